@@ -1,0 +1,82 @@
+"""``document``: Markdown whose code runs first and whose prompts then speak of the values."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, JsonValue, model_validator
+
+from shared.contracts.common import Answer, FileId, Request
+from shared.contracts.execute import Display, InputFile
+
+
+class DocumentInput(Request):
+    markdown: str | None = None
+    file_id: FileId | None = None
+    flavour: Literal["stencila", "quarto", "myst"] = "stencila"
+    parameters: dict[str, JsonValue] = {}
+    files: Annotated[list[InputFile], Field(max_length=100)] = []
+    execute: Literal["stale", "all", "none"] = "stale"
+    previous_job_id: str | None = None
+    dry_run: bool = False
+    model: Annotated[str, Field(max_length=200)] | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.markdown is None) == (self.file_id is None):
+            raise ValueError("give exactly one of markdown and file_id")
+        return self
+
+
+BlockKind = Literal[
+    "chunk", "expression", "instruction", "suggestion", "prompt", "parameter", "if", "for", "include", "call"
+]
+
+
+class BlockMessage(Answer):
+    level: Literal["info", "warning", "error"]
+    code: str
+    text: str
+
+
+class BlockVariable(Answer):
+    name: str
+    kernel: str
+    type: str
+    bytes: int
+    truncated: bool
+    sha256: str
+
+
+class Block(Answer):
+    """One executable block; ``lines`` are [from, to], from 1 and inclusive, in the input."""
+
+    id: str
+    kind: BlockKind
+    lines: tuple[int, int]
+    status: Literal["ok", "error", "skipped", "fresh"]
+    language: str | None = None
+    instruction_type: str | None = None
+    message_original: str | None = None
+    message_rendered: str | None = None
+    variables: list[BlockVariable] = []
+    outputs: list[Display] = []
+    model: str | None = None
+    messages: list[BlockMessage] = []
+    seconds: float = 0
+
+
+class Estimate(Answer):
+    calls: int
+    input_tokens: int
+    cost_usd: float | None
+
+
+class DocumentResult(Answer):
+    markdown: str
+    file_id: str | None
+    html_file_id: str | None
+    blocks: list[Block]
+    variables: dict[str, JsonValue]
+    warnings: list[str]
+    estimate: Estimate | None = None

@@ -1,0 +1,107 @@
+"""``execute``: the caller's own code in a sandbox, with limits and a verdict."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from shared.contracts.common import Answer, FileId, Request
+
+Language = Literal["python", "r", "javascript", "sql"]
+
+
+class Verdict(StrEnum):
+    """How a run ended; everything but ``ok`` is the code's doing, never Assay's."""
+
+    OK = "ok"
+    USER_ERROR = "user_error"
+    TIMEOUT_WALL = "timeout_wall"
+    TIMEOUT_CPU = "timeout_cpu"
+    MEMORY = "memory"
+    OUTPUT = "output"
+    DISK = "disk"
+    PROCESSES = "processes"
+    SIGNAL = "signal"
+    CANCELLED = "cancelled"
+    REJECTED = "rejected"
+
+
+class Limits(Request):
+    """What a run may use; beyond the most is a 422."""
+
+    wall_seconds: Annotated[float, Field(gt=0, le=300)] = 10
+    cpu_seconds: Annotated[float, Field(gt=0, le=120)] = 10
+    memory_mb: Annotated[int, Field(gt=0, le=4096)] = 512
+    processes: Annotated[int, Field(gt=0, le=256)] = 64
+    output_bytes: Annotated[int, Field(gt=0, le=16_000_000)] = 1_000_000
+    disk_mb: Annotated[int, Field(gt=0, le=2048)] = 256
+
+
+class InputFile(Request):
+    """An uploaded file and where the code finds it, relative to the work folder."""
+
+    id: FileId
+    path: Annotated[str, Field(min_length=1, max_length=255)]
+
+
+class ExecuteInput(Request):
+    language: Language
+    code: Annotated[str, Field(min_length=1, max_length=900_000)]
+    files: Annotated[list[InputFile], Field(max_length=100)] = []
+    stdin: str = ""
+    limits: Limits = Limits()
+    seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
+
+
+class CodeError(Answer):
+    type: str
+    message: str
+    traceback: str = ""
+    exit_code: int | None = None
+
+
+class ValueView(Answer):
+    """A look at a value: its type, its shape (rows, columns, ...) when it has one, and a bounded text."""
+
+    type: str
+    shape: list[int] | None = None
+    text: str
+
+
+class Display(Answer):
+    """A rich output; small text stands in ``text``, everything else in a file."""
+
+    media_type: str
+    text: str | None = None
+    file_id: str | None = None
+
+
+class Artifact(Answer):
+    path: str
+    file_id: str
+    size: int
+
+
+class RunUsage(Answer):
+    wall_ms: float
+    cpu_ms: float
+    peak_memory_mb: float
+
+
+class Isolation(Answer):
+    tier: str
+
+
+class ExecuteResult(Answer):
+    verdict: Verdict
+    stdout: str
+    stderr: str
+    truncated: bool
+    error: CodeError | None
+    value: ValueView | None
+    displays: list[Display]
+    artifacts: list[Artifact]
+    usage: RunUsage
+    isolation: Isolation

@@ -1,0 +1,167 @@
+"""``search`` and ``ingest``: collections of tables, found by plan, checked, and replanned when empty."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, JsonValue, model_validator
+
+from shared.contracts.common import Answer, FileId, Request, Time
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+FieldType = Literal["keyword", "text", "integer", "float", "bool", "datetime"]
+Filters = dict[str, JsonValue]
+
+
+class TableSpec(Request):
+    """Weighted facets, typed fields, and which facet answers which (``pair``)."""
+
+    facets: dict[Name, Annotated[float, Field(gt=0, le=100)]] = {}
+    fields: dict[Name, FieldType] = {}
+    pair: dict[Name, Name] = {}
+
+
+class CollectionInput(Request):
+    name: Name
+    tables: Annotated[dict[Name, TableSpec], Field(min_length=1, max_length=50)]
+    embedding: Annotated[str, Field(max_length=200)] | None = None
+
+
+class Collection(Answer):
+    name: str
+    tables: dict[str, TableSpec]
+    embedding: str | None
+    created_at: Time
+
+
+class Record(Request):
+    id: Annotated[str, Field(min_length=1, max_length=256)]
+    name: str = ""
+    text: str = ""
+    facets: dict[str, str] = {}
+    fields: dict[str, JsonValue] = {}
+
+
+class IngestInput(Request):
+    collection: Name
+    table: Name
+    records: list[dict[str, JsonValue]] | None = None
+    file_id: FileId | None = None
+    format: Literal["auto", "jsonl", "csv", "parquet", "pentabarf", "pretalx"] = "auto"
+    delete: list[str] = []
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if self.records is not None and self.file_id is not None:
+            raise ValueError("give records or file_id, not both")
+        if self.records is None and self.file_id is None and not self.delete:
+            raise ValueError("give records, file_id or delete")
+        return self
+
+
+class RecordError(Answer):
+    index: int
+    id: str | None
+    code: str
+    message: str
+
+
+class IngestResult(Answer):
+    ingested: int
+    updated: int
+    unchanged: int
+    deleted: int
+    errors: list[RecordError]
+    thresholds: dict[str, float]
+
+
+class PlannedQuery(Request):
+    table: Name
+    search_mode: Literal["faceted", "master"] = "faceted"
+    query_text: Annotated[str, Field(min_length=1, max_length=8000)]
+    limit: Annotated[int, Field(ge=1, le=100)] = 10
+    score_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
+    filters: Filters = {}
+
+
+class SearchInput(Request):
+    collection: Name
+    question: Annotated[str, Field(min_length=1, max_length=8000)]
+    tables: list[Name] | None = None
+    plan: Annotated[list[PlannedQuery], Field(min_length=1, max_length=20)] | None = None
+    filters: Filters = {}
+    limit: Annotated[int, Field(ge=1, le=100)] = 10
+    answer: bool = True
+    reflection: bool = True
+    max_reflections: Annotated[int, Field(ge=0, le=2)] = 2
+    profile: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not self.question.strip():
+            raise ValueError("the question is empty")
+        return self
+
+
+class Citation(Answer):
+    table: str
+    id: str
+
+
+class FacetScore(Answer):
+    key: str
+    score: float
+
+
+class Hit(Answer):
+    id: str
+    name: str
+    score: float
+    label: Literal["exact", "relaxed", "rewritten", "pivoted"]
+    facets: list[FacetScore]
+    fields: dict[str, JsonValue]
+
+
+class ExecutedQuery(Answer):
+    table: str
+    search_mode: str
+    query_text: str
+    limit: int
+    score_threshold: float | None
+    filters: Filters
+    hits: int
+    error: str | None
+    ms: float
+
+
+class Attempt(Answer):
+    number: int
+    strategy: Literal["initial", "relax", "rewrite", "pivot", "mechanical"]
+    reasoning: str
+    user_message: str
+    queries: list[ExecutedQuery]
+
+
+class Thinking(Answer):
+    message: str
+    strategy: str
+    retry_count: int
+    ts: Time
+
+
+class WhyEmpty(Answer):
+    table: str
+    constraint: str
+    hits_without: int
+
+
+class SearchResult(Answer):
+    verdict: Literal["found", "weak", "not_found"]
+    answer: str | None
+    citations: list[Citation]
+    hits: dict[str, list[Hit]]
+    zero_result_tables: list[str]
+    attempts: list[Attempt]
+    original_plan: list[PlannedQuery]
+    thinking: list[Thinking]
+    why_empty: list[WhyEmpty]

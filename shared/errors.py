@@ -1,0 +1,142 @@
+"""The one tree of errors: each has a stable code, a title, an HTTP status, and plain words for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from pydantic import JsonValue
+
+
+class AssayError(Exception):
+    """A fault with a stable code; ``detail`` says what happened and what to do next, never a secret or a host path."""
+
+    code: ClassVar[str] = "internal_error"
+    title: ClassVar[str] = "Something went wrong inside Assay"
+    status: ClassVar[int] = 500
+
+    def __init__(self, detail: str, **extra: JsonValue) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.extra: Mapping[str, JsonValue] = extra  #: further members of the problem document
+
+    def problem(self) -> dict[str, JsonValue]:
+        """The error as an RFC 9457 document (without ``request_id``)."""
+        return {
+            "type": f"/docs/errors#{self.code}",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+            "code": self.code,
+            **self.extra,
+        }
+
+
+class InternalError(AssayError):
+    """A defect of ours; its detail never repeats the exception."""
+
+
+class InvalidRequest(AssayError):
+    code, title, status = "invalid_request", "The request does not fit", 422
+
+    def __init__(self, detail: str, errors: list[tuple[list[str | int], str]] | None = None) -> None:
+        fields: JsonValue = [{"loc": list(loc), "msg": msg} for loc, msg in errors or []]
+        super().__init__(detail, errors=fields)
+
+
+class MalformedJson(AssayError):
+    code, title, status = "malformed_json", "The body is not JSON", 400
+
+
+class NotAuthenticated(AssayError):
+    code, title, status = "not_authenticated", "No valid API key", 401
+
+
+class MissingScope(AssayError):
+    code, title, status = "missing_scope", "The API key may not do this", 403
+
+
+class NotFound(AssayError):
+    code, title, status = "not_found", "No such thing", 404
+
+
+class JobNotFinished(AssayError):
+    code, title, status = "job_not_finished", "The job has no result yet", 404
+
+
+class JobFinished(AssayError):
+    code, title, status = "job_finished", "The job has already ended", 409
+
+
+class Conflict(AssayError):
+    code, title, status = "conflict", "That does not go together with what is there", 409
+
+
+class RequestInFlight(AssayError):
+    code, title, status = "request_in_flight", "The first request with this key is still in flight", 409
+
+
+class IdempotencyKeyReused(AssayError):
+    code, title, status = "idempotency_key_reused", "The idempotency key belongs to another request", 422
+
+
+class PreconditionFailed(AssayError):
+    code, title, status = "precondition_failed", "It has changed since you read it", 412
+
+
+class TooLarge(AssayError):
+    code, title, status = "too_large", "That is too large", 413
+
+
+class UnsupportedMediaType(AssayError):
+    code, title, status = "unsupported_media_type", "That content type is not understood", 415
+
+
+class TooManyRequests(AssayError):
+    code, title, status = "rate_limited", "Too many requests", 429
+
+
+class QuotaExceeded(AssayError):
+    code, title, status = "quota_exceeded", "The tenant's quota is used up", 429
+
+
+class DatabaseUnavailable(AssayError):
+    code, title, status = "database_unavailable", "The database does not answer", 503
+
+
+class Overloaded(AssayError):
+    code, title, status = "overloaded", "Too much is waiting", 503
+
+
+class NoProviderConfigured(AssayError):
+    code, title, status = "no_provider_configured", "No model provider is configured", 503
+
+
+class LanguageUnavailable(AssayError):
+    code, title, status = "language_unavailable", "That language is not installed here", 503
+
+
+class BudgetSpentError(AssayError):
+    code, title, status = "budget_spent", "The budget was spent without a good result", 422
+
+
+class ProvidersFailed(AssayError):
+    code, title, status = "providers_failed", "Every model provider failed", 502
+
+
+class UserCodeFailed(AssayError):
+    code, title, status = "user_code_failed", "The given code failed", 422
+
+
+class SandboxUnavailable(AssayError):
+    code, title, status = "sandbox_unavailable", "Code cannot be isolated here", 503
+
+
+class JobCancelled(AssayError):
+    """Raised inside a capability that notices its job's cancellation."""
+
+    code, title, status = "job_cancelled", "The job was cancelled", 409
+
+
+class WorkerCrashed(AssayError):
+    code, title, status = "worker_crashed", "The job crashed its worker three times", 500

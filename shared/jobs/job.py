@@ -1,0 +1,118 @@
+"""A job as its worker holds it, and all that a capability may use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from threading import Event as Flag
+from typing import BinaryIO, Protocol, TypeVar
+
+from pydantic import BaseModel, JsonValue
+
+from shared.contracts.files import FileInfo
+from shared.contracts.jobs import JobState
+from shared.llm.chat import ChatMessage, Prompts, Provider
+from shared.loop import Budget
+
+
+@dataclass(frozen=True)
+class Job:
+    """A claimed row of ``jobs``."""
+
+    id: str
+    tenant_id: str
+    kind: str
+    state: JobState
+    input: Mapping[str, JsonValue]
+    attempt: int  #: 1 in the first run
+    fence: int  #: grows with every claim; a write under an older fence is refused
+    lease_until: datetime  #: After this moment another worker may claim the job (database clock).
+    conversation_id: str
+    labels: Mapping[str, str]
+    actor: str  #: id of the API key that submitted the job
+
+
+class Files(Protocol):
+    """The tenant's files, read and written by id."""
+
+    def info(self, file_id: str) -> FileInfo:
+        """Raises: NotFound."""
+        ...
+
+    def open(self, file_id: str) -> AbstractContextManager[BinaryIO]:
+        """A seekable stream of the content. Raises: NotFound."""
+        ...
+
+    def fetch(self, file_id: str, target: Path) -> FileInfo:
+        """Write the content to ``target``. Raises: NotFound."""
+        ...
+
+    def save(self, name: str, content: bytes | Path | BinaryIO, media_type: str) -> FileInfo:
+        """Keep a file that the job produced."""
+        ...
+
+
+class Report(Protocol):
+    """What a job tells the outside: events as they happen; the rest is written once, when the job completes."""
+
+    def event(self, type: str, **data: JsonValue) -> None:
+        """Append an event (at most 16 kB; long strings are cut)."""
+        ...
+
+    def turn(self, number: int, proposal: JsonValue, outcome: JsonValue) -> None: ...
+
+    def thinking(self, message: str, **data: JsonValue) -> None: ...
+
+    def output(self, stream: str, text: str) -> None: ...
+
+    def warn(self, text: str) -> None:
+        """A warning in the job, for a person."""
+        ...
+
+    def remember(self, user: str, assistant: str, tool_calls: Sequence[Mapping[str, JsonValue]] = ()) -> None:
+        """The pair that this job adds to its conversation when it succeeds."""
+        ...
+
+    def form(self, name: str, media_type: str, body: bytes) -> None:
+        """Another form of the result, answered at ``GET /v1/jobs/{id}/result?format=name``."""
+        ...
+
+
+@dataclass(frozen=True)
+class FinishedJob:
+    id: str
+    kind: str
+    input: Mapping[str, JsonValue]
+    result: Mapping[str, JsonValue]
+
+
+class Results(Protocol):
+    """Earlier jobs of the same tenant, for follow-ups."""
+
+    def of(self, job_id: str) -> FinishedJob | None: ...
+
+    def latest(self, kind: str) -> FinishedJob | None:
+        """The newest succeeded job of that kind in this job's conversation."""
+        ...
+
+
+@dataclass(frozen=True)
+class Context:
+    """Everything a capability may use; side effects that outlive the job happen in the completing statement."""
+
+    job: Job
+    llm: Provider
+    prompts: Prompts
+    history: Sequence[ChatMessage]  #: the conversation's last 6 pairs
+    files: Files
+    results: Results
+    budget: Budget
+    report: Report
+    cancelled: Flag  #: set when the job was cancelled or its lease was lost; stop soon, raise JobCancelled
+
+
+InputModel = TypeVar("InputModel", bound=BaseModel)
+Capability = Callable[[Context, InputModel], BaseModel]
