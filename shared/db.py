@@ -1,0 +1,52 @@
+"""Postgres: one metadata for every table, and engines for either side, sync or async."""
+
+from __future__ import annotations
+
+from sqlalchemy import Engine, MetaData, create_engine
+from sqlalchemy.engine import make_url
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+_CONNECT = {
+    "connect_timeout": 2,
+    "application_name": "assay",
+    # A frozen server must not hold a request or a heartbeat for ever.
+    "options": "-c statement_timeout=30000 -c idle_in_transaction_session_timeout=60000 -c timezone=UTC",
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 2,
+}
+
+
+def connect(url: str, pool_size: int = 5) -> Engine:
+    """An engine for workers; it connects when it is first used."""
+    return create_engine(
+        _with_driver(url),
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        pool_pre_ping=True,
+        pool_timeout=5,
+        connect_args=_CONNECT,
+    )
+
+
+def connect_async(url: str, pool_size: int = 10) -> AsyncEngine:
+    """An engine for the gateway."""
+    return create_async_engine(
+        _with_driver(url), pool_size=pool_size, max_overflow=pool_size, pool_timeout=1, connect_args=_CONNECT
+    )
+
+
+def _with_driver(url: str) -> str:
+    """The URL with psycopg 3 as its driver, whatever scheme the operator wrote (``postgres://`` too)."""
+    parsed = make_url(url.replace("postgres://", "postgresql://", 1))
+    return parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)

@@ -1,0 +1,30 @@
+"""Settings that more than one process reads; each process reads them once and passes them down."""
+
+from __future__ import annotations
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class StoreSettings(BaseSettings):
+    """Where the record, the doorbell and the blobs are."""
+
+    model_config = SettingsConfigDict(frozen=True)
+
+    database_url: str = Field(description="Postgres: the record of everything")
+    redis_url: str = Field(description="Redis: doorbells, and state that may be lost")
+    blob_url: str = Field(description="Where file contents are kept: file:///folder or s3://bucket/prefix")
+    qdrant_url: str | None = Field(None, description="A Qdrant server; without it the embedded engine is used")
+
+
+class JobSettings(BaseSettings):
+    """How jobs are leased, retried and kept."""
+
+    model_config = SettingsConfigDict(env_prefix="ASSAY_", frozen=True)
+
+    lease_seconds: float = Field(10, gt=0, description="How long a silent worker keeps a job")
+    crashes_until_dead: int = Field(3, ge=1, description="Crashed workers after which a job is dead")
+    grace_seconds: float = Field(25, gt=0, description="How long a stopping worker lets its jobs finish")
+    concurrency: int = Field(4, ge=1, description="Jobs that one worker process runs at once")
+    tenant_running: int = Field(0, ge=0, description="Jobs of one kind that a tenant may run at once; 0 is without end")
+    retention_days: float = Field(30, gt=0, description="How long finished jobs and their files are kept")
