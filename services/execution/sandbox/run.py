@@ -1,0 +1,113 @@
+"""What goes into a sandbox and what comes out: the one vocabulary of execute, transform and document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event as Flag
+from typing import Literal, Protocol
+
+from shared.contracts.execute import CodeError, Language, Limits, RunUsage, ValueView, Verdict
+
+OnOutput = Callable[[Literal["stdout", "stderr"], str], None]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A table that crosses the wall: an Arrow IPC file; pandas or polars is how Python sees it."""
+
+    path: Path
+    dataframe: Literal["pandas", "polars"] = "pandas"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: code, what it may read, and how much it may use."""
+
+    language: Language
+    code: str
+    files: Mapping[str, Path] = field(default_factory=dict)  #: path in the work folder -> file on this side, read only
+    frames: Mapping[str, Frame] = field(default_factory=dict)  #: variable (SQL: table) name -> data
+    stdin: bytes = b""
+    limits: Limits = Limits()  # noqa: RUF009 - frozen by convention
+    seed: int | None = None
+    take: Literal["view", "table", "plot"] = "view"  #: what of the result to bring out beside its view
+    collect: bool = True  #: bring artifacts and displays out
+
+
+@dataclass(frozen=True)
+class Product:
+    """A file that left the sandbox, already checked: a regular file within the caps."""
+
+    path: str  #: relative, as the code named it (escaped where it was not text)
+    content: Path  #: where its bytes are now; gone when the outcome is closed
+    size: int
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A display; small text stands in ``text``, anything else in ``content``."""
+
+    media_type: str
+    text: str | None = None
+    content: Path | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended. ``table`` is a validated Arrow IPC file, ``plot`` a PNG or SVG display, when asked for and made."""
+
+    verdict: Verdict
+    stdout: str
+    stderr: str
+    truncated: bool
+    error: CodeError | None
+    value: ValueView | None
+    result_class: str | None  #: the class of the result as its language names it (``DataFrame``, ``int``)
+    table: Path | None
+    plot: Shown | None
+    displays: tuple[Shown, ...]
+    artifacts: tuple[Product, ...]
+    refused: tuple[str, ...]  #: what was not taken out, and why, in plain words
+    usage: RunUsage
+    tier: str
+
+
+class Session(Protocol):
+    """A living kernel: what one call defines, the next one sees."""
+
+    language: Language
+
+    def execute(self, code: str, on_output: OnOutput | None = None) -> Outcome: ...
+
+    def evaluate(self, expression: str) -> ValueView:
+        """Raises: KernelError."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Sandbox(Protocol):
+    """The walls, and warm slots behind them."""
+
+    @property
+    def tier(self) -> str: ...
+
+    def languages(self) -> Mapping[str, str | None]:
+        """The languages available, with their versions; ``None`` when not installed."""
+        ...
+
+    def run(
+        self, run: Run, cancelled: Flag | None = None, on_output: OnOutput | None = None
+    ) -> AbstractContextManager[Outcome]:
+        """Run once in a single-use slot; files of the outcome live until the context ends.
+
+        Raises: SandboxUnavailable, LanguageUnavailable, JobCancelled.
+        """
+        ...
+
+    def session(self, language: Language, limits: Limits, files: Mapping[str, Path]) -> AbstractContextManager[Session]:
+        """A kernel of its own for one document. Raises: SandboxUnavailable, LanguageUnavailable."""
+        ...
