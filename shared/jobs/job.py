@@ -11,6 +11,7 @@ from threading import Event as Flag
 from typing import BinaryIO, Protocol, TypeVar
 
 from pydantic import BaseModel, JsonValue
+from sqlalchemy import Connection
 
 from shared.contracts.files import FileInfo
 from shared.contracts.jobs import JobState
@@ -78,6 +79,10 @@ class Report(Protocol):
 
     def form(self, name: str, media_type: str, body: bytes) -> None:
         """Another form of the result, answered at ``GET /v1/jobs/{id}/result?format=name``."""
+        ...
+
+    def effect(self, apply: Callable[[Connection], None]) -> None:
+        """Run ``apply`` inside the completing transaction: once, only when the job succeeds and still holds its fence."""
         ...
 
 

@@ -57,7 +57,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended. ``table`` is a validated Arrow IPC file, ``plot`` a PNG or SVG display, when asked for and made."""
+    """How a run ended; when asked for, ``table`` is a validated Arrow IPC file, ``plot`` a PNG or SVG."""
 
     verdict: Verdict
     stdout: str
