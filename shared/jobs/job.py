@@ -82,7 +82,7 @@ class Report(Protocol):
         ...
 
     def effect(self, apply: Callable[[Connection], None]) -> None:
-        """Run ``apply`` inside the completing transaction: once, only when the job succeeds and still holds its fence."""
+        """Run ``apply`` inside the completing transaction: once, if the job succeeds and still holds its fence."""
         ...
 
 

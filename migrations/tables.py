@@ -1,0 +1,9 @@
+"""Every room that has tables, imported for the metadata that ``alembic check`` compares with the database."""
+
+import shared.blobs
+import shared.conversations
+import shared.jobs.tables
+import shared.keys
+import shared.llm.tables
+
+__all__ = ["shared"]

@@ -1,0 +1,76 @@
+"""The doorbell: a Celery message in Redis that says that a kind has work, and the bell of a job's events.
+
+Both are lossy on purpose. The message is written here byte for byte as Celery's protocol 2 over kombu's Redis transport
+would (a contract test holds it against what Celery itself sends): Celery's own producer would block the event loop.
+"""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Iterable
+
+import orjson
+
+#: What every queue, channel and lock of Assay begins with in Redis.
+PREFIX = "assay:"
+TASK = "assay.run"
+EVENTS_CHANNEL = f"{PREFIX}events"
+
+
+def queue_name(kind: str) -> str:
+    """The Celery queue of a kind; one queue a kind."""
+    return f"{PREFIX}{kind}"
+
+
+def message(kind: str, job_id: str) -> bytes:
+    """The Celery message that runs ``assay.run(job_id)`` on the queue of the kind."""
+    queue = queue_name(kind)
+    body = orjson.dumps([[job_id], {}, {"callbacks": None, "errbacks": None, "chain": None, "chord": None}])
+    return orjson.dumps(
+        {
+            "body": base64.b64encode(body).decode(),
+            "content-encoding": "utf-8",
+            "content-type": "application/json",
+            "headers": {
+                "lang": "py",
+                "task": TASK,
+                "id": job_id,
+                "shadow": None,
+                "eta": None,
+                "expires": None,
+                "group": None,
+                "group_index": None,
+                "retries": 0,
+                "timelimit": [None, None],
+                "root_id": job_id,
+                "parent_id": None,
+                "argsrepr": "",
+                "kwargsrepr": "{}",
+                "origin": "assay",
+                "ignore_result": True,
+                "replaced_task_nesting": 0,
+                "stamped_headers": None,
+                "stamps": {},
+            },
+            "properties": {
+                "correlation_id": job_id,
+                "reply_to": "",
+                "delivery_mode": 2,
+                "delivery_info": {"exchange": "", "routing_key": queue},
+                "priority": 0,
+                "body_encoding": "base64",
+                "delivery_tag": str(uuid.uuid4()),
+            },
+        }
+    )
+
+
+def push(kind: str, job_ids: Iterable[str]) -> tuple[str, ...] | tuple[str | bytes, ...]:
+    """The Redis command that rings for these jobs, for ``execute_command`` of a sync or an async client."""
+    return ("LPUSH", queue_name(kind), *(message(kind, job_id) for job_id in job_ids))
+
+
+def event_bell(job_id: str) -> tuple[str, str, str]:
+    """The Redis command that tells every gateway that a job has a new event."""
+    return ("PUBLISH", EVENTS_CHANNEL, job_id)

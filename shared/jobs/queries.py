@@ -1,0 +1,94 @@
+"""What is read of jobs: by clients, by the reconciler, by the metrics; either side executes them, sync or async."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, TextClause, func, select, text, tuple_
+
+from shared.jobs.tables import job_events, job_forms, jobs, workers
+
+_HEAVY = ("input", "result")
+
+
+def find(job_id: str, tenant: str) -> Select[Any]:
+    return select(jobs).where(jobs.c.id == job_id, jobs.c.tenant_id == tenant)
+
+
+def page(
+    tenant: str,
+    limit: int,
+    before: tuple[datetime, str] | None = None,
+    kind: str | None = None,
+    state: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    batch_id: str | None = None,
+) -> Select[Any]:
+    """A tenant's jobs, newest first, without inputs and results; ``before``: (created_at, id) of the last one seen."""
+    query = select(*[column for column in jobs.c if column.name not in _HEAVY]).where(jobs.c.tenant_id == tenant)
+    if kind is not None:
+        query = query.where(jobs.c.kind == kind)
+    if state is not None:
+        query = query.where(jobs.c.state == state)
+    if batch_id is not None:
+        query = query.where(jobs.c.batch_id == batch_id)
+    if labels:
+        query = query.where(jobs.c.labels.contains(dict(labels)))
+    if before is not None:
+        query = query.where(tuple_(jobs.c.created_at, jobs.c.id) < tuple_(before[0], before[1]))
+    return query.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit)
+
+
+def batch_counts(batch_id: str, tenant: str) -> Select[Any]:
+    return (
+        select(jobs.c.state, func.count())
+        .where(jobs.c.batch_id == batch_id, jobs.c.tenant_id == tenant)
+        .group_by(jobs.c.state)
+    )
+
+
+def position(kind: str, tenant: str, priority: int, job_id: str) -> Select[Any]:
+    """How many queued jobs of the same tenant and kind go before this one."""
+    ahead = (jobs.c.priority > priority) | ((jobs.c.priority == priority) & (jobs.c.id < job_id))
+    return select(func.count()).where(jobs.c.state == "queued", jobs.c.kind == kind, jobs.c.tenant_id == tenant, ahead)
+
+
+def running(kind: str, tenant: str) -> Select[Any]:
+    return select(func.count()).where(jobs.c.state == "running", jobs.c.kind == kind, jobs.c.tenant_id == tenant)
+
+
+def events_after(job_id: str, seq: int, limit: int = 500) -> Select[Any]:
+    return (
+        select(job_events.c.seq, job_events.c.type, job_events.c.at, job_events.c.data)
+        .where(job_events.c.job_id == job_id, job_events.c.seq > seq)
+        .order_by(job_events.c.seq)
+        .limit(limit)
+    )
+
+
+def form(job_id: str, name: str) -> Select[Any]:
+    return select(job_forms.c.media_type, job_forms.c.body).where(
+        job_forms.c.job_id == job_id, job_forms.c.name == name
+    )
+
+
+def live_workers(within_seconds: float) -> Select[Any]:
+    """The workers that were heard of within the given time."""
+    return select(workers).where(
+        workers.c.seen_at > func.clock_timestamp() - func.make_interval(0, 0, 0, 0, 0, 0, within_seconds)
+    )
+
+
+def depth() -> TextClause:
+    """Per kind: queued and running jobs, and the age in seconds of the oldest queued one."""
+    return text(
+        """
+        SELECT kind, count(*) FILTER (WHERE state = 'queued') AS queued,
+               count(*) FILTER (WHERE state = 'running') AS running,
+               coalesce(extract(epoch FROM clock_timestamp() - min(created_at) FILTER (WHERE state = 'queued')), 0)
+                   AS oldest_seconds
+        FROM jobs WHERE state IN ('queued', 'running') GROUP BY kind
+        """
+    )

@@ -1,0 +1,365 @@
+"""Every change of a job, each one fenced statement on the database's clock; either side executes them, sync or async.
+
+States move only here:
+
+    submit -> queued -> claim -> running -> complete -> succeeded | failed | cancelled
+                 ^                  |
+                 +---- reclaim -----+--> dead after too many crashed workers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import JsonValue
+from sqlalchemy import ARRAY, BigInteger, Executable, Text, TextClause, bindparam, func, text
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.types import TypeEngine
+
+from shared.contracts.jobs import JobState
+from shared.jobs.tables import idempotency_keys, job_forms, workers
+
+Row = Mapping[str, object]
+
+
+_TYPES: Mapping[str, TypeEngine[Any]] = {
+    "json": JSONB(none_as_null=True),
+    "texts": ARRAY(Text),
+    "numbers": ARRAY(BigInteger),
+}
+
+
+def _sql(statement: str, **values: object) -> TextClause:
+    """A text statement whose JSON, list and number parameters carry their types."""
+    params = []
+    for name, value in values.items():
+        kind, _, short = name.partition("__")
+        params.append(bindparam(short, value, type_=_TYPES[kind]) if short else bindparam(name, value))
+    return text(statement).bindparams(*params)
+
+
+# --- submit ----------------------------------------------------------------------------------------------------------
+
+
+def submit(row: Row) -> TextClause:
+    """Insert a queued job and its first event. ``row``: the columns of ``jobs`` that a submit knows."""
+    return _sql(
+        """
+        WITH job AS (
+            INSERT INTO jobs (id, tenant_id, kind, priority, input, labels, budget, overrides, conversation_id,
+                              replayed_from, batch_id, actor, request_id, trace_context, webhook, warnings, last_seq)
+            VALUES (:id, :tenant_id, :kind, :priority, :input, :labels, :budget, :overrides, :conversation_id,
+                    :replayed_from, :batch_id, :actor, :request_id, :trace_context, :webhook, :warnings, 1)
+            RETURNING *
+        ), event AS (
+            INSERT INTO job_events (job_id, seq, type, fence, data) SELECT id, 1, 'job_queued', 0, '{}' FROM job
+        )
+        SELECT * FROM job
+        """,
+        id=row["id"],
+        tenant_id=row["tenant_id"],
+        kind=row["kind"],
+        priority=row.get("priority", 5),
+        json__input=row["input"],
+        json__labels=row.get("labels", {}),
+        json__budget=row.get("budget", {}),
+        json__overrides=row.get("overrides", {}),
+        conversation_id=row["conversation_id"],
+        replayed_from=row.get("replayed_from"),
+        batch_id=row.get("batch_id"),
+        actor=row["actor"],
+        request_id=row.get("request_id"),
+        trace_context=row.get("trace_context"),
+        json__webhook=row.get("webhook"),
+        json__warnings=row.get("warnings", []),
+    )
+
+
+def mark_rung(ids: Sequence[str]) -> TextClause:
+    """Remember that the bell of these jobs was rung."""
+    return _sql("UPDATE jobs SET rung_at = clock_timestamp() WHERE id = ANY(:ids)", texts__ids=list(ids))
+
+
+# --- the worker's three ----------------------------------------------------------------------------------------------
+
+
+def claim(kind: str, worker_id: str, lease_seconds: float, tenant_running: int = 0) -> TextClause:
+    """Move the next job of a kind from queued to running under a lease; no row when nothing can be claimed.
+
+    The bell says only that there is work. Which job is next is decided here: the tenant that was served longest ago,
+    in it the highest priority, then the oldest. So a long queue of one tenant delays another by one job at the most.
+    Jobs of one conversation run one after the other. ``tenant_running`` caps a tenant's running jobs (0: no cap).
+    """
+    return _sql(
+        """
+        WITH RECURSIVE tenants AS (
+            (SELECT tenant_id FROM jobs WHERE state = 'queued' AND kind = :kind ORDER BY tenant_id LIMIT 1)
+            UNION ALL
+            SELECT (SELECT tenant_id FROM jobs WHERE state = 'queued' AND kind = :kind AND tenant_id > t.tenant_id
+                    ORDER BY tenant_id LIMIT 1)
+            FROM tenants t WHERE t.tenant_id IS NOT NULL
+        ), next AS (
+            SELECT candidate.id
+            FROM (
+                SELECT t.tenant_id, (SELECT max(started_at) FROM jobs
+                                     WHERE kind = :kind AND tenant_id = t.tenant_id) AS served
+                FROM tenants t
+                WHERE t.tenant_id IS NOT NULL
+                  AND (:cap = 0 OR (SELECT count(*) FROM jobs r
+                                    WHERE r.state = 'running' AND r.kind = :kind AND r.tenant_id = t.tenant_id) < :cap)
+                ORDER BY served NULLS FIRST
+            ) AS turn
+            CROSS JOIN LATERAL (
+                SELECT j.id FROM jobs j
+                WHERE j.state = 'queued' AND j.kind = :kind AND j.tenant_id = turn.tenant_id
+                  AND j.run_at <= clock_timestamp()
+                  AND NOT EXISTS (SELECT 1 FROM jobs e WHERE e.conversation_id = j.conversation_id AND e.id < j.id
+                                  AND e.state IN ('queued', 'running'))
+                ORDER BY j.priority DESC, j.id
+                LIMIT 1 FOR UPDATE SKIP LOCKED
+            ) AS candidate
+            LIMIT 1
+        ), job AS (
+            UPDATE jobs SET state = 'running', attempt = attempt + 1, fence = fence + 1, worker_id = :worker_id,
+                lease_until = clock_timestamp() + make_interval(secs => :lease), started_at = clock_timestamp(),
+                last_seq = last_seq + 1
+            FROM next WHERE jobs.id = next.id
+            RETURNING jobs.*
+        ), event AS (
+            INSERT INTO job_events (job_id, seq, type, fence, data)
+            SELECT id, last_seq, 'job_started', fence, jsonb_build_object('attempt', attempt) FROM job
+        )
+        SELECT * FROM job
+        """,
+        kind=kind,
+        worker_id=worker_id,
+        lease=lease_seconds,
+        cap=tenant_running,
+    )
+
+
+def heartbeat(ids: Sequence[str], fences: Sequence[int], lease_seconds: float) -> TextClause:
+    """Renew the leases of a worker's jobs; a job whose id does not come back is fenced off and must stop."""
+    return _sql(
+        """
+        UPDATE jobs j SET lease_until = clock_timestamp() + make_interval(secs => :lease)
+        FROM unnest(:ids, :fences) AS held(id, fence)
+        WHERE j.id = held.id AND j.fence = held.fence AND j.state = 'running'
+        RETURNING j.id, j.cancel_requested_at
+        """,
+        texts__ids=list(ids),
+        numbers__fences=list(fences),
+        lease=lease_seconds,
+    )
+
+
+def complete(
+    job_id: str,
+    fence: int,
+    state: JobState,
+    result: Mapping[str, JsonValue] | None,
+    error: Mapping[str, JsonValue] | None,
+    warnings: Sequence[str],
+    usage: Mapping[str, JsonValue],
+) -> TextClause:
+    """End a running job with its terminal event; no row when the fence has moved on (then nothing may be written).
+
+    A cancellation that was asked for wins over a result that came in late.
+    """
+    return _sql(
+        """
+        WITH job AS (
+            UPDATE jobs SET
+                state = CASE WHEN cancel_requested_at IS NULL THEN :state ELSE 'cancelled' END,
+                result = CASE WHEN cancel_requested_at IS NULL THEN CAST(:result AS jsonb) END,
+                error = CASE WHEN cancel_requested_at IS NULL THEN CAST(:error AS jsonb) END,
+                warnings = warnings || CAST(:warnings AS jsonb), usage = :usage,
+                lease_until = NULL, finished_at = clock_timestamp(), last_seq = last_seq + 1
+            WHERE id = :id AND fence = :fence AND state = 'running'
+            RETURNING id, state, last_seq, fence, error
+        ), event AS (
+            INSERT INTO job_events (job_id, seq, type, fence, data)
+            SELECT id, last_seq, 'job_' || state, fence,
+                   CASE WHEN error IS NULL THEN '{}' ELSE jsonb_build_object('code', error->'code') END
+            FROM job
+        )
+        SELECT id, state, last_seq FROM job
+        """,
+        id=job_id,
+        fence=fence,
+        state=str(state),
+        json__result=result,
+        json__error=error,
+        json__warnings=list(warnings),
+        json__usage=usage,
+    )
+
+
+def hand_back(job_id: str, fence: int) -> TextClause:
+    """Queue a running job again because its worker is stopping; that is no crash."""
+    return _sql(
+        """
+        UPDATE jobs SET state = 'queued', lease_until = NULL, rung_at = NULL
+        WHERE id = :id AND fence = :fence AND state = 'running' RETURNING kind
+        """,
+        id=job_id,
+        fence=fence,
+    )
+
+
+def append_event(job_id: str, fence: int, type: str, data: Mapping[str, JsonValue]) -> TextClause:
+    """Append one event of a running job; no row when it is fenced off."""
+    return _sql(
+        """
+        WITH job AS (
+            UPDATE jobs SET last_seq = last_seq + 1 WHERE id = :id AND fence = :fence AND state = 'running'
+            RETURNING id, last_seq, fence
+        )
+        INSERT INTO job_events (job_id, seq, type, fence, data)
+        SELECT id, last_seq, :type, fence, CAST(:data AS jsonb) FROM job RETURNING seq
+        """,
+        id=job_id,
+        fence=fence,
+        type=type,
+        json__data=data,
+    )
+
+
+def add_form(job_id: str, name: str, media_type: str, body: bytes) -> Executable:
+    return job_forms.insert().values(job_id=job_id, name=name, media_type=media_type, body=body)
+
+
+# --- the client's ----------------------------------------------------------------------------------------------------
+
+
+def cancel(job_id: str, tenant: str) -> TextClause:
+    """Ask for cancellation: a queued job ends at once, a running one is told by its worker's next heartbeat.
+
+    No row when the job has ended or is not the tenant's.
+    """
+    return _sql(
+        """
+        WITH job AS (
+            UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, clock_timestamp()),
+                state = CASE state WHEN 'queued' THEN 'cancelled' ELSE state END,
+                finished_at = CASE state WHEN 'queued' THEN clock_timestamp() END,
+                last_seq = last_seq + CASE state WHEN 'queued' THEN 1 ELSE 0 END
+            WHERE id = :id AND tenant_id = :tenant AND state IN ('queued', 'running')
+            RETURNING *
+        ), event AS (
+            INSERT INTO job_events (job_id, seq, type, fence, data)
+            SELECT id, last_seq, 'job_cancelled', fence, '{}' FROM job WHERE state = 'cancelled'
+        )
+        SELECT * FROM job
+        """,
+        id=job_id,
+        tenant=tenant,
+    )
+
+
+# --- workers ---------------------------------------------------------------------------------------------------------
+
+
+def advertise(
+    worker_id: str, service: str, kinds: Sequence[str], concurrency: int, version: str, facts: Mapping[str, JsonValue]
+) -> TextClause:
+    """Say that a worker is alive, what it serves, and what it knows of itself."""
+    return _sql(
+        """
+        INSERT INTO workers (id, service, kinds, concurrency, version, facts)
+        VALUES (:id, :service, :kinds, :concurrency, :version, :facts)
+        ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp(), facts = excluded.facts, kinds = excluded.kinds
+        """,
+        id=worker_id,
+        service=service,
+        texts__kinds=list(kinds),
+        concurrency=concurrency,
+        version=version,
+        json__facts=facts,
+    )
+
+
+def retire(worker_id: str) -> Executable:
+    return workers.delete().where(workers.c.id == worker_id)
+
+
+# --- the reconciler's ------------------------------------------------------------------------------------------------
+
+
+def reclaim(crashes_until_dead: int, detail: Mapping[str, JsonValue]) -> TextClause:
+    """Take back every job whose lease ran out: queued again, or dead with ``detail`` as its error."""
+    return _sql(
+        """
+        WITH expired AS (
+            SELECT id FROM jobs WHERE state = 'running' AND lease_until < clock_timestamp() FOR UPDATE SKIP LOCKED
+        ), job AS (
+            UPDATE jobs SET crashes = crashes + 1, lease_until = NULL, rung_at = NULL,
+                state = CASE WHEN cancel_requested_at IS NOT NULL THEN 'cancelled'
+                             WHEN crashes + 1 >= :most THEN 'dead' ELSE 'queued' END,
+                error = CASE WHEN cancel_requested_at IS NULL AND crashes + 1 >= :most THEN CAST(:error AS jsonb) END,
+                finished_at = CASE WHEN cancel_requested_at IS NOT NULL OR crashes + 1 >= :most
+                                   THEN clock_timestamp() END,
+                last_seq = last_seq + CASE WHEN cancel_requested_at IS NOT NULL OR crashes + 1 >= :most
+                                           THEN 1 ELSE 0 END
+            WHERE id IN (SELECT id FROM expired)
+            RETURNING id, kind, state, last_seq, fence
+        ), event AS (
+            INSERT INTO job_events (job_id, seq, type, fence, data)
+            SELECT id, last_seq, 'job_' || state, fence,
+                   CASE state WHEN 'dead' THEN '{"code": "worker_crashed"}'::jsonb ELSE '{}'::jsonb END
+            FROM job WHERE state <> 'queued'
+        )
+        SELECT id, kind, state FROM job
+        """,
+        most=crashes_until_dead,
+        json__error=detail,
+    )
+
+
+def waiting_bells(quiet_seconds: float) -> TextClause:
+    """Per kind: how many queued jobs could run now (``ready``), and how many of those nobody rang for lately."""
+    return _sql(
+        """
+        SELECT kind, count(*) AS ready,
+               count(*) FILTER (WHERE coalesce(rung_at, '-infinity')
+                                      < clock_timestamp() - make_interval(secs => :quiet)) AS quiet
+        FROM jobs WHERE state = 'queued' AND run_at <= clock_timestamp() GROUP BY kind
+        """,
+        quiet=quiet_seconds,
+    )
+
+
+def lost_bells(kind: str, quiet_seconds: float, limit: int) -> TextClause:
+    """The queued jobs of a kind that nobody rang for lately, oldest first; they count as rung from now on."""
+    return _sql(
+        """
+        UPDATE jobs SET rung_at = clock_timestamp() WHERE id IN (
+            SELECT id FROM jobs WHERE state = 'queued' AND kind = :kind AND run_at <= clock_timestamp()
+              AND (rung_at IS NULL OR rung_at < clock_timestamp() - make_interval(secs => :quiet))
+            ORDER BY id LIMIT :most FOR UPDATE SKIP LOCKED)
+        RETURNING id
+        """,
+        kind=kind,
+        quiet=quiet_seconds,
+        most=limit,
+    )
+
+
+def expired_jobs(retention_days: float, limit: int) -> TextClause:
+    """Delete finished jobs that are past their retention, with their events and forms."""
+    return _sql(
+        """
+        DELETE FROM jobs WHERE id IN (
+            SELECT id FROM jobs WHERE finished_at < clock_timestamp() - make_interval(secs => :seconds)
+            ORDER BY finished_at LIMIT :most FOR UPDATE SKIP LOCKED)
+        RETURNING id
+        """,
+        seconds=retention_days * 86400,
+        most=limit,
+    )
+
+
+def expired_idempotency_keys(hours: float) -> Executable:
+    age = func.clock_timestamp() - func.make_interval(0, 0, 0, 0, 0, 0, hours * 3600)
+    return idempotency_keys.delete().where(idempotency_keys.c.created_at < age)

@@ -1,0 +1,147 @@
+"""The tables of jobs: the record of everything; Redis only rings."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    DateTime,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    SmallInteger,
+    Table,
+    Text,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+
+from shared.contracts.jobs import JobState
+from shared.db import metadata
+
+_NOW = text("clock_timestamp()")
+_STATES = ", ".join(f"'{state}'" for state in JobState)
+
+
+def _time(name: str, *, default: bool = False) -> Column[object]:
+    return Column(name, DateTime(timezone=True), nullable=not default, server_default=_NOW if default else None)
+
+
+def _json(name: str, default: str) -> Column[object]:
+    return Column(name, JSONB, nullable=False, server_default=text(f"'{default}'::jsonb"))
+
+
+batches = Table(
+    "batches",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("tenant_id", Text, nullable=False),
+    _time("created_at", default=True),
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("tenant_id", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("state", Text, nullable=False, server_default="queued"),
+    Column("priority", SmallInteger, nullable=False, server_default="5"),
+    Column("input", JSONB, nullable=False),
+    Column("result", JSONB),
+    Column("error", JSONB),
+    _json("warnings", "[]"),
+    _json("labels", "{}"),
+    _json("budget", "{}"),
+    _json("usage", "{}"),
+    _json("overrides", "{}"),  # of a replay: model, prompt version
+    Column("conversation_id", Text, nullable=False),
+    Column("replayed_from", Text),
+    Column("batch_id", Text, ForeignKey("batches.id", ondelete="SET NULL")),
+    Column("actor", Text, nullable=False),  # the id of the API key
+    Column("request_id", Text),
+    Column("trace_context", Text),
+    Column("attempt", Integer, nullable=False, server_default="0"),
+    Column("crashes", Integer, nullable=False, server_default="0"),
+    Column("fence", BigInteger, nullable=False, server_default="0"),
+    Column("worker_id", Text),
+    Column("last_seq", Integer, nullable=False, server_default="0"),  # of job_events
+    _time("lease_until"),
+    _time("run_at", default=True),
+    _time("rung_at"),
+    _time("cancel_requested_at"),
+    _time("created_at", default=True),
+    _time("started_at"),
+    _time("finished_at"),
+    Column("webhook", JSONB),
+    Column("webhook_attempts", Integer, nullable=False, server_default="0"),
+    _time("webhook_due_at"),
+    Column("webhook_done", Boolean, nullable=False, server_default=text("false")),
+    CheckConstraint(f"state IN ({_STATES})", name="state"),
+    # Every job is updated a few times in its short life: leave room in the page.
+    postgresql_with={"fillfactor": "80"},
+)
+_QUEUED = text("state = 'queued'")
+_ACTIVE = text("state IN ('queued', 'running')")
+Index("ix_jobs_turn", jobs.c.kind, jobs.c.tenant_id, jobs.c.priority.desc(), jobs.c.id, postgresql_where=_QUEUED)
+Index("ix_jobs_served", jobs.c.kind, jobs.c.tenant_id, jobs.c.started_at)
+Index("ix_jobs_lease", jobs.c.lease_until, postgresql_where=text("state = 'running'"))
+Index("ix_jobs_order", jobs.c.conversation_id, jobs.c.id, postgresql_where=_ACTIVE)
+Index("ix_jobs_list", jobs.c.tenant_id, jobs.c.created_at.desc(), jobs.c.id.desc())
+Index("ix_jobs_conversation", jobs.c.conversation_id, jobs.c.kind, jobs.c.finished_at)
+Index("ix_jobs_batch", jobs.c.batch_id, postgresql_where=text("batch_id IS NOT NULL"))
+Index("ix_jobs_finished", jobs.c.finished_at, postgresql_where=text("finished_at IS NOT NULL"))
+Index(
+    "ix_jobs_webhook",
+    jobs.c.finished_at,
+    postgresql_where=text("webhook IS NOT NULL AND NOT webhook_done AND finished_at IS NOT NULL"),
+)
+
+job_events = Table(
+    "job_events",
+    metadata,
+    Column("job_id", Text, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    Column("type", Text, nullable=False),
+    Column("fence", BigInteger, nullable=False),  # under which the event was written: the history checker reads it
+    _time("at", default=True),
+    _json("data", "{}"),
+)
+
+job_forms = Table(
+    "job_forms",
+    metadata,
+    Column("job_id", Text, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("media_type", Text, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+
+idempotency_keys = Table(
+    "idempotency_keys",
+    metadata,
+    Column("tenant_id", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("fingerprint", LargeBinary, nullable=False),  # SHA-256 of method, path and body
+    Column("status", Integer),  # null while the first request is in flight
+    Column("headers", JSONB),
+    Column("body", LargeBinary),
+    _time("created_at", default=True),
+)
+Index("ix_idempotency_keys_created_at", idempotency_keys.c.created_at)
+
+workers = Table(
+    "workers",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("service", Text, nullable=False),
+    Column("kinds", ARRAY(Text), nullable=False),
+    Column("concurrency", Integer, nullable=False),
+    Column("version", Text, nullable=False),
+    _json("facts", "{}"),  # what the service says of itself: languages, isolation, or why it does not consume
+    _time("started_at", default=True),
+    _time("seen_at", default=True),
+)

@@ -1,0 +1,93 @@
+"""The tables of the LLM layer: what was asked, with which words, of which models."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Double,
+    Identity,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from shared.db import metadata
+
+_now = func.clock_timestamp()
+
+#: One row per attempt, failed and skipped ones included; totals of a turn or a job are sums over its rows.
+llm_calls = Table(
+    "llm_calls",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("tenant_id", Text, nullable=False),
+    Column("job_id", Text),  # null for a test of a role's model
+    Column("job_attempt", Integer, nullable=False, server_default=text("1")),  # which run of the job
+    Column("at", DateTime(timezone=True), nullable=False, server_default=_now),
+    Column("turn", Integer, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("requested_provider", Text, nullable=False),
+    Column("requested_model", Text, nullable=False),
+    Column("served_provider", Text),
+    Column("served_model", Text),
+    Column("reason", Text, nullable=False),  # primary | failover | retry | hedge
+    Column("cause", Text),  # the fault that made this attempt necessary
+    Column("outcome", Text, nullable=False),  # ok | a fault code | skipped
+    Column("http_status", Integer),
+    Column("input_tokens", Integer),
+    Column("output_tokens", Integer),
+    Column("cached_tokens", Integer),
+    Column("cost_usd", Double),  # null when the price or the tokens are unknown, never 0 for that
+    Column("prompt_key", Text),
+    Column("prompt_version", Integer),
+    Column("seconds", Double, nullable=False),
+    Column("first_token_seconds", Double),
+    Column("finish", Text),
+    Column("detail", Text),  # the fault in words that are safe to show
+    Column("source", Text, nullable=False),  # live | replay | scripted
+    Index(None, "job_id", "id"),
+    Index(None, "tenant_id", "at"),
+)
+
+#: Immutable texts; a rollback or a reset adds a new version with an old text.
+prompt_versions = Table(
+    "prompt_versions",
+    metadata,
+    Column("key", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("is_default", Boolean, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=_now),
+    Column("actor", Text),
+    PrimaryKeyConstraint("key", "version"),
+)
+
+#: Which version a label means; ``active`` is the one that jobs use.
+prompt_labels = Table(
+    "prompt_labels",
+    metadata,
+    Column("key", Text, nullable=False),
+    Column("label", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_now),
+    PrimaryKeyConstraint("key", "label"),
+)
+
+#: Chains that an operator has changed; a role without a row has its default.
+model_chains = Table(
+    "model_chains",
+    metadata,
+    Column("role", Text, primary_key=True),
+    Column("chain", JSONB, nullable=False),
+    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_now),
+    Column("actor", Text),
+)
