@@ -1,0 +1,54 @@
+"""Bring a database to the newest revision; two that try at once wait for each other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import psycopg
+
+HERE = Path(__file__).parent
+
+
+def upgrade(url: str) -> None:
+    """Run every revision that ``url`` does not have yet, in one transaction."""
+    if not heads():
+        return
+    from alembic import command  # noqa: PLC0415 - half a second that a current database does not need
+    from alembic.config import Config  # noqa: PLC0415
+
+    from shared.db import connect  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", str(HERE).replace("%", "%%"))
+    engine = connect(url)
+    try:
+        with engine.begin() as connection:
+            # An index on a large table may take longer than any request may.
+            connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+    finally:
+        engine.dispose()
+
+
+def current(url: str) -> bool:
+    """Whether ``url`` already is at the newest revision."""
+    newest = heads()
+    try:
+        with psycopg.connect(url, connect_timeout=5) as connection:
+            rows = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+    except psycopg.errors.UndefinedTable:
+        return not newest
+    return {row[0] for row in rows} == newest
+
+
+def heads() -> set[str]:
+    """The revisions that no other follows, read from the files without importing them."""
+    revisions: set[str] = set()
+    followed: set[str] = set()
+    for file in (HERE / "versions").glob("*.py"):
+        text = file.read_text("utf-8")
+        revisions |= set(re.findall(r"^revision\b[^=]*=\s*[\"']([^\"']+)", text, re.MULTILINE))
+        followed |= set(re.findall(r"^down_revision\b[^=]*=\s*[\"']([^\"']+)", text, re.MULTILINE))
+    return revisions - followed

@@ -1,0 +1,123 @@
+"""Start a process that dies with us, and stop it again."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+_LAUNCH = Path(__file__).with_name("launch.py")
+
+
+@dataclass(frozen=True)
+class User:
+    """As whom a child runs: ``same`` as we, ``drop`` to another, or ``map`` in a user namespace."""
+
+    mode: Literal["same", "drop", "map"]
+    uid: int
+    gid: int
+
+
+OURSELVES = User("same", -1, -1)
+
+
+def server_user() -> User:
+    """A user that is not root and has a name: database servers refuse to run as anything else."""
+    uid = os.geteuid()
+    if uid != 0 and _has_name(uid):
+        return OURSELVES
+    other = next((entry for entry in [*_named("nobody"), *pwd.getpwall()] if entry.pw_uid != 0), None)
+    if other is None:
+        raise RuntimeError("there is no user but root on this machine, and Postgres refuses to run as root; add one")
+    can_drop = uid == 0 and _mapped(other.pw_uid)
+    return User("drop" if can_drop else "map", other.pw_uid, other.pw_gid)
+
+
+def spawn(
+    command: Sequence[str | Path],
+    log: Path,
+    *,
+    env: Mapping[str, str],
+    user: User = OURSELVES,
+    needs: Sequence[Path] = (),
+    death_signal: signal.Signals = signal.SIGTERM,
+) -> subprocess.Popen[bytes]:
+    """Start ``command`` in a session of its own; it gets ``death_signal`` when the calling thread ends.
+
+    ``needs`` are the files that another user must be able to reach.
+    """
+    mode: str = user.mode
+    if mode == "drop" and not all(_open_to_others(path) for path in needs):
+        mode = "drop-override"
+    launch = [sys.executable, "-I", "-S", str(_LAUNCH), str(os.getpid()), str(int(death_signal)), mode]
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            [*launch, str(user.uid), str(user.gid), "--", *(str(part) for part in command)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=dict(env),
+            start_new_session=True,
+        )
+
+
+def stop(process: subprocess.Popen[bytes], asking: signal.Signals, seconds: float) -> None:
+    """Ask the process to end, and insist after ``seconds``."""
+    if process.poll() is not None:
+        return
+    process.send_signal(asking)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def give(path: Path, user: User) -> None:
+    """Make ``path`` and all that is in it the user's own."""
+    if user.mode != "drop":
+        return
+    for inner in [path, *path.rglob("*")]:
+        os.chown(inner, user.uid, user.gid, follow_symlinks=False)
+
+
+def tail(log: Path, lines: int = 15) -> str:
+    """The end of a log, for an error message."""
+    try:
+        return "\n".join(log.read_text("utf-8", "replace").splitlines()[-lines:])
+    except OSError:
+        return ""
+
+
+def _has_name(uid: int) -> bool:
+    try:
+        pwd.getpwuid(uid)
+    except KeyError:
+        return False
+    return True
+
+
+def _named(name: str) -> list[pwd.struct_passwd]:
+    try:
+        return [pwd.getpwnam(name)]
+    except KeyError:
+        return []
+
+
+def _mapped(uid: int) -> bool:
+    """Whether this user namespace knows ``uid`` at all (a container may know only root)."""
+    try:
+        ranges = Path("/proc/self/uid_map").read_text().splitlines()
+    except OSError:
+        return True
+    return any(int(start) <= uid < int(start) + int(length) for start, _, length in (line.split() for line in ranges))
+
+
+def _open_to_others(path: Path) -> bool:
+    return all(folder.stat().st_mode & 0o001 for folder in path.resolve().parents)

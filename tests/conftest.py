@@ -1,0 +1,3 @@
+"""Real servers for every test that asks for one."""
+
+pytest_plugins = ["tests.support.servers"]

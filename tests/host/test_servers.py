@@ -1,0 +1,129 @@
+"""The embedded servers are real ones: they keep what they are told to keep, and they end with their parent."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from services.host.postgres import Postgres
+from services.host.redis import Redis
+from services.host.sockets import socket_folder
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_a_cluster_keeps_its_rows_over_a_stop_and_a_crash(servers_folder: Path) -> None:
+    server = Postgres(servers_folder / "kept")
+    server.start()
+    with psycopg.connect(server.url_of("postgres")) as connection:
+        connection.execute("CREATE TABLE kept (n int)")
+        connection.execute("INSERT INTO kept VALUES (42)")
+    server.kill()
+    server.start()
+    server.stop()
+    server.start()
+    with psycopg.connect(server.url_of("postgres")) as connection:
+        assert connection.execute("SELECT n FROM kept").fetchall() == [(42,)]
+    server.stop()
+    assert not server.running
+
+
+def test_a_cluster_never_runs_as_root(postgres_server: Postgres) -> None:
+    with psycopg.connect(postgres_server.url_of("postgres")) as connection:
+        row = connection.execute("SHOW data_directory").fetchone()
+    assert row is not None
+    assert postgres_server.pid is not None
+    if os.geteuid() == 0:
+        assert Path(f"/proc/{postgres_server.pid}").stat().st_uid != 0
+
+
+def test_a_half_made_cluster_is_made_anew(servers_folder: Path) -> None:
+    folder = servers_folder / "half"
+    (folder / "data.making").mkdir(parents=True)
+    (folder / "data.making" / "PG_VERSION").write_text("18")
+    with Postgres(folder, durable=False) as server, psycopg.connect(server.url_of("postgres")) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_pid_file_that_names_a_stranger_is_no_obstacle(servers_folder: Path) -> None:
+    server = Postgres(servers_folder / "stale", durable=False)
+    server.start()
+    server.stop()
+    (server.data / "postmaster.pid").write_text(f"{os.getpid()}\n{server.data}\n")
+    server.start()
+    server.stop()
+
+
+def test_servers_run_below_a_long_and_closed_folder(servers_folder: Path) -> None:
+    closed = servers_folder / "closed"
+    closed.mkdir(mode=0o700)
+    deep = closed / ("x" * 90)
+    with Redis(deep / "redis") as redis, Postgres(deep / "pg", durable=False) as server:
+        assert redis.send("PING") == "+PONG"
+        with psycopg.connect(server.url_of("postgres")) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_killed_redis_starts_again_with_what_was_on_the_disk_or_empty(servers_folder: Path) -> None:
+    for durable, left in ((True, "$5"), (False, "$-1")):
+        with Redis(servers_folder / f"redis-{durable}", durable=durable) as server:
+            server.send("SET word hello")
+            if durable:
+                server.stop()
+            server.kill()
+            server.start()
+            assert server.send("GET word") == left
+
+
+def test_a_socket_name_that_somebody_else_took_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = tmp_path / ("y" * 100)
+    folder = socket_folder(long, "s")
+    folder.rmdir()
+    folder.symlink_to(tmp_path)
+    try:
+        with pytest.raises(RuntimeError, match="somebody else"):
+            socket_folder(long, "s")
+    finally:
+        folder.unlink()
+
+
+def test_servers_end_when_their_parent_is_killed(servers_folder: Path) -> None:
+    script = (
+        "import sys, time; from pathlib import Path\n"
+        "from services.host.postgres import Postgres; from services.host.redis import Redis\n"
+        "folder = Path(sys.argv[1])\n"
+        "pg, redis = Postgres(folder / 'pg', durable=False), Redis(folder / 'redis')\n"
+        "pg.start(); redis.start(); print(pg.pid, redis.pid, flush=True); time.sleep(600)\n"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script, str(servers_folder / "orphans")], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    assert parent.stdout is not None
+    pids = [int(word) for word in parent.stdout.readline().split()]
+    assert len(pids) == 2
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    parent.stdout.close()
+    _wait(lambda: not any(_alive(pid) for pid in pids))
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+def _wait(condition: Callable[[], bool], seconds: float = 15) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
