@@ -1,33 +1,188 @@
-"""File contents by their hash, in a store by URL; who owns which is in Postgres."""
+"""Blobs: file contents under their SHA-256, in a folder or an S3 bucket, reachable from every machine.
+
+The address is the content, so writing the same file twice is one blob, and a blob never changes. What is being
+written stands under ``incoming/`` until it is whole; a writer that dies leaves at most something there, for ``sweep``.
+"""
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, DateTime, Index, Table, Text, text
+import hashlib
+import io
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, cast
 
-from shared.db import metadata
+import obstore
+from obstore.store import LocalStore, ObjectStore, from_url
 
-_NOW = text("clock_timestamp()")
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
-files = Table(
-    "files",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("tenant_id", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("size", BigInteger, nullable=False),
-    Column("sha256", Text, nullable=False),
-    Column("media_type", Text, nullable=False),
-    Column("job_id", Text),  # the job that made it; null for an upload
-    Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
-)
-Index("ix_files_sha256", files.c.sha256)
-Index("ix_files_job_id", files.c.job_id, postgresql_where=text("job_id IS NOT NULL"))
+_CHUNK = 1 << 20
+_INCOMING = "incoming"
 
-blobs = Table(
-    "blobs",
-    metadata,
-    Column("sha256", Text, primary_key=True),
-    Column("size", BigInteger, nullable=False),
-    # Renewed by every upload of the same bytes: the collector leaves a blob alone for an hour after.
-    Column("touched_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
-)
+
+@dataclass(frozen=True)
+class Blob:
+    """What was written: its address and its size in bytes."""
+
+    sha256: str
+    size: int
+
+
+def open_store(url: str) -> ObjectStore:
+    """The store at ``file:///folder`` or ``s3://bucket/prefix``.
+
+    S3 takes its credentials, region and endpoint from the usual ``AWS_*`` variables.
+    """
+    if url.startswith("file://"):
+        return LocalStore(url.removeprefix("file://") or "/", mkdir=True)
+    return from_url(url)
+
+
+def place(sha256: str) -> str:
+    """Where the content with this hash stands in the store."""
+    return f"sha256/{sha256[:2]}/{sha256[2:4]}/{sha256}"
+
+
+def write(store: ObjectStore, content: bytes | Path | BinaryIO) -> Blob:
+    """Keep the content; it is streamed, never held whole unless it is given as bytes."""
+    meter = _Meter()
+    incoming = _incoming()
+    try:
+        obstore.put(store, incoming, (meter.count(chunk) for chunk in _chunks(content)))
+        blob = meter.blob()
+        obstore.rename(store, incoming, place(blob.sha256))
+    except BaseException:
+        _forget(store, incoming)
+        raise
+    return blob
+
+
+async def receive(store: ObjectStore, chunks: AsyncIterator[bytes]) -> Blob:
+    """Keep what a client sends; when it stops half way, nothing is left behind."""
+    meter = _Meter()
+    incoming = _incoming()
+
+    async def counted() -> AsyncIterator[bytes]:
+        async for chunk in chunks:
+            if chunk:
+                yield meter.count(chunk)
+
+    try:
+        await obstore.put_async(store, incoming, counted())
+        blob = meter.blob()
+        await obstore.rename_async(store, incoming, place(blob.sha256))
+    except BaseException:
+        # Without await: the request may be cancelled already, and deleting is one quick call.
+        _forget(store, incoming)
+        raise
+    return blob
+
+
+def read(store: ObjectStore, sha256: str) -> BinaryIO:
+    """A seekable stream of the content. Raises: FileNotFoundError."""
+    return cast(BinaryIO, io.BufferedReader(_Reader(store, place(sha256)), _CHUNK))
+
+
+def fetch(store: ObjectStore, sha256: str, target: Path) -> None:
+    """Write the content to a file. Raises: FileNotFoundError."""
+    with target.open("wb") as file:
+        for chunk in obstore.get(store, place(sha256)).stream(min_chunk_size=_CHUNK):
+            file.write(chunk)
+
+
+async def stream(store: ObjectStore, sha256: str, start: int, end: int) -> AsyncIterator[bytes]:
+    """The bytes from ``start`` up to ``end`` (exclusive), in chunks. Raises: FileNotFoundError at the first one."""
+    if start == end:
+        return
+    answer = await obstore.get_async(store, place(sha256), options={"range": (start, end)})
+    async for chunk in answer.stream(min_chunk_size=_CHUNK):
+        yield bytes(chunk)
+
+
+def sweep(store: ObjectStore, older_than: datetime, in_use: Callable[[list[str]], set[str]]) -> int:
+    """Delete what nobody refers to and is older than the moment; the number of blobs deleted.
+
+    ``in_use`` says which of the given hashes are referred to. The age protects a blob that was just written and whose
+    row is not committed yet.
+    """
+    deleted = 0
+    for objects in obstore.list(store, prefix=_INCOMING):
+        stale = [entry["path"] for entry in objects if entry["last_modified"] < older_than]
+        deleted += _delete(store, stale)
+    for objects in obstore.list(store, prefix="sha256"):
+        old = {entry["path"].rsplit("/", 1)[-1] for entry in objects if entry["last_modified"] < older_than}
+        unused = old - in_use(sorted(old)) if old else set()
+        deleted += _delete(store, [place(sha256) for sha256 in sorted(unused)])
+    return deleted
+
+
+class _Reader(io.RawIOBase):
+    """obstore's reader has the methods of a file, but not its type."""
+
+    def __init__(self, store: ObjectStore, path: str) -> None:
+        self._file = obstore.open_reader(store, path)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer)
+        chunk = self._file.read(len(view))
+        view[: len(chunk)] = bytes(chunk)
+        return len(chunk)
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+
+class _Meter:
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self._size = 0
+
+    def count(self, chunk: bytes) -> bytes:
+        self._hash.update(chunk)
+        self._size += len(chunk)
+        return chunk
+
+    def blob(self) -> Blob:
+        return Blob(self._hash.hexdigest(), self._size)
+
+
+def _incoming() -> str:
+    return f"{_INCOMING}/{uuid.uuid4().hex}"
+
+
+def _chunks(content: bytes | Path | BinaryIO) -> Iterator[bytes]:
+    if isinstance(content, bytes):
+        yield content
+    elif isinstance(content, Path):
+        with content.open("rb") as file:
+            yield from _chunks(file)
+    else:
+        while chunk := content.read(_CHUNK):
+            yield chunk
+
+
+def _forget(store: ObjectStore, path: str) -> None:
+    with suppress(OSError):  # it may never have been written
+        obstore.delete(store, path)
+
+
+def _delete(store: ObjectStore, paths: Iterable[str]) -> int:
+    paths = list(paths)
+    if paths:
+        obstore.delete(store, paths)
+    return len(paths)

@@ -1,21 +1,123 @@
-"""API keys: hashed, scoped, and bound to one tenant."""
+"""API keys: who calls, for which tenant, and what they may do. Only a hash of a key is ever kept.
+
+A key reads ``ask_<id>_<secret>``: the id finds the row, the secret is 32 base62 characters (190 bits), so a plain
+SHA-256 of the whole is as strong as the key itself.
+"""
 
 from __future__ import annotations
 
-from sqlalchemy import Column, DateTime, LargeBinary, Table, Text, text
-from sqlalchemy.dialects.postgresql import ARRAY
+import hashlib
+import hmac
+import re
+import secrets
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
+from sqlalchemy import Column, Connection, DateTime, LargeBinary, RowMapping, Select, Table, Text, func, select, text
+from sqlalchemy.dialects.postgresql import ARRAY, insert
+from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
+
+from shared.contracts.keys import KeyInfo, Scope
 from shared.db import metadata
+
+_ALPHABET = string.ascii_letters + string.digits
+_SHAPE = re.compile(r"ask_([A-Za-z0-9]{8})_[A-Za-z0-9]{32}")
 
 api_keys = Table(
     "api_keys",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("hash", LargeBinary, nullable=False),  # SHA-256 of the whole key
-    Column("tenant_id", Text, nullable=False),
+    Column("tenant", Text, nullable=False, index=True),
     Column("name", Text, nullable=False),
     Column("scopes", ARRAY(Text), nullable=False),
+    Column("digest", LargeBinary, nullable=False),  # SHA-256 of the key
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
     Column("expires_at", DateTime(timezone=True)),
     Column("revoked_at", DateTime(timezone=True)),
 )
+_INFO = [column for column in api_keys.c if column.name != "digest"]
+
+
+@dataclass(frozen=True)
+class IssuedKey:
+    """A new key, and the statement that makes it valid (it returns the row of ``KeyInfo``)."""
+
+    key: str
+    statement: ReturningInsert[Any]
+
+
+def issue(tenant: str, name: str, scopes: Sequence[Scope], expires_at: datetime | None = None) -> IssuedKey:
+    """Draw a new key for a tenant."""
+    key_id = _draw(8)
+    key = f"ask_{key_id}_{_draw(32)}"
+    row = {
+        "id": key_id,
+        "tenant": tenant,
+        "name": name,
+        "scopes": sorted(set(scopes)),
+        "digest": digest(key),
+        "expires_at": expires_at,
+    }
+    return IssuedKey(key, insert(api_keys).values(row).returning(*_INFO))
+
+
+def create(
+    connection: Connection, tenant: str, name: str, scopes: Sequence[Scope], expires_at: datetime | None = None
+) -> tuple[KeyInfo, str]:
+    """Issue a key on a plain connection; the caller commits."""
+    issued = issue(tenant, name, scopes, expires_at)
+    return info(connection.execute(issued.statement).mappings().one()), issued.key
+
+
+def key_id(key: str) -> str | None:
+    """The id inside a key; None when it has not the shape of one."""
+    shape = _SHAPE.fullmatch(key)
+    return shape[1] if shape else None
+
+
+def digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode()).digest()
+
+
+def matches(key: str, kept: bytes) -> bool:
+    return hmac.compare_digest(digest(key), kept)
+
+
+def valid(id: str) -> Select[Any]:
+    """The key with that id, unless it is revoked or has expired."""
+    unexpired = api_keys.c.expires_at.is_(None) | (api_keys.c.expires_at > func.clock_timestamp())
+    return select(api_keys).where(api_keys.c.id == id, api_keys.c.revoked_at.is_(None), unexpired)
+
+
+def page(limit: int, before: tuple[datetime, str] | None = None, tenant: str | None = None) -> Select[Any]:
+    """Keys, newest first; ``before``: (created_at, id) of the last one seen."""
+    query = select(*_INFO)
+    if tenant is not None:
+        query = query.where(api_keys.c.tenant == tenant)
+    if before is not None:
+        created_at, last = before
+        query = query.where(
+            (api_keys.c.created_at < created_at) | ((api_keys.c.created_at == created_at) & (api_keys.c.id < last))
+        )
+    return query.order_by(api_keys.c.created_at.desc(), api_keys.c.id.desc()).limit(limit)
+
+
+def revoke(id: str) -> ReturningUpdate[Any]:
+    """End a key; no row when there is none, or it has been revoked before."""
+    return (
+        api_keys.update()
+        .where(api_keys.c.id == id, api_keys.c.revoked_at.is_(None))
+        .values(revoked_at=func.clock_timestamp())
+        .returning(api_keys.c.id)
+    )
+
+
+def info(row: RowMapping) -> KeyInfo:
+    return KeyInfo.model_validate(dict(row))
+
+
+def _draw(length: int) -> str:
+    return "".join(secrets.choice(_ALPHABET) for _ in range(length))
