@@ -1,4 +1,4 @@
-"""Blobs: file contents under their SHA-256, in a folder or an S3 bucket, reachable from every machine.
+"""File contents by their hash, in a folder or an S3 bucket that every machine reaches; who owns which is in Postgres.
 
 The address is the content, so writing the same file twice is one blob, and a blob never changes. What is being
 written stands under ``incoming/`` until it is whole; a writer that dies leaves at most something there, for ``sweep``.
@@ -18,9 +18,38 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 import obstore
 from obstore.store import LocalStore, ObjectStore, from_url
+from sqlalchemy import BigInteger, Column, DateTime, Index, Table, Text, text
+
+from shared.db import metadata
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+
+_NOW = text("clock_timestamp()")
+
+files = Table(
+    "files",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("tenant_id", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("sha256", Text, nullable=False),
+    Column("media_type", Text, nullable=False),
+    Column("job_id", Text),  # the job that made it; null for an upload
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+)
+Index("ix_files_sha256", files.c.sha256)
+Index("ix_files_job_id", files.c.job_id, postgresql_where=text("job_id IS NOT NULL"))
+
+blobs = Table(
+    "blobs",
+    metadata,
+    Column("sha256", Text, primary_key=True),
+    Column("size", BigInteger, nullable=False),
+    # Renewed by every upload of the same bytes: the collector leaves a blob alone for an hour after.
+    Column("touched_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+)
 
 _CHUNK = 1 << 20
 _INCOMING = "incoming"

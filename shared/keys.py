@@ -29,16 +29,19 @@ _SHAPE = re.compile(r"ask_([A-Za-z0-9]{8})_[A-Za-z0-9]{32}")
 api_keys = Table(
     "api_keys",
     metadata,
-    Column("id", Text, primary_key=True),
-    Column("tenant", Text, nullable=False, index=True),
+    Column("id", Text, primary_key=True),  # the id inside the key
+    Column("hash", LargeBinary, nullable=False),  # SHA-256 of the whole key
+    Column("tenant_id", Text, nullable=False),
     Column("name", Text, nullable=False),
     Column("scopes", ARRAY(Text), nullable=False),
-    Column("digest", LargeBinary, nullable=False),  # SHA-256 of the key
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
     Column("expires_at", DateTime(timezone=True)),
     Column("revoked_at", DateTime(timezone=True)),
 )
-_INFO = [column for column in api_keys.c if column.name != "digest"]
+_INFO = [
+    api_keys.c.tenant_id.label("tenant"),
+    *(column for column in api_keys.c if column.name not in ("hash", "tenant_id")),
+]
 
 
 @dataclass(frozen=True)
@@ -55,10 +58,10 @@ def issue(tenant: str, name: str, scopes: Sequence[Scope], expires_at: datetime 
     key = f"ask_{key_id}_{_draw(32)}"
     row = {
         "id": key_id,
-        "tenant": tenant,
+        "tenant_id": tenant,
         "name": name,
         "scopes": sorted(set(scopes)),
-        "digest": digest(key),
+        "hash": digest(key),
         "expires_at": expires_at,
     }
     return IssuedKey(key, insert(api_keys).values(row).returning(*_INFO))
@@ -96,7 +99,7 @@ def page(limit: int, before: tuple[datetime, str] | None = None, tenant: str | N
     """Keys, newest first; ``before``: (created_at, id) of the last one seen."""
     query = select(*_INFO)
     if tenant is not None:
-        query = query.where(api_keys.c.tenant == tenant)
+        query = query.where(api_keys.c.tenant_id == tenant)
     if before is not None:
         created_at, last = before
         query = query.where(
