@@ -27,4 +27,6 @@ class JobSettings(BaseSettings):
     grace_seconds: float = Field(25, gt=0, description="How long a stopping worker lets its jobs finish")
     concurrency: int = Field(4, ge=1, description="Jobs that one worker process runs at once")
     tenant_running: int = Field(0, ge=0, description="Jobs of one kind that a tenant may run at once; 0 is without end")
+    default_seconds: float = Field(600, gt=0, description="How long a job may run that brings no budget of its own")
+    metrics_port: int = Field(0, ge=0, description="Where a worker answers Prometheus; 0 is nowhere")
     retention_days: float = Field(30, gt=0, description="How long finished jobs and their files are kept")

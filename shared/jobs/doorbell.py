@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import base64
 import uuid
-from collections.abc import Iterable
 
 import orjson
+from redis import Redis
+from redis.exceptions import RedisError
 
 #: What every queue, channel and lock of Assay begins with in Redis.
 PREFIX = "assay:"
@@ -66,11 +67,10 @@ def message(kind: str, job_id: str) -> bytes:
     )
 
 
-def push(kind: str, job_ids: Iterable[str]) -> tuple[str, ...] | tuple[str | bytes, ...]:
-    """The Redis command that rings for these jobs, for ``execute_command`` of a sync or an async client."""
-    return ("LPUSH", queue_name(kind), *(message(kind, job_id) for job_id in job_ids))
-
-
-def event_bell(job_id: str) -> tuple[str, str, str]:
-    """The Redis command that tells every gateway that a job has a new event."""
-    return ("PUBLISH", EVENTS_CHANNEL, job_id)
+def ring(redis: Redis, kind: str, *job_ids: str) -> bool:
+    """Ring for these jobs from a worker or the reconciler; False when Redis does not answer (that is no error)."""
+    try:
+        redis.lpush(queue_name(kind), *[message(kind, job_id) for job_id in job_ids])
+    except RedisError:
+        return False
+    return True

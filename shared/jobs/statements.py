@@ -165,7 +165,8 @@ def complete(
 ) -> TextClause:
     """End a running job with its terminal event; no row when the fence has moved on (then nothing may be written).
 
-    A cancellation that was asked for wins over a result that came in late.
+    A cancellation that was asked for wins over a result that came in late. ``next_kind`` is the kind of the job of the
+    same conversation that waited for this one: its bell may be spent.
     """
     return _sql(
         """
@@ -177,14 +178,17 @@ def complete(
                 warnings = warnings || CAST(:warnings AS jsonb), usage = :usage,
                 lease_until = NULL, finished_at = clock_timestamp(), last_seq = last_seq + 1
             WHERE id = :id AND fence = :fence AND state = 'running'
-            RETURNING id, state, last_seq, fence, error
+            RETURNING id, state, last_seq, fence, error, conversation_id
         ), event AS (
             INSERT INTO job_events (job_id, seq, type, fence, data)
             SELECT id, last_seq, 'job_' || state, fence,
                    CASE WHEN error IS NULL THEN '{}' ELSE jsonb_build_object('code', error->'code') END
             FROM job
         )
-        SELECT id, state, last_seq FROM job
+        SELECT id, state, last_seq, (
+            SELECT kind FROM jobs WHERE conversation_id = job.conversation_id AND id > job.id AND state = 'queued'
+            ORDER BY id LIMIT 1) AS next_kind
+        FROM job
         """,
         id=job_id,
         fence=fence,
@@ -317,15 +321,22 @@ def reclaim(crashes_until_dead: int, detail: Mapping[str, JsonValue]) -> TextCla
     )
 
 
+_CLAIMABLE = """
+    state = 'queued' AND run_at <= clock_timestamp()
+    AND NOT EXISTS (SELECT 1 FROM jobs e WHERE e.conversation_id = jobs.conversation_id AND e.id < jobs.id
+                    AND e.state IN ('queued', 'running'))
+"""
+
+
 def waiting_bells(quiet_seconds: float) -> TextClause:
     """Per kind: how many queued jobs could run now (``ready``), and how many of those nobody rang for lately."""
     return _sql(
-        """
+        f"""
         SELECT kind, count(*) AS ready,
                count(*) FILTER (WHERE coalesce(rung_at, '-infinity')
                                       < clock_timestamp() - make_interval(secs => :quiet)) AS quiet
-        FROM jobs WHERE state = 'queued' AND run_at <= clock_timestamp() GROUP BY kind
-        """,
+        FROM jobs WHERE {_CLAIMABLE} GROUP BY kind
+        """,  # noqa: S608 - a constant of ours
         quiet=quiet_seconds,
     )
 
@@ -333,13 +344,13 @@ def waiting_bells(quiet_seconds: float) -> TextClause:
 def lost_bells(kind: str, quiet_seconds: float, limit: int) -> TextClause:
     """The queued jobs of a kind that nobody rang for lately, oldest first; they count as rung from now on."""
     return _sql(
-        """
+        f"""
         UPDATE jobs SET rung_at = clock_timestamp() WHERE id IN (
-            SELECT id FROM jobs WHERE state = 'queued' AND kind = :kind AND run_at <= clock_timestamp()
+            SELECT id FROM jobs WHERE kind = :kind AND {_CLAIMABLE}
               AND (rung_at IS NULL OR rung_at < clock_timestamp() - make_interval(secs => :quiet))
             ORDER BY id LIMIT :most FOR UPDATE SKIP LOCKED)
         RETURNING id
-        """,
+        """,  # noqa: S608 - a constant of ours
         kind=kind,
         quiet=quiet_seconds,
         most=limit,

@@ -1,0 +1,79 @@
+"""A running job's voice: events go out as they happen; the rest waits for the completing transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import structlog
+from pydantic import JsonValue
+from redis import Redis
+from redis.exceptions import RedisError
+from sqlalchemy import Connection
+
+from shared.jobs import doorbell, statements
+from shared.jobs.leases import Held
+from shared.jobs.record import Record
+from shared.jobs.storable import event_data
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Said:
+    """The pair that a job adds to its conversation."""
+
+    user: str
+    assistant: str
+    tool_calls: Sequence[Mapping[str, JsonValue]] = ()
+
+
+@dataclass
+class JobReport:
+    """What a capability reports (see ``shared.jobs.job.Report``)."""
+
+    record: Record
+    redis: Redis
+    held: Held
+    warnings: list[str] = field(default_factory=list)
+    said: list[Said] = field(default_factory=list)
+    forms: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    effects: list[Callable[[Connection], None]] = field(default_factory=list)
+
+    def event(self, type: str, **data: JsonValue) -> None:
+        statement = statements.append_event(self.held.job_id, self.held.fence, type, event_data(data))
+        if self.record.write(statement, self.held) is None:
+            # Fenced off: another worker has the job, or it was ended. Nobody listens to this run any more.
+            self.held.lost.set()
+            self.held.cancelled.set()
+        else:
+            self.ring()
+
+    def turn(self, number: int, proposal: JsonValue, outcome: JsonValue) -> None:
+        self.event("turn_taken", number=number, proposal=proposal, outcome=outcome)
+
+    def thinking(self, message: str, **data: JsonValue) -> None:
+        self.event("thinking", message=message, **data)
+
+    def output(self, stream: str, text: str) -> None:
+        self.event("output", stream=stream, text=text)
+
+    def warn(self, text: str) -> None:
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def remember(self, user: str, assistant: str, tool_calls: Sequence[Mapping[str, JsonValue]] = ()) -> None:
+        self.said.append(Said(user, assistant, tool_calls))
+
+    def form(self, name: str, media_type: str, body: bytes) -> None:
+        self.forms[name] = (media_type, body)
+
+    def effect(self, apply: Callable[[Connection], None]) -> None:
+        self.effects.append(apply)
+
+    def ring(self) -> None:
+        """Tell the gateways that there is something new; they poll anyway when nobody rings."""
+        try:
+            self.redis.publish(doorbell.EVENTS_CHANNEL, self.held.job_id)
+        except RedisError as fault:
+            log.debug("event_bell_failed", reason=type(fault).__name__)

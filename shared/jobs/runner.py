@@ -1,0 +1,266 @@
+"""The runner: claims a job when the bell rings, runs its capability, and completes it once.
+
+The only place with claim, heartbeat and complete.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import structlog
+from obstore.store import ObjectStore
+from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
+from redis import Redis
+from sqlalchemy import Connection, Engine, Row, RowMapping
+from sqlalchemy.exc import SQLAlchemyError
+
+from shared import conversations
+from shared.contracts.jobs import JobState
+from shared.errors import AssayError, BudgetSpentError, InternalError, JobCancelled
+from shared.jobs import doorbell, metrics, statements
+from shared.jobs.files import JobFiles
+from shared.jobs.job import Capability, Context, Job
+from shared.jobs.leases import Held, Leases
+from shared.jobs.record import LeaseLost, Record
+from shared.jobs.report import JobReport
+from shared.jobs.results import JobResults
+from shared.jobs.storable import storable
+from shared.llm.chat import Prompts, Provider
+from shared.loop import Budget, BudgetSpent
+
+log = structlog.get_logger(__name__)
+_JSON: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
+
+
+class Models(Protocol):
+    """The LLM layer of a process, bound to one job at a time."""
+
+    prompts: Prompts
+
+    def for_job(self, job: Job, budget: Budget, report: JobReport, overrides: Mapping[str, JsonValue]) -> Provider: ...
+
+    def usage(self, connection: Connection, job_id: str) -> Mapping[str, JsonValue]:
+        """The totals of the job's ledger, for the completing transaction."""
+        ...
+
+
+@dataclass(frozen=True)
+class Served:
+    """One kind of job: how its input reads, and what runs it."""
+
+    input: type[BaseModel]
+    capability: Capability[Any]
+
+
+@dataclass(frozen=True)
+class Stores:
+    """What a worker is connected to."""
+
+    engine: Engine
+    redis: Redis
+    blobs: ObjectStore
+    models: Models
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended, before it is written."""
+
+    state: JobState
+    result: Mapping[str, JsonValue] | None = None
+    error: Mapping[str, JsonValue] | None = None
+
+
+class Runner:
+    """Runs one job after the other on behalf of a bell; safe to call from many threads."""
+
+    def __init__(
+        self,
+        stores: Stores,
+        lease_seconds: float,
+        tenant_running: int,
+        default_seconds: float,
+        also: Callable[[], None],
+    ) -> None:
+        self.id = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
+        self.served: dict[str, Served] = {}
+        self._stores = stores
+        self._record = Record(stores.engine)
+        self._lease_seconds = lease_seconds
+        self._tenant_running = tenant_running
+        self._default_seconds = default_seconds
+        self.leases = Leases(stores.engine, lease_seconds, overdue=self._end_overdue, also=also)
+
+    def answer(self, kind: str) -> bool:
+        """Answer a bell: claim the next job of the kind and run it; False when there was none."""
+        statement = statements.claim(kind, self.id, self._lease_seconds, self._tenant_running)
+        with self._stores.engine.begin() as connection:
+            row = connection.execute(statement).mappings().one_or_none()
+        if row is None:
+            return False
+        held = self.leases.hold(row["id"], row["fence"])
+        with structlog.contextvars.bound_contextvars(
+            job_id=row["id"], attempt=row["attempt"], request_id=row["request_id"], trace_id=row["trace_context"]
+        ):
+            try:
+                self._run(row, held)
+            except LeaseLost:
+                metrics.fenced_writes.inc()
+                log.warning("lease_lost")
+            finally:
+                self.leases.release(held)
+        return True
+
+    def _run(self, row: RowMapping, held: Held) -> None:
+        metrics.job_attempts.labels(row["kind"]).inc()
+        metrics.job_wait_seconds.labels(row["kind"]).observe((row["started_at"] - row["run_at"]).total_seconds())
+        report = JobReport(self._record, self._stores.redis, held)
+        report.ring()
+        with metrics.job_run_seconds.labels(row["kind"]).time():
+            ended = self._execute(row, held, report)
+        self._complete(row, held, report, ended)
+
+    def _execute(self, row: RowMapping, held: Held, report: JobReport) -> Ended:
+        """Run the capability; whatever it raises becomes the job's end."""
+        served = self.served[row["kind"]]
+        try:
+            request = served.input.model_validate(row["input"])
+            result = served.capability(self._context(row, held, report), request)
+            return Ended(JobState.SUCCEEDED, result=_as_json(result))
+        except LeaseLost:
+            raise
+        except Exception as fault:
+            if held.cancelled.is_set() or isinstance(fault, JobCancelled):
+                return Ended(JobState.CANCELLED)
+            return _failed(_explained(fault))
+
+    def _context(self, row: RowMapping, held: Held, report: JobReport) -> Context:
+        job = _job(row)
+        given = row["budget"]
+        budget = Budget(given.get("turns"), given.get("seconds") or self._default_seconds, given.get("tokens"))
+        with self._stores.engine.connect() as connection:
+            said = connection.execute(conversations.history(job.tenant_id, job.conversation_id)).all()
+        return Context(
+            job=job,
+            llm=self._stores.models.for_job(job, budget, report, row["overrides"]),
+            prompts=self._stores.models.prompts,
+            history=conversations.as_chat([(line.role, line.content) for line in said]),
+            files=JobFiles(self._stores.engine, self._stores.blobs, job.tenant_id, job.id),
+            results=JobResults(self._stores.engine, job.tenant_id, job.conversation_id),
+            budget=budget,
+            report=report,
+            cancelled=held.cancelled,
+        )
+
+    def _complete(self, row: RowMapping, held: Held, report: JobReport, ended: Ended) -> None:
+        """Write the end, and with it all that outlives the job, in one fenced transaction."""
+        try:
+            done = self._record.transact(lambda connection: self._write(connection, row, held, report, ended), held)
+        except AssayError as fault:  # an effect was refused: nothing of it is written, and the job says why
+            ended = _failed(fault)
+            done = self._record.transact(lambda connection: self._write(connection, row, held, report, ended), held)
+        except SQLAlchemyError:
+            log.exception("result_not_storable")
+            ended = _failed(InternalError("The result could not be stored. The log has the details."))
+            done = self._record.transact(lambda connection: self._write(connection, row, held, report, ended), held)
+        if done is None:
+            metrics.fenced_writes.inc()
+            log.warning("fenced_off")
+            return
+        metrics.jobs_completed.labels(row["kind"], done.state).inc()
+        report.ring()
+        # A job that could not be claimed before may be waiting for this one, its own bell long spent.
+        if next_kind := done.next_kind or (row["kind"] if self._tenant_running else None):
+            doorbell.ring(self._stores.redis, next_kind, held.job_id)
+        log.info("job_ended", state=done.state, kind=row["kind"])
+
+    def _write(
+        self, connection: Connection, row: RowMapping, held: Held, report: JobReport, ended: Ended
+    ) -> Row[Any] | None:
+        usage = self._stores.models.usage(connection, held.job_id)
+        statement = statements.complete(
+            held.job_id, held.fence, ended.state, ended.result, ended.error, report.warnings, usage
+        )
+        done = connection.execute(statement).one_or_none()
+        if done is None:
+            return None
+        if done.state == JobState.SUCCEEDED:
+            for effect in report.effects:
+                effect(connection)
+            for name, (media_type, body) in report.forms.items():
+                connection.execute(statements.add_form(held.job_id, name, media_type, body))
+            for said in report.said:
+                connection.execute(
+                    conversations.add_pair(
+                        row["tenant_id"],
+                        row["conversation_id"],
+                        held.job_id,
+                        said.user,
+                        said.assistant,
+                        said.tool_calls,
+                    )
+                )
+        return done
+
+    def _end_overdue(self, held: Held) -> None:
+        """A cancelled job that does not stop is ended over its head; its late write will be refused."""
+        statement = statements.complete(held.job_id, held.fence, JobState.CANCELLED, None, None, [], {})
+        with self._stores.engine.begin() as connection:
+            connection.execute(statement)
+        held.lost.set()
+        log.warning("cancelled_job_did_not_stop", job_id=held.job_id)
+
+    def hand_back_all(self) -> None:
+        """Queue again what still runs, for another worker; the runs here are told to stop."""
+        for held in self.leases.all():
+            with suppress(SQLAlchemyError), self._stores.engine.begin() as connection:
+                connection.execute(statements.hand_back(held.job_id, held.fence))
+                log.warning("handed_back", job_id=held.job_id)
+            held.lost.set()
+            held.cancelled.set()
+
+
+def _job(row: RowMapping) -> Job:
+    return Job(
+        id=row["id"],
+        tenant_id=row["tenant_id"],
+        kind=row["kind"],
+        state=JobState(row["state"]),
+        input=row["input"],
+        attempt=row["attempt"],
+        fence=row["fence"],
+        lease_until=row["lease_until"],
+        conversation_id=row["conversation_id"],
+        labels=row["labels"],
+        actor=row["actor"],
+    )
+
+
+def _explained(fault: Exception) -> AssayError:
+    """What a person is told of an exception; the log keeps what only we should see."""
+    match fault:
+        case AssayError():
+            return fault
+        case BudgetSpent():
+            return BudgetSpentError(f"The budget of {fault.what} was spent before there was a good result.")
+        case ValidationError():
+            log.exception("input_no_longer_fits")
+            return InternalError(f"The stored input no longer fits: {fault.error_count()} errors.")
+        case _:
+            log.exception("capability_failed")
+            return InternalError("Assay failed to run the job. The log has the details under the job's id.")
+
+
+def _as_json(result: BaseModel) -> Mapping[str, JsonValue]:
+    stored = storable(result.model_dump(mode="json", by_alias=True))
+    return _JSON.validate_python(stored)
+
+
+def _failed(fault: AssayError) -> Ended:
+    return Ended(JobState.FAILED, error=_JSON.validate_python(storable(dict(fault.problem()))))

@@ -1,0 +1,120 @@
+"""A worker process: Celery takes the bells, the runner answers them, and Postgres hears that it is alive."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import structlog
+from celery import Task
+from celery.signals import worker_shutdown, worker_shutting_down
+from prometheus_client import start_http_server
+from pydantic import BaseModel, JsonValue
+from sqlalchemy.exc import SQLAlchemyError
+
+from shared.contracts.kinds import JobKind
+from shared.jobs import statements
+from shared.jobs.celery_app import arguments, celery_app
+from shared.jobs.doorbell import TASK
+from shared.jobs.job import Capability
+from shared.jobs.runner import Runner, Served, Stores
+from shared.settings import JobSettings
+
+log = structlog.get_logger(__name__)
+
+#: How often a worker says that it is alive; the gateway believes it for three times as long.
+ADVERTISE_SECONDS = 2.0
+Facts = Callable[[], Mapping[str, JsonValue]]
+
+
+class Worker:
+    """One process of one service.
+
+    ``facts`` is what the service says of itself at ``GET /v1/capabilities``; it is asked again with every sign of life.
+    """
+
+    def __init__(
+        self, service: str, stores: Stores, settings: JobSettings, redis_url: str, version: str, facts: Facts = dict
+    ) -> None:
+        self._service = service
+        self._stores = stores
+        self._settings = settings
+        self._redis_url = redis_url
+        self._version = version
+        self._facts = facts
+        self._advertised_at = 0.0
+        self.runner = Runner(
+            stores,
+            settings.lease_seconds,
+            settings.tenant_running,
+            settings.default_seconds,
+            also=self._advertise_now_and_then,
+        )
+
+    def serve(self, kind: JobKind, input_model: type[BaseModel], capability: Capability[Any]) -> None:
+        """Take jobs of a kind; called before ``run``."""
+        self.runner.served[kind.value] = Served(input_model, capability)
+
+    def run(self) -> None:
+        """Serve until SIGTERM: then take no more bells, let jobs finish within the grace, hand back the rest."""
+        app = celery_app(self._redis_url, self._settings.concurrency)
+
+        def run(task: Task, job_id: str) -> None:
+            kind = task.request.delivery_info["routing_key"].rpartition(":")[2]
+            if kind in self.runner.served:  # anyone may write to Redis: believe nothing that it says
+                self._answer(kind)
+
+        app.task(name=TASK, bind=True)(run)
+        worker_shutting_down.connect(self._drain, weak=False)
+        worker_shutdown.connect(self._stopped, weak=False)
+        if self._settings.metrics_port:
+            start_http_server(self._settings.metrics_port)
+        self.runner.leases.start()
+        kinds = sorted(self.runner.served)
+        log.info("worker_started", worker=self.runner.id, kinds=kinds)
+        app.worker_main(arguments(kinds, f"{self._service}-{os.getpid()}@assay"))
+
+    def _answer(self, kind: str) -> None:
+        try:
+            self.runner.answer(kind)
+        except SQLAlchemyError as fault:
+            # The bell is spent, the job is not: the reconciler rings again when Postgres is back.
+            log.warning("bell_not_answered", kind=kind, reason=type(fault).__name__)
+
+    def _advertise_now_and_then(self) -> None:
+        now = time.monotonic()
+        if now - self._advertised_at < ADVERTISE_SECONDS:
+            return
+        statement = statements.advertise(
+            self.runner.id,
+            self._service,
+            sorted(self.runner.served),
+            self._settings.concurrency,
+            self._version,
+            self._facts(),
+        )
+        with self._stores.engine.begin() as connection:
+            connection.execute(statement)
+        self._advertised_at = now
+
+    def _drain(self, **_: object) -> None:
+        """Celery waits for running jobs without end; after the grace they are another worker's."""
+        log.info("worker_stopping", running=len(self.runner.leases.all()))
+        timer = threading.Timer(self._settings.grace_seconds, self._give_up)
+        timer.daemon = True
+        timer.start()
+
+    def _give_up(self) -> None:
+        self.runner.hand_back_all()
+        self._stopped()
+        # The jobs are not ours any more, and their threads cannot be ended in any other way.
+        os._exit(0)
+
+    def _stopped(self, **_: object) -> None:
+        self.runner.leases.stop()
+        with suppress(SQLAlchemyError), self._stores.engine.begin() as connection:
+            connection.execute(statements.retire(self.runner.id))
