@@ -46,6 +46,7 @@ def spawn(
     env: Mapping[str, str],
     user: User = OURSELVES,
     needs: Sequence[Path] = (),
+    cwd: Path | None = None,
     death_signal: signal.Signals = signal.SIGTERM,
 ) -> subprocess.Popen[bytes]:
     """Start ``command`` in a session of its own; it gets ``death_signal`` when the calling thread ends.
@@ -63,6 +64,7 @@ def spawn(
             stdout=output,
             stderr=output,
             env=dict(env),
+            cwd=cwd,
             start_new_session=True,
         )
 

@@ -53,7 +53,7 @@ class Postgres:
         self.begin()
         self.await_ready(timeout)
 
-    def begin(self) -> None:
+    def begin(self) -> subprocess.Popen[bytes]:
         """Start without waiting. Raises: RuntimeError when the cluster cannot be made."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self._sockets.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -75,11 +75,15 @@ class Postgres:
             settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         self._process = self._spawn([self._bin / "postgres", "-D", self.data, "-k", self._sockets, *options])
+        return self._process
+
+    def is_ready(self) -> bool:
+        return _says_ready(self.data, self.pid)
 
     def await_ready(self, timeout: float = 30) -> None:
         """Raises: RuntimeError when the server ends or stays silent."""
         deadline = time.monotonic() + timeout
-        while not _says_ready(self.data, self.pid):
+        while not self.is_ready():
             if not self.running or time.monotonic() > deadline:
                 raise RuntimeError(f"Postgres did not start; its last words:\n{child.tail(self.log)}")
             time.sleep(0.005)

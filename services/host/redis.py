@@ -45,7 +45,7 @@ class Redis:
         self.begin()
         self.await_ready(timeout)
 
-    def begin(self) -> None:
+    def begin(self) -> subprocess.Popen[bytes]:
         """Start without waiting."""
         data = self.folder / "data"
         for folder in (data, self._socket.parent):
@@ -71,11 +71,18 @@ class Redis:
             user=self._user,
             needs=[self._program, data, self._socket.parent],
         )
+        return self._process
+
+    def is_ready(self) -> bool:
+        try:
+            return self.send("PING") == "+PONG"
+        except OSError:
+            return False
 
     def await_ready(self, timeout: float = 10) -> None:
         """Raises: RuntimeError when the server ends or stays silent."""
         deadline = time.monotonic() + timeout
-        while not self._answers():
+        while not self.is_ready():
             if not self.running or time.monotonic() > deadline:
                 raise RuntimeError(f"Redis did not start; its last words:\n{child.tail(self.log)}")
             time.sleep(0.005)
@@ -106,12 +113,6 @@ class Redis:
             line.connect(str(self._socket))
             line.sendall(f"{command}\r\n".encode())
             return line.makefile("r", newline="\r\n").readline().rstrip()
-
-    def _answers(self) -> bool:
-        try:
-            return self.send("PING") == "+PONG"
-        except OSError:
-            return False
 
 
 def program() -> Path:

@@ -1,0 +1,171 @@
+"""``python -m services.host up|down|status``: what the ``assay`` command runs on the local installation."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from services.host.control import end, look
+from services.host.environment import python_path
+from services.host.home import Home, Status
+from services.host.plan import DEMO_SCRIPT, make_plan
+from services.host.programs import python
+from services.host.settings import HostSettings, ServerSettings
+
+DONE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 5
+
+
+def main() -> int:
+    words = _parser().parse_args()
+    try:
+        settings = HostSettings()
+    except ValidationError as error:
+        problem = error.errors()[0]
+        _say(f"ASSAY_{str(problem['loc'][0]).upper()}: {problem['msg']}")
+        return USAGE
+    home = Home(settings.home)
+    if words.command == "down":
+        return _down(home)
+    if words.command == "status":
+        return _status(look(home) or _nothing(settings), words.output)
+    return _up(home, settings, words)
+
+
+def _up(home: Home, settings: HostSettings, words: argparse.Namespace) -> int:
+    script = words.script or (DEMO_SCRIPT if words.demo else None)
+    if script is not None and not script.is_file():
+        _say(f"there is no script {script}")
+        return USAGE
+    if words.detach:
+        return _detach(home, ["--script", str(script.absolute())] if script is not None else [])
+    from services.host.supervisor import AlreadyRunning, Supervisor  # noqa: PLC0415 - psycopg
+
+    try:
+        if home.holder() is not None:
+            raise AlreadyRunning
+        plan = make_plan(os.environ, settings, ServerSettings(), script=script)
+        _say("Starting Assay ...")
+        Supervisor(plan, on_ready=_announce).run()
+    except AlreadyRunning:
+        return _await_ready(home, None)
+    except ValueError as error:
+        _say(str(error))
+        return USAGE
+    except RuntimeError as error:
+        _say(str(error))
+        return FAILED
+    _say("Assay has stopped.")
+    return DONE
+
+
+def _detach(home: Home, words: list[str]) -> int:
+    """Start the supervisor in the background, and return when everything is ready."""
+    home.make()
+    if home.holder() is not None:
+        return _await_ready(home, None)
+    log = home.logs / "supervisor.log"
+    with log.open("w") as output:
+        supervisor = subprocess.Popen(
+            [*python("services.host"), "up", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env={**os.environ, "PYTHONPATH": python_path(os.environ)},
+            start_new_session=True,
+        )
+    return _await_ready(home, supervisor, log)
+
+
+def _await_ready(
+    home: Home, supervisor: subprocess.Popen[bytes] | None, log: Path | None = None, seconds: float = 120
+) -> int:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        status = look(home)
+        ours = status is not None and (supervisor is None or status.supervisor == supervisor.pid)
+        if status is not None and ours and status.ready:
+            if supervisor is None:
+                _say("Assay is already running.")
+            _announce(status)
+            return DONE
+        if supervisor is not None and supervisor.poll() is not None:
+            _say(log.read_text().rstrip() if log is not None else "Assay did not start.")
+            return supervisor.returncode or FAILED
+        if supervisor is None and home.holder() is None:
+            _say("Assay stopped meanwhile.")
+            return FAILED
+        time.sleep(0.02)
+    waiting = [service.name for service in status.services if service.state != "ready"] if status else []
+    _say(f"Not ready after {seconds:.0f} seconds: {', '.join(waiting) or 'nothing has started'}; see the logs.")
+    return UNREACHABLE
+
+
+def _down(home: Home) -> int:
+    _say("Assay has stopped." if end(home) else "Assay is not running.")
+    return DONE
+
+
+def _nothing(settings: HostSettings) -> Status:
+    """What is known before the first start."""
+    _say("Nothing has been started here yet: run `assay up`.")
+    return Status(f"http://{settings.host}:{settings.port}", None, "", "")
+
+
+def _status(status: Status, output: str) -> int:
+    if output == "json":
+        shown = {
+            "url": status.url,
+            "api_key": status.api_key,
+            "database_url": status.database_url,
+            "redis_url": status.redis_url,
+            "ready": status.ready,
+            "services": [vars(service) for service in status.services],
+        }
+        print(json.dumps(shown, indent=2))  # noqa: T201
+    elif output == "env":
+        print(f"ASSAY_URL={status.url}\nASSAY_API_KEY={status.api_key or ''}")  # noqa: T201
+    else:
+        for service in status.services:
+            print(f"{service.name:16} {service.state:11} {service.pid or '-':>8}  {service.started_at or ''}")  # noqa: T201
+        print(f"{'url':16} {status.url}")  # noqa: T201
+    return DONE if status.ready else UNREACHABLE
+
+
+def _announce(status: Status) -> None:
+    body = '{"kind":"execute","input":{"language":"python","code":"6*7"}}'
+    headers = f"-H 'Authorization: Bearer {status.api_key}' -H 'Content-Type: application/json' -H 'Prefer: wait=20'"
+    lines = [
+        f"URL   {status.url}",
+        f"Key   {status.api_key}",
+        f"Docs  {status.url}/docs",
+        f"Try   curl -s {status.url}/v1/jobs {headers} -d '{body}'",
+    ]
+    print("\n".join(lines), flush=True)  # noqa: T201
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="assay", allow_abbrev=False)
+    commands = parser.add_subparsers(dest="command", required=True)
+    up = commands.add_parser("up", help="start everything and keep it running")
+    up.add_argument("--demo", action="store_true", help="answer model calls with a script instead of a provider")
+    up.add_argument("--script", type=Path, help="the script that the scripted LLM server plays")
+    up.add_argument("-d", "--detach", action="store_true", help="return when everything is ready")
+    commands.add_parser("down", help="stop everything")
+    status = commands.add_parser("status", help="show what runs")
+    status.add_argument("-o", "--output", choices=["text", "json", "env"], default="text")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

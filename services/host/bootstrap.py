@@ -1,0 +1,73 @@
+"""Prepare the database of an installation: it exists, it is up to date, and the local API key works.
+
+``python -m services.host.bootstrap`` is a process of its own, so that the supervisor stays small.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from migrations.upgrade import current, upgrade
+from services.host.home import Home
+from services.host.postgres import DATABASE
+
+
+def prepared(url: str, api_key: str | None) -> bool:
+    """Whether there is nothing to do. Raises: psycopg.OperationalError when the server does not answer."""
+    if api_key is None:
+        return False
+    try:
+        return current(url) and _knows(url, api_key)
+    except psycopg.OperationalError as error:
+        if f'database "{DATABASE}" does not exist' in str(error):
+            return False
+        raise
+
+
+def prepare(url: str, home: Home) -> None:
+    """Create what is missing; safe to repeat."""
+    _create_database(url)
+    upgrade(url)
+    key = home.api_key
+    if key is None or not _knows(url, key):
+        home.keep_api_key(_create_key(url))
+
+
+def _create_database(url: str) -> None:
+    """Create the database on a server that has only its own yet."""
+    try:
+        psycopg.connect(url, connect_timeout=5).close()
+    except psycopg.OperationalError as error:
+        name = psycopg.conninfo.conninfo_to_dict(url).get("dbname", DATABASE)
+        if f'database "{name}" does not exist' not in str(error):
+            raise
+        with psycopg.connect(url, dbname="postgres", connect_timeout=5, autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(str(name))))
+
+
+def _knows(url: str, key: str) -> bool:
+    parts = key.split("_")
+    with psycopg.connect(url, connect_timeout=5) as connection:
+        row = connection.execute("SELECT revoked_at FROM api_keys WHERE id = %s", (parts[1:2] or [""])).fetchone()
+    return row is not None and row[0] is None
+
+
+def _create_key(url: str) -> str:
+    from shared import keys  # noqa: PLC0415 - SQLAlchemy, which a prepared database does not need
+    from shared.db import connect  # noqa: PLC0415
+
+    engine = connect(url)
+    try:
+        with engine.begin() as connection:
+            _, key = keys.create(connection, tenant="default", name="local", scopes=["read", "write", "admin"])
+    finally:
+        engine.dispose()
+    return key
+
+
+if __name__ == "__main__":
+    prepare(os.environ["DATABASE_URL"], Home(Path(os.environ["ASSAY_HOME"])))

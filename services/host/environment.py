@@ -1,0 +1,62 @@
+"""What each child sees of our environment: no more than it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import services
+
+_ROOT = Path(services.__file__).parent.parent
+
+#: Everybody gets these: how to find programs, words, times, folders and certificates.
+_PLAIN = frozenset(
+    {
+        "PATH", "HOME", "USER", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "LD_LIBRARY_PATH",
+        "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
+        "http_proxy", "https_proxy", "no_proxy", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME",
+    }
+)  # fmt: skip
+_PREFIXES = ("ASSAY_", "OTEL_")
+#: The providers' own variables: keys, base URLs and whatever else their SDKs read.
+PROVIDERS = ("GROQ_", "CEREBRAS_", "ANTHROPIC_", "OPENAI_")
+#: Where blobs are kept may need credentials.
+_STORES = ("AWS_", "S3_")
+#: What only a person or the command uses.
+_NEVER = frozenset({"ASSAY_API_KEY", "ASSAY_URL"})
+
+
+@dataclass(frozen=True)
+class Stores:
+    """The servers and folders of an installation."""
+
+    database_url: str
+    redis_url: str
+    blob_url: str
+    qdrant_url: str | None
+
+
+def of_child(ours: Mapping[str, str], stores: Stores, *, asks_models: bool, more: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a process of the platform."""
+    prefixes = (*_PREFIXES, *_STORES, *(PROVIDERS if asks_models else ()))
+    env = {
+        name: value
+        for name, value in ours.items()
+        if (name in _PLAIN or name.startswith(prefixes)) and name not in _NEVER
+    }
+    env |= {
+        "DATABASE_URL": stores.database_url,
+        "REDIS_URL": stores.redis_url,
+        "BLOB_URL": stores.blob_url,
+        "PYTHONPATH": python_path(ours),
+        "PYTHONUNBUFFERED": "1",
+    }
+    if stores.qdrant_url is not None:
+        env["QDRANT_URL"] = stores.qdrant_url
+    return {**env, **more}
+
+
+def python_path(ours: Mapping[str, str]) -> str:
+    """Where children find our packages, installed or not."""
+    return ":".join(filter(None, [str(_ROOT), ours.get("PYTHONPATH")]))

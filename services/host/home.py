@@ -1,0 +1,126 @@
+"""The folder of an installation: its lock, its credentials, and what is known of its processes."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, Literal
+
+from pydantic import TypeAdapter
+
+State = Literal["starting", "ready", "restarting", "stopped"]
+
+
+@dataclass(frozen=True)
+class ServiceStatus:
+    name: str
+    pid: int | None
+    state: State
+    started_at: str | None
+
+
+@dataclass(frozen=True)
+class Status:
+    """What ``assay status`` shows, as the supervisor wrote it last."""
+
+    url: str
+    api_key: str | None
+    database_url: str
+    redis_url: str
+    services: Sequence[ServiceStatus] = field(default_factory=tuple)
+    supervisor: int | None = None
+    complete: bool = False  #: all processes have been started once
+
+    @property
+    def ready(self) -> bool:
+        return self.complete and all(service.state == "ready" for service in self.services)
+
+
+class Home:
+    """The paths under ASSAY_HOME; only the supervisor writes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.expanduser().absolute()
+        self.logs = self.folder / "logs"
+        self.run = self.folder / "run"
+        self.blobs = self.folder / "blobs"
+        self._lock = self.folder / "lock"
+        self._status = self.folder / "status.json"
+        self._credentials = self.folder / "credentials.json"
+
+    def make(self) -> None:
+        """Create the folders; secrets and contents are for the owner only."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for folder in (self.logs, self.run, self.blobs):
+            folder.mkdir(mode=0o700, exist_ok=True)
+
+    def lock(self) -> IO[str] | None:
+        """Hold the installation until the file is closed; None when another process holds it."""
+        file = self._lock.open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            return None
+        file.seek(0)
+        file.truncate()
+        file.write(str(os.getpid()))
+        file.flush()
+        return file
+
+    def holder(self) -> int | None:
+        """The pid of the running supervisor; None when there is none."""
+        try:
+            with self._lock.open("r") as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    text = file.read().strip()
+                    return int(text) if text.isdecimal() else _pid_soon(self._lock)
+        except FileNotFoundError:
+            pass
+        return None
+
+    def write_status(self, status: Status) -> None:
+        _write_secret(self._status, asdict(status))
+
+    def read_status(self) -> Status | None:
+        try:
+            return TypeAdapter(Status).validate_json(self._status.read_bytes())
+        except FileNotFoundError:
+            return None
+
+    @property
+    def api_key(self) -> str | None:
+        try:
+            return TypeAdapter(dict[str, str]).validate_json(self._credentials.read_bytes())["api_key"]
+        except FileNotFoundError:
+            return None
+
+    def keep_api_key(self, key: str) -> None:
+        _write_secret(self._credentials, {"api_key": key})
+
+
+def _pid_soon(lock: Path) -> int | None:
+    """The pid in a lock file whose holder has not quite written it yet."""
+    deadline = time.monotonic() + 1
+    while time.monotonic() < deadline:
+        text = lock.read_text().strip()
+        if text.isdecimal():
+            return int(text)
+        time.sleep(0.01)
+    return None
+
+
+def _write_secret(path: Path, content: object) -> None:
+    """Replace the file whole, readable by its owner only."""
+    beside = path.with_suffix(f".{os.getpid()}.tmp")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump(content, file, indent=2)
+    beside.replace(path)

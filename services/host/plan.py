@@ -1,0 +1,165 @@
+"""What an installation consists of, worked out before anything is started."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import re
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from services.host import environment
+from services.host.environment import Stores
+from services.host.home import Home
+from services.host.postgres import Postgres
+from services.host.processes import PROCESSES, Process, parse_replicas, with_replicas
+from services.host.programs import PostgresProgram, Program, RedisProgram, Worker, python
+from services.host.redis import Redis
+from services.host.settings import HostSettings, ServerSettings
+
+#: The script that ``assay up --demo`` lets the scripted LLM server play.
+DEMO_SCRIPT = Path(__file__).with_name("demo_script.json")
+_SCRIPTED_KEY = "scripted"
+
+
+@dataclass(frozen=True)
+class Plan:
+    home: Home
+    url: str
+    stores: Stores
+    servers: Sequence[Program]  #: first: the others need them
+    workers: Sequence[Program]
+    env: Mapping[str, str]  #: of the process that prepares the database
+
+
+def make_plan(
+    ours: Mapping[str, str],
+    host: HostSettings,
+    given: ServerSettings,
+    *,
+    script: Path | None = None,
+    processes: Sequence[Process] = PROCESSES,
+) -> Plan:
+    """Raises: ValueError for settings that do not fit, RuntimeError when the port is taken."""
+    home = Home(host.home)
+    table = with_replicas([process for process in processes if _exists(process)], parse_replicas(host.replicas))
+    port = free_port(host.host, host.port)
+    servers: list[Program] = []
+    if given.database_url is None:
+        postgres = Postgres(home.folder / "postgres")
+        servers.append(PostgresProgram(postgres))
+    if given.redis_url is None:
+        redis = Redis(home.folder / "redis")
+        servers.append(RedisProgram(redis))
+    stores = Stores(
+        database_url=_plain_scheme(given.database_url) if given.database_url else postgres.url,
+        redis_url=given.redis_url or redis.url,
+        blob_url=given.blob_url or home.blobs.as_uri(),
+        qdrant_url=given.qdrant_url,
+    )
+    common = {"ASSAY_HOME": str(home.folder), "ASSAY_HOST": host.host, "ASSAY_EMBEDDED": "true"}
+    scripted: list[Program] = []
+    if script is not None:
+        scripted_port = free_port("127.0.0.1", 0)
+        scripted.append(_scripted(ours, home, stores, script, scripted_port))
+        common |= scripted_providers(scripted_port)
+    workers = [
+        _worker(ours, home, stores, process, number, {**common, "ASSAY_PORT": str(port + number - 1)})
+        for process in table
+        for number in range(1, process.replicas + 1)
+    ]
+    return Plan(
+        home=home,
+        url=f"http://{_reachable(host.host)}:{port}",
+        stores=stores,
+        servers=servers,
+        workers=[*scripted, *workers],
+        env=environment.of_child(ours, stores, asks_models=False, more=common),
+    )
+
+
+def scripted_providers(port: int) -> dict[str, str]:
+    """The variables that point the providers' SDKs at the scripted LLM server."""
+    base = f"http://127.0.0.1:{port}"
+    return {
+        "GROQ_API_KEY": _SCRIPTED_KEY,
+        "GROQ_BASE_URL": base,
+        "CEREBRAS_API_KEY": _SCRIPTED_KEY,
+        "CEREBRAS_BASE_URL": base,
+        "ANTHROPIC_API_KEY": _SCRIPTED_KEY,
+        "ANTHROPIC_BASE_URL": base,
+        "OPENAI_API_KEY": _SCRIPTED_KEY,
+        "OPENAI_BASE_URL": f"{base}/v1",
+    }
+
+
+def free_port(host: str, port: int) -> int:
+    """``port`` if nobody listens there, a free one for 0. Raises: RuntimeError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with contextlib.closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise RuntimeError(
+                f"{host}:{port} cannot be listened on ({os.strerror(error.errno or 0)}); set ASSAY_PORT"
+            ) from error
+        return int(probe.getsockname()[1])
+
+
+def _worker(
+    ours: Mapping[str, str], home: Home, stores: Stores, process: Process, number: int, more: Mapping[str, str]
+) -> Worker:
+    name = f"{process.name}-{number}"
+    ready = home.run / f"{name}.ready"
+    port = int(more["ASSAY_PORT"])
+    own = {**more, "ASSAY_SERVICE_NAME": name, "ASSAY_READY_FILE": str(ready)}
+    return Worker(
+        name=name,
+        command=python(process.module),
+        env=environment.of_child(ours, stores, asks_models=process.asks_models, more=_for(process, own)),
+        cwd=home.folder,
+        log=home.logs / f"{name}.log",
+        ready_file=ready,
+        http=(_reachable(more["ASSAY_HOST"]), port) if process.readiness == "http" else None,
+        grace_seconds=process.grace_seconds,
+    )
+
+
+def _for(process: Process, variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables without the keys of providers that the process does not ask."""
+    return {
+        name: value
+        for name, value in variables.items()
+        if process.asks_models or not name.startswith(environment.PROVIDERS)
+    }
+
+
+def _scripted(ours: Mapping[str, str], home: Home, stores: Stores, script: Path, port: int) -> Worker:
+    return Worker(
+        name="scripted-llm",
+        command=python("shared.llm.scripted", "--script", str(script.absolute()), "--port", str(port)),
+        env=environment.of_child(ours, stores, asks_models=False, more={}),
+        cwd=home.folder,
+        log=home.logs / "scripted-llm.log",
+        ready_file=home.run / "scripted-llm.ready",
+        http=("127.0.0.1", port),
+        grace_seconds=5,
+    )
+
+
+def _exists(process: Process) -> bool:
+    """Whether the process can be run: images carry only some of them."""
+    return importlib.util.find_spec(f"{process.module}.__main__") is not None
+
+
+def _plain_scheme(url: str) -> str:
+    """``postgresql+psycopg://`` and ``postgres://`` as libpq writes them."""
+    return re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", url)
+
+
+def _reachable(host: str) -> str:
+    return {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104

@@ -1,0 +1,95 @@
+"""The programs of an installation, each as the supervisor sees it: begin, is it ready, how to end it."""
+
+from __future__ import annotations
+
+import http.client
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from services.host import child
+from services.host.postgres import Postgres
+from services.host.redis import Redis
+
+
+class Program(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def grace_seconds(self) -> float: ...
+    @property
+    def ending(self) -> signal.Signals: ...
+    def begin(self) -> subprocess.Popen[bytes]: ...
+    def is_ready(self) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A Python process of the platform."""
+
+    name: str
+    command: Sequence[str]
+    env: Mapping[str, str]
+    cwd: Path
+    log: Path
+    ready_file: Path
+    http: tuple[str, int] | None  #: ask GET /readyz there instead of looking for the file
+    grace_seconds: float
+    ending: signal.Signals = signal.SIGTERM
+
+    def begin(self) -> subprocess.Popen[bytes]:
+        self.ready_file.unlink(missing_ok=True)
+        return child.spawn(self.command, self.log, env=self.env, cwd=self.cwd)
+
+    def is_ready(self) -> bool:
+        return _answers(*self.http) if self.http is not None else self.ready_file.exists()
+
+
+class PostgresProgram:
+    name = "postgres"
+    grace_seconds = 20.0
+    ending = signal.SIGINT
+
+    def __init__(self, server: Postgres) -> None:
+        self._server = server
+
+    def begin(self) -> subprocess.Popen[bytes]:
+        return self._server.begin()
+
+    def is_ready(self) -> bool:
+        return self._server.is_ready()
+
+
+class RedisProgram:
+    name = "redis"
+    grace_seconds = 10.0
+    ending = signal.SIGTERM
+
+    def __init__(self, server: Redis) -> None:
+        self._server = server
+
+    def begin(self) -> subprocess.Popen[bytes]:
+        return self._server.begin()
+
+    def is_ready(self) -> bool:
+        return self._server.is_ready()
+
+
+def python(module: str, *words: str) -> list[str]:
+    """The command that runs a module, never one from the current folder by accident."""
+    return [sys.executable, "-P", "-m", module, *words]
+
+
+def _answers(host: str, port: int) -> bool:
+    line = http.client.HTTPConnection(host, port, timeout=1)
+    try:
+        line.request("GET", "/readyz")
+        return line.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        line.close()

@@ -1,0 +1,177 @@
+"""``assay up``: servers first, then the database's state, then every process; whatever dies is started again."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import FrameType
+
+import psycopg
+
+from services.host import child
+from services.host.bootstrap import prepared
+from services.host.home import Status
+from services.host.plan import Plan
+from services.host.programs import Program, python
+from services.host.service import Service
+
+
+class StopAsked(Exception):
+    """Somebody asked the installation to end."""
+
+
+class AlreadyRunning(Exception):
+    """Another supervisor holds this installation."""
+
+
+class Supervisor:
+    """Runs a plan until it is told to stop; single-threaded, because children end with the thread that began them."""
+
+    def __init__(self, plan: Plan, on_ready: Callable[[Status], None] = lambda status: None) -> None:
+        self._plan = plan
+        self._on_ready = on_ready
+        self._services: list[Service] = []
+        self._status = Status(plan.url, plan.home.api_key, plan.stores.database_url, plan.stores.redis_url)
+        self._signals = _Signals()
+
+    def run(self) -> None:
+        """Start everything, keep it running, and end it all at SIGTERM or SIGINT.
+
+        Raises: AlreadyRunning; RuntimeError when it cannot start.
+        """
+        self._plan.home.make()
+        lock = self._plan.home.lock()
+        if lock is None:
+            raise AlreadyRunning
+        with lock, self._signals:
+            try:
+                self._begin()
+                self._keep()
+            except StopAsked:
+                pass
+            finally:
+                self._end()
+
+    def _begin(self) -> None:
+        servers = self._start(self._plan.servers)
+        self._until(lambda: all(server.state == "ready" for server in servers), "the servers are ready", 60)
+        self._prepare()
+        self._start(self._plan.workers)
+        self._status = replace(self._status, api_key=self._plan.home.api_key, complete=True)
+        self._write()
+
+    def _start(self, programs: Sequence[Program]) -> list[Service]:
+        started = [Service(program) for program in programs]
+        for service in started:
+            self._services.append(service)
+            service.start()
+        self._write()
+        return started
+
+    def _prepare(self) -> None:
+        """Bring the database up to date, unless it is."""
+        url, home = self._plan.stores.database_url, self._plan.home
+        try:
+            if prepared(url, home.api_key):
+                return
+        except psycopg.OperationalError as error:
+            raise RuntimeError(f"Postgres does not answer: {error}") from error
+        log = home.logs / "bootstrap.log"
+        process = child.spawn(python("services.host.bootstrap"), log, env=self._plan.env, cwd=home.folder)
+        try:
+            self._until(lambda: process.poll() is not None, "the database is prepared", 120)
+        finally:
+            child.stop(process, signal.SIGTERM, 5)
+        if process.returncode != 0:
+            raise RuntimeError(f"the database could not be prepared:\n{child.tail(log, 3)}")
+
+    def _keep(self) -> None:
+        announced = False
+        while True:
+            self._watch()
+            if not announced and self._status.ready:
+                announced = True
+                self._on_ready(self._status)
+            # A death wakes us at once; while something starts, look often.
+            self._signals.wait(1.0 if self._status.ready else 0.03)
+
+    def _watch(self) -> None:
+        if any([service.watch() for service in self._services]):  # noqa: C419 - every one of them
+            self._write()
+
+    def _until(self, condition: Callable[[], bool], what: str, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while True:
+            self._watch()
+            if condition():
+                return
+            failed = [service for service in self._services if service.state == "restarting"]
+            if failed or time.monotonic() > deadline:
+                names = ", ".join(service.program.name for service in failed) or "something"
+                raise RuntimeError(f"gave up before {what}: {names} did not start; see {self._plan.home.logs.name}/")
+            self._signals.wait(0.01)
+
+    def _end(self) -> None:
+        """Workers first, softly and together; then the servers."""
+        servers = {id(program) for program in self._plan.servers}
+        workers = [service for service in self._services if id(service.program) not in servers]
+        rest = [service for service in self._services if id(service.program) in servers]
+        for group in (workers, rest):
+            asked = time.monotonic()
+            for service in group:
+                service.ask_to_end()
+            for service in group:
+                service.await_end(asked + service.program.grace_seconds)
+            self._write()
+
+    def _write(self) -> None:
+        self._status = replace(
+            self._status, services=tuple(service.status for service in self._services), supervisor=os.getpid()
+        )
+        self._plan.home.write_status(self._status)
+
+
+class _Signals:
+    """Turns signals into a wake-up; asking to stop becomes ``StopAsked`` where it is safe."""
+
+    def __init__(self) -> None:
+        self._asked = False
+
+    def __enter__(self) -> None:
+        self._ours, self._theirs = socket.socketpair()
+        self._ours.setblocking(False)
+        self._theirs.setblocking(False)
+        self._before = {
+            number: signal.signal(number, self._note)
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
+        }
+        self._fd_before = signal.set_wakeup_fd(self._theirs.fileno(), warn_on_full_buffer=False)
+
+    def __exit__(self, *error: object) -> None:
+        signal.set_wakeup_fd(self._fd_before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._ours.close()
+        self._theirs.close()
+
+    def wait(self, seconds: float) -> None:
+        """Sleep until a signal or the time is over. Raises: StopAsked."""
+        if not self._asked:
+            select.select([self._ours], [], [], seconds)
+        try:
+            while self._ours.recv(4096):
+                pass
+        except BlockingIOError:
+            pass
+        if self._asked:
+            self._asked = False
+            raise StopAsked
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if number != signal.SIGCHLD:
+            self._asked = True

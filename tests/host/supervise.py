@@ -1,0 +1,34 @@
+"""Runs a supervisor over a table of small processes; the tests start it as a process of its own.
+
+python -m tests.host.supervise TABLE
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from services.host.plan import make_plan
+from services.host.processes import Process
+from services.host.settings import HostSettings, ServerSettings
+from services.host.supervisor import AlreadyRunning, Supervisor
+
+_PACKAGE = "tests.support.processes"
+TABLES = {
+    "steady": [
+        Process("steady", asks_models=True, memory_mb=64, cpus=0.1, package=_PACKAGE, replicas=2),
+    ],
+    "fragile": [Process("fragile", asks_models=False, memory_mb=64, cpus=0.1, package=_PACKAGE)],
+}
+
+
+def main() -> None:
+    plan = make_plan(os.environ, HostSettings(), ServerSettings(), processes=TABLES[sys.argv[1]])
+    try:
+        Supervisor(plan, on_ready=lambda status: print(status.url, flush=True)).run()  # noqa: T201
+    except AlreadyRunning:
+        sys.exit("already running")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+"""``up`` keeps everything running and ``down`` leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from services.host.control import alive, end, look
+from services.host.home import Home, Status
+from services.host.plan import free_port
+from tests.support.wait import until
+
+ROOT = Path(__file__).resolve().parents[2]
+Run = Callable[..., "Installation"]
+
+
+class Installation:
+    def __init__(self, folder: Path, process: subprocess.Popen[str]) -> None:
+        self.home = Home(folder)
+        self.process = process
+
+    @property
+    def status(self) -> Status:
+        status = look(self.home)
+        assert status is not None
+        return status
+
+    def ready(self) -> Status:
+        def ready() -> Status | None:
+            assert self.process.poll() is None, self.process.communicate()
+            status = look(self.home)
+            return status if status is not None and status.ready else None
+
+        return until(ready, "the installation is ready", 60)
+
+    def pids(self) -> dict[str, int]:
+        return {service.name: service.pid for service in self.status.services if service.pid is not None}
+
+
+@contextmanager
+def _running(folder: Path, table: str, env: Mapping[str, str]) -> Iterator[Installation]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.host.supervise", table],
+        cwd=ROOT,
+        env={**_plain(), "ASSAY_HOME": str(folder), "ASSAY_PORT": "0", **env},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    installation = Installation(folder, process)
+    try:
+        yield installation
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+
+
+@pytest.fixture
+def run(servers_folder: Path) -> Iterator[Run]:
+    with ExitStack() as stack:
+
+        def start(table: str, folder: Path | None = None, **env: str) -> Installation:
+            home = folder or servers_folder / uuid.uuid4().hex[:8]
+            return stack.enter_context(_running(home, table, env))
+
+        yield start
+
+
+def _plain() -> dict[str, str]:
+    servers = ("DATABASE_URL", "REDIS_URL", "QDRANT_URL", "BLOB_URL")
+    return {name: value for name, value in os.environ.items() if name not in servers}
+
+
+def test_everything_starts_and_stops_softly_and_nothing_is_left(run: Run) -> None:
+    installation = run("steady")
+    status = installation.ready()
+    assert [service.name for service in status.services] == ["postgres", "redis", "steady-1", "steady-2"]
+    pids = installation.pids()
+    assert end(installation.home)
+    assert not any(alive(pid) for pid in pids.values())
+    for name in ("steady-1", "steady-2"):
+        assert (installation.home.folder / f"{name}.ended").exists()
+    assert not installation.status.ready
+    assert {service.state for service in installation.status.services} == {"stopped"}
+    assert not end(installation.home)
+
+
+def test_the_database_is_migrated_and_the_printed_key_is_known(run: Run) -> None:
+    status = run("steady").ready()
+    assert status.api_key is not None
+    with psycopg.connect(status.database_url) as connection:
+        row = connection.execute("SELECT scopes FROM api_keys WHERE id = %s", [status.api_key.split("_")[1]]).fetchone()
+    assert row is not None
+    assert set(row[0]) == {"read", "write", "admin"}
+
+
+def test_a_second_start_keeps_the_key_and_the_data(run: Run, servers_folder: Path) -> None:
+    folder = servers_folder / "twice"
+    first = run("steady", folder)
+    key = first.ready().api_key
+    with psycopg.connect(first.status.database_url) as connection:
+        connection.execute("CREATE TABLE kept (n int)")
+    end(first.home)
+    again = run("steady", folder)
+    assert again.ready().api_key == key
+    with psycopg.connect(again.status.database_url) as connection:
+        assert connection.execute("SELECT count(*) FROM kept").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("name", ["steady-1", "redis", "postgres"])
+def test_a_killed_process_is_started_again_as_often_as_it_takes(run: Run, name: str) -> None:
+    installation = run("steady")
+    installation.ready()
+    for _ in range(3):
+        before = installation.pids()
+        os.kill(before[name], signal.SIGKILL)
+        until(
+            lambda before=before: installation.pids().get(name) not in (None, before[name]),  # type: ignore[misc]
+            f"{name} has a new process",
+            5,
+        )
+        installation.ready()
+        others = {other: pid for other, pid in installation.pids().items() if other != name}
+        assert others == {other: pid for other, pid in before.items() if other != name}
+
+
+def test_a_dead_process_shows_at_once(run: Run) -> None:
+    installation = run("steady")
+    installation.ready()
+    os.kill(installation.process.pid, signal.SIGSTOP)
+    os.kill(installation.pids()["steady-2"], signal.SIGKILL)
+    until(lambda: not installation.status.ready, "the status says so, though the supervisor sleeps")
+    os.kill(installation.process.pid, signal.SIGCONT)
+    installation.ready()
+
+
+def test_a_process_that_keeps_dying_at_its_start_gets_there_in_the_end(run: Run) -> None:
+    installation = run("fragile")
+    installation.ready()
+    assert (installation.home.folder / "fragile.runs").read_text() == "xxxx"
+
+
+def test_nothing_outlives_a_killed_supervisor(run: Run) -> None:
+    installation = run("steady")
+    installation.ready()
+    pids = installation.pids()
+    installation.process.kill()
+    until(lambda: not any(alive(pid) for pid in pids.values()), "everything is gone")
+    assert not installation.status.ready
+
+
+def test_keys_of_providers_go_only_to_those_that_ask_models(run: Run) -> None:
+    secrets = {"GROQ_API_KEY": "gsk-test", "UNRELATED_PASSWORD": "hunter2", "ASSAY_API_KEY": "ask_x_y"}
+    installation = run("steady", **secrets)
+    installation.ready()
+    seen = json.loads((installation.home.folder / "steady-1.env.json").read_text())
+    assert seen["GROQ_API_KEY"] == "gsk-test"
+    assert "UNRELATED_PASSWORD" not in seen
+    assert "ASSAY_API_KEY" not in seen
+    assert seen["DATABASE_URL"] == installation.status.database_url
+
+
+def test_two_installations_run_side_by_side_but_not_two_in_one_folder(run: Run) -> None:
+    one, other = run("steady"), run("steady")
+    assert one.ready().url != other.ready().url
+    env = {**_plain(), "ASSAY_HOME": str(one.home.folder), "ASSAY_PORT": "0"}
+    command = [sys.executable, "-m", "tests.host.supervise", "steady"]
+    second = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=30, check=False)
+    assert second.returncode == 1
+    assert "already running" in second.stderr
+    assert one.status.ready
+
+
+def test_an_unknown_process_among_the_replicas_is_a_usage_error(tmp_path: Path) -> None:
+    for text in ("gatway=2", "execution=many", "execution"):
+        env = {**_plain(), "ASSAY_HOME": str(tmp_path), "ASSAY_REPLICAS": text, "ASSAY_PORT": "0"}
+        answer = _host(env, "up")
+        assert answer.returncode == 2
+        assert "ASSAY_REPLICAS" in answer.stderr
+
+
+def test_a_taken_port_is_named(tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        answer = _host({**_plain(), "ASSAY_HOME": str(tmp_path), "ASSAY_PORT": str(port)}, "up", "-d")
+    assert answer.returncode == 1
+    assert str(port) in answer.stderr
+    assert free_port("127.0.0.1", 0) > 0
+
+
+def test_status_before_the_first_start_exits_with_5(tmp_path: Path) -> None:
+    env = {**_plain(), "ASSAY_HOME": str(tmp_path / "none"), "ASSAY_PORT": "8123"}
+    answers = {output: _host(env, "status", "-o", output) for output in ("text", "json", "env")}
+    assert [answer.returncode for answer in answers.values()] == [5, 5, 5]
+    assert json.loads(answers["json"].stdout)["services"] == []
+    assert "ASSAY_URL=http://127.0.0.1:8123\n" in answers["env"].stdout
+    assert _host({**_plain(), "ASSAY_HOME": str(tmp_path / "none")}, "down").returncode == 0
+
+
+def _host(env: Mapping[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "services.host", *words],
+        cwd=ROOT, env=dict(env), capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip

@@ -1,0 +1,15 @@
+"""A process that says it is ready, keeps its environment for the test to read, and ends when asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+home, name = Path(os.environ["ASSAY_HOME"]), os.environ["ASSAY_SERVICE_NAME"]
+(home / f"{name}.env.json").write_text(json.dumps(dict(os.environ)))
+Path(os.environ["ASSAY_READY_FILE"]).touch()
+signal.sigwait([signal.SIGTERM])
+(home / f"{name}.ended").touch()
