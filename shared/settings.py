@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -29,4 +31,5 @@ class JobSettings(BaseSettings):
     tenant_running: int = Field(0, ge=0, description="Jobs of one kind that a tenant may run at once; 0 is without end")
     default_seconds: float = Field(600, gt=0, description="How long a job may run that brings no budget of its own")
     metrics_port: int = Field(0, ge=0, description="Where a worker answers Prometheus; 0 is nowhere")
+    ready_file: Path | None = Field(None, description="A file that a process makes when it has started to work")
     retention_days: float = Field(30, gt=0, description="How long finished jobs and their files are kept")

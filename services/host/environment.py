@@ -23,8 +23,8 @@ _PREFIXES = ("ASSAY_", "OTEL_")
 PROVIDERS = ("GROQ_", "CEREBRAS_", "ANTHROPIC_", "OPENAI_")
 #: Where blobs are kept may need credentials.
 _STORES = ("AWS_", "S3_")
-#: What only a person or the command uses.
-_NEVER = frozenset({"ASSAY_API_KEY", "ASSAY_URL"})
+#: What only a person or the command uses, and one port that processes on one machine cannot share.
+_NEVER = frozenset({"ASSAY_API_KEY", "ASSAY_URL", "ASSAY_METRICS_PORT"})
 
 
 @dataclass(frozen=True)

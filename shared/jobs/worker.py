@@ -11,7 +11,7 @@ from typing import Any
 
 import structlog
 from celery import Task
-from celery.signals import worker_shutdown, worker_shutting_down
+from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 from prometheus_client import start_http_server
 from pydantic import BaseModel, JsonValue
 from sqlalchemy.exc import SQLAlchemyError
@@ -69,6 +69,7 @@ class Worker:
                 self._answer(kind)
 
         app.task(name=TASK, bind=True)(run)
+        worker_ready.connect(self._ready, weak=False)
         worker_shutting_down.connect(self._drain, weak=False)
         worker_shutdown.connect(self._stopped, weak=False)
         if self._settings.metrics_port:
@@ -100,6 +101,11 @@ class Worker:
         with self._stores.engine.begin() as connection:
             connection.execute(statement)
         self._advertised_at = now
+
+    def _ready(self, **_: object) -> None:
+        """The bells are heard from now on."""
+        if self._settings.ready_file is not None:
+            self._settings.ready_file.touch()
 
     def _drain(self, **_: object) -> None:
         """Celery waits for running jobs without end; after the grace they are another worker's."""
