@@ -60,6 +60,10 @@ class NotFound(AssayError):
     code, title, status = "not_found", "No such thing", 404
 
 
+class MethodNotAllowed(AssayError):
+    code, title, status = "method_not_allowed", "That path does not answer this method", 405
+
+
 class JobNotFinished(AssayError):
     code, title, status = "job_not_finished", "The job has no result yet", 404
 

@@ -1,0 +1,90 @@
+"""How answers are written: JSON by orjson, entity tags, and pages with opaque cursors."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+import orjson
+from fastapi import Query, Request, Response
+from pydantic import BaseModel
+
+from shared.errors import InvalidRequest
+
+Limit = Annotated[int, Query(ge=1, le=200, description="How many items a page holds")]
+Cursor = Annotated[str | None, Query(max_length=500, description="The `next_cursor` of the page before")]
+
+
+class Json(Response):
+    """JSON in UTF-8, times in UTC with a Z."""
+
+    media_type = "application/json"
+
+    def render(self, content: object) -> bytes:
+        return encode(content)
+
+
+def encode(content: object) -> bytes:
+    return orjson.dumps(content, default=_plain, option=orjson.OPT_UTC_Z)
+
+
+def tagged(request: Request, content: object, headers: Mapping[str, str] | None = None) -> Response:
+    """The answer with its ``ETag``; 304 without a body when the client has it already."""
+    body = encode(content)
+    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    if has_tag(request.headers.get("if-none-match"), tag):
+        return Response(status_code=304, headers={"ETag": tag, **(headers or {})})
+    return Response(body, headers={"ETag": tag, **(headers or {})}, media_type="application/json")
+
+
+def has_tag(header: str | None, tag: str) -> bool:
+    """Whether the tag is among those of an ``If-Match`` or ``If-None-Match`` header."""
+    if header is None:
+        return False
+    given = {part.strip().removeprefix("W/") for part in header.split(",")}
+    return "*" in given or tag in given
+
+
+def page(
+    rows: Sequence[Mapping[str, Any]],
+    limit: int,
+    view: Callable[[Mapping[str, Any]], object],
+    key: tuple[str, str] = ("created_at", "id"),
+) -> dict[str, object]:
+    """One page of ``rows``, which were asked for with one more than the limit."""
+    shown = rows[:limit]
+    more = len(rows) > limit
+    at, identity = key
+    return {
+        "items": [view(row) for row in shown],
+        "next_cursor": cursor_after(shown[-1][at], shown[-1][identity]) if more else None,
+    }
+
+
+def cursor_after(created_at: datetime, id: str) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps([created_at, id])).rstrip(b"=").decode()
+
+
+def read_cursor(cursor: str | None) -> tuple[datetime, str] | None:
+    """The (created_at, id) of the last item seen. Raises: InvalidRequest for a cursor that we never gave."""
+    if cursor is None:
+        return None
+    try:
+        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
+        moment, id = orjson.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        created_at = datetime.fromisoformat(moment)
+        if not isinstance(id, str) or "\0" in id or created_at.tzinfo is None:
+            raise ValueError("not one of ours")
+    except (ValueError, TypeError):
+        message = "give the next_cursor of an earlier page"
+        raise InvalidRequest(f"cursor: {message}", [(["query", "cursor"], message)]) from None
+    return created_at, id
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", by_alias=True)
+    raise TypeError(f"{type(value).__name__} is not JSON")

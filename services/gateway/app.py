@@ -1,0 +1,54 @@
+"""The composition root of the gateway: settings in, an ASGI application out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
+
+from services.gateway import docs, health, problems
+from services.gateway.edge import Edge
+from services.gateway.metrics import Metrics
+from services.gateway.openapi import describe
+from services.gateway.resources import opened
+from services.gateway.settings import Settings
+
+ROUTERS = (health.router, docs.router)
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The gateway. Nothing is opened before the application starts, and nothing has to be reachable then."""
+    metrics = Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with opened(app, settings, metrics):
+            yield
+
+    app = FastAPI(
+        title="Assay",
+        version="1.0.0",
+        summary="LLM jobs whose answers are executed and checked before they are returned",
+        lifespan=lifespan,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    for router in ROUTERS:
+        # Not ``include_router``: its routes hide in a wrapper that is matched again for every request.
+        app.router.routes.extend(router.routes)
+    problems.install(app)
+    describe(app)
+    if settings.http.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.http.origins,
+            allow_methods=["GET", "POST", "PUT", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Prefer"],
+            expose_headers=["Location", "ETag", "Retry-After", "Idempotency-Replayed", "RateLimit", "X-Request-ID"],
+        )
+    app.add_middleware(Edge, metrics=metrics)
+    return app

@@ -1,0 +1,75 @@
+"""Who calls: the API key decides the tenant and what may be done."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+
+from services.gateway.record import Record
+from shared import keys
+from shared.contracts.keys import Scope
+from shared.errors import MissingScope, NotAuthenticated
+
+#: How long a key that was revoked may still be taken.
+_TRUST_SECONDS = 1.0
+_MOST_REMEMBERED = 10_000
+
+
+@dataclass(frozen=True)
+class Caller:
+    tenant: str
+    key_id: str
+    scopes: frozenset[str]
+
+
+class Doorman:
+    """Knows callers by their keys, and remembers each for a second."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self._known: dict[bytes, tuple[Caller, float]] = {}
+
+    async def admit(self, authorization: str | None, scope: Scope) -> Caller:
+        """The caller behind an ``Authorization`` header. Raises: NotAuthenticated, MissingScope."""
+        caller = await self._caller(_key(authorization))
+        if scope not in caller.scopes:
+            raise MissingScope(f"This needs a key with the scope {scope}.")
+        return caller
+
+    async def _caller(self, key: str) -> Caller:
+        id = keys.key_id(key)
+        if id is None:
+            raise NotAuthenticated("That is no API key; keys begin with ask_.")
+        digest = keys.digest(key)
+        now = time.monotonic()
+        known = self._known.get(digest)
+        if known is not None and now < known[1]:
+            return known[0]
+        async with self._record.read() as connection:
+            row = (await connection.execute(keys.valid(id))).mappings().one_or_none()
+        if row is None or not keys.matches(key, row["hash"]):
+            self._known.pop(digest, None)
+            raise NotAuthenticated("The API key is unknown, revoked or expired.")
+        caller = Caller(row["tenant_id"], id, frozenset(row["scopes"]))
+        if len(self._known) >= _MOST_REMEMBERED:
+            self._known.clear()
+        self._known[digest] = (caller, now + _TRUST_SECONDS)
+        return caller
+
+
+def _key(authorization: str | None) -> str:
+    scheme, _, key = (authorization or "").partition(" ")
+    if scheme.lower() != "bearer" or not key.strip():
+        raise NotAuthenticated("Send the API key: Authorization: Bearer KEY.")
+    return key.strip()
+
+
+def _caller(request: Request) -> Caller:
+    return cast(Caller, request.state.caller)
+
+
+#: The caller of the request; the route has checked the scope already.
+Who = Annotated[Caller, Depends(_caller)]

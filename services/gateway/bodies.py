@@ -1,0 +1,124 @@
+"""Request bodies: counted as they stream in, and read as strict JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Iterable
+
+import orjson
+from fastapi import Request
+
+from shared.errors import InvalidRequest, MalformedJson, TooLarge, UnsupportedMediaType
+
+#: What orjson takes but would change: numbers beyond 64 bits become floats. And what Postgres cannot keep: NUL.
+_SUSPECT = re.compile(rb"\d{19}|\\u0000")
+_TOO_DEEP = "The JSON is nested too deeply."
+_DEEPEST = 250  # a little less than what orjson writes
+
+
+async def stream(request: Request, most: int) -> AsyncIterator[bytes]:
+    """The body as it comes, counted. Raises: TooLarge."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > most:
+        raise too_large(most)
+    received = 0
+    async for chunk in request.stream():
+        received += len(chunk)
+        if received > most:
+            raise too_large(most)
+        yield chunk
+
+
+async def read(request: Request, most: int) -> bytes:
+    """The whole body. Raises: TooLarge, UnsupportedMediaType."""
+    chunks = [chunk async for chunk in stream(request, most)]
+    body = b"".join(chunks)
+    request._body = body  # the framework asks for it again
+    return body
+
+
+def parse(body: bytes) -> object:
+    """The body as JSON. Raises: MalformedJson, InvalidRequest for numbers and texts that cannot be kept as they are."""
+    try:
+        value: object = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise _refusal(body, error) from None
+    if body.count(b"[") + body.count(b"{") > _DEEPEST:
+        _check_depth(value)
+    if _SUSPECT.search(body):
+        _check(json.loads(body))
+    return value
+
+
+def check_json_type(request: Request) -> None:
+    """Raises: UnsupportedMediaType unless the body is plain JSON in UTF-8 (a missing type counts as that)."""
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise UnsupportedMediaType("Send the body uncompressed.")
+    given = request.headers.get("content-type")
+    if given is None:
+        return
+    kind, _, parameters = given.partition(";")
+    kind = kind.strip().lower()
+    charset = re.search(r"charset\s*=\s*\"?([^\s;\"]+)", parameters, re.IGNORECASE)
+    if not (kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))):
+        raise UnsupportedMediaType("Send JSON, with Content-Type: application/json.")
+    if charset is not None and charset[1].lower() not in ("utf-8", "utf8"):
+        raise UnsupportedMediaType("Send the JSON in UTF-8.")
+
+
+def too_large(most: int) -> TooLarge:
+    return TooLarge(f"The body may have {most:,} bytes at most; upload large data as a file and refer to it by id.")
+
+
+def _refusal(body: bytes, error: orjson.JSONDecodeError) -> MalformedJson | InvalidRequest:
+    """Lone surrogates are JSON, though no text: the standard library tells them from what is malformed."""
+    try:
+        json.loads(body, parse_constant=_no_constant)
+    except RecursionError:
+        return MalformedJson(_TOO_DEEP)
+    except UnicodeDecodeError:
+        return MalformedJson("The body is not UTF-8.")
+    except ValueError:
+        well_formed = False
+    else:
+        well_formed = True
+    if well_formed and "surrogate" in error.msg:
+        return _unfit("text may not hold half of a surrogate pair")
+    if "infinity" in error.msg:
+        return _unfit("a number is too large")
+    return MalformedJson(f"{error.msg} (line {error.lineno}, column {error.colno}).")
+
+
+def _check_depth(value: object) -> None:
+    """Raises: MalformedJson when the value is deeper than what can be written again."""
+    try:
+        orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        raise MalformedJson(_TOO_DEEP) from None
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(name)
+
+
+def _check(exact: object) -> None:
+    """Raises: InvalidRequest for NUL characters, and for integers that 64 bits cannot hold."""
+    pending: list[object] = [exact]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, str):
+            if "\0" in value:
+                raise _unfit("text may not hold the NUL character")
+        elif isinstance(value, int):
+            if not -(2**63) <= value < 2**63:
+                raise _unfit("an integer has more than 64 bits")
+        elif isinstance(value, dict):
+            pending.extend(value)
+            pending.extend(value.values())
+        elif isinstance(value, Iterable):
+            pending.extend(value)
+
+
+def _unfit(message: str) -> InvalidRequest:
+    return InvalidRequest(f"body: {message}", [(["body"], message)])

@@ -1,0 +1,122 @@
+"""The record as a request sees it: a transaction for a write, plain statements for a read, one error for its faults."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Annotated, Any, cast
+
+import psycopg
+from fastapi import Depends, Request, Response
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from shared.errors import DatabaseUnavailable, InvalidRequest
+
+#: SQLSTATE classes and codes that say that the server cannot serve now, whatever the statement is.
+_AWAY = ("08", "40", "53", "57", "58", "25006", "55P03")
+_ACQUIRE_SECONDS = 0.8
+
+
+class Record:
+    """Connections to Postgres, and its faults as problems."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+        self._plain = engine.execution_options(isolation_level="AUTOCOMMIT")
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[AsyncConnection]:
+        """A connection on which every statement stands alone."""
+        async with self._connection(self._plain) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[AsyncConnection]:
+        """A transaction; it is committed unless the block raises."""
+        async with self._connection(self._engine) as connection:
+            yield connection
+            await connection.commit()
+
+    @asynccontextmanager
+    async def _connection(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+        with _told_apart():
+            connection = await _acquire(engine)
+            try:
+                yield connection
+            finally:
+                await connection.close()
+
+
+class Work:
+    """One request's connection, opened when it is first needed, and what happens once it is committed."""
+
+    def __init__(self, record: Record, writes: bool) -> None:
+        self._record = record
+        self._writes = writes
+        self._open: Any = None
+        self.connection: AsyncConnection | None = None
+        self.after: list[Callable[[], None]] = []  #: called after the commit
+        self.hold: Callable[[Response], Awaitable[Response]] | None = None  #: may replace the answer after the commit
+
+    async def connect(self) -> AsyncConnection:
+        if self.connection is None:
+            self._open = self._record.write() if self._writes else self._record.read()
+            self.connection = await self._open.__aenter__()
+        return self.connection
+
+    async def finish(self) -> None:
+        """Commit. Raises: DatabaseUnavailable."""
+        if self._open is not None:
+            opened, self._open = self._open, None
+            await opened.__aexit__(None, None, None)
+
+    async def give_up(self, error: BaseException) -> None:
+        """Roll back because of the error. Raises: the problem that it turns out to be, when it was the driver's."""
+        if self._open is not None:
+            opened, self._open = self._open, None
+            await opened.__aexit__(type(error), error, error.__traceback__)
+
+
+async def _acquire(engine: AsyncEngine) -> AsyncConnection:
+    try:
+        async with asyncio.timeout(_ACQUIRE_SECONDS):
+            return await engine.connect()
+    except TimeoutError:
+        raise DatabaseUnavailable(_DETAIL) from None
+
+
+_DETAIL = "Postgres does not answer; nothing was written. Try again shortly."
+
+
+class _told_apart:  # noqa: N801 - it reads as the word it is
+    """Turns the driver's faults into problems: the server's into 503, values it cannot hold into 422."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, (PoolTimeout, psycopg.OperationalError, ConnectionError)):
+            raise DatabaseUnavailable(_DETAIL) from error
+        if not isinstance(error, DBAPIError):
+            return
+        state = getattr(error.orig, "sqlstate", None) or ""
+        if isinstance(error, (OperationalError, InterfaceError)) or state.startswith(_AWAY):
+            raise DatabaseUnavailable(_DETAIL) from error
+        if isinstance(error.orig, psycopg.DataError):
+            raise InvalidRequest("A value in the request cannot be kept.") from error
+
+
+async def _connection(request: Request) -> AsyncConnection:
+    return await cast(Work, request.state.work).connect()
+
+
+def _work(request: Request) -> Work:
+    return cast(Work, request.state.work)
+
+
+#: The request's connection: a transaction for POST, PUT and DELETE, committed when the route has answered below 400.
+Db = Annotated[AsyncConnection, Depends(_connection)]
+#: The request's dealings with the record: ``after`` the commit, and ``hold`` of the answer.
+Unit = Annotated[Work, Depends(_work)]

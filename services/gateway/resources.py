@@ -1,0 +1,82 @@
+"""What one gateway process holds open: the record, the doorbell, the blobs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import structlog
+from fastapi import Depends, FastAPI, Request
+from obstore.store import ObjectStore
+from redis.asyncio import Redis
+
+from services.gateway.auth import Doorman
+from services.gateway.metrics import Metrics
+from services.gateway.record import Record
+from services.gateway.settings import Settings
+from shared import blobs
+from shared.db import connect_async
+
+log = structlog.get_logger()
+
+#: Redis is only a doorbell: nobody waits long for it.
+_REDIS_TIMEOUT = 0.2
+
+
+@dataclass
+class Resources:
+    settings: Settings
+    metrics: Metrics
+    record: Record
+    redis: Redis
+    blobs: ObjectStore
+    doorman: Doorman
+    closing: asyncio.Event = field(default_factory=asyncio.Event)  #: set when the process is asked to stop
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def soon(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do it beside the answer, which does not wait for it."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def settle(self) -> None:
+        """Wait for what was begun with ``soon``."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=1)
+
+
+@asynccontextmanager
+async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIterator[Resources]:
+    """The resources for the life of the process; none of them has to be reachable yet."""
+    engine = connect_async(settings.stores.database_url, settings.http.database_connections)
+    redis = Redis.from_url(
+        settings.stores.redis_url,
+        socket_timeout=_REDIS_TIMEOUT,
+        socket_connect_timeout=_REDIS_TIMEOUT,
+        health_check_interval=0,
+        retry=None,
+    )
+    record = Record(engine)
+    store = blobs.open_store(settings.stores.blob_url)
+    resources = Resources(settings, metrics, record, redis, store, Doorman(record))
+    app.state.resources = resources
+    try:
+        yield resources
+    finally:
+        resources.closing.set()
+        await resources.settle()
+        await redis.aclose()
+        await engine.dispose()
+
+
+def _resources(request: Request) -> Resources:
+    found = request.app.state.resources
+    assert isinstance(found, Resources)
+    return found
+
+
+Has = Annotated[Resources, Depends(_resources)]
