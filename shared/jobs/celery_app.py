@@ -22,7 +22,7 @@ def celery_app(redis_url: str, concurrency: int) -> Celery:
         task_store_errors_even_if_ignored=False,
         task_acks_late=False,
         task_default_queue=queue_name("none"),
-        worker_pool="threads",
+        worker_pool="shared.jobs.pool:WakingPool",
         worker_concurrency=concurrency,
         worker_prefetch_multiplier=1,
         worker_disable_prefetch=True,
@@ -49,6 +49,7 @@ def arguments(kinds: Sequence[str], name: str) -> list[str]:
     """The command line of a worker that listens for these kinds; workers do not talk to each other."""
     queues = ",".join(queue_name(kind) for kind in kinds)
     return [
+        "--quiet",
         "worker",
         f"--queues={queues}",
         f"--hostname={name}",

@@ -18,7 +18,8 @@ from obstore.store import ObjectStore
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from redis import Redis
 from sqlalchemy import Connection, Engine, Row, RowMapping
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from shared import conversations
 from shared.contracts.jobs import JobState
@@ -41,7 +42,8 @@ _JSON: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 class Models(Protocol):
     """The LLM layer of a process, bound to one job at a time."""
 
-    prompts: Prompts
+    @property
+    def prompts(self) -> Prompts: ...
 
     def for_job(self, job: Job, budget: Budget, report: JobReport, overrides: Mapping[str, JsonValue]) -> Provider: ...
 
@@ -122,8 +124,14 @@ class Runner:
         metrics.job_wait_seconds.labels(row["kind"]).observe((row["started_at"] - row["run_at"]).total_seconds())
         report = JobReport(self._record, self._stores.redis, held)
         report.ring()
-        with metrics.job_run_seconds.labels(row["kind"]).time():
-            ended = self._execute(row, held, report)
+        try:
+            with metrics.job_run_seconds.labels(row["kind"]).time():
+                ended = self._execute(row, held, report)
+        except (OperationalError, PoolTimeout) as fault:
+            # Postgres went away under the run. That is not the job's fault: it starts again when Postgres is back.
+            log.warning("run_interrupted", reason=type(fault).__name__)
+            self._record.write(statements.hand_back(held.job_id, held.fence), held)
+            return
         self._complete(row, held, report, ended)
 
     def _execute(self, row: RowMapping, held: Held, report: JobReport) -> Ended:
@@ -133,7 +141,7 @@ class Runner:
             request = served.input.model_validate(row["input"])
             result = served.capability(self._context(row, held, report), request)
             return Ended(JobState.SUCCEEDED, result=_as_json(result))
-        except LeaseLost:
+        except (LeaseLost, OperationalError, PoolTimeout):
             raise
         except Exception as fault:
             if held.cancelled.is_set() or isinstance(fault, JobCancelled):
@@ -220,8 +228,8 @@ class Runner:
         """Queue again what still runs, for another worker; the runs here are told to stop."""
         for held in self.leases.all():
             with suppress(SQLAlchemyError), self._stores.engine.begin() as connection:
-                connection.execute(statements.hand_back(held.job_id, held.fence))
-                log.warning("handed_back", job_id=held.job_id)
+                if connection.execute(statements.hand_back(held.job_id, held.fence)).first() is not None:
+                    log.warning("handed_back", job_id=held.job_id)
             held.lost.set()
             held.cancelled.set()
 

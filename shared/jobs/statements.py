@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import JsonValue
-from sqlalchemy import ARRAY, BigInteger, Executable, Text, TextClause, bindparam, func, text
+from sqlalchemy import ARRAY, BigInteger, Double, Executable, Text, TextClause, bindparam, func, text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeEngine
 
@@ -27,6 +27,7 @@ _TYPES: Mapping[str, TypeEngine[Any]] = {
     "json": JSONB(none_as_null=True),
     "texts": ARRAY(Text),
     "numbers": ARRAY(BigInteger),
+    "floats": ARRAY(Double),
 }
 
 
@@ -374,3 +375,33 @@ def expired_jobs(retention_days: float, limit: int) -> TextClause:
 def expired_idempotency_keys(hours: float) -> Executable:
     age = func.clock_timestamp() - func.make_interval(0, 0, 0, 0, 0, 0, hours * 3600)
     return idempotency_keys.delete().where(idempotency_keys.c.created_at < age)
+
+
+# --- webhooks ---------------------------------------------------------------------------------------------------------
+
+
+def due_webhooks(pauses: Sequence[float], limit: int) -> TextClause:
+    """Take the webhooks that are due: each counts as tried, and is due again after the pause of its attempt (seconds).
+
+    After the last pause a webhook is given up.
+    """
+    return _sql(
+        """
+        UPDATE jobs SET webhook_attempts = webhook_attempts + 1,
+            webhook_done = webhook_attempts >= cardinality(CAST(:pauses AS float[])),
+            webhook_due_at = clock_timestamp()
+                + make_interval(secs => coalesce((CAST(:pauses AS float[]))[webhook_attempts + 1], 0))
+        WHERE id IN (
+            SELECT id FROM jobs WHERE webhook IS NOT NULL AND NOT webhook_done AND finished_at IS NOT NULL
+              AND coalesce(webhook_due_at, finished_at) <= clock_timestamp()
+            ORDER BY finished_at LIMIT :most FOR UPDATE SKIP LOCKED)
+        RETURNING id, kind, state, labels, webhook->>'url' AS url, webhook_attempts, finished_at
+        """,
+        floats__pauses=list(pauses),
+        most=limit,
+    )
+
+
+def webhook_done(job_id: str) -> TextClause:
+    """Delivered, or not wanted any more."""
+    return _sql("UPDATE jobs SET webhook_done = true WHERE id = :id", id=job_id)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 import structlog
 from celery import Task
+from celery.exceptions import SecurityWarning
 from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 from prometheus_client import start_http_server
 from pydantic import BaseModel, JsonValue
@@ -77,6 +79,8 @@ class Worker:
         self.runner.leases.start()
         kinds = sorted(self.runner.served)
         log.info("worker_started", worker=self.runner.id, kinds=kinds)
+        # Celery warns root because of pickle; only JSON is accepted here, and jobs' code runs in the sandbox.
+        warnings.filterwarnings("ignore", category=SecurityWarning)
         app.worker_main(arguments(kinds, f"{self._service}-{os.getpid()}@assay"))
 
     def _answer(self, kind: str) -> None:

@@ -1,0 +1,56 @@
+"""``python -m services.reconciler``: one leads, the others stand by."""
+
+from __future__ import annotations
+
+import signal
+from threading import Event
+
+from prometheus_client import start_http_server
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+from redis import Redis
+
+from services.reconciler.bells import ring_lost
+from services.reconciler.leases import reclaim_expired
+from services.reconciler.reconciler import Chore, Reconciler
+from services.reconciler.retention import forget_old
+from services.reconciler.webhooks import Webhooks
+from shared import blobs, db, logs
+from shared.settings import JobSettings, StoreSettings
+
+
+class ReconcilerSettings(BaseSettings):
+    """What the reconciler needs beside the stores."""
+
+    model_config = SettingsConfigDict(env_prefix="ASSAY_", frozen=True)
+
+    webhook_secret: str = Field("", description="Signs webhooks (whsec_...); without it they go unsigned")
+    webhook_private: bool = Field(False, description="Allow webhooks to http and to private addresses")
+
+
+def main() -> None:
+    logs.configure("reconciler")
+    stores, settings, own = StoreSettings(), JobSettings(), ReconcilerSettings()
+    engine = db.connect(stores.database_url)
+    redis = Redis.from_url(stores.redis_url, socket_timeout=2, socket_connect_timeout=1)
+    store = blobs.open_store(stores.blob_url)
+    webhooks = Webhooks(engine, own.webhook_secret, allow_private=own.webhook_private)
+    reconciler = Reconciler(
+        engine,
+        [
+            Chore("leases", 0.5, lambda: reclaim_expired(engine, redis, settings.crashes_until_dead)),
+            Chore("bells", 1.0, lambda: ring_lost(engine, redis)),
+            Chore("webhooks", 1.0, webhooks.deliver_due),
+            Chore("retention", 60.0, lambda: forget_old(engine, store, settings.retention_days)),
+        ],
+    )
+    stop = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    if settings.metrics_port:
+        start_http_server(settings.metrics_port)
+    reconciler.run(stop)
+
+
+if __name__ == "__main__":
+    main()

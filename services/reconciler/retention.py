@@ -1,0 +1,42 @@
+"""What is old goes: finished jobs, stored answers, silent workers, and blobs that nobody refers to."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import structlog
+from obstore.store import ObjectStore
+from sqlalchemy import Engine, delete, func, select
+
+from shared import blobs
+from shared.blobs import files
+from shared.jobs import statements
+from shared.jobs.tables import jobs, workers
+
+log = structlog.get_logger(__name__)
+
+IDEMPOTENCY_HOURS = 24.0
+_MOST_JOBS = 1_000
+#: A blob may be written before the row that refers to it: younger ones are left alone.
+_BLOB_GRACE = timedelta(hours=1)
+_WORKER_SILENT_SECONDS = 600
+
+
+def forget_old(engine: Engine, store: ObjectStore, retention_days: float) -> None:
+    """Delete all that is past its time; safe to stop anywhere and to run again."""
+    with engine.begin() as connection:
+        gone = list(connection.execute(statements.expired_jobs(retention_days, _MOST_JOBS)).scalars())
+        # Files that a deleted job made, and those of runs that were fenced off and whose job has been deleted since.
+        orphaned = files.c.job_id.is_not(None) & ~select(1).where(jobs.c.id == files.c.job_id).exists()
+        connection.execute(delete(files).where(orphaned))
+        connection.execute(statements.expired_idempotency_keys(IDEMPOTENCY_HOURS))
+        silent = func.clock_timestamp() - func.make_interval(0, 0, 0, 0, 0, 0, _WORKER_SILENT_SECONDS)
+        connection.execute(delete(workers).where(workers.c.seen_at < silent))
+    swept = blobs.sweep(store, datetime.now(UTC) - _BLOB_GRACE, lambda hashes: _in_use(engine, hashes))
+    if gone or swept:
+        log.info("forgotten", jobs=len(gone), blobs=swept)
+
+
+def _in_use(engine: Engine, hashes: list[str]) -> set[str]:
+    with engine.connect() as connection:
+        return set(connection.execute(select(files.c.sha256).where(files.c.sha256.in_(hashes))).scalars())

@@ -1,0 +1,178 @@
+"""Workers die, Redis forgets, Postgres restarts: every accepted job still ends exactly once."""
+
+from __future__ import annotations
+
+import random
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from migrations.upgrade import upgrade
+from services.host.postgres import Postgres
+from services.host.redis import Redis
+from shared.contracts.jobs import JobState
+from shared.jobs import doorbell, statements
+from shared.settings import StoreSettings
+from tests.support.platform import Platform, check_history, wait_for
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture
+def platform(stores: StoreSettings) -> Iterator[Platform]:
+    started = Platform(stores)
+    yield started
+    started.stop()
+
+
+def test_workers_killed_at_random_lose_nothing_and_double_nothing(platform: Platform) -> None:
+    platform.reconciler()
+    workers = [platform.worker(), platform.worker()]
+    jobs = [platform.submit("effect sleep 0.005") for _ in range(1000)]
+    dice = random.Random(7)
+    for _ in range(12):
+        threading.Event().wait(dice.uniform(0.2, 0.7))
+        victim = dice.randrange(len(workers))
+        workers[victim].kill()
+        workers[victim] = platform.worker()
+    platform.wait_all(jobs, 120)
+    check_history(platform, jobs)
+
+
+def test_a_bell_popped_by_a_worker_that_dies_at_once_is_rung_again(platform: Platform) -> None:
+    platform.reconciler()
+    job = platform.submit("effect")
+    assert platform.redis.rpop(doorbell.queue_name("execute")) is not None  # popped, and its taker is dead
+    platform.worker()
+    platform.wait(job)
+    check_history(platform, [job])
+
+
+def test_a_job_that_kills_its_worker_is_dead_after_three_crashes(platform: Platform) -> None:
+    platform.reconciler()
+    job = platform.submit("crash")
+    for _ in range(3):
+        assert platform.worker().wait(60) == -signal.SIGKILL
+    dead = platform.wait(job)
+    assert (dead["state"], dead["crashes"], dead["attempt"]) == ("dead", 3, 3)
+    assert dead["error"]["code"] == "worker_crashed"
+    check_history(platform, [job], JobState.DEAD)
+    platform.worker()  # the next one is not bothered by it
+    platform.wait_all([platform.submit("effect")])
+
+
+def test_a_worker_stopped_past_its_lease_cannot_write_any_more(platform: Platform) -> None:
+    platform.reconciler()
+    frozen = platform.worker()
+    job = platform.submit("effect sleep 1")
+    wait_for(lambda: platform.job(job)["state"] == "running")
+    frozen.send_signal(signal.SIGSTOP)
+    wait_for(lambda: platform.job(job)["state"] == "queued", what="the lease's end")
+    platform.worker()
+    wait_for(lambda: platform.job(job)["attempt"] == 2)
+    frozen.send_signal(signal.SIGCONT)
+    assert platform.wait(job)["attempt"] == 2
+    platform.wait_all([platform.submit("sleep 1.5")])  # time for the late write
+    check_history(platform, [job])
+
+
+def test_a_rolling_restart_hands_jobs_over_without_a_crash(platform: Platform) -> None:
+    platform.reconciler()
+    old = [platform.ready_worker(), platform.ready_worker()]
+    jobs = [platform.submit(f"effect sleep {0.1 if n % 10 else 4}") for n in range(60)]
+    wait_for(lambda: any(platform.job(job)["state"] == "running" for job in jobs))
+    for worker in old:
+        platform.worker()
+        worker.terminate()
+        assert worker.wait(30) == 0
+    platform.wait_all(jobs)
+    check_history(platform, jobs)
+    assert {platform.job(job)["crashes"] for job in jobs} == {0}
+
+
+def test_two_reconcilers_have_one_leader_and_survive_its_death(platform: Platform) -> None:
+    first, _ = platform.reconciler(), platform.reconciler()
+    platform.ready_worker()
+    first.kill()
+    job = platform.submit("effect", ring=False)
+    platform.wait(job)
+    check_history(platform, [job])
+
+
+def test_redis_that_restarts_empty_is_rung_again_for_every_queued_job(stores: StoreSettings, tmp_path: Path) -> None:
+    with Redis(tmp_path / "redis", durable=False) as redis:
+        platform = Platform(stores.model_copy(update={"redis_url": redis.url}))
+        try:
+            platform.reconciler()
+            jobs = [platform.submit() for _ in range(300)]
+            redis.kill()
+            jobs += [platform.submit() for _ in range(20)]  # nobody hears the bell: that is no error
+            redis.start()
+            wait_for(
+                lambda: int(platform.redis.llen(doorbell.queue_name("execute"))) >= len(jobs),
+                8,
+                "the bells of all jobs",
+            )
+            platform.worker()
+            platform.wait_all(jobs)
+            check_history(platform, jobs)
+        finally:
+            platform.stop()
+
+
+def test_redis_that_dies_under_a_worker_does_not_stop_it_for_good(stores: StoreSettings, tmp_path: Path) -> None:
+    with Redis(tmp_path / "redis", durable=False) as redis:
+        platform = Platform(stores.model_copy(update={"redis_url": redis.url}))
+        try:
+            platform.reconciler()
+            platform.ready_worker()
+            running = platform.submit("effect sleep 1")
+            wait_for(lambda: platform.job(running)["state"] == "running")
+            redis.kill()
+            waiting = platform.submit("effect")
+            platform.wait(running)
+            redis.start()
+            platform.wait(waiting, 60)
+            check_history(platform, [running, waiting])
+        finally:
+            platform.stop()
+
+
+def test_postgres_that_restarts_under_load_loses_no_result(
+    servers_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = servers_folder / "restarting"
+    with Postgres(folder / "pg", durable=False) as postgres, Redis(folder / "redis", durable=False) as redis:
+        url = postgres.url_of("postgres")
+        upgrade(url)
+        blobs = tmp_path_factory.mktemp("blobs")
+        stores = StoreSettings(database_url=url, redis_url=redis.url, blob_url=f"file://{blobs}", qdrant_url=None)
+        platform = Platform(stores)
+        try:
+            platform.reconciler()
+            platform.ready_worker()
+            jobs = [platform.submit("effect sleep 0.05") for _ in range(200)]
+            wait_for(lambda: any(platform.job(job)["state"] == "succeeded" for job in jobs))
+            postgres.stop()
+            postgres.start()
+            platform.engine.dispose()
+            platform.wait_all(jobs, 90)
+            check_history(platform, jobs)
+        finally:
+            platform.stop()
+
+
+def test_a_forged_bell_runs_nothing(platform: Platform) -> None:
+    platform.ready_worker()
+    for kind in ("execute", "flow", "nonsense"):
+        doorbell.ring(platform.redis, kind, "no such job")
+    job = platform.submit("effect")
+    platform.wait(job)
+    with platform.engine.connect() as connection:
+        assert connection.execute(text("SELECT count(*) FROM effects WHERE job_id = 'no such job'")).scalar() == 0
+        assert connection.execute(statements.claim("execute", "w", 1)).first() is None
+    check_history(platform, [job])

@@ -1,0 +1,103 @@
+"""A worker process for the reliability tests: real Celery, real leases, and a capability that does what the code says.
+
+``python -m tests.support.worker_process``; the ``code`` of an execute job is a list of words:
+``sleep 0.5``, ``crash`` (the process dies), ``fail``, ``event``, ``effect`` (one row in ``effects`` per completed job).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Mapping
+from threading import Event
+
+from pydantic import BaseModel, JsonValue
+from redis import Redis
+from sqlalchemy import Connection, text
+
+from shared import blobs, db, logs
+from shared.contracts.execute import ExecuteInput
+from shared.contracts.kinds import JobKind
+from shared.errors import JobCancelled, UserCodeFailed
+from shared.jobs.job import Context, Job
+from shared.jobs.report import JobReport
+from shared.jobs.runner import Stores
+from shared.jobs.worker import Worker
+from shared.llm.chat import ChatReply, ChatRequest, RenderedPrompt
+from shared.loop import Budget
+from shared.settings import JobSettings, StoreSettings
+
+
+class Result(BaseModel):
+    said: str
+
+
+def obey(context: Context, request: ExecuteInput) -> Result:
+    words = iter(request.code.split())
+    for word in words:
+        if word in _WORDS:
+            _WORDS[word](context)
+        elif word == "sleep" and context.cancelled.wait(float(next(words))):
+            raise JobCancelled("told to stop")
+        elif word == "deaf":  # does not listen to cancellations
+            Event().wait(float(next(words)))
+    return Result(said=request.code)
+
+
+def _fail(context: Context) -> None:
+    raise UserCodeFailed("as told")
+
+
+def _bug(context: Context) -> None:
+    raise ZeroDivisionError("a secret of ours")
+
+
+_WORDS: Mapping[str, Callable[[Context], None]] = {
+    "crash": lambda context: os.kill(os.getpid(), signal.SIGKILL),
+    "fail": _fail,
+    "bug": _bug,
+    "event": lambda context: context.report.thinking("hello"),
+    "effect": lambda context: context.report.effect(lambda connection: _count(connection, context.job.id)),
+    "refused-effect": lambda context: context.report.effect(lambda connection: _fail(context)),
+    "remember": lambda context: context.report.remember("question", "answer"),
+}
+
+
+def _count(connection: Connection, job_id: str) -> None:
+    connection.execute(text("INSERT INTO effects (job_id) VALUES (:id)"), {"id": job_id})
+
+
+class NoModels:
+    """For capabilities that ask no model."""
+
+    name = "none"
+
+    @property
+    def prompts(self) -> NoModels:
+        return self
+
+    def render(self, key: str, **variables: object) -> RenderedPrompt:
+        raise AssertionError("no prompt is rendered here")
+
+    def for_job(self, job: Job, budget: Budget, report: JobReport, overrides: Mapping[str, JsonValue]) -> NoModels:
+        return self
+
+    def complete(self, request: ChatRequest) -> ChatReply:
+        raise AssertionError("no model is asked here")
+
+    def usage(self, connection: Connection, job_id: str) -> Mapping[str, JsonValue]:
+        return {}
+
+
+def main() -> None:
+    logs.configure("test")
+    stores, settings = StoreSettings(), JobSettings()
+    redis = Redis.from_url(stores.redis_url, socket_timeout=2, socket_connect_timeout=1)
+    connected = Stores(db.connect(stores.database_url), redis, blobs.open_store(stores.blob_url), NoModels())
+    worker = Worker("execution", connected, settings, stores.redis_url, version="test")
+    worker.serve(JobKind.EXECUTE, ExecuteInput, obey)
+    worker.run()
+
+
+if __name__ == "__main__":
+    main()
