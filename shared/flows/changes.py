@@ -1,0 +1,175 @@
+"""Operations on a document and their exact inverses: what a change set, an undo and an event are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from pydantic import JsonValue
+
+from shared.flows.document import Document, Item, Json, Kind, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    kind: Kind
+    key: str
+    item: Item
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    kind: Kind
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Members of a body that change, or leave; ``rank`` when the element moves in the list."""
+
+    kind: Kind
+    key: str
+    set: Json
+    unset: tuple[str, ...] = ()
+    rank: int | None = None
+
+
+Operation: TypeAlias = Add | Remove | Update
+Element: TypeAlias = tuple[Kind, str]
+
+
+class DoesNotApply(Exception):
+    """The document is not the one that the operation was made for."""
+
+
+def difference(before: Document, after: Document, among: Iterable[Element] | None = None) -> list[Operation]:
+    """The operations that turn one document into the other; ``among`` names all elements that may differ."""
+    elements = among if among is not None else _elements(before, after)
+    steps = (
+        step(kind, key, before.table(kind).get(key), after.table(kind).get(key)) for kind, key in _orderly(elements)
+    )
+    return [operation for operation in steps if operation is not None]
+
+
+def step(kind: Kind, key: str, before: Item | None, after: Item | None) -> Operation | None:
+    """The operation between two states of one element; None when they are equal."""
+    if after is None:
+        return None if before is None else Remove(kind, key)
+    if before is None:
+        return Add(kind, key, after)
+    changed: Json = {name: value for name, value in after.body.items() if not _holds(before.body, name, value)}
+    gone = tuple(name for name in before.body if name not in after.body)
+    rank = after.rank if after.rank != before.rank else None
+    return Update(kind, key, changed, gone, rank) if changed or gone or rank is not None else None
+
+
+def apply(document: Document, operations: Iterable[Operation]) -> Document:
+    """The document after the operations.
+
+    Raises: DoesNotApply; the document itself is never touched.
+    """
+    tables: dict[Kind, dict[str, Item]] = {}
+    top = document.top
+    for operation in operations:
+        if operation.kind not in tables:
+            tables[operation.kind] = dict(document.table(operation.kind))
+        item = _applied(tables[operation.kind].get(operation.key), operation)
+        if item is None:
+            del tables[operation.kind][operation.key]
+        else:
+            tables[operation.kind][operation.key] = item
+            top = max(top, item.rank + 1)
+    changed: dict[Kind, Table] = {kind: tables.get(kind, document.table(kind)) for kind in Kind}
+    return Document(changed[Kind.NODE], changed[Kind.EDGE], changed[Kind.SETTING], top)
+
+
+def conflicts(document: Document, made: Sequence[Operation]) -> list[Element]:
+    """The elements that are no longer as the operations left them."""
+    return [(op.kind, op.key) for op in made if not _still(document.table(op.kind).get(op.key), op)]
+
+
+def _applied(item: Item | None, operation: Operation) -> Item | None:
+    if isinstance(operation, Add):
+        if item is not None:
+            raise DoesNotApply(f"{operation.kind} {operation.key} is already there")
+        return operation.item
+    if item is None:
+        raise DoesNotApply(f"{operation.kind} {operation.key} is not there")
+    if isinstance(operation, Remove):
+        return None
+    body = {**item.body, **operation.set}
+    for name in operation.unset:
+        body.pop(name, None)
+    return Item(item.rank if operation.rank is None else operation.rank, body)
+
+
+def _still(item: Item | None, made: Operation) -> bool:
+    if isinstance(made, Remove):
+        return item is None
+    if item is None:
+        return False
+    if isinstance(made, Add):
+        return item == made.item
+    return all(_holds(item.body, name, value) for name, value in made.set.items()) and not any(
+        name in item.body for name in made.unset
+    )
+
+
+_ABSENT = object()
+
+
+def _holds(body: Mapping[str, JsonValue], name: str, value: JsonValue) -> bool:
+    """Whether the member is there with that very value; ``1`` and ``True`` are not the same."""
+    mine = body.get(name, cast(JsonValue, _ABSENT))
+    return mine is value or (mine == value and _shape(mine) == _shape(value))
+
+
+def _shape(value: JsonValue) -> object:
+    if isinstance(value, dict):
+        return [(name, _shape(inner)) for name, inner in sorted(value.items())]
+    if isinstance(value, list):
+        return [_shape(inner) for inner in value]
+    return isinstance(value, bool)
+
+
+def _elements(before: Document, after: Document) -> Iterable[Element]:
+    for kind in Kind:
+        yield from ((kind, key) for key in {**before.table(kind), **after.table(kind)})
+
+
+def _orderly(elements: Iterable[Element]) -> list[Element]:
+    """Nodes before edges before settings, each in the order of their mention."""
+    ranks = {Kind.NODE: 0, Kind.EDGE: 1, Kind.SETTING: 2}
+    return sorted(elements, key=lambda element: ranks[element[0]])
+
+
+def to_json(operations: Iterable[Operation]) -> list[JsonValue]:
+    """The operations as they are stored and sent."""
+    return [_json(operation) for operation in operations]
+
+
+def _json(operation: Operation) -> JsonValue:
+    name = {Add: "add", Remove: "remove", Update: "update"}[type(operation)]
+    head: Json = {"op": name, "kind": operation.kind.value, "id": operation.key}
+    if isinstance(operation, Add):
+        return {**head, "rank": operation.item.rank, "value": operation.item.body}
+    if isinstance(operation, Update):
+        moved: Json = {} if operation.rank is None else {"rank": operation.rank}
+        return {**head, "set": operation.set, "unset": list(operation.unset), **moved}
+    return head
+
+
+def from_json(stored: Iterable[JsonValue]) -> list[Operation]:
+    """The reverse of ``to_json``, for what this module wrote itself."""
+    return [_operation(cast("Json", entry)) for entry in stored]
+
+
+def _operation(entry: Json) -> Operation:
+    kind, key = Kind(cast(str, entry["kind"])), cast(str, entry["id"])
+    if entry["op"] == "add":
+        return Add(kind, key, Item(cast(int, entry["rank"]), cast("Json", entry["value"])))
+    if entry["op"] == "remove":
+        return Remove(kind, key)
+    unset = tuple(cast("list[str]", entry["unset"]))
+    return Update(kind, key, cast("Json", entry["set"]), unset, cast("int | None", entry.get("rank")))

@@ -1,0 +1,115 @@
+"""A flow document: nodes, edges and visual settings as three tables of immutable items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from operator import attrgetter
+
+from pydantic import JsonValue
+
+Json = dict[str, JsonValue]
+
+
+class Kind(StrEnum):
+    NODE = "node"
+    EDGE = "edge"
+    SETTING = "setting"  #: keys are JSON pointers, bodies ``{"value": leaf}``
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An element and its place in the list; the body is never changed in place."""
+
+    rank: int
+    body: Json
+
+
+Table = Mapping[str, Item]
+
+#: Keys and members with this mark never come from a client's tool call; they carry what a lenient save brought.
+_FOREIGN = "\x00"
+
+
+@dataclass(frozen=True)
+class Document:
+    """One state of a flow; ``top`` is above every rank ever given, so that an order can always be restored."""
+
+    nodes: Table = field(default_factory=dict)
+    edges: Table = field(default_factory=dict)
+    settings: Table = field(default_factory=dict)
+    top: int = 0
+
+    def table(self, kind: Kind) -> Table:
+        if kind is Kind.NODE:
+            return self.nodes
+        return self.edges if kind is Kind.EDGE else self.settings
+
+    def listed(self, kind: Kind) -> list[Json]:
+        """The bodies of a kind, in order."""
+        return [item.body for item in sorted(self.table(kind).values(), key=attrgetter("rank"))]
+
+
+def document_of(nodes: Sequence[JsonValue], edges: Sequence[JsonValue], settings: Table | None = None) -> Document:
+    """A document of the given lists, kept verbatim; what has no id of its own is kept beyond the reach of tools."""
+    return Document(_keyed(nodes, 0), _keyed(edges, len(nodes)), settings or {}, len(nodes) + len(edges))
+
+
+def shown(document: Document, kind: Kind) -> list[JsonValue]:
+    """The elements of a kind as a client sees them."""
+    return [body.get(_FOREIGN, body) for body in document.listed(kind)]
+
+
+def resembles(document: Document, other: Document) -> bool:
+    """Whether both show the same to a client."""
+    return all(shown(document, kind) == shown(other, kind) for kind in (Kind.NODE, Kind.EDGE)) and {
+        key: item.body for key, item in document.settings.items()
+    } == {key: item.body for key, item in other.settings.items()}
+
+
+def _keyed(values: Sequence[JsonValue], first_rank: int) -> dict[str, Item]:
+    table: dict[str, Item] = {}
+    for rank, value in enumerate(values, first_rank):
+        body: Json = value if isinstance(value, dict) else {_FOREIGN: value}
+        key = body.get("id")
+        if not isinstance(key, str) or key in table:
+            key = f"{_FOREIGN}{rank}"
+        table[key] = Item(rank, body)
+    return table
+
+
+def label_of(body: Mapping[str, JsonValue]) -> str:
+    """The label of a node or an edge; empty when it has none."""
+    return text_in(body.get("data"), "label") or ""
+
+
+def description_of(body: Mapping[str, JsonValue]) -> str | None:
+    return text_in(body.get("data"), "description")
+
+
+def text_in(value: JsonValue, name: str) -> str | None:
+    inner = value.get(name) if isinstance(value, dict) else None
+    return inner if isinstance(inner, str) else None
+
+
+def text_of(body: Mapping[str, JsonValue], name: str) -> str:
+    """A member that should be a string; empty when it is not."""
+    value = body.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def position_of(body: Mapping[str, JsonValue]) -> tuple[float, float]:
+    """Where a node stands; 0, 0 when nobody said."""
+    position = body.get("position")
+    if not isinstance(position, dict):
+        return 0, 0
+    return _number(position.get("x")), _number(position.get("y"))
+
+
+def _number(value: JsonValue) -> float:
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
+
+
+def is_group(body: Mapping[str, JsonValue]) -> bool:
+    return body.get("type") == "group" or "isCollapsed" in body

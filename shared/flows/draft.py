@@ -1,0 +1,166 @@
+"""A document being edited: every change is journalled, so that any part of a batch can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from shared.flows.changes import Element, Operation, apply, difference
+from shared.flows.document import Document, Item, Json, Kind, label_of, text_of
+from shared.flows.ids import random_id
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    kind: Kind
+    key: str
+    before: Item | None
+    after: Item | None
+
+
+class Index:
+    """Which elements of one table mention a name; built when first asked, then kept up to date."""
+
+    def __init__(self, names_of: Callable[[Json], Iterable[str]]) -> None:
+        self._names_of = names_of
+        self._keys: dict[str, dict[str, None]] | None = None
+
+    def keys(self, name: str, table: dict[str, Item]) -> list[str]:
+        if self._keys is None:
+            self._keys = {}
+            for key, item in table.items():
+                self._note(key, item)
+        return list(self._keys.get(name, ()))
+
+    def update(self, key: str, before: Item | None, after: Item | None) -> None:
+        if self._keys is None:
+            return
+        if before is not None:
+            for name in self._names_of(before.body):
+                self._keys.get(name, {}).pop(key, None)
+        if after is not None:
+            self._note(key, after)
+
+    def _note(self, key: str, item: Item) -> None:
+        assert self._keys is not None
+        for name in self._names_of(item.body):
+            self._keys.setdefault(name, {})[key] = None
+
+
+class Draft:
+    """One batch's or turn's own copy of a document."""
+
+    def __init__(self, base: Document, new_id: Callable[[], str] = random_id) -> None:
+        self.base = base
+        self.new_id = new_id
+        self.nodes = dict(base.nodes)
+        self.edges = dict(base.edges)
+        self.settings = dict(base.settings)
+        self._top = base.top
+        self._journal: list[Change] = []
+        self._touched: dict[Element, None] = {}
+        self._incident = Index(lambda body: {text_of(body, "source"), text_of(body, "target")})
+        self._labelled = Index(lambda body: (label_of(body),))
+        self._members = Index(lambda body: (text_of(body, "parentGroupId"),))
+        self._outgoing = Index(lambda body: (text_of(body, "source"),))
+
+    def incident(self, node: str) -> list[str]:
+        """The ids of the edges at a node."""
+        return self._incident.keys(node, self.edges)
+
+    def children(self, node: str) -> list[str]:
+        """Where the edges out of a node lead, existing nodes only."""
+        targets = (text_of(self.edges[key].body, "target") for key in self._outgoing.keys(node, self.edges))
+        return [target for target in targets if target in self.nodes]
+
+    def labelled(self, label: str) -> list[str]:
+        return self._labelled.keys(label, self.nodes)
+
+    def members(self, group: str) -> list[str]:
+        """The nodes right inside a group."""
+        return self._members.keys(group, self.nodes)
+
+    def add(self, kind: Kind, key: str, body: Json) -> None:
+        """Put a new element at the end of its list."""
+        self._put(kind, key, Item(self._top, body))
+        self._top += 1
+
+    def change(self, kind: Kind, key: str, unset: Iterable[str] = (), /, **members: object) -> None:
+        """Replace members of an element's body."""
+        item = self._table(kind)[key]
+        body: Json = {**item.body, **members}  # type: ignore[dict-item]
+        for name in unset:
+            body.pop(name, None)
+        self._put(kind, key, Item(item.rank, body))
+
+    def remove(self, kind: Kind, key: str) -> None:
+        if key in self._table(kind):
+            self._put(kind, key, None)
+
+    def set(self, pointer: str, value: float | str) -> None:
+        """Give a visual setting a value."""
+        self._put(Kind.SETTING, pointer, Item(0, {"value": value}))
+
+    def apply(self, operations: Iterable[Operation]) -> None:
+        """Run stored operations, for an undo or redo of an earlier change set.
+
+        Raises: DoesNotApply, with the draft untouched.
+        """
+        operations = list(operations)
+        after = apply(self.document(), operations)
+        for operation in operations:
+            self._put(operation.kind, operation.key, after.table(operation.kind).get(operation.key))
+
+    def mark(self) -> int:
+        """A moment to which ``take_back`` can return."""
+        return len(self._journal)
+
+    def take_back(self, mark: int) -> list[Change]:
+        """Return to the moment; the answer is what ``repeat`` needs to come here again."""
+        taken = self._journal[mark:]
+        for change in reversed(taken):
+            self._set(change.kind, change.key, change.before)
+        del self._journal[mark:]
+        return taken
+
+    def repeat(self, taken: Iterable[Change]) -> None:
+        for change in taken:
+            self._put(change.kind, change.key, change.after)
+
+    def document(self) -> Document:
+        """The draft as it is now, as a document of its own."""
+        return Document(dict(self.nodes), dict(self.edges), dict(self.settings), self._top)
+
+    def operations(self) -> tuple[list[Operation], list[Operation]]:
+        """What the draft changed altogether, and what takes exactly that back."""
+        now = Document(self.nodes, self.edges, self.settings, self._top)
+        return difference(self.base, now, self._touched), difference(now, self.base, self._touched)
+
+    def _put(self, kind: Kind, key: str, item: Item | None) -> None:
+        before = self._table(kind).get(key)
+        self._journal.append(Change(kind, key, before, item))
+        self._touched[kind, key] = None
+        self._set(kind, key, item)
+
+    def _set(self, kind: Kind, key: str, item: Item | None) -> None:
+        table = self._table(kind)
+        before = table.get(key)
+        if item is None:
+            table.pop(key, None)
+        else:
+            table[key] = item
+        for index in self._indexes(kind):
+            index.update(key, before, item)
+
+    def _indexes(self, kind: Kind) -> Iterator[Index]:
+        if kind is Kind.NODE:
+            yield self._labelled
+            yield self._members
+        elif kind is Kind.EDGE:
+            yield self._incident
+            yield self._outgoing
+
+    def _table(self, kind: Kind) -> dict[str, Item]:
+        if kind is Kind.NODE:
+            return self.nodes
+        return self.edges if kind is Kind.EDGE else self.settings

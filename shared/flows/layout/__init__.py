@@ -1,0 +1,1 @@
+"""A deterministic layered layout: ranks, order, coordinates."""

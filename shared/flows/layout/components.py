@@ -1,0 +1,154 @@
+"""One connected part of a diagram, and parts beside each other: what has its shape already stays where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from shared.flows.layout.coordinates import across
+from shared.flows.layout.order import layered, ordered
+from shared.flows.layout.ranks import Arc, acyclic, ranks_of
+
+Point = tuple[float, float]
+
+_SAME = 0.011  #: coordinates are kept with two decimals
+
+
+@dataclass(frozen=True)
+class Box:
+    """Something to place: a size along the layers and across them."""
+
+    along: float
+    across: float
+
+
+@dataclass(frozen=True)
+class Gaps:
+    along: float
+    across: float
+
+
+def connected(count: int, arcs: Sequence[Arc]) -> list[list[int]]:
+    """The nodes of each connected part, parts and nodes in order."""
+    root = list(range(count))
+
+    def find(node: int) -> int:
+        while root[node] != node:
+            root[node] = root[root[node]]
+            node = root[node]
+        return node
+
+    for source, target in arcs:
+        first, second = sorted((find(source), find(target)))
+        root[second] = first
+    parts: dict[int, list[int]] = {}
+    for node in range(count):
+        parts.setdefault(find(node), []).append(node)
+    return list(parts.values())
+
+
+def shape(boxes: Sequence[Box], arcs: Sequence[Arc], gaps: Gaps) -> list[Point]:
+    """Where the nodes of one part stand relative to its corner: (along, across) of their own corners."""
+    arcs = acyclic(len(boxes), arcs)
+    graph = layered(len(boxes), arcs, ranks_of(len(boxes), arcs))
+    layers = ordered(graph)
+    centre = across(graph, layers, [box.across for box in boxes], gaps.across)
+    points: list[Point] = [(0.0, 0.0)] * len(boxes)
+    edge = 0.0
+    for layer in layers:
+        real = [node for node in layer if node < len(boxes)]
+        thickness = max((boxes[node].along for node in real), default=0.0)
+        for node in real:
+            points[node] = (edge + (thickness - boxes[node].along) / 2, centre[node] - boxes[node].across / 2)
+        edge += thickness + gaps.along
+    low_along, low_across = (min((p[axis] for p in points), default=0.0) for axis in (0, 1))
+    return [(round(a - low_along, 2), round(c - low_across, 2)) for a, c in points]
+
+
+def arrangement(boxes: Sequence[Box], arcs: Sequence[Arc], gaps: Gaps, now: Mapping[int, Point]) -> list[Point]:
+    """A place for every node. ``now`` holds where nodes stand: a part that has its shape already is left alone."""
+    parts = connected(len(boxes), arcs)
+    own_arcs = _by_part(parts, arcs)
+    shapes = [shape([boxes[node] for node in part], own, gaps) for part, own in zip(parts, own_arcs, strict=True)]
+    corners = [_corner(part, points, now) for part, points in zip(parts, shapes, strict=True)]
+    taken = [
+        _extent(corner, part, points, boxes)
+        for corner, part, points in zip(corners, parts, shapes, strict=True)
+        if corner is not None
+    ]
+    taken, corners = _without_overlaps(taken, corners, gaps)
+    places: list[Point] = [(0.0, 0.0)] * len(boxes)
+    edge = 0.0
+    for corner, part, points in zip(corners, parts, shapes, strict=True):
+        start = corner
+        if start is None:
+            extent = _extent((0.0, edge), part, points, boxes)
+            extent = _first_free(extent, taken, gaps)
+            start, edge = (0.0, extent[2]), extent[3] + gaps.across
+        for node, (a, c) in zip(part, points, strict=True):
+            places[node] = (round(start[0] + a, 2), round(start[1] + c, 2))
+    return places
+
+
+_Extent = tuple[float, float, float, float]  # low and high along, low and high across
+
+
+def _by_part(parts: Sequence[Sequence[int]], arcs: Sequence[Arc]) -> list[list[Arc]]:
+    home = {node: (number, index) for number, part in enumerate(parts) for index, node in enumerate(part)}
+    own: list[list[Arc]] = [[] for _ in parts]
+    for source, target in arcs:
+        own[home[source][0]].append((home[source][1], home[target][1]))
+    return own
+
+
+def _corner(part: Sequence[int], points: Sequence[Point], now: Mapping[int, Point]) -> Point | None:
+    """Where the part's corner is, when its nodes already stand in their shape; None when they have to move."""
+    if any(node not in now for node in part):
+        return None
+    corner = (now[part[0]][0] - points[0][0], now[part[0]][1] - points[0][1])
+    if len(part) == 1 and abs(corner[0]) > _SAME:
+        return None  # every single node has its shape; only those in the column of single nodes are settled
+    for node, (a, c) in zip(part, points, strict=True):
+        if abs(now[node][0] - corner[0] - a) > _SAME or abs(now[node][1] - corner[1] - c) > _SAME:
+            return None
+    return corner
+
+
+def _extent(corner: Point, part: Sequence[int], points: Sequence[Point], boxes: Sequence[Box]) -> _Extent:
+    along = [a + boxes[node].along for node, (a, _) in zip(part, points, strict=True)]
+    width = [c + boxes[node].across for node, (_, c) in zip(part, points, strict=True)]
+    return corner[0], corner[0] + max(along), corner[1], corner[1] + max(width)
+
+
+def _first_free(extent: _Extent, taken: Sequence[_Extent], gaps: Gaps) -> _Extent:
+    """The extent, moved up across the layers just until it touches no settled part; they come by low edge."""
+    for other in taken:
+        if _touch(extent, other, gaps):
+            moved = other[3] + gaps.across
+            extent = (extent[0], extent[1], moved, moved + extent[3] - extent[2])
+    return extent
+
+
+def _without_overlaps(
+    taken: list[_Extent], corners: list[Point | None], gaps: Gaps
+) -> tuple[list[_Extent], list[Point | None]]:
+    """Let a settled part go when it lies on an earlier one; they are compared in the order of their low edge."""
+    kept: list[_Extent] = []
+    answer = list(corners)
+    settled = [index for index, corner in enumerate(corners) if corner is not None]
+    for index, extent in sorted(zip(settled, taken, strict=True), key=lambda pair: (pair[1][2], pair[0])):
+        near = kept[-50:]  # by low edge: only the last ones can still reach this far, in any sane diagram
+        if any(_touch(extent, other, gaps) for other in near):
+            answer[index] = None
+        else:
+            kept.append(extent)
+    return kept, answer
+
+
+def _touch(one: _Extent, other: _Extent, gaps: Gaps) -> bool:
+    return (
+        one[0] < other[1] + gaps.along - _SAME
+        and other[0] < one[1] + gaps.along - _SAME
+        and one[2] < other[3] + gaps.across - _SAME
+        and other[2] < one[3] + gaps.across - _SAME
+    )

@@ -1,0 +1,130 @@
+"""The layout of a document: groups from the inside out, each then one box of the diagram around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from shared.flows.document import Document, Kind, is_group, position_of, text_of
+from shared.flows.layout.components import Box, Gaps, Point, arrangement
+from shared.flows.settings import number, size_of, spacing
+
+Direction = Literal["LR", "TB"]
+
+_DEEPEST = 50  #: groups inside groups
+_PADDING = 20.0  #: between a group's rim and its members
+
+
+@dataclass
+class _Frame:
+    """The inside of one expanded group, or of the whole diagram."""
+
+    members: list[str] = field(default_factory=list)
+    arcs: list[tuple[str, str]] = field(default_factory=list)
+
+
+def layout(document: Document, direction: Direction = "LR") -> dict[str, Point]:
+    """The top left corner of every visible node."""
+    return _Layout(document, direction).places()
+
+
+class _Layout:
+    def __init__(self, document: Document, direction: Direction) -> None:
+        self._document = document
+        self._swap = direction == "TB"
+        horizontal = number(document.settings, spacing("horizontal"))
+        vertical = number(document.settings, spacing("vertical"))
+        self._gaps = Gaps(vertical, horizontal) if self._swap else Gaps(horizontal, vertical)
+        self._around = _enclosing(document)
+        self._frames: dict[str, _Frame] = {}
+
+    def places(self) -> dict[str, Point]:
+        self._fill_frames()
+        relative: dict[str, Point] = {}
+        boxes: dict[str, Box] = {}
+        for frame in self._inside_out():
+            boxes[frame] = self._settle(frame, boxes, relative)
+        absolute: dict[str, Point] = {}
+        for frame in reversed(self._inside_out()):
+            corner = (absolute[frame][0] + _PADDING, absolute[frame][1] + _PADDING) if frame else (0.0, 0.0)
+            for key in self._frames[frame].members:
+                along, across = relative[key]
+                absolute[key] = (round(corner[0] + along, 2), round(corner[1] + across, 2))
+        return {key: (across, along) if self._swap else (along, across) for key, (along, across) in absolute.items()}
+
+    def _fill_frames(self) -> None:
+        self._frames = {"": _Frame()}
+        for key in sorted(self._around, key=lambda key: self._document.nodes[key].rank):
+            self._frames.setdefault(self._around[key], _Frame()).members.append(key)
+        for item in sorted(self._document.edges.values(), key=lambda item: item.rank):
+            self._place_arc(text_of(item.body, "source"), text_of(item.body, "target"))
+
+    def _place_arc(self, source: str, target: str) -> None:
+        """An arc counts in the innermost frame that holds both of its ends, between the boxes that hold them there."""
+        outward = self._path(source)
+        inward = dict(self._path(target))
+        for frame, box in outward:
+            if frame in inward:
+                if box != inward[frame]:
+                    self._frames[frame].arcs.append((box, inward[frame]))
+                return
+
+    def _path(self, key: str) -> list[tuple[str, str]]:
+        """The frames around a node, from the inside out, each with the box in it that holds the node."""
+        path: list[tuple[str, str]] = []
+        seen: set[str] = set()
+        while key in self._document.nodes and key not in seen and len(seen) <= _DEEPEST:
+            seen.add(key)
+            if key in self._around:
+                path.append((self._around[key], key))
+            key = text_of(self._document.nodes[key].body, "parentGroupId")
+        return path
+
+    def _inside_out(self) -> list[str]:
+        depth = {frame: len(self._path(frame)) for frame in self._frames}
+        return sorted(self._frames, key=lambda frame: -depth[frame])
+
+    def _settle(self, frame: str, boxes: Mapping[str, Box], relative: dict[str, Point]) -> Box:
+        """Place a frame's members relative to its corner; answers the frame's own box."""
+        members = self._frames[frame].members
+        index = {key: number for number, key in enumerate(members)}
+        sizes = [boxes[key] if key in self._frames else self._box(key) for key in members]
+        arcs = [(index[source], index[target]) for source, target in self._frames[frame].arcs]
+        now = {index[key]: self._now(key) for key in members} if not frame else {}
+        places = arrangement(sizes, arcs, self._gaps, now)
+        relative.update(zip(members, places, strict=True))
+        along = max((a + box.along for (a, _), box in zip(places, sizes, strict=True)), default=0.0)
+        across = max((c + box.across for (_, c), box in zip(places, sizes, strict=True)), default=0.0)
+        return Box(along + 2 * _PADDING, across + 2 * _PADDING)
+
+    def _box(self, key: str) -> Box:
+        width, height = size_of(self._document.settings, key)
+        return Box(height, width) if self._swap else Box(width, height)
+
+    def _now(self, key: str) -> Point:
+        x, y = position_of(self._document.nodes[key].body)
+        return (y, x) if self._swap else (x, y)
+
+
+def _enclosing(document: Document) -> dict[str, str]:
+    """The visible nodes, each with the expanded group right around it; empty for none."""
+    nodes = document.table(Kind.NODE)
+    around: dict[str, str] = {}
+    for key, item in nodes.items():
+        if item.body.get("hidden") is True or item.body.get("id") != key:
+            continue
+        group = text_of(item.body, "parentGroupId")
+        around[key] = group if group in nodes and is_group(nodes[group].body) else ""
+    return {key: group if _is_frame(group, around) else "" for key, group in around.items()}
+
+
+def _is_frame(group: str, around: Mapping[str, str]) -> bool:
+    """Whether the group and those around it are shown; a ring of groups, or a very deep nest, is no frame."""
+    for _ in range(_DEEPEST):
+        if not group:
+            return True
+        if group not in around:
+            return False
+        group = around[group]
+    return False

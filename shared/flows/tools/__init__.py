@@ -1,0 +1,1 @@
+"""The tools that edit a draft: each validates all of its parameters, then changes the draft or fails in plain words."""

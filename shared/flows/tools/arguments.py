@@ -1,0 +1,129 @@
+"""A call's parameters, read one by one; every fault is the contract's own sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from shared.flows.draft import Draft
+from shared.flows.ids import MAX_ID
+
+MAX_LABEL = 10_000
+MAX_DESCRIPTION = 50_000
+MAX_COORDINATE = 1e9
+
+
+class CallFailed(Exception):
+    """The call cannot be done; ``wanted`` is the name that was not found, for a suggestion."""
+
+    def __init__(self, message: str, wanted: str | None = None) -> None:
+        super().__init__(message)
+        self.wanted = wanted
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a call brought about."""
+
+    node_id: str | None = None
+    edge_id: str | None = None
+    group_id: str | None = None
+    did_change: bool | None = None
+
+
+class Arguments:
+    """The parameters of one call; ``null`` is the same as absent."""
+
+    def __init__(self, params: Mapping[str, JsonValue]) -> None:
+        self._given = {name: value for name, value in params.items() if value is not None}
+        self._known = set[str]()
+
+    def text(self, name: str, longest: int = MAX_ID) -> str | None:
+        value = self.any(name)
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            raise CallFailed(f"{name} must be a string")
+        if len(value) > longest:
+            raise CallFailed(f"{name} must be at most {longest} characters long")
+        return writable(name, value)
+
+    def needed(self, name: str, missing: str, longest: int = MAX_ID) -> str:
+        """A text that must be there and not be empty; ``missing`` is the sentence for when it is not."""
+        if not self.any(name) and not isinstance(self.any(name), (bool, int, float)):
+            raise CallFailed(missing)
+        text = self.text(name, longest)
+        assert text is not None
+        return text
+
+    def flag(self, name: str) -> bool:
+        value = self.any(name)
+        if not isinstance(value, bool):
+            raise CallFailed(f"{name} must be a boolean")
+        return value
+
+    def position(self) -> tuple[float, float] | None:
+        value = self.any("position")
+        if value is None:
+            return None
+        if not isinstance(value, dict) or set(value) != {"x", "y"}:
+            raise CallFailed("position must be an object with x and y")
+        return _coordinate(value["x"]), _coordinate(value["y"])
+
+    def texts(self, name: str, missing: str) -> list[str]:
+        """A list of ids; anything else is the same as missing."""
+        value = self.any(name)
+        if not isinstance(value, list):
+            raise CallFailed(missing)
+        texts = [item for item in value if isinstance(item, str)]
+        if len(texts) != len(value):
+            raise CallFailed(f"{name} must be a list of strings")
+        return texts
+
+    def any(self, name: str) -> JsonValue:
+        self._known.add(name)
+        return self._given.get(name)
+
+    def no_more(self) -> None:
+        """Call this after reading everything and before changing anything."""
+        extra = sorted(set(self._given) - self._known)
+        if extra:
+            raise CallFailed(f"Unknown parameter: {extra[0][:100]}")
+
+
+def writable(name: str, value: str) -> str:
+    """The text, when it can be stored and sent as UTF-8."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise CallFailed(f"{name} must be well-formed text") from None
+    return value
+
+
+def _coordinate(value: JsonValue) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise CallFailed("position must have numbers for x and y")
+    if not (isinstance(value, int) or math.isfinite(value)) or abs(value) > MAX_COORDINATE:
+        raise CallFailed("position must have finite numbers for x and y")
+    return value
+
+
+def existing_node(draft: Draft, node: str, sentence: str = "Node {} not found") -> str:
+    if node not in draft.nodes:
+        raise CallFailed(sentence.format(node), node)
+    return node
+
+
+def existing_edge(draft: Draft, edge: str) -> str:
+    if edge not in draft.edges:
+        raise CallFailed(f"Edge {edge} not found", edge)
+    return edge
+
+
+def one_of(value: JsonValue, allowed: Sequence[str], sentence: str) -> str:
+    if isinstance(value, str) and value in allowed:
+        return value
+    raise CallFailed(sentence)

@@ -1,0 +1,112 @@
+"""createGroup, ungroup, toggleGroupExpansion, toggleSubtreeCollapse."""
+
+from __future__ import annotations
+
+import time
+
+from shared.flows import settings
+from shared.flows.document import Json, Kind, is_group, position_of, text_of
+from shared.flows.draft import Draft
+from shared.flows.tools.arguments import MAX_LABEL, Arguments, CallFailed, Made, existing_node
+from shared.flows.tools.nodes import room_for_node
+from shared.flows.tools.visibility import inside_collapsed, release, set_hidden, show_members
+
+_TWO = "At least 2 memberIds are required"
+
+
+def create_group(draft: Draft, arguments: Arguments) -> Made:
+    members = arguments.texts("memberIds", _TWO)
+    if len(members) < 2:
+        raise CallFailed(_TWO)
+    label = arguments.text("label", MAX_LABEL)
+    position = arguments.position()
+    arguments.no_more()
+    around = _common_group(draft, members)
+    room_for_node(draft)
+    key = draft.new_id()
+    places = [position_of(draft.nodes[member].body) for member in members]
+    x, y = position or (min(x for x, _ in places), sum(y for _, y in places) / len(places))
+    body: Json = {
+        "id": key,
+        "type": "group",
+        "position": {"x": x, "y": y},
+        "data": {"label": label or f"Group {int(time.time() * 1000)}"},
+        "isCollapsed": True,
+    }
+    if around:
+        body["parentGroupId"] = around
+        if inside_collapsed(draft, around):
+            body["hidden"] = True
+    draft.add(Kind.NODE, key, body)
+    for member in members:
+        draft.change(Kind.NODE, member, parentGroupId=key)
+    show_members(draft, key)
+    return Made(group_id=key)
+
+
+def ungroup(draft: Draft, arguments: Arguments) -> Made:
+    key = arguments.needed("groupId", "groupId is required")
+    arguments.no_more()
+    _existing_group(draft, key)
+    if not draft.members(key):
+        raise CallFailed("Group has no members")
+    release(draft, key)
+    for edge in draft.incident(key):
+        draft.remove(Kind.EDGE, edge)
+    draft.remove(Kind.NODE, key)
+    for pointer in settings.of_node(key):
+        draft.remove(Kind.SETTING, pointer)
+    return Made(group_id=key)
+
+
+def toggle_group_expansion(draft: Draft, arguments: Arguments) -> Made:
+    key = arguments.needed("groupId", "groupId is required")
+    expand = arguments.flag("expand")
+    arguments.no_more()
+    _existing_group(draft, key)
+    if draft.nodes[key].body.get("isCollapsed") is expand or "isCollapsed" not in draft.nodes[key].body:
+        draft.change(Kind.NODE, key, isCollapsed=not expand)
+    show_members(draft, key)
+    return Made(group_id=key)
+
+
+def toggle_subtree_collapse(draft: Draft, arguments: Arguments) -> Made:
+    """Hide or show everything that can be reached from a node; the node itself stays, in a ring too."""
+    key = arguments.needed("nodeId", "nodeId is required")
+    collapsed = arguments.flag("collapsed")
+    arguments.no_more()
+    existing_node(draft, key)
+    for below in descendants(draft, key):
+        group = text_of(draft.nodes[below].body, "parentGroupId")
+        set_hidden(draft, below, collapsed or inside_collapsed(draft, group))
+    return Made(node_id=key)
+
+
+def descendants(draft: Draft, root: str) -> list[str]:
+    """Every node reachable along edges, each once, without the root."""
+    seen, pending = {root: None}, [root]
+    while pending:
+        for child in draft.children(pending.pop()):
+            if child not in seen:
+                seen[child] = None
+                pending.append(child)
+    return list(seen)[1:]
+
+
+def _common_group(draft: Draft, members: list[str]) -> str:
+    """The group that all members are in; empty for none."""
+    unknown = [member for member in members if member not in draft.nodes]
+    if unknown:
+        raise CallFailed(f"Nodes not found: {', '.join(unknown)}", unknown[0])
+    if len(set(members)) < len(members):
+        raise CallFailed("Duplicate member IDs provided")
+    around = {member: text_of(draft.nodes[member].body, "parentGroupId") for member in members}
+    if len(set(around.values())) > 1:
+        named = ", ".join(f"{member} ({group or 'no group'})" for member, group in around.items())
+        raise CallFailed(f"Cannot group nodes from different parent groups: {named}")
+    return around[members[0]]
+
+
+def _existing_group(draft: Draft, key: str) -> None:
+    if key not in draft.nodes or not is_group(draft.nodes[key].body):
+        raise CallFailed(f"Group {key} not found", key)

@@ -1,0 +1,127 @@
+"""addNode, updateNode, deleteNode."""
+
+from __future__ import annotations
+
+from shared.flows import settings
+from shared.flows.document import Json, Kind, is_group, position_of, text_of
+from shared.flows.draft import Draft
+from shared.flows.errors import MAX_NODES
+from shared.flows.ids import MAX_ID, sanitize_id
+from shared.flows.tools.arguments import (
+    MAX_DESCRIPTION,
+    MAX_LABEL,
+    Arguments,
+    CallFailed,
+    Made,
+    existing_node,
+    one_of,
+)
+from shared.flows.tools.edges import connect
+from shared.flows.tools.visibility import inside_collapsed, release
+
+RIGHT_OF_PARENT = 200
+
+
+def add_node(draft: Draft, arguments: Arguments) -> Made:
+    label = arguments.needed("label", "label is required", MAX_LABEL)
+    given = arguments.text("id")
+    description = arguments.text("description", MAX_DESCRIPTION)
+    parent_name = arguments.text("parentNodeId", MAX_LABEL)
+    edge_label = arguments.text("edgeLabel", MAX_LABEL)
+    on_conflict = one_of(
+        arguments.any("onConflict") or "error",
+        ("error", "suffix", "reuse"),
+        "onConflict must be one of: error, suffix, reuse",
+    )
+    arguments.no_more()
+    key = given or sanitize_id(label) or draft.new_id()
+    if key in draft.nodes:
+        if on_conflict == "reuse":
+            return Made(node_id=key)
+        if on_conflict == "error":
+            raise CallFailed(f'Node ID "{key}" already exists. Please choose a different ID.')
+        key = _free(draft, key)
+    parent = parent_of(draft, parent_name) if parent_name else None
+    room_for_node(draft)
+    if parent:
+        connect(draft, parent, key, edge_label)
+    draft.add(Kind.NODE, key, _body(draft, key, label, description, parent))
+    return Made(node_id=key)
+
+
+def update_node(draft: Draft, arguments: Arguments) -> Made:
+    key = arguments.needed("nodeId", "nodeId is required")
+    label = arguments.text("label", MAX_LABEL)
+    description = arguments.text("description", MAX_DESCRIPTION)
+    position = arguments.position()
+    arguments.no_more()
+    existing_node(draft, key)
+    if label is None and description is None and position is None:
+        raise CallFailed("at least one of label, description and position is required")
+    if label == "":
+        raise CallFailed("label must not be empty")
+    before = draft.nodes[key].body
+    data = before.get("data")
+    named: Json = {} if label is None else {"label": label}
+    described: Json = {} if description is None else {"description": description}
+    if named or described:
+        draft.change(Kind.NODE, key, data={**(data if isinstance(data, dict) else {}), **named, **described})
+    if position is not None:
+        draft.change(Kind.NODE, key, position={"x": position[0], "y": position[1]})
+    return Made(node_id=key)
+
+
+def delete_node(draft: Draft, arguments: Arguments) -> Made:
+    key = arguments.needed("nodeId", "nodeId is required")
+    arguments.no_more()
+    existing_node(draft, key)
+    if is_group(draft.nodes[key].body):
+        release(draft, key)
+    for edge in draft.incident(key):
+        draft.remove(Kind.EDGE, edge)
+    draft.remove(Kind.NODE, key)
+    for pointer in settings.of_node(key):
+        draft.remove(Kind.SETTING, pointer)
+    return Made(node_id=key)
+
+
+def parent_of(draft: Draft, name: str) -> str:
+    """The node that a model means by an id, else by a label, else by the id that the label would give."""
+    if name in draft.nodes:
+        return name
+    labelled = draft.labelled(name)
+    if len(labelled) > 1:
+        raise CallFailed(f"Parent node {name} is ambiguous")
+    if labelled:
+        return labelled[0]
+    sanitized = sanitize_id(name)
+    if sanitized in draft.nodes:
+        return sanitized
+    raise CallFailed(f"Parent node {name} not found", name)
+
+
+def room_for_node(draft: Draft) -> None:
+    if len(draft.nodes) >= MAX_NODES:
+        raise CallFailed(f"The flow is full: it holds at most {MAX_NODES} nodes")
+
+
+def _body(draft: Draft, key: str, label: str, description: str | None, parent: str | None) -> Json:
+    data: Json = {"label": label} if description is None else {"label": label, "description": description}
+    body: Json = {"id": key, "type": "default", "position": {"x": 0, "y": 0}, "data": data}
+    if parent is not None:
+        above = draft.nodes[parent].body
+        x, y = position_of(above)
+        body["position"] = {"x": x + RIGHT_OF_PARENT, "y": y}
+        group = text_of(above, "parentGroupId")
+        if group:
+            body["parentGroupId"] = group
+            if inside_collapsed(draft, group):
+                body["hidden"] = True
+    return body
+
+
+def _free(draft: Draft, key: str) -> str:
+    number = 2
+    while (candidate := f"{key[: MAX_ID - 8]}_{number}") in draft.nodes:
+        number += 1
+    return candidate
