@@ -1,0 +1,188 @@
+"""Each state change is one fenced statement, and who is next is fair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Connection, RowMapping, text
+from uuid_utils import uuid7
+
+from shared import conversations
+from shared.contracts.jobs import JobState
+from shared.db import connect
+from shared.jobs import queries, statements
+
+
+@pytest.fixture
+def connection(database_url: str) -> Iterator[Connection]:
+    engine = connect(database_url)
+    with engine.connect() as opened:
+        yield opened  # what a test did is rolled back
+    engine.dispose()
+
+
+def submit(
+    connection: Connection, tenant: str = "a", priority: int = 5, conversation: str | None = None, kind: str = "execute"
+) -> str:
+    job_id = str(uuid7())
+    connection.execute(conversations.start(tenant, conversation or job_id))
+    row = {"id": job_id, "tenant_id": tenant, "kind": kind, "input": {}, "actor": "k", "priority": priority}
+    connection.execute(statements.submit({**row, "conversation_id": conversation or job_id}))
+    return job_id
+
+
+def claim(connection: Connection, cap: int = 0) -> RowMapping | None:
+    return connection.execute(statements.claim("execute", "w", 10, cap)).mappings().one_or_none()
+
+
+def order(connection: Connection, cap: int = 0) -> list[str]:
+    claimed = []
+    while (row := claim(connection, cap)) is not None:
+        claimed.append(row["id"])
+    return claimed
+
+
+def end(connection: Connection, row: RowMapping, state: JobState = JobState.SUCCEEDED) -> RowMapping | None:
+    statement = statements.complete(row["id"], row["fence"], state, {"x": 1}, None, ["look out"], {})
+    return connection.execute(statement).mappings().one_or_none()
+
+
+def types(connection: Connection, job_id: str) -> list[str]:
+    return [row.type for row in connection.execute(queries.events_after(job_id, 0))]
+
+
+def test_a_job_is_claimed_once_and_only_its_kind(connection: Connection) -> None:
+    job_id = submit(connection)
+    submit(connection, kind="flow")
+    row = claim(connection)
+    assert row is not None
+    assert (row["id"], row["state"], row["attempt"], row["fence"]) == (job_id, "running", 1, 1)
+    assert claim(connection) is None
+
+
+def test_tenants_take_turns_whatever_the_length_of_their_queues(connection: Connection) -> None:
+    many = [submit(connection, "a") for _ in range(50)]
+    few = [submit(connection, "b") for _ in range(2)]
+    claimed = order(connection)
+    assert set(claimed) == {*many, *few}
+    assert claimed.index(few[0]) <= 1
+    assert claimed.index(few[1]) <= 3
+
+
+def test_priority_counts_within_a_tenant_then_age(connection: Connection) -> None:
+    low, first, second, high = (submit(connection, "a", priority) for priority in (0, 5, 5, 9))
+    assert order(connection) == [high, first, second, low]
+
+
+def test_jobs_of_one_conversation_keep_their_order(connection: Connection) -> None:
+    first, second = submit(connection, conversation="c"), submit(connection, priority=9, conversation="c")
+    row = claim(connection)
+    assert row is not None
+    assert row["id"] == first
+    assert claim(connection) is None
+    done = end(connection, row)
+    assert done is not None
+    assert done["next_kind"] == "execute"
+    assert order(connection) == [second]
+
+
+def test_a_tenants_cap_holds(connection: Connection) -> None:
+    for _ in range(5):
+        submit(connection, "a")
+    submit(connection, "b")
+    assert len(order(connection, cap=2)) == 3
+
+
+def test_a_write_under_an_old_fence_changes_nothing(connection: Connection) -> None:
+    job_id = submit(connection)
+    old = claim(connection)
+    assert old is not None
+    connection.execute(statements.hand_back(job_id, old["fence"]))
+    new = claim(connection)
+    assert new is not None
+    assert new["fence"] == old["fence"] + 1
+    assert end(connection, old) is None
+    assert connection.execute(statements.append_event(job_id, old["fence"], "thinking", {})).first() is None
+    assert connection.execute(statements.heartbeat([job_id], [old["fence"]], 10)).all() == []
+    assert end(connection, new) is not None
+    assert types(connection, job_id) == ["job_queued", "job_started", "job_started", "job_succeeded"]
+
+
+def test_a_queued_job_is_cancelled_at_once(connection: Connection) -> None:
+    job_id = submit(connection)
+    row = connection.execute(statements.cancel(job_id, "a")).mappings().one()
+    assert row["state"] == "cancelled"
+    assert types(connection, job_id) == ["job_queued", "job_cancelled"]
+    assert connection.execute(statements.cancel(job_id, "a")).first() is None
+    assert claim(connection) is None
+
+
+def test_a_running_job_hears_of_its_cancellation_and_no_late_result_wins(connection: Connection) -> None:
+    job_id = submit(connection)
+    row = claim(connection)
+    assert row is not None
+    assert connection.execute(statements.cancel(job_id, "a")).mappings().one()["state"] == "running"
+    assert connection.execute(statements.heartbeat([job_id], [row["fence"]], 10)).one().cancel_requested_at
+    done = end(connection, row)
+    assert done is not None
+    assert done["state"] == "cancelled"
+    stored = connection.execute(queries.find(job_id, "a")).mappings().one()
+    assert (stored["result"], stored["error"]) == (None, None)
+
+
+def test_another_tenant_sees_and_cancels_nothing(connection: Connection) -> None:
+    job_id = submit(connection, "a")
+    assert connection.execute(queries.find(job_id, "b")).first() is None
+    assert connection.execute(statements.cancel(job_id, "b")).first() is None
+    assert connection.execute(queries.page("b", 10)).all() == []
+
+
+def test_an_expired_lease_requeues_twice_and_then_kills(connection: Connection) -> None:
+    job_id = submit(connection)
+    states = []
+    for _ in range(3):
+        assert claim(connection) is not None
+        connection.execute(text("UPDATE jobs SET lease_until = clock_timestamp() - interval '1 s'"))
+        states += [row.state for row in connection.execute(statements.reclaim(3, {"code": "worker_crashed"}))]
+    assert states == ["queued", "queued", "dead"]
+    stored = connection.execute(queries.find(job_id, "a")).mappings().one()
+    assert stored["error"] == {"code": "worker_crashed"}
+    assert stored["finished_at"] is not None
+    assert types(connection, job_id)[-1] == "job_dead"
+
+
+def test_only_jobs_that_could_run_lack_a_bell(connection: Connection) -> None:
+    first = submit(connection, conversation="c")
+    submit(connection, conversation="c")
+    later = submit(connection)
+    connection.execute(text("UPDATE jobs SET run_at = run_at + interval '1 h' WHERE id = :id"), {"id": later})
+    assert connection.execute(statements.waiting_bells(1)).all() == [("execute", 1, 1)]
+    assert connection.execute(statements.lost_bells("execute", 1, 10)).scalars().all() == [first]
+    assert connection.execute(statements.lost_bells("execute", 1, 10)).scalars().all() == []
+
+
+def test_pages_go_on_where_the_last_one_ended(connection: Connection) -> None:
+    ids = [submit(connection) for _ in range(5)]
+    page = connection.execute(queries.page("a", 2)).mappings().all()
+    rest = connection.execute(queries.page("a", 10, (page[-1]["created_at"], page[-1]["id"]))).mappings().all()
+    assert [row["id"] for row in [*page, *rest]] == ids[::-1]
+    assert "input" not in page[0]
+
+
+def test_old_jobs_go_with_their_events(connection: Connection) -> None:
+    job_id = submit(connection)
+    connection.execute(statements.cancel(job_id, "a"))
+    assert connection.execute(statements.expired_jobs(1, 10)).scalars().all() == []
+    connection.execute(text("UPDATE jobs SET finished_at = finished_at - interval '2 days'"))
+    assert connection.execute(statements.expired_jobs(1, 10)).scalars().all() == [job_id]
+    assert types(connection, job_id) == []
+
+
+def test_workers_are_believed_for_a_while(connection: Connection) -> None:
+    for version in ("1", "2"):
+        connection.execute(statements.advertise("w", "execution", ["execute"], 4, version, {"tier": "ns"}))
+    assert [row.facts for row in connection.execute(queries.live_workers(10))] == [{"tier": "ns"}]
+    connection.execute(text("UPDATE workers SET seen_at = seen_at - interval '1 h'"))
+    assert connection.execute(queries.live_workers(10)).all() == []
+    connection.execute(statements.retire("w"))
