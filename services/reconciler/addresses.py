@@ -21,6 +21,12 @@ class Target:
     path: str
 
     @property
+    def authority(self) -> str:
+        """The Host header: the port stands there when it is not the scheme's own."""
+        usual = {"https": 443, "http": 80}[self.scheme]
+        return self.host if self.port == usual else f"{self.host}:{self.port}"
+
+    @property
     def url(self) -> str:
         """The URL with the address in the host's place, so that nothing resolves the name a second time."""
         address = f"[{self.address}]" if ":" in self.address else self.address

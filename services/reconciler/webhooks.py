@@ -67,7 +67,7 @@ class Webhooks:
         except AddressRefused as refusal:
             log.warning("webhook_refused", job_id=row.id, reason=str(refusal))
             return "refused"
-        headers = {"host": target.host, "content-type": "application/json", **self._signature(row.id, body)}
+        headers = {"host": target.authority, "content-type": "application/json", **self._signature(row.id, body)}
         with suppress(httpx2.HTTPError), httpx2.Client(timeout=_TIMEOUT, follow_redirects=False) as client:
             answer = client.post(target.url, content=body, headers=headers, extensions={"sni_hostname": target.host})
             if answer.is_success:

@@ -1,0 +1,52 @@
+"""Retention deletes what is past its time, and no file that somebody still refers to."""
+
+from __future__ import annotations
+
+import io
+import os
+import time
+from pathlib import Path
+
+from sqlalchemy import select, text
+
+from services.reconciler.retention import forget_old
+from shared import blobs
+from shared.blobs import files
+from shared.db import connect
+from shared.jobs import statements
+from shared.settings import StoreSettings
+
+
+def test_old_jobs_take_their_files_with_them_and_uploads_stay(stores: StoreSettings) -> None:
+    engine, store = connect(stores.database_url), blobs.open_store(stores.blob_url)
+    with engine.begin() as connection:
+        row = {"id": "j", "tenant_id": "a", "kind": "execute", "input": {}, "actor": "k", "conversation_id": "c"}
+        connection.execute(statements.submit(row))
+        connection.execute(statements.cancel("j", "a"))
+        for name, job_id in (("made", "j"), ("uploaded", None), ("orphan", "deleted long ago")):
+            blob = blobs.write(store, io.BytesIO(name.encode()))
+            connection.execute(
+                files.insert().values(
+                    id=name,
+                    tenant_id="a",
+                    name=name,
+                    size=blob.size,
+                    sha256=blob.sha256,
+                    media_type="text/plain",
+                    job_id=job_id,
+                )
+            )
+        connection.execute(text("UPDATE jobs SET finished_at = finished_at - interval '31 days'"))
+    folder = Path(stores.blob_url.removeprefix("file://"))
+    for path in folder.rglob("*"):
+        if path.is_file():
+            os.utime(path, (time.time() - 7200,) * 2)
+
+    forget_old(engine, store, retention_days=30)
+    forget_old(engine, store, retention_days=30)
+
+    with engine.connect() as connection:
+        assert connection.execute(select(files.c.name)).scalars().all() == ["uploaded"]
+        assert connection.execute(text("SELECT count(*) FROM jobs")).scalar() == 0
+    assert [path.read_bytes() for path in folder.rglob("*") if path.is_file()] == [b"uploaded"]
+    engine.dispose()
