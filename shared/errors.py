@@ -92,6 +92,10 @@ class TooLarge(AssayError):
     code, title, status = "too_large", "That is too large", 413
 
 
+class SourceNotAllowed(AssayError):
+    code, title, status = "source_not_allowed", "That source may not be read", 422
+
+
 class UnsupportedMediaType(AssayError):
     code, title, status = "unsupported_media_type", "That content type is not understood", 415
 

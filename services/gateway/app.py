@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
-from services.gateway import docs, health, problems
+from services.gateway import docs, events, health, jobs, problems
 from services.gateway.edge import Edge
 from services.gateway.metrics import Metrics
 from services.gateway.openapi import describe
 from services.gateway.resources import opened
 from services.gateway.settings import Settings
 
-ROUTERS = (health.router, docs.router)
+ROUTERS = (jobs.router, events.router, health.router, docs.router)
 
 
 def create_app(settings: Settings) -> FastAPI:

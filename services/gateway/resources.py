@@ -14,9 +14,12 @@ from obstore.store import ObjectStore
 from redis.asyncio import Redis
 
 from services.gateway.auth import Doorman
+from services.gateway.bells import Bells
+from services.gateway.limits import Pressure
 from services.gateway.metrics import Metrics
 from services.gateway.record import Record
 from services.gateway.settings import Settings
+from services.gateway.workers import Workforce
 from shared import blobs
 from shared.db import connect_async
 
@@ -34,8 +37,14 @@ class Resources:
     redis: Redis
     blobs: ObjectStore
     doorman: Doorman
+    workforce: Workforce
+    pressure: Pressure
+    bells: Bells
     closing: asyncio.Event = field(default_factory=asyncio.Event)  #: set when the process is asked to stop
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def providers_configured(self) -> bool:
+        return self.settings.providers.any
 
     def soon(self, work: Coroutine[Any, Any, None]) -> None:
         """Do it beside the answer, which does not wait for it."""
@@ -62,12 +71,24 @@ async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIte
     )
     record = Record(engine)
     store = blobs.open_store(settings.stores.blob_url)
-    resources = Resources(settings, metrics, record, redis, store, Doorman(record))
+    resources = Resources(
+        settings=settings,
+        metrics=metrics,
+        record=record,
+        redis=redis,
+        blobs=store,
+        doorman=Doorman(record),
+        workforce=Workforce(record),
+        pressure=Pressure(settings.http, record, settings.stores.redis_url),
+        bells=Bells(settings.stores.redis_url),
+    )
     app.state.resources = resources
+    resources.bells.start()
     try:
         yield resources
     finally:
         resources.closing.set()
+        await resources.bells.stop()
         await resources.settle()
         await redis.aclose()
         await engine.dispose()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
@@ -16,6 +17,7 @@ from shared.contracts.keys import Scope
 from shared.errors import InvalidRequest
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+_INGEST = re.compile(rb'"kind"\s*:\s*"ingest"')
 _READS = frozenset({"GET", "HEAD"})
 
 
@@ -25,7 +27,7 @@ class Rules:
 
     scope: Scope | None = None  #: by default ``read`` for GET and ``write`` for the rest
     open: bool = False  #: no key needed
-    large: bool = False  #: the body may be as large as a flow
+    large: bool | Literal["ingest"] = False  #: the body may be as large as a flow, or only when it is an ingest
     raw: bool = False  #: the endpoint reads the body itself, and minds the idempotency key
     secret: tuple[str, ...] = ()  #: fields of the answer that are never kept
 
@@ -34,7 +36,7 @@ def rules(
     scope: Scope | None = None,
     *,
     open: bool = False,
-    large: bool = False,
+    large: bool | Literal["ingest"] = False,
     raw: bool = False,
     secret: tuple[str, ...] = (),
 ) -> Callable[[Endpoint], Endpoint]:
@@ -98,6 +100,7 @@ async def _admit(resources: Resources, request: Request, kept: Rules) -> None:
     scope = kept.scope or ("read" if request.method in _READS else "write")
     caller = await resources.doorman.admit(request.headers.get("authorization"), scope)
     request.state.caller = caller
+    request.state.headers.update(await resources.pressure.admit_request(caller.tenant))
 
 
 async def _content(resources: Resources, request: Request, kept: Rules, takes_body: bool) -> object:
@@ -108,6 +111,8 @@ async def _content(resources: Resources, request: Request, kept: Rules, takes_bo
     body = await bodies.read(request, http.large_body_bytes if kept.large else http.body_bytes)
     if not body:
         return None
+    if kept.large == "ingest" and len(body) > http.body_bytes and not _INGEST.search(body):
+        raise bodies.too_large(http.body_bytes)
     bodies.check_json_type(request)
     content = bodies.parse(body)
     request._json = content  # the framework asks for it again

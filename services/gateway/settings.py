@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from shared.settings import JobSettings, StoreSettings
@@ -33,6 +33,24 @@ class HttpSettings(BaseSettings):
         return [origin.strip() for origin in self.cors_origins.split(",") if origin.strip()]
 
 
+class ProviderKeys(BaseSettings):
+    """Which model providers have a key; the gateway only needs to know that there is one."""
+
+    model_config = SettingsConfigDict(frozen=True)
+
+    groq_api_key: SecretStr | None = Field(None, description="Groq")
+    cerebras_api_key: SecretStr | None = Field(None, description="Cerebras")
+    anthropic_api_key: SecretStr | None = Field(None, description="Anthropic")
+    openai_api_key: SecretStr | None = Field(None, description="OpenAI")
+
+    @property
+    def any(self) -> bool:
+        return any(
+            key is not None and key.get_secret_value() != ""
+            for key in (self.groq_api_key, self.cerebras_api_key, self.anthropic_api_key, self.openai_api_key)
+        )
+
+
 @dataclass(frozen=True)
 class Settings:
     """Everything that the gateway is told."""
@@ -40,3 +58,4 @@ class Settings:
     stores: StoreSettings = field(default_factory=partial(StoreSettings))
     http: HttpSettings = field(default_factory=partial(HttpSettings))
     jobs: JobSettings = field(default_factory=partial(JobSettings))
+    providers: ProviderKeys = field(default_factory=partial(ProviderKeys))

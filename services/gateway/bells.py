@@ -1,0 +1,110 @@
+"""Bells between processes: new work for the workers, new events for whoever watches a job.
+
+One Redis subscription serves every watcher of this process. A bell may be lost: each watcher also looks by itself,
+rarely while the subscription stands, often while it does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from shared.jobs import doorbell
+
+log = structlog.get_logger()
+
+_PATIENT_SECONDS = 2.0  # between looks while the subscription stands
+_ANXIOUS_SECONDS = 0.3  # and while it does not
+_RECONNECT_SECONDS = 0.5
+
+
+class Bells:
+    """The bells that this process hears."""
+
+    def __init__(self, redis_url: str) -> None:
+        self._redis = Redis.from_url(redis_url, socket_connect_timeout=1, socket_timeout=10, retry=None)
+        self._watchers: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+        self._listening = False
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._listen())
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+        self.wake_all()
+        await self._redis.aclose()
+
+    @contextmanager
+    def watch(self, job_id: str) -> Iterator[asyncio.Event]:
+        """An event that is set whenever the job's bell rings."""
+        bell = asyncio.Event()
+        self._watchers[job_id].add(bell)
+        try:
+            yield bell
+        finally:
+            watchers = self._watchers[job_id]
+            watchers.discard(bell)
+            if not watchers:
+                del self._watchers[job_id]
+
+    async def heard(self, bell: asyncio.Event, most_seconds: float) -> None:
+        """Wait for the bell, but not too long: it is time for another look then."""
+        patience = _PATIENT_SECONDS if self._listening else _ANXIOUS_SECONDS
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, min(patience, most_seconds))):
+                await bell.wait()
+        bell.clear()
+
+    def wake_all(self) -> None:
+        for watchers in self._watchers.values():
+            for bell in watchers:
+                bell.set()
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                async with self._redis.pubsub() as subscription:
+                    await subscription.subscribe(doorbell.EVENTS_CHANNEL)
+                    self._listening = True
+                    self.wake_all()  # bells may have rung while nobody listened
+                    while True:
+                        message = await subscription.get_message(ignore_subscribe_messages=True, timeout=5)
+                        if message is not None:
+                            self._wake(bytes(message["data"]).decode("utf-8", "replace"))
+            except (RedisError, OSError) as error:
+                if self._listening:
+                    log.warning("redis_away", error=type(error).__name__)
+                self._listening = False
+                self.wake_all()
+                await asyncio.sleep(_RECONNECT_SECONDS)
+
+    def _wake(self, job_id: str) -> None:
+        for bell in self._watchers.get(job_id, ()):
+            bell.set()
+
+
+async def ring_workers(redis: Redis, jobs: Mapping[str, Iterable[str]]) -> None:
+    """Ring once for every job, by kind; a bell that cannot be rung is the reconciler's."""
+    try:
+        async with asyncio.timeout(1):
+            for kind, ids in jobs.items():
+                await redis.lpush(doorbell.queue_name(kind), *[doorbell.message(kind, id) for id in ids])
+    except (RedisError, OSError, TimeoutError) as error:
+        log.warning("bell_not_rung", error=type(error).__name__)
+
+
+async def ring_watchers(redis: Redis, job_id: str) -> None:
+    """Tell every gateway that the job has a new event."""
+    with suppress(RedisError, OSError, TimeoutError):
+        async with asyncio.timeout(1):
+            await redis.publish(doorbell.EVENTS_CHANNEL, job_id)

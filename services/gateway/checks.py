@@ -1,0 +1,94 @@
+"""What is checked of a submit beyond its shape: that all it refers to exists, and that anything could ever serve it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.resources import Resources
+from shared.contracts.common import file_references
+from shared.contracts.detect import DetectInput
+from shared.contracts.execute import ExecuteInput
+from shared.contracts.jobs import JobRequestFields
+from shared.contracts.transform import TransformInput
+from shared.errors import InvalidRequest, LanguageUnavailable, NoProviderConfigured, SourceNotAllowed
+from shared.jobs import submission
+
+Loc = tuple[str | int, ...]
+Submit = JobRequestFields
+
+
+async def references(connection: AsyncConnection, tenant: str, submits: Sequence[tuple[Loc, Submit]]) -> None:
+    """Raises: InvalidRequest naming each field that refers to a file or conversation that the tenant does not have."""
+    files: list[tuple[Loc, str]] = []
+    conversations: list[tuple[Loc, str]] = []
+    for loc, submit in submits:
+        files.extend(file_references(_input(submit), (*loc, "input")))
+        if submit.conversation_id is not None:
+            conversations.append(((*loc, "conversation_id"), submit.conversation_id))
+    wrong: list[tuple[list[str | int], str]] = []
+    if files:
+        ids = sorted({id for _, id in files})
+        unknown = set((await connection.execute(submission.unknown_files(tenant, ids))).scalars())
+        wrong += [(list(loc), f"there is no file {id}") for loc, id in files if id in unknown]
+    if conversations:
+        ids = sorted({id for _, id in conversations})
+        unknown = set((await connection.execute(submission.unknown_conversations(tenant, ids))).scalars())
+        wrong += [(list(loc), f"there is no conversation {id}") for loc, id in conversations if id in unknown]
+    if wrong:
+        raise InvalidRequest("; ".join(f"{'.'.join(map(str, loc))}: {msg}" for loc, msg in wrong[:3]), wrong[:100])
+
+
+async def servable(has: Resources, submit: Submit) -> None:
+    """Raises: NoProviderConfigured, LanguageUnavailable, SourceNotAllowed when nothing could ever serve the job."""
+    given = _input(submit)
+    if isinstance(given, DetectInput) and given.source.path is not None and not has.settings.http.local_paths:
+        loc: list[str | int] = ["body", "input", "source", "path"]
+        message = "local paths are read by an installation on one machine only; upload an archive"
+        raise SourceNotAllowed(f"{'.'.join(map(str, loc))}: {message}", errors=[{"loc": list(loc), "msg": message}])
+    if _needs_model(given) and not has.providers_configured():
+        raise NoProviderConfigured(
+            "This job asks a model, and no provider has a key here. Set GROQ_API_KEY, CEREBRAS_API_KEY, "
+            "ANTHROPIC_API_KEY or OPENAI_API_KEY and start again."
+        )
+    if isinstance(given, (ExecuteInput, TransformInput)):
+        await _language(has, submit, given.language)
+
+
+async def warnings(has: Resources, kind: str) -> list[str]:
+    """What the caller should know of a job that is accepted all the same."""
+    if await has.workforce.serving(kind):
+        return []
+    return [f"No worker that serves {kind} jobs is running; the job waits until one starts."]
+
+
+async def _language(has: Resources, submit: Submit, language: str) -> None:
+    workers = await has.workforce.serving(_kind(submit))
+    said = [worker.facts["languages"] for worker in workers if "languages" in worker.facts]
+    known = [languages[language] for languages in said if language in languages]
+    if said and not any(found.get("available") for found in known):
+        why = next((found["reason"] for found in known if found.get("reason")), "it is not installed")
+        raise LanguageUnavailable(f"{language} cannot be run here: {why}. GET /v1/capabilities lists what can.")
+
+
+def _needs_model(given: BaseModel) -> bool:
+    if isinstance(given, TransformInput):
+        return given.code is None
+    if isinstance(given, DetectInput):
+        return given.mode == "llm_only"
+    return type(given).__name__ == "FlowInput"
+
+
+def _input(submit: Submit) -> BaseModel:
+    given: Any = submit
+    found = given.input
+    assert isinstance(found, BaseModel)
+    return found
+
+
+def _kind(submit: Submit) -> str:
+    given: Any = submit
+    return str(given.kind)

@@ -1,0 +1,192 @@
+"""Jobs: submit, look, cancel, replay."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, cast
+
+from fastapi import Body, Query, Request, Response
+from pydantic import JsonValue, ValidationError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway import bells, checks, problems, views, waits
+from services.gateway.answers import Cursor, Json, Limit, page, read_cursor, tagged
+from services.gateway.auth import Who
+from services.gateway.examples import JOBS
+from services.gateway.ids import Id
+from services.gateway.record import Db, Unit
+from services.gateway.resources import Has, Resources
+from services.gateway.routing import routes, rules
+from services.gateway.submit import accept, row_of
+from shared.contracts.common import Page
+from shared.contracts.jobs import REQUESTS, BudgetInput, JobRequest, JobState, JobView, ReplayInput
+from shared.contracts.kinds import JobKind
+from shared.errors import InvalidRequest, JobFinished, JobNotFinished, NotFound
+from shared.jobs import queries, statements, submission
+
+router = routes("/v1/jobs", "Jobs")
+
+_ACCEPTED: dict[int | str, dict[str, Any]] = {
+    200: {"model": JobView, "description": "It ended while the answer was held (`Prefer: wait`)"},
+    202: {"model": JobView, "description": "Accepted; follow `Location`"},
+}
+
+
+@router.post("", summary="Submit a job", status_code=202, responses=_ACCEPTED)
+@rules(large="ingest")
+async def submit_job(
+    request: Request,
+    body: Annotated[JobRequest, Body(openapi_examples=JOBS)],
+    who: Who,
+    record: Db,
+    unit: Unit,
+    has: Has,
+) -> Response:
+    """`Prefer: wait=N` holds the answer for up to N seconds (60 at most) and gives 200 when the job ended in time."""
+    await checks.references(record, who.tenant, [(("body",), body)])
+    await checks.servable(has, body)
+    sent = cast("dict[str, dict[str, JsonValue]]", await request.json())
+    view = await accept(has, record, unit, row_of(request, who, body, sent["input"]))
+    return _hold(request, has, unit, who.tenant, view)
+
+
+@router.get("", summary="List jobs, newest first", response_model=Page[JobView])
+async def list_jobs(
+    who: Who,
+    record: Db,
+    has: Has,
+    kind: JobKind | None = None,
+    state: JobState | None = None,
+    label: Annotated[
+        list[Annotated[str, Query(pattern=r"^[^:\x00]{1,64}:[^\x00]{0,200}$")]] | None,
+        Query(max_length=32, description="`key:value`; several must all hold"),
+    ] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    """Items have neither `input` nor `result`."""
+    labels = dict(pair.split(":", 1) for pair in label or [])
+    statement = queries.page(who.tenant, limit + 1, read_cursor(cursor), kind, state, labels)
+    rows = (await record.execute(statement)).mappings().all()
+    queued = [row["id"] for row in rows if row["state"] == JobState.QUEUED]
+    ahead: dict[str, int] = {}
+    if queued:
+        placed = await record.execute(submission.places(who.tenant, queued))
+        ahead = {row.id: row.ahead for row in placed}
+    served = {kind for worker in await has.workforce.all() for kind in worker.kinds}
+
+    def view(row: views.Row) -> views.View:
+        if row["state"] != JobState.QUEUED:
+            return views.summary(row)
+        waiting = views.in_queue(ahead.get(row["id"], submission.MOST_AHEAD))
+        return views.summary(row, waiting if row["kind"] in served else views.no_worker(row["kind"]))
+
+    return Json(page(rows, limit, view))
+
+
+@router.get("/{id}", summary="Look at a job", response_model=JobView, responses={304: {"description": "Not modified"}})
+async def get_job(request: Request, id: Id, who: Who, record: Db, has: Has) -> Response:
+    row = await _find(record, id, who.tenant)
+    waiting = await views.waiting_of(record, has.workforce, has.settings.jobs.tenant_running, row)
+    headers = {} if JobState(row["state"]).terminal else {"Retry-After": "1"}
+    return tagged(request, views.job_view(row, waiting), headers)
+
+
+_RESULT: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The result of the job's kind, or the form of it that was asked for",
+        "content": {"application/json": {"schema": {}}, "*/*": {"schema": {"type": "string"}}},
+    }
+}
+
+
+@router.get("/{id}/result", summary="Fetch a job's result", response_class=Response, responses=_RESULT)
+async def get_job_result(
+    request: Request,
+    id: Id,
+    who: Who,
+    record: Db,
+    format: Annotated[str, Query(max_length=64, pattern=r"^[a-z0-9_.-]+$")] = "json",
+) -> Response:
+    """404 `job_not_finished` before the job's end. `format` asks for another form, where the kind has any."""
+    row = await _find(record, id, who.tenant)
+    state = JobState(row["state"])
+    if not state.terminal:
+        raise JobNotFinished(f"The job is {state}; its result comes with its end.")
+    if row["result"] is None:
+        raise NotFound(f"The job ended as {state} and has no result; its error stands in the job.")
+    if format == "json":
+        return tagged(request, row["result"])
+    form = (await record.execute(queries.form(id, format))).one_or_none()
+    if form is None:
+        message = "the result has no such form"
+        raise InvalidRequest(f"query.format: {message}", [(["query", "format"], message)])
+    return Response(form.body, media_type=form.media_type)
+
+
+@router.post("/{id}/cancel", summary="Cancel a job", status_code=202, response_model=JobView)
+async def cancel_job(id: Id, who: Who, record: Db, unit: Unit, has: Has) -> Response:
+    """A queued job ends at once; a running one within seconds. 409 `job_finished` when it has ended."""
+    row = (await record.execute(statements.cancel(id, who.tenant))).mappings().one_or_none()
+    if row is None:
+        ended = await _find(record, id, who.tenant)
+        raise JobFinished(f"The job has already ended: {ended['state']}.")
+    unit.after.append(lambda: has.soon(bells.ring_watchers(has.redis, id)))
+    waiting = await views.waiting_of(record, has.workforce, has.settings.jobs.tenant_running, row)
+    return Json(views.job_view(row, waiting), 202)
+
+
+@router.post("/{id}/replay", summary="Run a job's input again", status_code=202, responses=_ACCEPTED)
+async def replay_job(
+    request: Request, id: Id, who: Who, record: Db, unit: Unit, has: Has, body: ReplayInput | None = None
+) -> Response:
+    """`input` is merged into the old one field by field; `model` and `budget` replace the old job's."""
+    change = body or ReplayInput()
+    old = await _find(record, id, who.tenant)
+    merged = {**old["input"], **change.input}
+    opened = (await record.execute(submission.opens_conversation(id, old["conversation_id"]))).scalar_one()
+    wanted = {
+        "kind": old["kind"],
+        "input": merged,
+        "priority": old["priority"],
+        "labels": old["labels"],
+        "budget": old["budget"],
+        # A job that began its conversation begins one again, so that it sees what it saw then: nothing.
+        "conversation_id": None if opened else old["conversation_id"],
+    }
+    try:
+        submit = REQUESTS[JobKind(old["kind"])].model_validate(wanted)
+    except ValidationError as error:
+        found = [{**part, "loc": ("body", *part["loc"])} for part in error.errors(include_url=False)]
+        raise problems.invalid(found, wanted) from None
+    await checks.references(record, who.tenant, [(("body",), submit)])
+    await checks.servable(has, submit)
+    if change.budget is not None:
+        submit.budget = BudgetInput.model_validate(change.budget)
+    overrides = {**old["overrides"], **change.model_dump(include={"model", "prompt_version"}, exclude_none=True)}
+    row = row_of(request, who, submit, merged, replayed_from=id, overrides=overrides)
+    view = await accept(has, record, unit, row)
+    return _hold(request, has, unit, who.tenant, view)
+
+
+def _hold(request: Request, has: Resources, unit: Unit, tenant: str, view: views.View) -> Response:
+    """The 202, which becomes a 200 when the job ends while the client wants to wait."""
+    seconds = waits.wanted_seconds(request)
+    job_id = view["id"]
+    if seconds:
+
+        async def hold(response: Response) -> Response:
+            if not await waits.ended(has, tenant, job_id, seconds):
+                return response
+            async with has.record.read() as record:
+                row = await _find(record, job_id, tenant)
+            return Json(views.job_view(row), 200, {"Location": view["links"]["self"], "Preference-Applied": "wait"})
+
+        unit.hold = hold
+    return Json(view, 202, {"Location": view["links"]["self"], "Retry-After": "1"})
+
+
+async def _find(record: AsyncConnection, id: str, tenant: str) -> views.Row:
+    row: views.Row | None = (await record.execute(queries.find(id, tenant))).mappings().one_or_none()
+    if row is None:
+        raise NotFound(f"There is no job {id}.")
+    return row

@@ -1,0 +1,116 @@
+"""How much a tenant may ask for: requests in a minute, and jobs that wait."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import structlog
+from limits import RateLimitItem, RateLimitItemPerMinute
+from limits.aio.storage import MemoryStorage, RedisStorage, Storage
+from limits.aio.strategies import FixedWindowRateLimiter
+from redis.exceptions import RedisError
+
+from services.gateway.record import Record
+from services.gateway.settings import HttpSettings
+from shared.errors import Overloaded, QuotaExceeded, TooManyRequests
+from shared.jobs import submission
+
+log = structlog.get_logger()
+
+_REDIS_SECONDS = 0.1
+_LEAVE_ALONE_SECONDS = 2.0  # after Redis has failed, before it is asked again
+_TRUST_SECONDS = 1.0
+_MOST_REMEMBERED = 10_000
+
+
+@dataclass
+class _Handful:
+    """Requests that were taken from the shared count at once, so that not every request asks Redis."""
+
+    left: int
+    remaining: int  #: in the shared count, when it was taken
+    resets_at: float
+
+
+class Pressure:
+    """Admits requests and jobs, or says when to come again."""
+
+    def __init__(self, settings: HttpSettings, record: Record, redis_url: str) -> None:
+        self._settings = settings
+        self._record = record
+        self._limit: RateLimitItem = RateLimitItemPerMinute(max(1, settings.requests_per_minute))
+        self._handful_size = max(1, settings.requests_per_minute // 1000)
+        self._shared = FixedWindowRateLimiter(_redis(redis_url))
+        self._own = FixedWindowRateLimiter(MemoryStorage())
+        self._ask_shared_at = 0.0
+        self._handfuls: dict[str, _Handful] = {}
+        self._queued: dict[str, tuple[int, int, float]] = {}
+
+    async def admit_request(self, tenant: str) -> Mapping[str, str]:
+        """Count one request; the headers that say what is left. Raises: TooManyRequests."""
+        if not self._settings.requests_per_minute:
+            return {}
+        handful = self._handfuls.get(tenant)
+        if handful is None or handful.left <= 0 or time.time() >= handful.resets_at:
+            handful = await self._take(tenant)
+        handful.left -= 1
+        seconds = max(1, round(handful.resets_at - time.time()))
+        policy = f'"tenant";q={self._settings.requests_per_minute};w=60'
+        if handful.left < 0:
+            handful.left = 0
+            detail = f"The tenant may send {self._settings.requests_per_minute} requests in a minute."
+            raise TooManyRequests(f"{detail} Try again in {seconds} s.", retry_after=seconds)
+        left = handful.remaining + handful.left
+        return {"RateLimit-Policy": policy, "RateLimit": f'"tenant";r={left};t={seconds}'}
+
+    async def admit_jobs(self, tenant: str, count: int) -> None:
+        """Raises: QuotaExceeded, Overloaded when too many jobs wait already."""
+        mine, everyone, until = self._queued.get(tenant, (0, 0, 0.0))
+        if time.monotonic() >= until:
+            async with self._record.read() as connection:
+                row = (await connection.execute(submission.queued(tenant))).one()
+            mine, everyone, until = row.mine, row.everyone, time.monotonic() + _TRUST_SECONDS
+            if len(self._queued) >= _MOST_REMEMBERED:
+                self._queued.clear()
+        if mine + count > self._settings.queued_per_tenant:
+            raise QuotaExceeded(
+                f"The tenant has {mine} queued jobs; {self._settings.queued_per_tenant} are allowed.", retry_after=10
+            )
+        if everyone + count > self._settings.queued_in_all:
+            raise Overloaded("Too many jobs are queued here; try again later.", retry_after=10)
+        self._queued[tenant] = (mine + count, everyone + count, until)
+
+    async def _take(self, tenant: str) -> _Handful:
+        if time.monotonic() >= self._ask_shared_at:
+            try:
+                async with asyncio.timeout(_REDIS_SECONDS):
+                    return await self._take_from(self._shared, tenant)
+            except (RedisError, OSError, TimeoutError) as error:
+                self._ask_shared_at = time.monotonic() + _LEAVE_ALONE_SECONDS
+                log.warning("rate_limit_is_local", error=type(error).__name__)
+        return await self._take_from(self._own, tenant)
+
+    async def _take_from(self, limiter: FixedWindowRateLimiter, tenant: str) -> _Handful:
+        taken = self._handful_size
+        if not await limiter.hit(self._limit, tenant, cost=taken):
+            taken = 0
+        resets_at, remaining = await limiter.get_window_stats(self._limit, tenant)
+        if len(self._handfuls) >= _MOST_REMEMBERED:
+            self._handfuls.clear()
+        handful = self._handfuls[tenant] = _Handful(taken, remaining, resets_at)
+        return handful
+
+
+def _redis(url: str) -> Storage:
+    scheme, _, rest = url.partition("://")
+    name = {"unix": "async+redis+unix", "rediss": "async+rediss"}.get(scheme, "async+redis")
+    return RedisStorage(
+        f"{name}://{rest}",
+        implementation="redispy",
+        key_prefix="assay:rate",
+        socket_timeout=_REDIS_SECONDS,
+        socket_connect_timeout=_REDIS_SECONDS,
+    )
