@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import keyword
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import AfterValidator, Field, JsonValue, model_validator
 
+from shared.contracts.assertions import parse_assertion
 from shared.contracts.common import Answer, FileId, Request
 
 DataName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
+ColumnType = Literal["int", "float", "decimal", "bool", "string", "date", "datetime", "duration", "list", "struct"]
+ColumnName = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+def _parses(text: str) -> str:
+    parse_assertion(text)
+    return text
+
+
+#: Something that must hold of the result; its grammar is in ``shared.contracts.assertions``.
+AssertionText = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_parses)]
 
 
 class DataSet(Request):
@@ -31,7 +44,20 @@ class Preview(Request):
     """What of the data the model may see; ``rows: 0`` shows the schema only."""
 
     rows: Annotated[int, Field(ge=0, le=100)] = 5
-    mask: list[str] = []
+    mask: Annotated[list[ColumnName], Field(max_length=1000)] = []
+    tokens: Annotated[int, Field(ge=200, le=50_000)] = 6000  #: about how much of a prompt the preview may take
+
+
+class Branch(Request):
+    """An iteration of an earlier transform to continue from, instead of the conversation's last result."""
+
+    job_id: Annotated[str, Field(min_length=1, max_length=64)]
+    iteration: Annotated[int, Field(ge=1)] | None = None  #: None: the job's accepted code
+
+
+class ExpectedColumn(Request):
+    name: ColumnName
+    type: ColumnType | None = None
 
 
 class TransformInput(Request):
@@ -41,24 +67,37 @@ class TransformInput(Request):
     dataframe: Literal["pandas", "polars"] = "pandas"
     output: Literal["table", "plot"] = "table"
     strategy: Literal["deterministic", "tools"] = "deterministic"
-    assertions: Annotated[list[Annotated[str, Field(min_length=1, max_length=500)]], Field(max_length=50)] = []
+    assertions: Annotated[list[AssertionText], Field(max_length=50)] = []
     preview: Preview = Preview()
     max_iterations: Annotated[int, Field(ge=1, le=20)] = 5
     confirm: Literal["auto", "always", "never"] = "auto"
     code: Annotated[str, Field(min_length=1, max_length=500_000)] | None = None
-    base: Literal["previous", "original"] = "previous"
+    #: What the first data set's name holds in a follow-up; by default the previous result, with ``code`` the input.
+    base: Literal["previous", "original"] | None = None
+    branch: Branch | None = None
+    #: The columns that saved ``code`` was made for, by data set; what differs is reported as drift.
+    expects: dict[DataName, Annotated[list[ExpectedColumn], Field(max_length=2000)]] = {}
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
 
     @model_validator(mode="after")
-    def _distinct_names(self) -> Self:
+    def _fits_together(self) -> Self:
         names = [data.name for data in self.data]
         if len(set(names)) != len(names):
             raise ValueError("data sets need distinct names")
+        if "result" in names and self.language != "sql":
+            raise ValueError("a data set cannot be named result: that is where the code puts its own")
+        if self.language == "python" and (reserved := [name for name in names if keyword.iskeyword(name)]):
+            raise ValueError(f"a data set cannot be named {reserved[0]}: Python reserves it")
+        if self.assertions and self.output == "plot":
+            raise ValueError("assertions speak of a table: leave them out when output is plot")
+        if unknown := sorted(set(self.expects) - set(names)):
+            raise ValueError(f"expects names no data set of this job: {unknown[0]}")
         return self
 
 
 class Column(Answer):
     name: str
-    type: Literal["int", "float", "decimal", "bool", "string", "date", "datetime", "duration", "list", "struct"]
+    type: ColumnType
 
 
 class Table(Answer):
@@ -77,6 +116,10 @@ class Effect(Answer):
     rows: dict[str, JsonValue]
     columns: dict[str, JsonValue]
     no_op: bool
+    nulls: dict[str, JsonValue] = {}  #: column: [before, after], where it changed
+    sums: dict[str, JsonValue] = {}  #: column: [before, after], where it changed
+    duplicates: dict[str, JsonValue] = {}
+    keys: dict[str, JsonValue] = {}  #: columns that identify a row: kept, lost, gained
 
 
 class Iteration(Answer):
@@ -85,6 +128,51 @@ class Iteration(Answer):
     outcome: Literal["result", "error", "no_code", "not_a_table", "assertion_failed", "no_op"]
     message: str
     seconds: float
+
+
+class Probe(Answer):
+    """A read-only look that the model took at the data."""
+
+    number: int
+    code: str
+    output: str
+
+
+class AssertionCheck(Answer):
+    text: str
+    holds: bool
+    detail: str
+
+
+class InputSeen(Answer):
+    """A data set as it was read: what a later run of the same code is compared with."""
+
+    name: str
+    columns: list[Column]
+    row_count: int
+    sha256: str
+    file_id: str | None = None  #: the file that was read, a previous result included
+
+
+class Drift(Answer):
+    """How the data differs from what the code was made for."""
+
+    data: str
+    column: str
+    change: Literal["missing", "new", "type"]
+    expected: str | None = None
+    found: str | None = None
+
+
+class CellsSent(Answer):
+    """Which cells of which table a message to the model held."""
+
+    turn: int
+    table: str
+    rows: int  #: of the head, counted from the first
+    columns: list[str]  #: whose values stood in the message
+    values: dict[str, int] = {}  #: column: distinct values listed beside the head
+    masked: list[str] = []
 
 
 class TransformResult(Answer):
@@ -96,3 +184,11 @@ class TransformResult(Answer):
     explanation: str
     iterations: list[Iteration]
     question: str | None
+    probes: list[Probe] = []
+    assertions: list[AssertionCheck] = []
+    inputs: list[InputSeen] = []
+    drift: list[Drift] = []
+    audit: list[CellsSent] = []
+    masked_columns: list[str] = []  #: of the result: masked in a follow-up too
+    continues: str | None = None  #: the job whose result this one started from
+    skills: list[str] = []

@@ -1,0 +1,76 @@
+"""Assertions parse, or say where they do not."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from shared.contracts.assertions import (
+    Assertion,
+    AssertionSyntax,
+    ColumnsContain,
+    NoNulls,
+    RowCount,
+    RowsUnchanged,
+    SumUnchanged,
+    Unique,
+    parse_assertion,
+)
+from shared.contracts.transform import TransformInput
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [
+        ("rows == 12", RowCount("==", 12)),
+        ("rows=12", RowCount("==", 12)),
+        (" rows  <= 1_000 ", RowCount("<=", 1000)),
+        ("ROWS != 0", RowCount("!=", 0)),
+        ("rows unchanged", RowsUnchanged()),
+        ("columns contain a, b c", ColumnsContain(("a", "b c"))),
+        ('columns contain "x, y", z', ColumnsContain(("x, y", "z"))),
+        ("unique(a, `b)c`)", Unique(("a", "b)c"))),
+        ("no_nulls(größe)", NoNulls(("größe",))),
+        ("sum( total amount ) unchanged", SumUnchanged("total amount")),
+    ],
+)
+def test_every_form_parses(text: str, parsed: Assertion) -> None:
+    assert parse_assertion(text) == parsed
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("rowz == 12", 1),
+        ("rows ~ 12", 6),
+        ("rows == twelve", 9),
+        ("rows == -1", 9),
+        ("rows == 12 and more", 12),
+        ("columns hold a", 9),
+        ("columns contain a,,b", 19),
+        ("unique a", 8),
+        ("unique(a", 9),
+        ("unique()", 8),
+        ("sum(a, b) unchanged", 4),
+        ("sum(a) changed", 8),
+        ("no_nulls('a)", 10),
+        ("  ", 3),
+    ],
+)
+def test_what_does_not_parse_is_named_with_its_position(text: str, position: int) -> None:
+    with pytest.raises(AssertionSyntax) as caught:
+        parse_assertion(text)
+    assert caught.value.position == position
+    assert repr(text) in str(caught.value)
+    assert f"position {position}" in str(caught.value)
+
+
+def test_a_submit_with_a_bad_assertion_is_refused_at_its_place_in_the_list() -> None:
+    with pytest.raises(ValidationError) as caught:
+        TransformInput.model_validate(
+            {"task": "t", "data": [{"csv": "a\n1\n"}], "assertions": ["rows == 1", "unique[a]"]}
+        )
+    (error,) = caught.value.errors()
+    assert error["loc"] == ("assertions", 1)
+    assert "unique[a]" in error["msg"]
+    assert "position 7" in error["msg"]
