@@ -44,6 +44,12 @@ class InvalidRequest(AssayError):
         super().__init__(detail, errors=fields)
 
 
+class InvalidData(AssayError):
+    """A data set of a job cannot be read; the detail says where and why."""
+
+    code, title, status = "invalid_data", "A data set cannot be read", 422
+
+
 class MalformedJson(AssayError):
     code, title, status = "malformed_json", "The body is not JSON", 400
 

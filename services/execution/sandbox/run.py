@@ -31,7 +31,7 @@ class Run:
     files: Mapping[str, Path] = field(default_factory=dict)  #: path in the work folder -> file on this side, read only
     frames: Mapping[str, Frame] = field(default_factory=dict)  #: variable (SQL: table) name -> data
     stdin: bytes = b""
-    limits: Limits = Limits()  # noqa: RUF009 - frozen by convention
+    limits: Limits = field(default_factory=Limits)
     seed: int | None = None
     take: Literal["view", "table", "plot"] = "view"  #: what of the result to bring out beside its view
     collect: bool = True  #: bring artifacts and displays out

@@ -1,0 +1,123 @@
+"""Brings the caller's data in: untrusted files are parsed inside the sandbox, never in the worker."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event as Flag
+
+from pydantic import BaseModel, ValidationError
+
+from services.execution.sandbox.run import Outcome, Run, Sandbox
+from services.execution.transform.dataset import DataRead
+from services.execution.transform.limits import TransformLimits
+from services.execution.transform.reading.names import TypeName
+from shared.contracts.execute import Verdict
+from shared.contracts.transform import DataSet
+from shared.errors import InvalidData
+from shared.jobs.job import Files
+
+_READING = Path(__file__).parent / "reading"
+_WHY = {
+    Verdict.MEMORY: "it needs more memory than reading may use",
+    Verdict.TIMEOUT_WALL: "reading it takes too long",
+    Verdict.TIMEOUT_CPU: "reading it takes too long",
+    Verdict.DISK: "it is larger than reading may write",
+}
+
+
+class _Report(BaseModel):
+    """What the reader prints."""
+
+    refused: str | None = None
+    notes: list[str] = []
+    columns: dict[str, str] = {}
+    types: dict[str, TypeName] = {}
+
+
+@dataclass(frozen=True)
+class Loader:
+    """Reads data sets for code in ``reader``'s shape (``pandas``, ``polars``, ``r``, ``sql``)."""
+
+    sandbox: Sandbox
+    files: Files
+    scratch: Path
+    held: ExitStack  #: keeps the read tables until the job ends
+    limits: TransformLimits
+    reader: str
+    cancelled: Flag
+
+    def load(self, index: int, data: DataSet) -> DataRead:
+        """Raises: InvalidData naming the data set, NotFound."""
+        source, file_name, place = self._source(index, data)
+        return self._read(data.name, source, file_name, ["input", "data", index, place], data.file_id)
+
+    def load_result(self, name: str, file_id: str) -> DataRead:
+        """An earlier result in the place of a data set. Raises: InvalidData, NotFound."""
+        target = self.scratch / f"previous-{name}.parquet"
+        self.files.fetch(file_id, target)
+        return self._read(name, target, "previous.parquet", ["input", "data", 0], file_id)
+
+    def _source(self, index: int, data: DataSet) -> tuple[Path, str, str]:
+        target = self.scratch / f"input-{index}"
+        if data.file_id is not None:
+            info = self.files.info(data.file_id)
+            if info.size > self.limits.input_bytes:
+                raise _refused(data.name, ["input", "data", index, "file_id"], "it is larger than 1 GB")
+            return target, self.files.fetch(data.file_id, target).name, "file_id"
+        if data.csv is not None:
+            target.write_text(data.csv, encoding="utf-8", newline="")
+            return target, "data.csv", "csv"
+        target.write_text(json.dumps(data.rows, ensure_ascii=False), encoding="utf-8")
+        return target, "data.json", "rows"
+
+    def _read(self, name: str, source: Path, file_name: str, loc: list[str | int], file_id: str | None) -> DataRead:
+        # The reader goes in as files, so that it need not be installed where the code runs.
+        files: Mapping[str, Path] = {
+            "input/data": source,
+            **{f"reading/{path.name}": path for path in sorted(_READING.glob("*.py"))},
+        }
+        code = (
+            "import sys\n"
+            'sys.path.insert(0, ".")\n'
+            "from reading.read import answer\n"
+            f"result = answer('input/data', {file_name!r}, {self.reader!r})\n"
+        )
+        run = Run("python", code, files=files, limits=self.limits.read, take="table", collect=False)
+        outcome = self.held.enter_context(self.sandbox.run(run, self.cancelled))
+        report = _report(outcome)
+        if report.refused is not None:
+            raise _refused(name, loc, report.refused)
+        if outcome.table is None:
+            raise _refused(name, loc, _WHY.get(outcome.verdict, "it is damaged, or not what its name says"))
+        return DataRead(
+            name=name,
+            arrow=outcome.table,
+            types=report.types,
+            notes=tuple(report.notes),
+            column_notes=report.columns,
+            sha256=_sha256(source),
+            file_id=file_id,
+        )
+
+
+def _report(outcome: Outcome) -> _Report:
+    lines = outcome.stdout.strip().splitlines()
+    try:
+        return _Report.model_validate_json(lines[-1]) if lines else _Report()
+    except ValidationError:
+        return _Report()
+
+
+def _refused(name: str, loc: list[str | int], why: str) -> InvalidData:
+    detail = f"data set {name!r} cannot be read: {why}"
+    return InvalidData(detail, errors=[{"loc": list(loc), "msg": detail}])
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

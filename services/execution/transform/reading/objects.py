@@ -1,0 +1,106 @@
+"""JSON and JSON lines: a list of objects becomes a table; JSON's own types are kept."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+
+from .delimited import check_names
+from .failure import MOST_COLUMNS, MOST_JSON_BYTES, Unreadable
+
+_NO_OBJECTS = "a JSON file needs a list of objects, one for each row"
+
+
+def read_json(content: bytes) -> pl.DataFrame:
+    """Raises: Unreadable with the line."""
+    _bounded(content)
+    try:
+        value = json.loads(content, parse_constant=lambda name: None)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise Unreadable(f"the JSON cannot be read: {_place(error)}") from None
+    return frame_of(_rows(value))
+
+
+def read_json_lines(content: bytes) -> pl.DataFrame:
+    """Raises: Unreadable with the line."""
+    _bounded(content)
+    rows: list[object] = []
+    for number, line in enumerate(content.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(json.loads(line, parse_constant=lambda name: None))
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise Unreadable(f"line {number} is not JSON: {_place(error)}") from None
+        if not isinstance(rows[-1], dict):
+            raise Unreadable(f"line {number} is not an object")
+    return frame_of(rows)
+
+
+def frame_of(rows: list[object]) -> pl.DataFrame:
+    """A table of objects; a key that an object lacks is missing there.
+
+    Raises: Unreadable when an element is no object, or when there are none.
+    """
+    names: dict[str, None] = {}
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise Unreadable(f"row {number} is no object: {_NO_OBJECTS}")
+        names.update(dict.fromkeys(row))
+        if len(names) > MOST_COLUMNS:
+            raise Unreadable(f"there are more than {MOST_COLUMNS:,} columns")
+    if not rows:
+        raise Unreadable("there are no rows")
+    check_names(list(names))
+    if not names:
+        raise Unreadable("the objects have no fields, so there are no columns")
+    return pl.DataFrame([_series(name, [row.get(name) for row in rows if isinstance(row, dict)]) for name in names])
+
+
+def _series(name: str, values: list[object]) -> pl.Series:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {int} and all(-(2**63) <= value < 2**63 for value in values if isinstance(value, int)):
+        return pl.Series(name, values, dtype=pl.Int64)
+    if kinds and kinds <= {int, float}:
+        return pl.Series(name, [None if value is None else float(value) for value in values], dtype=pl.Float64)  # type: ignore[arg-type]
+    if kinds == {bool}:
+        return pl.Series(name, values, dtype=pl.Boolean)
+    if kinds in ({list}, {dict}):
+        try:
+            return pl.Series(name, values, strict=True)
+        except (pl.exceptions.PolarsError, TypeError, OverflowError):
+            pass
+    return pl.Series(name, [_text(value) for value in values], dtype=pl.String)
+
+
+def _text(value: object) -> str | None:
+    """Mixed kinds have only text in common."""
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _rows(value: object) -> list[object]:
+    if isinstance(value, list):
+        return value
+    if isinstance(value, dict):
+        lists = [inner for inner in value.values() if isinstance(inner, list)]
+        even = len(lists) == len(value) > 0 and len({len(inner) for inner in lists}) == 1
+        if even and not all(isinstance(cell, dict) for inner in lists for cell in inner):
+            return [dict(zip(value, cells, strict=True)) for cells in zip(*lists, strict=True)]  # given by column
+        tables = [inner for inner in lists if inner and all(isinstance(row, dict) for row in inner)]
+        if len(tables) == 1:
+            return tables[0]
+        if not lists:
+            return [value]
+    raise Unreadable(_NO_OBJECTS)
+
+
+def _bounded(content: bytes) -> None:
+    if len(content) > MOST_JSON_BYTES:
+        raise Unreadable("JSON of more than 200 MB is not read: convert it to Parquet")
+
+
+def _place(error: json.JSONDecodeError | RecursionError) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return f"{error.msg} at line {error.lineno}, column {error.colno}"

@@ -1,0 +1,132 @@
+"""What kind of file it is: its first bytes decide, its name only breaks ties; and its text as UTF-8."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from .failure import MOST_UNPACKED_BYTES, Unreadable
+
+Format = Literal["csv", "json", "jsonl", "parquet", "arrow", "excel"]
+_HEAD = 65536
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_FOREIGN = (
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"%PDF", "a PDF document"),
+    (b"\x7fELF", "a program"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ", "an xz archive"),
+    (b"\x28\xb5\x2f\xfd", "a zstd archive"),
+    (b"SQLite format 3", "an SQLite database"),
+)
+_READABLE = "CSV, TSV, JSON, JSON lines, Parquet, Arrow and Excel can be read"
+
+
+@dataclass(frozen=True)
+class Text:
+    """The content of a text file as UTF-8: no byte order mark, no line ends of lone carriage returns."""
+
+    content: bytes
+    encoding: str
+
+
+def detect(path: Path, name: str) -> Format:
+    """Raises: Unreadable for an empty or foreign file."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    if not head.strip(b" \t\r\n\x00\xef\xbb\xbf"):
+        raise Unreadable("the file is empty")
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return "arrow"
+    if head.startswith(_OLE):
+        return "excel"
+    if head.startswith(b"PK\x03\x04"):
+        return _workbook(path)
+    for magic, what in _FOREIGN:
+        if head.startswith(magic):
+            raise Unreadable(f"the file is {what}, not a table: {_READABLE}")
+    if _is_binary(head):
+        raise Unreadable(f"the file holds binary data, not text: {_READABLE}")
+    return _text_format(head, name.lower())
+
+
+def read_text(path: Path) -> Text:
+    content = path.read_bytes()
+    encoding = "utf-8"
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+        content = _decode(content, encoding)
+    elif content.startswith(b"\xef\xbb\xbf"):
+        content = content[3:]
+    if encoding == "utf-8" and not _is_utf8(content):
+        encoding = "windows-1252"
+        content = content.decode("cp1252", errors="replace").encode()
+    if b"\r" in content[:_HEAD] and b"\n" not in content[:_HEAD]:
+        content = content.replace(b"\r", b"\n")
+    return Text(content, encoding)
+
+
+def _decode(content: bytes, encoding: str) -> bytes:
+    try:
+        return content.decode(encoding).encode()
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"the file says it is {encoding} but is not: byte {error.start}") from None
+
+
+def _is_utf8(content: bytes) -> bool:
+    if content.isascii():
+        return True
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _is_binary(head: bytes) -> bool:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16 text
+        return False
+    if b"\x00" in head:
+        return True
+    control = sum(head.count(byte) for byte in range(32) if byte not in (9, 10, 12, 13, 27))
+    return control > len(head) / 100
+
+
+def _text_format(head: bytes, name: str) -> Format:
+    if name.endswith((".jsonl", ".ndjson")):
+        return "jsonl"
+    if name.endswith(".json"):
+        return _json_format(head)
+    if name.endswith((".csv", ".tsv", ".tab", ".txt")):
+        return "csv"
+    stripped = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    return _json_format(head) if stripped.startswith((b"[{", b'{"', b"[\n", b"{\n", b"[ ", b"[]")) else "csv"
+
+
+def _json_format(head: bytes) -> Format:
+    """One object per line is JSON lines, whatever the name says."""
+    lines = head.lstrip(b"\xef\xbb\xbf \t\r\n").split(b"\n", 2)
+    if len(lines) < 2 or not lines[0].strip().startswith(b"{"):
+        return "json"
+    first, second = lines[0].strip(), lines[1].strip()
+    return "jsonl" if first.endswith(b"}") and second.startswith(b"{") else "json"
+
+
+def _workbook(path: Path) -> Format:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = archive.infolist()
+    except (zipfile.BadZipFile, ValueError, OSError):
+        raise Unreadable("the file is a damaged zip archive") from None
+    if not any(entry.filename.startswith(("xl/", "content.xml")) for entry in entries):
+        raise Unreadable(f"the file is a zip archive, not a workbook: {_READABLE}")
+    if sum(entry.file_size for entry in entries) > MOST_UNPACKED_BYTES:
+        raise Unreadable("the workbook unpacks to more than 2 GB")
+    return "excel"

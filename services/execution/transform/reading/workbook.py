@@ -1,0 +1,56 @@
+"""Excel: the first sheet that holds anything; its first row names the columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import fastexcel
+import polars as pl
+import pyarrow as pa
+
+from .columnar import framed
+from .delimited import check_names
+from .failure import Unreadable
+
+
+def read_workbook(path: Path) -> tuple[pl.DataFrame, str, list[str]]:
+    """The table, the sheet's name, and the names of the other sheets that hold something.
+
+    Raises: Unreadable.
+    """
+    try:
+        reader = fastexcel.read_excel(path)
+        sheets = [name for name in reader.sheet_names if reader.load_sheet(name, header_row=None, n_rows=1).width]
+        if not sheets:
+            raise Unreadable("the workbook holds no cells")
+        header = reader.load_sheet(sheets[0], header_row=None, n_rows=1, dtypes="string").to_arrow()
+        check_names([str(column[0].as_py() or "").strip() for column in header.columns])
+        table = reader.load_sheet(sheets[0]).to_arrow()
+    except (fastexcel.FastExcelError, OSError) as error:
+        raise Unreadable(f"the workbook cannot be read: {str(error).splitlines()[0][:200]}") from None
+    except BaseException as error:  # a panic of the parser is not an Exception
+        if isinstance(error, (Unreadable, KeyboardInterrupt, SystemExit)):
+            raise
+        raise Unreadable("the workbook is damaged") from None
+    return _whole_numbers(framed(_one_table(table))), sheets[0], sheets[1:]
+
+
+def _one_table(table: pa.Table | pa.RecordBatch) -> pa.Table:
+    return pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
+
+
+def _whole_numbers(frame: pl.DataFrame) -> pl.DataFrame:
+    """A workbook keeps every number as a float; whole ones are meant as such. Midnights are dates."""
+    columns = []
+    for column in frame.iter_columns():
+        typed = column
+        if column.dtype == pl.Float64 and column.drop_nulls().len():
+            whole = column.cast(pl.Int64, strict=False)
+            if (whole == column).all() and whole.null_count() == column.null_count():
+                typed = whole
+        elif isinstance(column.dtype, pl.Datetime) and column.drop_nulls().len():
+            days = column.dt.truncate("1d")
+            if (days == column).all():
+                typed = column.dt.date()
+        columns.append(typed)
+    return pl.DataFrame(columns)
