@@ -1,0 +1,100 @@
+"""What a column holds, measured for people and models: missing, distinct, spread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from services.execution.transform.reading.names import TypeName, type_name
+
+#: A column with at most so many distinct values is shown with all of them.
+LOW_CARDINALITY = 12
+_TOP = 5
+#: Longer columns are counted on an even sample; missing, least, greatest and mean are always exact.
+_SAMPLE_ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class Distribution:
+    least: object
+    greatest: object
+    quartiles: tuple[object, ...] = ()  #: numbers only: 25 %, 50 %, 75 %
+    mean: float | None = None
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    name: str
+    type: TypeName
+    missing: int
+    distinct: int
+    sampled: bool  #: ``distinct`` and ``values`` come from a sample
+    values: tuple[tuple[object, int], ...]  #: value, count: all of them or the most frequent
+    distribution: Distribution | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether ``values`` are all there are."""
+        return len(self.values) == self.distinct and not self.sampled
+
+
+def profile(frame: pl.DataFrame, types: Mapping[str, TypeName] | None = None) -> list[ColumnProfile]:
+    """Every column of the frame."""
+    step = frame.height // _SAMPLE_ROWS
+    sample = frame.gather_every(step) if step > 1 else frame
+    exact = _exact(frame)
+    return [
+        _column(
+            sample[name],
+            (types or {}).get(name, type_name(frame.schema[name])),
+            {key: exact.get(f"{key}:{name}") for key in ("missing", "least", "greatest", "mean")},
+            sampled=step > 1,
+        )
+        for name in frame.columns
+    ]
+
+
+def _exact(frame: pl.DataFrame) -> Mapping[str, object]:
+    wanted: list[pl.Expr] = []
+    for name, dtype in frame.schema.items():
+        column = pl.col(name)
+        wanted.append(column.null_count().alias(f"missing:{name}"))
+        if dtype.is_numeric() or dtype.is_temporal():
+            wanted += [column.min().alias(f"least:{name}"), column.max().alias(f"greatest:{name}")]
+        if dtype.is_numeric():
+            wanted.append(column.cast(pl.Float64).mean().alias(f"mean:{name}"))
+    return frame.select(wanted).row(0, named=True) if wanted else {}
+
+
+def _column(column: pl.Series, kind: TypeName, exact: Mapping[str, object], sampled: bool) -> ColumnProfile:
+    missing = exact["missing"]
+    present = column.drop_nulls()
+    distinct, values = (0, ()) if kind in ("list", "struct") else _values(present)
+    distribution = None
+    if exact["least"] is not None:
+        quartiles = tuple(present.quantile(q) for q in (0.25, 0.5, 0.75)) if column.dtype.is_numeric() else ()
+        mean = exact["mean"]
+        distribution = Distribution(
+            exact["least"], exact["greatest"], quartiles, mean if isinstance(mean, float) else None
+        )
+    return ColumnProfile(
+        name=column.name,
+        type=kind,
+        missing=missing if isinstance(missing, int) else 0,
+        distinct=distinct,
+        sampled=sampled,
+        values=values,
+        distribution=distribution,
+    )
+
+
+def _values(present: pl.Series) -> tuple[int, tuple[tuple[object, int], ...]]:
+    distinct = present.n_unique() if present.len() else 0
+    if distinct == 0:
+        return 0, ()
+    counts = present.alias("value").value_counts(name="count").sort(["count", "value"], descending=[True, False])
+    shown = counts.head(LOW_CARDINALITY if distinct <= LOW_CARDINALITY else _TOP)
+    rows = [(value, count) for value, count in shown.iter_rows() if distinct <= LOW_CARDINALITY or count > 1]
+    return distinct, tuple(rows)

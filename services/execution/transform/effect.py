@@ -1,0 +1,212 @@
+"""What the code did to the data: the difference between the input and the result, in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+from pydantic import JsonValue
+
+from services.execution.transform.reading.names import type_name
+from shared.contracts.transform import Effect
+
+#: Beyond so many cells, what needs a hash of every row is left out.
+_MOST_CELLS = 20_000_000
+_MOST_KEYS = 50
+
+
+def measure(before: pl.DataFrame, after: pl.DataFrame, others: Sequence[pl.DataFrame] = ()) -> Effect:
+    """The effect of a transform of ``before`` (the first data set); ``others`` are the further inputs."""
+    renamed = _renamed(before, after)
+    shared = [name for name in before.columns if name in after.columns]
+    added = [name for name in after.columns if name not in before.columns and name not in renamed.values()]
+    removed = [name for name in before.columns if name not in after.columns and name not in renamed]
+    types: dict[str, JsonValue] = {
+        name: [type_name(before.schema[name]), type_name(after.schema[name])]
+        for name in shared
+        if type_name(before.schema[name]) != type_name(after.schema[name])
+    }
+    changed = _changed(before, after, shared)
+    reordered = [n for n in before.columns if n in shared] != [n for n in after.columns if n in shared]
+    no_op = any(_same(frame, after) for frame in (before, *others))
+    effect = Effect(
+        summary="",
+        rows={"before": before.height, "after": after.height},
+        columns={
+            "before": list(before.columns),
+            "after": list(after.columns),
+            "added": list(added),
+            "removed": list(removed),
+            "renamed": dict(renamed),
+            "types": types,
+            "changed": dict(changed),
+            "reordered": reordered,
+        },
+        no_op=no_op,
+        nulls=_nulls(before, after, shared, added),
+        sums=_sums(before, after, shared),
+        duplicates=_duplicates(before, after),
+        keys=_keys(before, after, shared),
+    )
+    return effect.model_copy(update={"summary": summarise(effect)})
+
+
+def summarise(effect: Effect, numbers: bool = True) -> str:
+    """One line; without ``numbers`` no sum stands in it."""
+    if effect.no_op:
+        return f"no change: the result is identical to the input ({effect.rows['after']} rows)"
+    before, after = effect.rows["before"], effect.rows["after"]
+    parts = [f"rows {before} -> {after}" if before != after else f"rows unchanged ({after})"]
+    columns = effect.columns
+    parts += [f"columns {word}: {_listed(_names(columns[word]))}" for word in ("added", "removed") if columns[word]]
+    for word, told in (
+        ("renamed", [f"{old} -> {new}" for old, new in _items(columns["renamed"])]),
+        ("types", [f"{name} {_pair(kinds)}" for name, kinds in _items(columns["types"])]),
+        ("values changed", [f"{name} ({count} cells)" for name, count in _items(columns["changed"])]),
+        ("missing", [f"{name} {_pair(counts)}" for name, counts in effect.nulls.items()]),
+        ("sum", [f"{name} {_pair(sums)}" for name, sums in effect.sums.items() if numbers]),
+        ("no longer unique", _names(effect.keys.get("lost"))),
+    ):
+        if told:
+            parts.append(f"{word}: {_listed(told)}")
+    if columns["reordered"]:
+        parts.append("columns reordered")
+    if effect.duplicates.get("before") != effect.duplicates.get("after"):
+        parts.append(f"duplicate rows {_pair([effect.duplicates['before'], effect.duplicates['after']])}")
+    return "; ".join(parts)
+
+
+def _names(value: JsonValue) -> list[str]:
+    return [str(name) for name in value] if isinstance(value, list) else []
+
+
+def _items(value: JsonValue) -> list[tuple[str, JsonValue]]:
+    return list(value.items()) if isinstance(value, dict) else []
+
+
+def _pair(value: JsonValue) -> str:
+    before, after = value if isinstance(value, list) and len(value) == 2 else (None, value)
+    return f"{after}" if before is None else f"{before} -> {after}"
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _comparable(series: pl.Series) -> pl.Series:
+    """Numbers as floats, so that 1 and 1.0 are the same; NaN is missing."""
+    if series.dtype.is_integer() or series.dtype.is_decimal():
+        return series.cast(pl.Float64)
+    if series.dtype.is_float():
+        return series.cast(pl.Float64).fill_nan(None)
+    if isinstance(series.dtype, pl.Datetime):
+        return series.cast(pl.Datetime("us", series.dtype.time_zone))
+    if isinstance(series.dtype, (pl.Categorical, pl.Enum)):
+        return series.cast(pl.String)
+    return series
+
+
+def _equal(one: pl.Series, two: pl.Series) -> bool:
+    left, right = _comparable(one), _comparable(two)
+    if pl.Null in (left.dtype, right.dtype):
+        return left.null_count() == left.len() and right.null_count() == right.len()
+    return left.dtype == right.dtype and left.equals(right, check_names=False, null_equal=True)
+
+
+def _same(before: pl.DataFrame, after: pl.DataFrame) -> bool:
+    return (
+        before.columns == after.columns
+        and before.height == after.height
+        and all(_equal(before[name], after[name]) for name in before.columns)
+    )
+
+
+def _renamed(before: pl.DataFrame, after: pl.DataFrame) -> dict[str, str]:
+    """Old name: new name, of columns whose values are all the same."""
+    gone = [name for name in before.columns if name not in after.columns]
+    new = [name for name in after.columns if name not in before.columns]
+    renamed: dict[str, str] = {}
+    if before.height != after.height or len(gone) * len(new) > 400:
+        return renamed
+    for old in gone:
+        match = next((name for name in new if name not in renamed.values() and _equal(before[old], after[name])), None)
+        if match is not None:
+            renamed[old] = match
+    return renamed
+
+
+def _changed(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -> dict[str, int]:
+    """Cells that differ in place, of columns that keep their name, when the rows still line up by number."""
+    if before.height != after.height:
+        return {}
+    changed: dict[str, int] = {}
+    for name in shared:
+        one, two = _comparable(before[name]), _comparable(after[name])
+        if one.dtype != two.dtype or isinstance(one.dtype, (pl.List, pl.Array, pl.Struct)):
+            continue
+        differing = one.len() - int(one.eq_missing(two).sum())
+        if differing:
+            changed[name] = differing
+    return changed
+
+
+def _nulls(
+    before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str], added: Sequence[str]
+) -> dict[str, JsonValue]:
+    counts: dict[str, JsonValue] = {
+        name: [before[name].null_count(), after[name].null_count()]
+        for name in shared
+        if before[name].null_count() != after[name].null_count()
+    }
+    counts.update({name: [None, after[name].null_count()] for name in added if after[name].null_count()})
+    return counts
+
+
+def _sums(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -> dict[str, JsonValue]:
+    sums: dict[str, JsonValue] = {}
+    for name in shared:
+        if before.schema[name].is_numeric() and after.schema[name].is_numeric():
+            one, two = total(before[name]), total(after[name])
+            if not close(one, two):
+                sums[name] = [one, two]
+    return sums
+
+
+def total(series: pl.Series) -> int | float:
+    """The sum; exact for whole numbers."""
+    if series.dtype.is_integer():
+        return int(series.cast(pl.Int128).sum() or 0)
+    value = float(_comparable(series).sum() or 0.0)
+    return value if abs(value) < float("inf") else 0.0
+
+
+def close(one: float, two: float) -> bool:
+    """Equal but for the rounding of floating point."""
+    return one == two or abs(one - two) <= 1e-9 * max(abs(one), abs(two))
+
+
+def _duplicates(before: pl.DataFrame, after: pl.DataFrame) -> dict[str, JsonValue]:
+    counted: dict[str, JsonValue] = {}
+    for when, frame in (("before", before), ("after", after)):
+        nested = any(isinstance(dtype, (pl.List, pl.Array, pl.Struct, pl.Object)) for dtype in frame.dtypes)
+        if frame.height * frame.width > _MOST_CELLS or nested or not frame.width:
+            return {}
+        counted[when] = frame.height - frame.n_unique()
+    return counted
+
+
+def _keys(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -> dict[str, JsonValue]:
+    """Columns that identify a row alone."""
+    kept: list[JsonValue] = []
+    lost: list[JsonValue] = []
+    for name in shared[:_MOST_KEYS]:
+        if _is_key(before[name]):
+            (kept if _is_key(after[name]) else lost).append(name)
+    return {"kept": kept, "lost": lost}
+
+
+def _is_key(series: pl.Series) -> bool:
+    if series.dtype.is_float() or isinstance(series.dtype, (pl.List, pl.Array, pl.Struct, pl.Object)):
+        return False
+    return 1 < series.len() <= _MOST_CELLS and series.null_count() == 0 and series.n_unique() == series.len()

@@ -1,0 +1,132 @@
+"""What a model is shown of a table: bounded, quoted as data, and with an account of the cells that left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from services.execution.transform.columns import ColumnProfile, profile
+from services.execution.transform.quoting import quote, quote_row
+from services.execution.transform.reading.names import TypeName
+
+#: Tokens are estimated from characters; tables are denser than prose.
+_CHARACTERS_PER_TOKEN = 3
+
+
+@dataclass(frozen=True)
+class Detail:
+    """How much is shown; the first that fits the budget is taken."""
+
+    rows: int
+    values: int  #: listed values of a column
+    characters: int  #: of a cell
+    spread: bool = True
+    columns: int | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """The text, and which cells stand in it."""
+
+    text: str
+    rows: int
+    columns: tuple[str, ...]  #: whose values are shown
+    values: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table to show."""
+
+    name: str
+    frame: pl.DataFrame
+    types: Mapping[str, TypeName]
+    masked: frozenset[str] = frozenset()
+    notes: Sequence[str] = ()
+    column_notes: Mapping[str, str] = field(default_factory=dict)
+    height: int | None = None  #: when the frame is not the whole
+
+
+def view(shown: Shown, rows: int, tokens: int) -> View:
+    """The table within the budget of tokens; masked columns show their type only."""
+    profiles = profile(shown.frame, shown.types)
+    result = _render(shown, profiles, Detail(0, 0, 40, spread=False, columns=20))
+    for detail in _details(rows, len(profiles)):
+        result = _render(shown, profiles, detail)
+        if len(result.text) <= tokens * _CHARACTERS_PER_TOKEN:
+            return result
+    return result
+
+
+def _details(rows: int, columns: int) -> list[Detail]:
+    return [
+        Detail(rows, 12, 80),
+        Detail(rows, 12, 40),
+        Detail(min(rows, 5), 5, 40),
+        Detail(min(rows, 3), 5, 24),
+        Detail(min(rows, 2), 3, 24),
+        Detail(min(rows, 1), 0, 24),
+        Detail(0, 0, 24, spread=False),
+        *(Detail(0, 0, 24, spread=False, columns=most) for most in (400, 150, 50, 20) if most < columns),
+    ]
+
+
+def _render(shown: Shown, profiles: Sequence[ColumnProfile], detail: Detail) -> View:
+    height = shown.frame.height if shown.height is None else shown.height
+    kept = profiles if detail.columns is None else profiles[: detail.columns]
+    lines = [f"{quote(shown.name)}: {height:,} rows x {len(profiles):,} columns"]
+    lines += [f"note: {note}" for note in shown.notes]
+    lines.append("columns:")
+    values: dict[str, int] = {}
+    for column in kept:
+        if column.name in shown.masked:
+            lines.append(f"- {quote(column.name)}: {column.type}, values hidden")
+            continue
+        lines.append(_column_line(column, detail, shown.column_notes.get(column.name, "")))
+        if listed := min(len(column.values), detail.values):
+            values[column.name] = listed
+    if len(kept) < len(profiles):
+        lines.append(f"- and {len(profiles) - len(kept):,} more columns")
+    visible = [column.name for column in kept if column.name not in shown.masked]
+    rows = min(detail.rows, shown.frame.height) if visible else 0
+    if rows:
+        lines += ["first rows:" if rows < height else "rows:", quote_row([column.name for column in kept])]
+        head = shown.frame.select(column.name for column in kept).head(rows)
+        lines += [_row(row, head.columns, shown.masked, detail.characters) for row in head.iter_rows()]
+    return View("\n".join(lines), rows, tuple(visible) if rows or detail.spread else (), values)
+
+
+def _row(row: tuple[object, ...], names: Sequence[str], masked: frozenset[str], characters: int) -> str:
+    cells = ["(hidden)" if name in masked else quote(cell, characters) for name, cell in zip(names, row, strict=True)]
+    return "[" + ", ".join(cells) + "]"
+
+
+def _column_line(column: ColumnProfile, detail: Detail, note: str) -> str:
+    parts = [f"{column.type}"]
+    if column.missing:
+        parts.append(f"{column.missing:,} missing")
+    if detail.spread:
+        about = "about " if column.sampled else ""
+        if column.distinct:
+            parts.append(f"{about}{column.distinct:,} distinct")
+        parts += _spread(column, detail.characters)
+    if listed := column.values[: detail.values]:
+        counted = ", ".join(f"{quote(value, detail.characters)} x {count:,}" for value, count in listed)
+        parts.append(("all values: " if len(listed) == column.distinct and not column.sampled else "most: ") + counted)
+    if note:
+        parts.append(note)
+    return f"- {quote(column.name)}: {'; '.join(parts)}"
+
+
+def _spread(column: ColumnProfile, characters: int) -> list[str]:
+    spread = column.distribution
+    if spread is None:
+        return []
+    parts = [f"from {quote(spread.least, characters)} to {quote(spread.greatest, characters)}"]
+    if spread.mean is not None:
+        parts.append(f"mean {spread.mean:.6g}")
+    if all(isinstance(part, (int, float)) for part in spread.quartiles) and spread.quartiles:
+        parts.append("quartiles " + " ".join(f"{part:.6g}" for part in spread.quartiles))
+    return parts

@@ -1,0 +1,105 @@
+"""The table that code made, put in order: types that a library lost on the way are given back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+from pydantic import JsonValue
+
+from services.execution.transform.dataset import DataRead
+from services.execution.transform.reading.names import TypeName, type_name
+from shared.contracts.transform import Column, Table
+
+_INDEX = re.compile(r"__index_level_\d+__")
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """A table that left the sandbox."""
+
+    frame: pl.DataFrame
+
+    @cached_property
+    def types(self) -> dict[str, TypeName]:
+        return {name: type_name(dtype) for name, dtype in self.frame.schema.items()}
+
+    def table(self, most_rows: int, file_id: str | None) -> Table:
+        head = self.frame.head(most_rows)
+        return Table(
+            columns=[Column(name=name, type=kind) for name, kind in self.types.items()],
+            rows=[[json_value(cell) for cell in row] for row in head.iter_rows()],
+            row_count=self.frame.height,
+            file_id=file_id,
+        )
+
+    def write_parquet(self, target: Path) -> None:
+        self.frame.write_parquet(target, compression="zstd", compression_level=3)
+
+
+def read_result(arrow: Path, inputs: Sequence[DataRead], language: str, dataframe: str) -> ResultTable:
+    """The result as it is meant: what pandas turned into floats or moments only on the way is turned back."""
+    frame = pl.read_ipc(arrow)
+    meant: dict[str, TypeName] = {}
+    for data in reversed(inputs):
+        meant.update(data.types)
+    through_pandas = language == "python" and dataframe == "pandas"
+    columns = []
+    for column in frame.iter_columns():
+        if _INDEX.fullmatch(column.name):
+            continue  # an index without a name holds row labels, not data
+        columns.append(_restored(column, meant.get(column.name), through_pandas))
+    return ResultTable(pl.DataFrame(columns))
+
+
+def _restored(column: pl.Series, meant: TypeName | None, through_pandas: bool) -> pl.Series:
+    dtype = column.dtype
+    if isinstance(dtype, pl.Null):
+        return column.cast(pl.String)
+    if dtype == pl.Int128 or (isinstance(dtype, pl.Decimal) and dtype.scale == 0):
+        return _narrowed(column)  # DuckDB sums whole numbers in 128 bits
+    if through_pandas and meant == "int" and dtype == pl.Float64:
+        return _whole(column)
+    if through_pandas and meant == "date" and isinstance(dtype, pl.Datetime) and dtype.time_zone is None:
+        days = column.dt.date()
+        return days if (days.cast(dtype) == column).all() else column
+    return column
+
+
+def _narrowed(column: pl.Series) -> pl.Series:
+    narrow = column.cast(pl.Int64, strict=False)
+    return narrow if narrow.null_count() == column.null_count() else column
+
+
+def _whole(column: pl.Series) -> pl.Series:
+    """Whole numbers that became floats because some are missing."""
+    present = column.fill_nan(None)
+    whole = present.cast(pl.Int64, strict=False)
+    return whole if whole.null_count() == present.null_count() and (whole == present).all() else column
+
+
+def json_value(value: object) -> JsonValue:  # noqa: PLR0911 - one answer for each kind of cell
+    """A cell for JSON; what JSON cannot say (NaN, infinity) is null, exact and temporal values are text."""
+    match value:
+        case None | bool() | str() | int():
+            return value
+        case float():
+            return value if abs(value) < float("inf") else None
+        case Decimal() | timedelta():
+            return str(value)
+        case datetime() | date() | time():
+            return value.isoformat()
+        case bytes():
+            return value.decode(errors="backslashreplace")
+        case Mapping():
+            return {str(key): json_value(inner) for key, inner in value.items()}
+        case pl.Series() | list() | tuple():
+            return [json_value(inner) for inner in value]
+        case _:
+            return str(value)
