@@ -1,0 +1,83 @@
+"""Who may be asked now: a breaker per (provider, model), shared by all workers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from shared.llm.faults import Mark, ProviderFault, RateLimited
+from shared.llm.health import BreakerSettings, Health
+from shared.llm.states import States
+
+Change = Callable[[Health, float], Health]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Health as it was read; ``raw`` is what a swap compares with."""
+
+    key: str
+    health: Health
+    raw: bytes
+
+
+@dataclass(frozen=True)
+class Breaker:
+    """Keys name a provider, its endpoint and a model."""
+
+    states: States
+    settings: BreakerSettings = field(default_factory=BreakerSettings)
+    clock: Callable[[], float] = time.time
+
+    def look(self, keys: Sequence[str]) -> list[Seen]:
+        values = self.states.read(keys) if keys else []
+        return [Seen(key, Health.load(raw), raw) for key, raw in zip(keys, values, strict=True)]
+
+    def admit(self, seen: Seen) -> float | None:
+        """None: go ahead. Otherwise the time until which nobody may ask. A half-open one admits a single probe."""
+        while True:
+            now = self.clock()
+            blocked = seen.health.blocked_until(now)
+            if blocked is not None or seen.health.state(now) == "closed":
+                return blocked
+            if self.states.swap(seen.key, seen.raw, seen.health.probing(now, self.settings).dump()):
+                return None
+            (seen,) = self.look([seen.key])
+
+    def answered(self, seen: Seen, spent_for: float | None = None) -> None:
+        """It works; for ``spent_for`` seconds it can take no further request of this size."""
+
+        def change(health: Health, now: float) -> Health:
+            health = health.answered(now)
+            return health if spent_for is None else health.deferred(now, spent_for, self.settings)
+
+        if change(seen.health, self.clock()) != seen.health:  # the healthy case costs no round trip
+            self._change(seen.key, change)
+
+    def faulted(self, key: str, fault: ProviderFault) -> None:
+        """Count the failure, or park it, as the fault's mark says."""
+
+        def change(health: Health, now: float) -> Health:
+            match fault.mark:
+                case Mark.COUNT:
+                    return health.failed(now, self.settings, fault.code)
+                case Mark.PARK:
+                    unsaid = self.settings.park_unsaid if isinstance(fault, RateLimited) else self.settings.park
+                    seconds = unsaid if fault.retry_after is None else fault.retry_after
+                    return health.parked(now, seconds, self.settings, fault.code)
+                case Mark.NOTHING:
+                    return health.noted(fault.code)
+
+        self._change(key, change)
+
+    def released(self, key: str) -> None:
+        """Nothing was learned: the call was abandoned, another one may probe."""
+        self._change(key, lambda health, now: health.released())
+
+    def _change(self, key: str, change: Change) -> None:
+        for _ in range(20):
+            (seen,) = self.look([key])
+            changed = change(seen.health, self.clock())
+            if changed == seen.health or self.states.swap(key, seen.raw, changed.dump()):
+                return

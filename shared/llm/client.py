@@ -1,0 +1,118 @@
+"""The LLM layer of one process: built once from settings, asked by many jobs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from sqlalchemy import Engine
+
+from shared.contracts.models import ModelTest, ProviderState
+from shared.errors import AssayError
+from shared.llm.attempts import Tell
+from shared.llm.breaker import Breaker
+from shared.llm.chat import ChatMessage, ChatRequest, Provider
+from shared.llm.failover import Failover, FailoverSettings
+from shared.llm.health import Health
+from shared.llm.job import JobLlm, OnEvent, no_event
+from shared.llm.ledger import Ledger, Owner
+from shared.llm.providers.endpoint import Endpoint
+from shared.llm.providers.vendors import adapter
+from shared.llm.registry import ModelRegistry
+from shared.llm.settings import CallSettings, ProviderSettings, endpoints
+from shared.llm.states import LocalStates, SharedStates
+from shared.loop import Budget
+
+_WORST = ("parked", "open", "half_open", "closed")
+
+
+class LlmLayer:
+    """Everything about models that outlives a job; safe to use from many threads.
+
+    ``engine`` None: nothing is recorded, and registries hold their defaults.
+    ``redis_url`` None: breakers are per process.
+    """
+
+    def __init__(
+        self, providers: ProviderSettings, calls: CallSettings, engine: Engine | None, redis_url: str | None
+    ) -> None:
+        self._calls = calls
+        self._endpoints = endpoints(providers, calls)
+        self._asks = {endpoint.name: adapter(endpoint) for endpoint in self._endpoints if endpoint.configured}
+        states = SharedStates(redis_url) if redis_url else LocalStates()
+        self._breaker = Breaker(states, calls.breaker)
+        self.ledger = Ledger(engine)
+        self.models = ModelRegistry(engine, self._endpoints, providers.openai_model)
+
+    def for_job(
+        self,
+        owner: Owner,
+        budget: Budget,
+        on_event: OnEvent = no_event,
+        cancelled: Callable[[], bool] = lambda: False,
+        selector: Sequence[str] = (),
+    ) -> JobLlm:
+        """The models for one job; ``selector`` holds for every request that names no models of its own."""
+
+        def ask(tell: Tell) -> Provider:
+            return Failover(self._asks, self.models.for_request, self._breaker, self._calls.failover, tell, cancelled)
+
+        return JobLlm(owner, self.ledger, budget, on_event, tuple(selector), ask)
+
+    def configured(self, role: str | None = None) -> bool:
+        """Whether anybody could answer for the role, or for any role."""
+        return any(self.models.configured(each) for each in ([role] if role else self.models.chains()))
+
+    def providers(self) -> list[ProviderState]:
+        """Every provider with its key, its breaker and its last error, over the models that are in use."""
+        links = {(link.provider, link.model) for chain in self.models.chains().values() for link in chain}
+        return [
+            self._state(endpoint, sorted(m for p, m in links if p == endpoint.name)) for endpoint in self._endpoints
+        ]
+
+    def test(self, role: str, tenant: str) -> ModelTest:
+        """A real call to the first configured link of the role, whatever its breaker says. Raises: NotFound."""
+        chain = [link for link in self.models.chain(role) if link.provider in self._asks]
+        if not chain:
+            return ModelTest(ok=False, provider=None, model=None, seconds=0, error="no_provider_configured: set a key")
+        link = chain[0]
+        words = (ChatMessage("user", "Answer with the single word: ready"),)
+        request = ChatRequest(role, words, max_tokens=512, deadline=time.monotonic() + 30)
+        job = JobLlm(
+            Owner(tenant, None),
+            self.ledger,
+            Budget(seconds=30),
+            no_event,
+            (),
+            lambda tell: Failover(
+                self._asks, lambda request: [link], Breaker(LocalStates()), FailoverSettings(patience=0), tell
+            ),
+        )
+        began = time.monotonic()
+        error = None
+        try:
+            reply = job.complete(request)
+        except AssayError as failed:
+            attempts = failed.extra.get("attempts")
+            first = attempts[0] if isinstance(attempts, list) and attempts else None
+            told = f"{first['outcome']}: {first['detail']}" if isinstance(first, dict) else None
+            error = told or f"{failed.code}: {failed.detail}"
+        seconds = time.monotonic() - began
+        model = link.model if error else reply.model
+        return ModelTest(ok=error is None, provider=link.provider, model=model, seconds=seconds, error=error)
+
+    def _state(self, endpoint: Endpoint, models: Sequence[str]) -> ProviderState:
+        if not endpoint.configured:
+            return ProviderState(name=endpoint.name, configured=False, state="unconfigured")
+        now = time.time()
+        seen = [seen.health for seen in self._breaker.look([endpoint.key(model) for model in models])]
+        worst = min(seen, key=lambda health: _WORST.index(health.state(now)), default=Health())
+        until = worst.until(now)
+        return ProviderState(
+            name=endpoint.name,
+            configured=True,
+            state=worst.state(now),
+            until=None if until is None else datetime.fromtimestamp(until, UTC),
+            last_error=worst.last_error or next((health.last_error for health in seen if health.last_error), None),
+        )

@@ -1,0 +1,156 @@
+"""The ledger of attempts: every question to a provider, answered or not, with what it cost."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from threading import Lock
+
+from sqlalchemy import Engine, Select, func, insert, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from shared.contracts.models import LlmCall, ModelName, PromptUsed
+from shared.llm.attempts import Attempt
+from shared.llm.prices import cost
+from shared.llm.tables import llm_calls
+
+log = logging.getLogger(__name__)
+
+_KEPT = 1000  #: rows that wait in memory while the database is away
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Whose attempts these are."""
+
+    tenant_id: str
+    job_id: str | None
+    job_attempt: int = 1
+
+
+@dataclass
+class Usage:
+    """A job's totals, for its ``usage``; the cost is unknown as soon as one part of it is."""
+
+    llm_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = 0.0
+    sources: set[str] = field(default_factory=set)  #: live, replay, scripted: who answered
+    lock: Lock = field(default_factory=Lock)
+
+    def count(self, attempt: Attempt) -> None:
+        with self.lock:
+            if not attempt.reached:
+                return
+            reply = attempt.reply
+            if reply is None:
+                self.llm_calls += 1
+                return
+            self.sources.add(reply.source)
+            self.input_tokens += reply.usage.input or 0
+            self.output_tokens += reply.usage.output or 0
+            if reply.source == "replay":
+                return
+            self.llm_calls += 1
+            price = cost(attempt.link.provider, attempt.link.model, reply.usage)
+            self.cost_usd = None if price is None or self.cost_usd is None else self.cost_usd + price
+
+    @property
+    def known_cost(self) -> float | None:
+        """None as well when no model was asked."""
+        return self.cost_usd if self.llm_calls or self.sources else None
+
+
+class Ledger:
+    """Writes rows; a row that cannot be written waits for the next one."""
+
+    def __init__(self, engine: Engine | None) -> None:
+        self._engine = engine
+        self._waiting: deque[Mapping[str, object]] = deque(maxlen=_KEPT)
+
+    def write(self, owner: Owner, attempt: Attempt) -> None:
+        self._waiting.append(row(owner, attempt))
+        if self._engine is None:
+            return
+        rows = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        try:
+            with self._engine.begin() as connection:
+                connection.execute(insert(llm_calls), rows)
+        except SQLAlchemyError as error:
+            self._waiting.extendleft(reversed(rows))
+            log.warning("the ledger of model calls waits for the database: %s", type(error).__name__)
+
+
+def row(owner: Owner, attempt: Attempt) -> dict[str, object]:
+    """The attempt as a row of ``llm_calls``; no text of a prompt or an answer."""
+    reply, request = attempt.reply, attempt.request
+    source = reply.source if reply else "scripted" if attempt.scripted else "live"
+    usage = reply.usage if reply else None
+    return {
+        "tenant_id": owner.tenant_id,
+        "job_id": owner.job_id,
+        "job_attempt": owner.job_attempt,
+        "turn": request.turn,
+        "attempt": attempt.number,
+        "role": request.role,
+        "requested_provider": attempt.link.provider,
+        "requested_model": attempt.link.model,
+        "served_provider": reply.provider if reply else None,
+        "served_model": reply.model if reply else None,
+        "reason": attempt.reason,
+        "cause": attempt.cause,
+        "outcome": attempt.outcome,
+        "http_status": attempt.http_status if reply is None else attempt.http_status or 200,
+        "input_tokens": usage.input if usage else None,
+        "output_tokens": usage.output if usage else None,
+        "cached_tokens": usage.cached if usage else None,
+        "cost_usd": cost(attempt.link.provider, attempt.link.model, usage) if usage and source != "replay" else None,
+        "prompt_key": request.prompt.key if request.prompt else None,
+        "prompt_version": request.prompt.version if request.prompt else None,
+        "seconds": attempt.seconds,
+        "first_token_seconds": attempt.first_token,
+        "finish": reply.finish.value if reply else None,
+        "detail": attempt.detail,
+        "source": source,
+    }
+
+
+def calls_of(tenant: str, job: str) -> Select[tuple[object, ...]]:
+    """Rows of a job's attempts, in order; ``as_call`` makes them items of the API."""
+    return (
+        select(llm_calls)
+        .where(llm_calls.c.tenant_id == tenant, llm_calls.c.job_id == job)
+        .order_by(llm_calls.c.id)
+        .limit(10_000)
+    )
+
+
+def as_call(values: Mapping[str, object]) -> LlmCall:
+    """A row's mapping as an item of ``GET /v1/jobs/{id}/llm-calls``."""
+
+    def name(provider: object, model: object) -> ModelName | None:
+        return None if provider is None else ModelName(provider=str(provider), model=str(model))
+
+    key = values["prompt_key"]
+    prompt = None if key is None else PromptUsed(key=str(key), version=int(str(values["prompt_version"])))
+    return LlmCall.model_validate(
+        {
+            **{field: values[field] for field in LlmCall.model_fields if field in values},
+            "requested": name(values["requested_provider"], values["requested_model"]),
+            "served": name(values["served_provider"], values["served_model"]),
+            "prompt": prompt,
+        }
+    )
+
+
+def tokens_since(tenant: str, moment: datetime) -> Select[tuple[int]]:
+    """How many tokens the tenant has used since then; for the daily budget."""
+    calls = llm_calls.c
+    spent = func.sum(func.coalesce(calls.input_tokens, 0) + func.coalesce(calls.output_tokens, 0))
+    return select(func.coalesce(spent, 0)).where(
+        calls.tenant_id == tenant, calls.at >= moment, calls.source != "replay"
+    )

@@ -1,0 +1,72 @@
+"""What a call costs, by a dated table; a model that is not in it has no known price."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from shared.llm.chat import TokenUsage
+
+_FILE = Path(__file__).with_name("prices.json")
+_MILLION = 1_000_000
+
+
+class LongPrompt(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    tokens: int
+    input: float
+    output: float
+
+
+class Price(BaseModel):
+    """US dollars per million tokens."""
+
+    model_config = ConfigDict(frozen=True)
+
+    provider: str
+    model: str
+    input: float
+    output: float
+    cached: float | None = None
+    above: LongPrompt | None = None
+
+    def of(self, usage: TokenUsage) -> float | None:
+        """The cost; None when the provider did not say how many tokens it took."""
+        if usage.input is None or usage.output is None:
+            return None
+        tier = self.above if self.above is not None and usage.input > self.above.tokens else self
+        cached = min(usage.cached or 0, usage.input)
+        cached_price = tier.input if self.cached is None else self.cached
+        parts = (usage.input - cached) * tier.input + cached * cached_price + usage.output * tier.output
+        return parts / _MILLION
+
+
+class PriceTable(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    as_of: str
+    prices: tuple[Price, ...]
+    retired: dict[str, str]  #: model id -> the day after which its vendor does not serve it
+
+    def price(self, provider: str, model: str) -> Price | None:
+        found = [price for price in self.prices if (price.provider, price.model) == (provider, model)]
+        return found[0] if found else None
+
+
+@cache
+def table() -> PriceTable:
+    return PriceTable.model_validate_json(_FILE.read_bytes())
+
+
+def cost(provider: str, model: str, usage: TokenUsage) -> float | None:
+    """US dollars, or None when the price or the usage is unknown."""
+    price = table().price(provider, model)
+    return None if price is None else price.of(usage)
+
+
+def retirement(model: str) -> str | None:
+    """The day after which the vendor does not serve the model; None when nothing is known."""
+    return table().retired.get(model)

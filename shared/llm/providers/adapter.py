@@ -1,0 +1,55 @@
+"""What every adapter does around its wire format: the watch, the faults, the marks of an answer."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Protocol
+
+from shared.llm.chat import ChatReply, ChatRequest, Finish
+from shared.llm.faults import EmptyAnswer, SchemaUnsupported, ToolUseFailed, UnreadableAnswer
+from shared.llm.providers.endpoint import SCRIPTED_HEADER, Endpoint
+from shared.llm.providers.reading import fault_of
+from shared.llm.salvage import salvaged
+from shared.llm.watch import Watch, watching
+
+
+class Wire(Protocol):
+    """A vendor's SDK behind our request and reply."""
+
+    def answer(self, request: ChatRequest, watch: Watch, with_schema: bool) -> ChatReply:
+        """Raises: whatever the SDK does; ProviderFault."""
+        ...
+
+
+class Adapter:
+    """One provider; safe to use from many threads."""
+
+    def __init__(self, endpoint: Endpoint, wire: Wire) -> None:
+        self.endpoint = endpoint
+        self._wire = wire
+        self._schemaless: set[str] = set()  #: models that refused an answer schema
+
+    def ask(self, request: ChatRequest, watch: Watch) -> ChatReply:
+        """Ask once. Raises: ProviderFault; JobCancelled."""
+        model = request.model or ""
+        with watching(watch):
+            try:
+                reply = self._wire.answer(request, watch, with_schema=model not in self._schemaless)
+            except Exception as error:
+                fault = fault_of(error, watch)
+                if isinstance(fault, SchemaUnsupported):
+                    self._schemaless.add(model)
+                if not isinstance(fault, ToolUseFailed):
+                    raise fault from error
+                reply = salvaged(fault, request, self.endpoint.name)
+        if not reply.text.strip() and not reply.tool_calls and reply.finish is not Finish.REFUSAL:
+            raise EmptyAnswer("It answered without any content.")
+        scripted = SCRIPTED_HEADER in watch.headers
+        return replace(reply, source="scripted" if scripted else "live", seconds=time.monotonic() - watch.began)
+
+
+def refuse_web_page(watch: Watch) -> None:
+    """Raises: UnreadableAnswer when something that is no model API answered."""
+    if "html" in watch.headers.get("content-type", ""):
+        raise UnreadableAnswer("It answered with a web page: a proxy, or the address is wrong.")

@@ -1,0 +1,166 @@
+"""The chat-completions wire format that Groq, Cerebras and every OpenAI-compatible endpoint share."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import JsonValue
+
+from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish, TokenUsage, ToolUse
+from shared.llm.faults import StreamCut, UnreadableAnswer
+from shared.llm.providers.schemas import closed
+from shared.llm.watch import Watch
+
+_FINISH = {
+    "stop": Finish.STOP,
+    "length": Finish.LENGTH,
+    "tool_calls": Finish.TOOL_CALLS,
+    "function_call": Finish.TOOL_CALLS,
+    "content_filter": Finish.REFUSAL,
+}
+
+
+def body(request: ChatRequest, cap: str, with_schema: bool) -> dict[str, JsonValue]:
+    """The request without ``stream``; ``cap`` is the endpoint's name for the most tokens of the answer."""
+    said: dict[str, JsonValue] = {
+        "model": request.model,
+        "messages": [_message(message) for message in request.messages],
+        **dict(request.parameters or {}),
+    }
+    asked = said.get(cap)
+    said[cap] = min(asked, request.max_tokens) if isinstance(asked, int) else request.max_tokens
+    if request.tools:
+        said["tools"] = [
+            {
+                "type": "function",
+                "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)},
+            }
+            for tool in request.tools
+        ]
+    if request.schema is not None and with_schema:
+        schema, strict = closed(request.schema.schema)
+        form: dict[str, JsonValue] = {"name": request.schema.name, "schema": schema, "strict": strict}
+        said["response_format"] = {"type": "json_schema", "json_schema": form}
+    return said
+
+
+def _message(message: ChatMessage) -> dict[str, JsonValue]:
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}
+    said: dict[str, JsonValue] = {"role": message.role, "content": message.content}
+    if message.images:
+        parts: list[JsonValue] = [{"type": "text", "text": message.content}]
+        for image in message.images:
+            data = base64.b64encode(image.data).decode()
+            parts.append({"type": "image_url", "image_url": {"url": f"data:{image.media_type};base64,{data}"}})
+        said["content"] = parts
+    if message.tool_calls:
+        said["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": json.dumps(dict(call.params))},
+            }
+            for call in message.tool_calls
+        ]
+    return said
+
+
+@dataclass
+class _Call:
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+@dataclass
+class Collected:
+    """An answer while it arrives, whole or in chunks."""
+
+    text: list[str] = field(default_factory=list)
+    calls: dict[int, _Call] = field(default_factory=dict)
+    finish: str | None = None
+    refusal: bool = False
+    model: str | None = None
+    usage: TokenUsage = field(default_factory=TokenUsage)
+
+    def take_chunks(self, chunks: Iterable[object], watch: Watch) -> None:
+        """Read a stream to its end. Raises: StreamCut when it stops without a finish reason."""
+        for chunk in chunks:
+            self.model = _of(chunk, "model") or self.model
+            self._count(_of(chunk, "usage") or _of(_of(chunk, "x_groq"), "usage"))
+            for choice in (_of(chunk, "choices") or ())[:1]:
+                watch.token()
+                self._take(_of(choice, "delta"))
+                self.finish = _of(choice, "finish_reason") or self.finish
+        if self.finish is None:
+            raise StreamCut("The answer stopped before its end.")
+
+    def take_whole(self, answer: object) -> None:
+        """Read an answer that came in one piece. Raises: UnreadableAnswer."""
+        choices = _of(answer, "choices")
+        message = _of(choices[0], "message") if isinstance(choices, list) and choices else None
+        if message is None:
+            raise UnreadableAnswer("The answer holds no choices: it is not a model's.")
+        self.model = _of(answer, "model")
+        self._count(_of(answer, "usage"))
+        self._take(message)
+        self.finish = _of(choices[0], "finish_reason")
+
+    def _take(self, said: object) -> None:
+        content, refusal = _of(said, "content"), _of(said, "refusal")
+        if isinstance(content, str):
+            self.text.append(content)
+        if isinstance(refusal, str) and refusal:
+            self.refusal = True
+            self.text.append(refusal)
+        for position, part in enumerate(_of(said, "tool_calls") or ()):
+            index, function = _of(part, "index"), _of(part, "function")
+            call = self.calls.setdefault(position if index is None else index, _Call())
+            call.id = _of(part, "id") or call.id
+            call.name = _of(function, "name") or call.name
+            call.arguments += _of(function, "arguments") or ""
+
+    def _count(self, usage: object) -> None:
+        if usage is not None:
+            cached = _of(_of(usage, "prompt_tokens_details"), "cached_tokens")
+            self.usage = TokenUsage(_of(usage, "prompt_tokens"), _of(usage, "completion_tokens"), cached)
+
+    def reply(self, provider: str, request: ChatRequest) -> ChatReply:
+        """Raises: UnreadableAnswer for a tool call whose arguments are no JSON object."""
+        finish = Finish.REFUSAL if self.refusal else _FINISH.get(self.finish or "stop", Finish.STOP)
+        calls = []
+        for number, call in sorted(self.calls.items()):
+            params = arguments(call.arguments)
+            if params is None:
+                if finish is Finish.LENGTH:
+                    continue  # cut in the middle: only complete calls count
+                raise UnreadableAnswer("The arguments of a tool call are no JSON object.")
+            calls.append(ToolUse(call.id or f"call_{number}", call.name, params))
+        return ChatReply(
+            "".join(self.text), provider, self.model or request.model or "", finish, tuple(calls), self.usage
+        )
+
+
+def arguments(text: str) -> Mapping[str, JsonValue] | None:
+    """A tool call's arguments, or None when they are no strict JSON object."""
+    if not text.strip():
+        return {}
+    try:
+        value = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+def _of(value: object, name: str) -> Any:
+    """A member of an SDK's object, or of a plain mapping: the SDKs leave what they do not recognise as it came."""
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)

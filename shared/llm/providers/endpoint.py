@@ -1,0 +1,65 @@
+"""Where a provider is, and how it is asked."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+from urllib.parse import urlsplit
+
+from shared.llm.chat import ChatReply, ChatRequest
+from shared.llm.watch import Timeouts, Watch
+
+Wire = Literal["groq", "cerebras", "anthropic", "openai"]
+
+#: Tell a local endpoint which role asks, so that the scripted server can answer by role and turn.
+ROLE_HEADER, TURN_HEADER = "X-Assay-Role", "X-Assay-Turn"
+#: A response with this header was not made by a model.
+SCRIPTED_HEADER = "x-assay-scripted"
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One configured provider; a key is optional when the endpoint is this machine."""
+
+    name: str
+    wire: Wire
+    api_key: str | None = None
+    base_url: str | None = None  #: None is the vendor's own
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    stream: bool = True
+
+    @property
+    def configured(self) -> bool:
+        return bool(self.api_key) or self.is_local
+
+    @property
+    def is_local(self) -> bool:
+        host = urlsplit(self.base_url or "").hostname or ""
+        return host in ("localhost", "::1") or host.startswith("127.")
+
+    @property
+    def mark(self) -> str:
+        """Changes with the address and the key, so that what was learned about another one is not held against it."""
+        return hashlib.sha256(f"{self.base_url} {self.api_key}".encode()).hexdigest()[:10]
+
+    def key(self, model: str) -> str:
+        """Names this endpoint's model in the shared health."""
+        return f"{self.name}:{self.mark}:{model}"
+
+    def headers(self, request: ChatRequest) -> dict[str, str]:
+        """Role and turn, for endpoints that the operator has named; vendors are not told."""
+        if self.base_url is None:
+            return {}
+        return {ROLE_HEADER: request.role, TURN_HEADER: str(request.turn)}
+
+
+class Asks(Protocol):
+    """An adapter: it asks its endpoint once and translates."""
+
+    @property
+    def endpoint(self) -> Endpoint: ...
+
+    def ask(self, request: ChatRequest, watch: Watch) -> ChatReply:
+        """Raises: ProviderFault; JobCancelled when the watch says so."""
+        ...

@@ -1,0 +1,190 @@
+"""Anthropic's messages wire format."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import JsonValue
+
+from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish, TokenUsage, ToolUse
+from shared.llm.faults import StreamCut, UnreadableAnswer
+from shared.llm.providers.chat_completions import arguments
+from shared.llm.providers.schemas import closed
+from shared.llm.watch import Watch
+
+#: ``messages.create`` does not take these; a chain that was written for another vendor may still carry them.
+_FOREIGN = {
+    "temperature",
+    "top_p",
+    "top_k",
+    "seed",
+    "reasoning_effort",
+    "max_completion_tokens",
+    "presence_penalty",
+    "frequency_penalty",
+}
+
+_FINISH = {
+    "max_tokens": Finish.LENGTH,
+    "model_context_window_exceeded": Finish.LENGTH,
+    "tool_use": Finish.TOOL_CALLS,
+    "refusal": Finish.REFUSAL,
+}
+
+
+def body(request: ChatRequest, with_schema: bool) -> dict[str, JsonValue]:
+    """The request without ``stream``."""
+    given = dict(request.parameters or {})
+    said: dict[str, JsonValue] = {name: value for name, value in given.items() if name not in _FOREIGN}
+    asked = said.get("max_tokens")
+    said["max_tokens"] = min(asked, request.max_tokens) if isinstance(asked, int) else request.max_tokens
+    said["model"] = request.model
+    said["messages"] = [_message(message) for message in request.messages if message.role != "system"]
+    system = "\n\n".join(message.content for message in request.messages if message.role == "system")
+    if system:
+        # The system text is the same in every turn of a job, so it is worth caching.
+        said["system"] = [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}]
+    if request.tools:
+        said["tools"] = [
+            {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
+            for tool in request.tools
+        ]
+    if request.schema is not None and with_schema:
+        config = said.get("output_config")
+        schema, _ = closed(request.schema.schema)
+        form: dict[str, JsonValue] = {"type": "json_schema", "schema": schema}
+        said["output_config"] = {**(config if isinstance(config, dict) else {}), "format": form}
+    return said
+
+
+def _message(message: ChatMessage) -> dict[str, JsonValue]:
+    if message.role == "tool":
+        result: JsonValue = {
+            "type": "tool_result",
+            "tool_use_id": message.tool_call_id,
+            "content": message.content,
+        }
+        return {"role": "user", "content": [result]}
+    if not message.images and not message.tool_calls:
+        return {"role": message.role, "content": message.content}
+    parts: list[JsonValue] = [
+        {
+            "type": "image",
+            "source": {
+                "type": "base64",
+                "media_type": image.media_type,
+                "data": base64.b64encode(image.data).decode(),
+            },
+        }
+        for image in message.images
+    ]
+    if message.content:
+        parts.append({"type": "text", "text": message.content})
+    parts += [
+        {"type": "tool_use", "id": call.id, "name": call.name, "input": dict(call.params)}
+        for call in message.tool_calls
+    ]
+    return {"role": message.role, "content": parts}
+
+
+@dataclass
+class _Block:
+    kind: str
+    id: str = ""
+    name: str = ""
+    text: str = ""
+    input: object = None
+
+
+@dataclass
+class Collected:
+    """An answer while it arrives, whole or in events."""
+
+    blocks: dict[int, _Block] = field(default_factory=dict)
+    stop: str | None = None
+    model: str | None = None
+    input: int | None = None
+    output: int | None = None
+    cached: int | None = None
+
+    def take_events(self, events: Iterable[Any], watch: Watch) -> None:
+        """Read a stream to its end. Raises: StreamCut when it stops without a stop reason."""
+        ended = False
+        for event in events:
+            if event.type != "ping":
+                watch.token()
+            match event.type:
+                case "message_start":
+                    self.model = event.message.model
+                    self._count(event.message.usage)
+                case "content_block_start":
+                    self.blocks[event.index] = _block(event.content_block)
+                case "content_block_delta":
+                    self._take(event.index, event.delta)
+                case "message_delta":
+                    self.stop = event.delta.stop_reason or self.stop
+                    self._count(event.usage)
+                case "message_stop":
+                    ended = True
+        if self.stop is None or not ended:
+            raise StreamCut("The answer stopped before its end.")
+
+    def take_whole(self, answer: Any) -> None:
+        """Read an answer that came in one piece. Raises: UnreadableAnswer."""
+        content = getattr(answer, "content", None)
+        if not isinstance(content, list):
+            raise UnreadableAnswer("The answer holds no content: it is not a model's.")
+        self.blocks = {number: _block(block) for number, block in enumerate(content)}
+        self.stop = getattr(answer, "stop_reason", None)
+        self.model = getattr(answer, "model", None)
+        self._count(getattr(answer, "usage", None))
+
+    def _take(self, index: int, delta: Any) -> None:
+        block = self.blocks.setdefault(index, _Block("text"))
+        if delta.type == "text_delta":
+            block.text += delta.text
+        elif delta.type == "input_json_delta":
+            block.text += delta.partial_json
+
+    def _count(self, usage: Any) -> None:
+        if usage is None:
+            return
+        parts = [getattr(usage, "input_tokens", None)]
+        self.cached = _or(getattr(usage, "cache_read_input_tokens", None), self.cached)
+        parts += [getattr(usage, "cache_read_input_tokens", None), getattr(usage, "cache_creation_input_tokens", None)]
+        if parts[0] is not None:  # cached input is counted apart by this vendor, and within by the others
+            self.input = sum(part for part in parts if part is not None)
+        self.output = _or(getattr(usage, "output_tokens", None), self.output)
+
+    def reply(self, provider: str, request: ChatRequest) -> ChatReply:
+        """Raises: UnreadableAnswer for a tool call whose input is no JSON object."""
+        finish = _FINISH.get(self.stop or "", Finish.STOP)
+        blocks = [block for _, block in sorted(self.blocks.items())]
+        text = "".join(block.text for block in blocks if block.kind == "text")
+        calls = []
+        for block in (block for block in blocks if block.kind == "tool_use"):
+            params = arguments(block.text) if block.text else block.input
+            if isinstance(params, dict):
+                calls.append(ToolUse(block.id, block.name, params))
+            elif finish is not Finish.LENGTH:  # cut in the middle: only complete calls count
+                raise UnreadableAnswer("The input of a tool call is no JSON object.")
+        usage = TokenUsage(self.input, self.output, self.cached)
+        return ChatReply(text, provider, self.model or request.model or "", finish, tuple(calls), usage)
+
+
+def _block(block: Any) -> _Block:
+    kind = block.type
+    text = (getattr(block, "text", None) or "") if kind == "text" else ""
+    return _Block(kind, getattr(block, "id", "") or "", getattr(block, "name", "") or "", text, _input(block))
+
+
+def _input(block: Any) -> object:
+    value = getattr(block, "input", None)
+    return value if isinstance(value, dict) else None
+
+
+def _or(value: int | None, other: int | None) -> int | None:
+    return other if value is None else value

@@ -1,0 +1,110 @@
+"""An SDK's exception as one of our faults: by status and by what was seen on the wire, never by the vendor's class."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from shared.errors import JobCancelled
+from shared.llm import faults
+from shared.llm.faults import ProviderFault
+from shared.llm.providers.limits import Limits
+from shared.llm.watch import Watch
+
+_TIME_OUTS = {
+    "first_token": "It did not begin to answer in time.",
+    "idle": "Its answer stalled.",
+    "total": "Its answer did not end in time.",
+}
+_SECRET = re.compile(r"\b(?:sk|gsk|csk|key|Bearer)[-_ ][\w*.-]{6,}", re.IGNORECASE)
+
+
+def fault_of(error: Exception, watch: Watch) -> ProviderFault:
+    """Raises: JobCancelled when that is what ended the call."""
+    if isinstance(error, ProviderFault):
+        return error
+    if watch.ended == "cancelled":
+        raise JobCancelled("The job was cancelled while a model was asked.")
+    if watch.ended is not None:
+        return faults.TimedOut(_TIME_OUTS[watch.ended])
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int) and status >= 400:
+        return of_status(status, getattr(error, "body", None), Limits.read(watch.headers))
+    body = getattr(error, "body", None)
+    if isinstance(body, Mapping):  # an error event inside a stream
+        told = body.get("status_code") or body.get("code")
+        return of_status(told if isinstance(told, int) else 500, body, Limits())
+    return _of_connection(error, watch)
+
+
+def _of_connection(error: Exception, watch: Watch) -> ProviderFault:
+    kinds = {type(link).__name__ for link in _chain(error)}
+    if kinds & {"JSONDecodeError", "UnicodeDecodeError", "APIResponseValidationError", "DecodingError"}:
+        return faults.UnreadableAnswer("Its answer is broken, or is no model's answer.")
+    if "ConnectTimeout" in kinds:
+        return faults.TimedOut("It did not accept the connection in time.")
+    if kinds & {"APITimeoutError", "ReadTimeout", "WriteTimeout", "PoolTimeout"}:
+        return faults.TimedOut("It did not answer in time.")
+    if watch.received:
+        return faults.StreamCut("The connection was cut in the middle of the answer.")
+    if not watch.connected and kinds & {"RemoteProtocolError", "ReadError", "WriteError"}:
+        return faults.StaleConnection("A kept connection had been closed.")
+    return faults.ConnectionFailed("It cannot be reached: check its address and the network.")
+
+
+_BY_STATUS: Mapping[int, tuple[type[ProviderFault], str]] = {
+    401: (faults.InvalidKey, "It does not accept the API key."),
+    402: (faults.PaymentRequired, "It asks for payment."),
+    405: (faults.EndpointNotFound, "There is no model API at its address: check the base URL."),
+    404: (faults.EndpointNotFound, "There is no model API at its address: check the base URL."),
+    408: (faults.TimedOut, "It timed out by itself."),
+    409: (faults.ServerError, "It reports a conflict."),
+    429: (faults.RateLimited, "Its rate limit is reached."),
+    503: (faults.Overloaded, "It is overloaded."),
+    504: (faults.TimedOut, "It timed out by itself."),
+    529: (faults.Overloaded, "It is overloaded."),
+}
+
+
+def of_status(status: int, body: object, limits: Limits) -> ProviderFault:  # noqa: PLR0911
+    """The fault behind an error status; details of requests are repeated without secrets, those of keys never."""
+    inner = _error(body)
+    code, message = str(inner.get("code") or inner.get("type") or ""), _clean(inner.get("message"))
+    if status == 400 and code == "tool_use_failed":
+        generation = inner.get("failed_generation")
+        text = generation if isinstance(generation, str) else json.dumps(generation or "")
+        return faults.ToolUseFailed("The model's tool call does not fit its format.", text, status)
+    if status in (400, 422) and re.search(r"response_format|json_schema|output_config|structured output", message):
+        return faults.SchemaUnsupported(f"It does not take this answer schema: {message}", status)
+    if status == 403:
+        return faults.Forbidden(f"It forbids this request: {message}", status)
+    if status == 404 and ("model" in code or "model" in message.lower()):
+        return faults.UnknownModel(f"It does not have this model: {message}", status)
+    if status in _BY_STATUS:
+        fault, words = _BY_STATUS[status]
+        return fault(words, status, limits.wait() if status == 429 else limits.retry_after)
+    if status >= 500:
+        return faults.ServerError("It failed inside.", status)
+    return faults.RequestRefused(f"It refuses the request: {message}", status)
+
+
+def _error(body: object) -> Mapping[str, Any]:
+    if isinstance(body, Mapping):
+        inner = body.get("error")
+        return inner if isinstance(inner, Mapping) else body
+    return {}
+
+
+def _clean(message: object) -> str:
+    text = " ".join(message.split()) if isinstance(message, str) else "no reason given"
+    return _SECRET.sub("[secret]", text)[:300]
+
+
+def _chain(error: BaseException | None) -> list[BaseException]:
+    links: list[BaseException] = []
+    while error is not None and len(links) < 10:
+        links.append(error)
+        error = error.__cause__ or error.__context__
+    return links

@@ -1,0 +1,153 @@
+"""Which models play which role: defaults in code, changes in Postgres, every replica follows within two seconds."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+
+from pydantic import JsonValue
+from sqlalchemy import Connection, Engine, delete, func, select
+from sqlalchemy.dialects.postgresql import insert
+
+from shared.errors import NotFound
+from shared.llm.chain import Link
+from shared.llm.chat import ChatRequest
+from shared.llm.faults import NoSuchModel, UnknownProvider
+from shared.llm.fresh import Fresh
+from shared.llm.prices import retirement, table
+from shared.llm.providers.endpoint import Endpoint
+from shared.llm.roles import DEFAULTS, last_resort
+from shared.llm.tables import model_chains
+
+log = logging.getLogger(__name__)
+
+Chain = tuple[Link, ...]
+
+
+class ModelRegistry:
+    """Safe to use from many threads; ``engine`` is None where there is no database: then the defaults hold."""
+
+    def __init__(self, engine: Engine | None, endpoints: Sequence[Endpoint], openai_model: str = "") -> None:
+        self._engine = engine
+        self._endpoints = {endpoint.name: endpoint for endpoint in endpoints}
+        self._openai_model = openai_model
+        self._changed: Fresh[Mapping[str, Chain]] = Fresh(self._read, {})
+
+    def chain(self, role: str) -> Chain:
+        """The role's links, unconfigured ones too. Raises: NotFound for a role that there is not."""
+        if role not in DEFAULTS:
+            raise NotFound(f"There is no role {role!r}; the roles are {', '.join(DEFAULTS)}.")
+        changed = self._changed.get().get(role)
+        return self._default(role) if changed is None else changed
+
+    def chains(self) -> dict[str, Chain]:
+        return {role: self.chain(role) for role in DEFAULTS}
+
+    def for_request(self, request: ChatRequest) -> Chain:
+        """The role's chain, or exactly the models that the request's selectors name.
+
+        Raises: NoSuchModel when no configured provider has any of them.
+        """
+        if not request.selector:
+            return self.chain(request.role)
+        known = (*self.chain(request.role), *self._available())
+        named = [link for selector in request.selector for link in self._matching(selector, known)]
+        if not named:
+            raise NoSuchModel(f"No configured provider has a model called {', '.join(request.selector)}.")
+        return tuple({(link.provider, link.model): link for link in reversed(named)}.values())[::-1]
+
+    def set_chain(self, role: str, links: Sequence[Link], actor: str | None = None) -> list[str]:
+        """Change a role's chain; the answer are warnings for a person. Raises: NotFound, UnknownProvider."""
+        self.chain(role)
+        for link in links:
+            if link.provider not in self._endpoints:
+                names = ", ".join(self._endpoints)
+                raise UnknownProvider(f"There is no provider {link.provider!r}; the providers are {names}.")
+        stored: list[JsonValue] = [
+            {"provider": link.provider, "model": link.model, "parameters": dict(link.parameters)} for link in links
+        ]
+        statement = insert(model_chains).values(role=role, chain=stored, actor=actor)
+        changed = {"chain": stored, "actor": actor, "updated_at": func.clock_timestamp()}
+        with self._writing() as connection:
+            connection.execute(statement.on_conflict_do_update(index_elements=["role"], set_=changed))
+        self._changed.expire()
+        return [warning for link in links if (warning := self._warning(link))]
+
+    def reset(self) -> None:
+        """Give every role its default again."""
+        with self._writing() as connection:
+            connection.execute(delete(model_chains))
+        self._changed.expire()
+
+    def available(self) -> list[dict[str, JsonValue]]:
+        """Every model that is known by name; others may be set too."""
+        links = {(link.provider, link.model): link for chain in self.chains().values() for link in chain}
+        links |= {(link.provider, link.model): link for link in self._known()}
+        return [
+            {
+                "provider": provider,
+                "model": model,
+                "configured": provider in self._endpoints and self._endpoints[provider].configured,
+                "retired": retirement(model),
+            }
+            for provider, model in sorted(links)
+        ]
+
+    def configured(self, role: str) -> bool:
+        """Whether anybody could ever answer for the role."""
+        return any(self._is_configured(link.provider) for link in self.chain(role))
+
+    def warnings(self) -> list[str]:
+        """What an operator should know about the models in use."""
+        links = {(link.provider, link.model): link for chain in self.chains().values() for link in chain}
+        return [warning for link in links.values() if (warning := self._warning(link))]
+
+    def _default(self, role: str) -> Chain:
+        chain = DEFAULTS[role]
+        if any(self._is_configured(link.provider) for link in chain):
+            return chain
+        return chain + tuple(link for link in last_resort(self._openai_model) if self._is_configured(link.provider))
+
+    def _is_configured(self, provider: str) -> bool:
+        return provider in self._endpoints and self._endpoints[provider].configured
+
+    def _matching(self, selector: str, known: Sequence[Link]) -> list[Link]:
+        """``provider/model`` when the first segment is a configured provider, else a part of a model's id."""
+        provider, _, model = selector.partition("/")
+        if model and self._is_configured(provider):
+            same = [link for link in known if (link.provider, link.model) == (provider, model)]
+            return same[:1] or [Link(provider, model)]
+        found = [
+            link for link in known if selector.lower() in link.model.lower() and self._is_configured(link.provider)
+        ]
+        if not found and model == "" and self._is_configured(selector):
+            found = [link for link in known if link.provider == selector][:1]
+        return found
+
+    def _available(self) -> tuple[Link, ...]:
+        return tuple(link for link in self._known() if self._is_configured(link.provider))
+
+    def _known(self) -> tuple[Link, ...]:
+        priced = tuple(Link(price.provider, price.model) for price in table().prices)
+        return (*priced, Link("openai", self._openai_model)) if self._openai_model else priced
+
+    def _warning(self, link: Link) -> str | None:
+        ends = retirement(link.model)
+        if ends is None:
+            return None
+        verb = "is no longer served since" if ends <= datetime.now(UTC).date().isoformat() else "is served until"
+        return f"{link.model} of {link.provider} {verb} {ends}: choose another model."
+
+    def _writing(self) -> AbstractContextManager[Connection]:
+        if self._engine is None:
+            raise RuntimeError("a registry without a database cannot be changed")
+        return self._engine.begin()
+
+    def _read(self) -> Mapping[str, Chain]:
+        if self._engine is None:
+            return {}
+        with self._engine.connect() as connection:
+            rows = connection.execute(select(model_chains.c.role, model_chains.c.chain)).all()
+        return {role: tuple(Link(**link) for link in chain) for role, chain in rows}

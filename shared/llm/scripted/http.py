@@ -1,0 +1,97 @@
+"""As much of HTTP/1.1 as the SDKs speak: small bodies, keep-alive, chunked answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+_MOST = 64 * 1024 * 1024
+_REASONS = {200: "OK", 204: "No Content", 400: "Bad Request", 404: "Not Found", 429: "Too Many Requests"}
+
+
+@dataclass(frozen=True)
+class Asking:
+    method: str
+    path: str
+    headers: Mapping[str, str]  #: names in lower case
+    body: bytes
+
+
+class Answering:
+    """Writes one answer; ``cut`` ends the connection in the middle of it."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self.open = True
+
+    async def whole(self, status: int, headers: Mapping[str, str], body: bytes, sent: int | None = None) -> None:
+        """The answer in one piece; ``sent``: only so many bytes of it."""
+        head = self._head(status, {**headers, "Content-Length": str(len(body))})
+        self._writer.write(head + (body if sent is None else body[:sent]))
+        await self._writer.drain()
+
+    async def begin(self, status: int, headers: Mapping[str, str]) -> None:
+        self._writer.write(self._head(status, {**headers, "Transfer-Encoding": "chunked"}))
+        await self._writer.drain()
+
+    async def piece(self, data: bytes) -> None:
+        self._writer.write(b"%x\r\n%b\r\n" % (len(data), data))
+        await self._writer.drain()
+
+    async def end(self) -> None:
+        self._writer.write(b"0\r\n\r\n")
+        await self._writer.drain()
+
+    async def gone(self, within: float) -> None:
+        """Wait until the client closes its side. Raises: TimeoutError."""
+        async with asyncio.timeout(within):
+            while await self._reader.read(65536):
+                pass
+
+    def cut(self) -> None:
+        self.open = False
+        self._writer.close()
+
+    def _head(self, status: int, headers: Mapping[str, str]) -> bytes:
+        lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Scripted')}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+Handler = Callable[[Asking, Answering], Awaitable[None]]
+
+
+async def serve(handler: Handler, host: str, port: int) -> asyncio.Server:
+    """Listen; port 0 takes a free one."""
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while (asking := await _read(reader)) is not None:
+                answering = Answering(reader, writer)
+                await handler(asking, answering)
+                if not answering.open:
+                    break
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError, ValueError):
+            pass  # the client is gone or never spoke HTTP, or the server stops
+        finally:
+            writer.close()
+
+    return await asyncio.start_server(connected, host, port, limit=_MOST)
+
+
+async def _read(reader: asyncio.StreamReader) -> Asking | None:
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        return None
+    first, *lines = head.decode("latin-1").split("\r\n")
+    method, path, _ = first.split(" ", 2)
+    headers = {
+        name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)
+    }
+    length = int(headers.get("content-length", "0"))
+    if length > _MOST:
+        raise ValueError("too large")
+    return Asking(method, path.partition("?")[0], headers, await reader.readexactly(length))

@@ -1,0 +1,180 @@
+"""The script: which request gets which reply, and which fault. See docs/scripted-llm.md."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+FaultKind = Literal[
+    "status",  # any status, with headers and message
+    "rate_limit",  # 429
+    "server_error",  # 500
+    "overloaded",  # 529
+    "disconnect",  # the connection is closed without a word
+    "hang",  # no answer at all
+    "stall",  # it begins, and goes silent
+    "slow",  # one token after the other, `token_ms` apart
+    "cut",  # the answer ends in the middle
+    "malformed",  # a chunk that is no JSON
+    "html",  # a proxy's page, status 200
+    "empty",  # an answer without content
+    "half_json",  # the reply's text ends in the middle
+    "fenced_json",  # the reply's text in a code fence
+    "refusal",
+    "length",  # the reply's text ends in the middle, and the provider says so
+    "tool_use_failed",  # 400 with the reply's text as `failed_generation`
+]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Fault(_Part):
+    kind: FaultKind
+    status: Annotated[int, Field(ge=400, le=599)] | None = None
+    headers: dict[str, str] = {}
+    message: str = "scripted fault"
+    code: str | None = None
+    after: Annotated[int, Field(ge=0)] = 2  #: pieces of the answer before it is cut or stalls
+    token_ms: float | None = None
+
+
+class Call(_Part):
+    name: str
+    params: dict[str, JsonValue] = {}
+    id: str | None = None
+
+
+class Reply(_Part):
+    """What the model says; ``json`` is a text that is that JSON."""
+
+    text: str = ""
+    data: JsonValue = Field(None, alias="json")
+    tool_calls: tuple[Call, ...] = ()
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    usage: bool = True  #: false: the provider does not say how many tokens it took
+
+    @property
+    def content(self) -> str:
+        return self.text if self.data is None else json.dumps(self.data, ensure_ascii=False)
+
+
+class When(_Part):
+    """All that is given has to hold; texts are regular expressions, found anywhere, dots matching newlines."""
+
+    provider: str | None = None
+    model: str | None = None
+    role: str | None = None
+    turn: int | None = None
+    last: str | None = None  #: the last user message
+    any: str | None = None  #: any message
+    stream: bool | None = None
+
+
+class Rule(_Part):
+    when: When = When()
+    times: Annotated[int, Field(ge=1)] | None = None  #: after so many requests the rule is over
+    reply: Reply | None = None
+    replies: tuple[Reply, ...] = ()  #: one after the other; the last one stays
+    fault: Fault | None = None
+    latency_ms: Annotated[float, Field(ge=0)] | None = None
+    token_ms: Annotated[float, Field(ge=0)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain_texts(cls, value: object) -> object:
+        """``reply: text`` and ``replies: [text]`` stand for ``{text: ...}``, ``fault: kind`` for ``{kind: ...}``."""
+        if not isinstance(value, dict):
+            return value
+        value = dict(value)
+        if isinstance(value.get("reply"), str):
+            value["reply"] = {"text": value["reply"]}
+        if isinstance(value.get("replies"), list):
+            value["replies"] = [{"text": each} if isinstance(each, str) else each for each in value["replies"]]
+        if isinstance(value.get("fault"), str):
+            value["fault"] = {"kind": value["fault"]}
+        return value
+
+    def nth(self, number: int) -> Reply:
+        if self.replies:
+            return self.replies[min(number, len(self.replies) - 1)]
+        return self.reply or Reply()
+
+
+class Script(_Part):
+    rules: tuple[Rule, ...] = ()
+    latency_ms: Annotated[float, Field(ge=0)] = 0
+    token_ms: Annotated[float, Field(ge=0)] = 0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request as the script sees it."""
+
+    provider: str
+    model: str
+    role: str | None
+    turn: int
+    stream: bool
+    messages: tuple[str, ...]  #: every text, in order
+    last_user: str
+    tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What to do with a request."""
+
+    reply: Reply
+    fault: Fault | None
+    latency_ms: float
+    token_ms: float
+
+
+@dataclass
+class Director:
+    """Follows a script; counts how often each rule was used."""
+
+    script: Script
+    used: dict[int, int] = field(default_factory=dict)
+
+    def scene(self, asked: Asked) -> Scene | None:
+        """The first rule that fits and is not over; None when there is none."""
+        for number, rule in enumerate(self.script.rules):
+            used = self.used.get(number, 0)
+            if (rule.times is not None and used >= rule.times) or not fits(rule.when, asked):
+                continue
+            self.used[number] = used + 1
+            script = self.script
+            latency = script.latency_ms if rule.latency_ms is None else rule.latency_ms
+            token = script.token_ms if rule.token_ms is None else rule.token_ms
+            return Scene(rule.nth(used), rule.fault, latency, token)
+        return None
+
+
+def fits(when: When, asked: Asked) -> bool:
+    exact = ((when.provider, asked.provider), (when.turn, asked.turn), (when.stream, asked.stream))
+    if any(wanted is not None and wanted != given for wanted, given in exact):
+        return False
+    patterns = ((when.model, asked.model), (when.last, asked.last_user))
+    if any(pattern is not None and not re.search(pattern, text, re.DOTALL) for pattern, text in patterns):
+        return False
+    if when.role is not None and (asked.role is None or not re.fullmatch(when.role, asked.role)):
+        return False
+    return when.any is None or any(re.search(when.any, text, re.DOTALL) for text in asked.messages)
+
+
+def parse(text: str) -> Script:
+    """A script from YAML, of which JSON is a part. Raises: ValueError."""
+    import yaml  # noqa: PLC0415
+
+    try:
+        return Script.model_validate(yaml.safe_load(text) or {})
+    except yaml.YAMLError as error:
+        raise ValueError(f"the script is no YAML: {error}") from None

@@ -1,0 +1,213 @@
+"""The scripted server: who asks, what the script says, and how it goes wrong on demand."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from shared.llm.providers.endpoint import ROLE_HEADER, SCRIPTED_HEADER, TURN_HEADER
+from shared.llm.scripted import wires
+from shared.llm.scripted.http import Answering, Asking
+from shared.llm.scripted.script import Asked, Director, Fault, Reply, Scene, Script, parse
+
+_MARK = {SCRIPTED_HEADER: "1"}
+_JSON = {"Content-Type": "application/json", **_MARK}
+_EVENTS = {"Content-Type": "text/event-stream", "Cache-Control": "no-cache", **_MARK}
+_PATH = re.compile(r"^(?:/(groq|cerebras|anthropic|local))?(/openai)?/v1/(chat/completions|messages|models)$")
+_HTML = b"<html><head><title>502 Bad Gateway</title></head><body><h1>The proxy is unhappy</h1></body></html>"
+_STATUS = {"rate_limit": 429, "server_error": 500, "overloaded": 529, "status": 500, "tool_use_failed": 400}
+_FOREVER = 3600.0
+
+
+class ScriptedServer:
+    """One script at a time; keeps every request for whoever wants to look."""
+
+    def __init__(self, script: Script) -> None:
+        self._director = Director(script)
+        self._requests: list[dict[str, Any]] = []
+
+    async def handle(self, asking: Asking, answering: Answering) -> None:
+        if asking.path.startswith("/_scripted/"):
+            await self._admin(asking, answering)
+        elif (path := _PATH.match(asking.path)) is None:
+            await _fail(answering, "openai", 404, None, f"there is nothing at {asking.path}")
+        elif path[3] == "models":
+            await answering.whole(200, _JSON, json.dumps({"object": "list", "data": []}).encode())
+        else:
+            await self._answer(asking, answering, _provider(path, asking))
+
+    async def _answer(self, asking: Asking, answering: Answering, provider: str) -> None:
+        try:
+            body = json.loads(asking.body)
+            asked = _asked(provider, asking.headers, body)
+        except (ValueError, TypeError, AttributeError, KeyError):
+            await _fail(answering, provider, 400, None, "the body is no request for a model")
+            return
+        self._requests.append({"at": time.time(), "path": asking.path, **asdict(asked), "body": body})
+        scene = self._director.scene(asked)
+        if scene is None:
+            words = f"no scripted reply for role {asked.role}, turn {asked.turn}, provider {provider}"
+            await _fail(answering, provider, 400, "no_scripted_reply", words)
+            return
+        await asyncio.sleep(scene.latency_ms / 1000)
+        await _play(scene, asked, answering)
+
+    async def _admin(self, asking: Asking, answering: Answering) -> None:
+        match asking.method, asking.path:
+            case "GET", "/_scripted/requests":
+                await answering.whole(200, _JSON, json.dumps({"requests": self._requests}).encode())
+            case "DELETE", "/_scripted/requests":
+                self._requests.clear()
+                await answering.whole(204, _JSON, b"")
+            case "PUT", "/_scripted/script":
+                try:
+                    self._director = Director(parse(asking.body.decode()))
+                except ValueError as error:
+                    await _fail(answering, "openai", 400, "bad_script", str(error))
+                else:
+                    await answering.whole(204, _JSON, b"")
+            case "GET", "/_scripted/health":
+                await answering.whole(200, _JSON, b'{"ok": true}')
+            case _:
+                await _fail(answering, "openai", 404, None, "no such thing to administer")
+
+
+def _provider(path: re.Match[str], asking: Asking) -> str:
+    """By the prefix of the base URL, else by the path, else by the SDK's name."""
+    if path[1]:
+        return "openai" if path[1] == "local" else path[1]
+    if path[3] == "messages":
+        return "anthropic"
+    if path[2]:
+        return "groq"
+    return "cerebras" if "cerebras" in asking.headers.get("user-agent", "").lower() else "openai"
+
+
+def _asked(provider: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Asked:
+    messages = body["messages"]
+    texts = [_text(message.get("content")) for message in messages]
+    system = [_text(body["system"])] if body.get("system") else []
+    users = [text for message, text in zip(messages, texts, strict=True) if message.get("role") == "user"]
+    turn = headers.get(TURN_HEADER.lower(), "")
+    spoken = sum(message.get("role") == "assistant" for message in messages)
+    tools = [tool.get("name") or tool.get("function", {}).get("name") for tool in body.get("tools") or ()]
+    return Asked(
+        provider,
+        str(body.get("model")),
+        headers.get(ROLE_HEADER.lower()),
+        int(turn) if turn.isdigit() else spoken + 1,
+        bool(body.get("stream")),
+        tuple(system + texts),
+        users[-1] if users else "",
+        tuple(str(tool) for tool in tools),
+    )
+
+
+def _text(content: object) -> str:
+    if isinstance(content, list):
+        return "\n".join(_text(part.get("text") or part.get("content")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+async def _play(scene: Scene, asked: Asked, answering: Answering) -> None:
+    fault = scene.fault or Fault(kind="slow")
+    match fault.kind:
+        case "rate_limit" | "server_error" | "overloaded" | "status" | "tool_use_failed":
+            generation = scene.reply.content if fault.kind == "tool_use_failed" else None
+            code = fault.code or ("tool_use_failed" if generation is not None else None)
+            status = fault.status or _STATUS[fault.kind]
+            await _fail(answering, asked.provider, status, code, fault.message, generation, fault.headers)
+        case "disconnect":
+            answering.cut()
+        case "hang":
+            await _silence(answering)
+        case "html":
+            await answering.whole(200, {"Content-Type": "text/html", **_MARK}, _HTML)
+        case _ if asked.stream:
+            await _stream(scene, fault, asked, answering)
+        case _:
+            await _whole(scene, fault, asked, answering)
+
+
+async def _stream(scene: Scene, fault: Fault, asked: Asked, answering: Answering) -> None:
+    await answering.begin(200, {**_EVENTS, **fault.headers})
+    pace = (scene.token_ms if fault.token_ms is None else fault.token_ms) / 1000
+    for number, piece in enumerate(wires.pieces(_said(scene, fault, asked))):
+        if fault.kind in ("cut", "stall", "malformed") and number >= fault.after:
+            if fault.kind == "malformed":
+                await answering.piece(b'data: {"choices": [{"ind\n\n')
+                await answering.end()
+            elif fault.kind == "stall":
+                await _silence(answering)
+            else:
+                answering.cut()
+            return
+        if pace:
+            await asyncio.sleep(pace)
+        await answering.piece(piece)
+    await answering.end()
+
+
+async def _whole(scene: Scene, fault: Fault, asked: Asked, answering: Answering) -> None:
+    said = _said(scene, fault, asked)
+    body = json.dumps(wires.whole(said)).encode()
+    pace = (scene.token_ms if fault.token_ms is None else fault.token_ms) / 1000
+    await asyncio.sleep(pace * said.output_tokens)
+    match fault.kind:
+        case "malformed":
+            await answering.whole(200, _JSON, body[: len(body) // 2])
+        case "cut":
+            await answering.whole(200, _JSON, body, sent=len(body) // 2)
+            answering.cut()
+        case "stall":
+            await answering.whole(200, _JSON, body, sent=len(body) // 2)
+            await _silence(answering)
+        case _:
+            await answering.whole(200, {**_JSON, **fault.headers}, body)
+
+
+def _said(scene: Scene, fault: Fault, asked: Asked) -> wires.Said:
+    reply, text = scene.reply, scene.reply.content
+    finish = "tool_calls" if reply.tool_calls else "stop"
+    match fault.kind:
+        case "half_json":
+            text = text[: len(text) // 2]
+        case "length":
+            text, finish = text[: len(text) // 2], "length"
+        case "fenced_json":
+            text = f"```json\n{text}\n```"
+        case "empty":
+            reply, text = Reply(), ""
+        case "refusal":
+            finish = "refusal"
+        case _:
+            pass
+    said_in = sum(map(len, asked.messages)) // 4 + 1 if reply.input_tokens is None else reply.input_tokens
+    said_out = len(text) // 4 + 1 if reply.output_tokens is None else reply.output_tokens
+    return wires.Said(asked.provider, asked.model, reply, text, finish, said_in, said_out)
+
+
+async def _fail(
+    answering: Answering,
+    provider: str,
+    status: int,
+    code: str | None,
+    message: str,
+    generation: str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> None:
+    body = wires.error(provider, status, code, message, generation)
+    await answering.whole(status, {**_JSON, **(headers or {})}, json.dumps(body).encode())
+
+
+async def _silence(answering: Answering) -> None:
+    """Say nothing until the client is gone."""
+    with contextlib.suppress(TimeoutError):
+        await answering.gone(_FOREVER)
+    answering.cut()

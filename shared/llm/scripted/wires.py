@@ -1,0 +1,160 @@
+"""Answers in the wire formats of the providers, whole and in pieces."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shared.llm.scripted.script import Reply
+
+_FINISHES = {
+    "messages": {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "refusal": "refusal"},
+    "chat": {"stop": "stop", "length": "length", "tool_calls": "tool_calls", "refusal": "content_filter"},
+}
+
+
+@dataclass(frozen=True)
+class Said:
+    """An answer before it has a wire format."""
+
+    provider: str
+    model: str
+    reply: Reply
+    text: str
+    finish: str
+    input_tokens: int
+    output_tokens: int
+
+    @property
+    def wire(self) -> str:
+        return "messages" if self.provider == "anthropic" else "chat"
+
+
+def whole(said: Said) -> dict[str, Any]:
+    return _message(said) if said.wire == "messages" else _completion(said)
+
+
+def pieces(said: Said) -> list[bytes]:
+    """Server-sent events; the text in words."""
+    return _events(said) if said.wire == "messages" else _chunks(said)
+
+
+def error(provider: str, status: int, code: str | None, message: str, generation: str | None = None) -> dict[str, Any]:
+    """A vendor's error body."""
+    kind = code or {401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error"}.get(
+        status, "invalid_request_error" if status < 500 else "api_error"
+    )
+    inner = {"type": kind, "message": message}
+    if provider == "anthropic":
+        return {"type": "error", "error": inner, "request_id": "req_scripted"}
+    if generation is not None:
+        inner["failed_generation"] = generation
+    return {"error": {**inner, "code": code or kind}}
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\s*\S+\s*$|\s*\S+", text) or ([text] if text else [])
+
+
+def _completion(said: Said) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": said.text or None}
+    if said.reply.tool_calls:
+        message["tool_calls"] = [_chat_call(said, number) for number in range(len(said.reply.tool_calls))]
+    answer = {
+        "id": f"chatcmpl-{uuid.uuid4().hex}",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": said.model,
+        "choices": [{"index": 0, "message": message, "finish_reason": _FINISHES["chat"][said.finish]}],
+    }
+    return answer | ({"usage": _usage(said)} if said.reply.usage else {})
+
+
+def _chat_call(said: Said, number: int) -> dict[str, Any]:
+    call = said.reply.tool_calls[number]
+    function = {"name": call.name, "arguments": json.dumps(call.params)}
+    return {"id": call.id or f"call_{number}", "type": "function", "function": function}
+
+
+def _usage(said: Said) -> dict[str, int]:
+    total = said.input_tokens + said.output_tokens
+    return {"prompt_tokens": said.input_tokens, "completion_tokens": said.output_tokens, "total_tokens": total}
+
+
+def _chunks(said: Said) -> list[bytes]:
+    common = {
+        "id": f"chatcmpl-{uuid.uuid4().hex}",
+        "object": "chat.completion.chunk",
+        "created": int(time.time()),
+        "model": said.model,
+    }
+
+    def chunk(delta: Mapping[str, Any], finish: str | None = None, **more: object) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        return _event(None, {**common, "choices": [choice], **more})
+
+    out = [chunk({"role": "assistant", "content": ""})]
+    out += [chunk({"content": word}) for word in _words(said.text)]
+    out += [
+        chunk({"tool_calls": [{"index": number, **_chat_call(said, number)}]})
+        for number in range(len(said.reply.tool_calls))
+    ]
+    finish = _FINISHES["chat"][said.finish]
+    if not said.reply.usage:
+        out.append(chunk({}, finish))
+    elif said.provider == "groq":
+        out.append(chunk({}, finish, x_groq={"id": "req_scripted", "usage": _usage(said)}))
+    else:
+        out.append(chunk({}, finish))
+        out.append(_event(None, {**common, "choices": [], "usage": _usage(said)}))
+    return [*out, b"data: [DONE]\n\n"]
+
+
+def _message(said: Said) -> dict[str, Any]:
+    content: list[dict[str, Any]] = [{"type": "text", "text": said.text}] if said.text else []
+    content += [_block(said, number) for number in range(len(said.reply.tool_calls))]
+    return {
+        "id": f"msg_{uuid.uuid4().hex}",
+        "type": "message",
+        "role": "assistant",
+        "model": said.model,
+        "content": content,
+        "stop_reason": _FINISHES["messages"][said.finish],
+        "stop_sequence": None,
+        "usage": {"input_tokens": said.input_tokens, "output_tokens": said.output_tokens},
+    }
+
+
+def _block(said: Said, number: int) -> dict[str, Any]:
+    call = said.reply.tool_calls[number]
+    return {"type": "tool_use", "id": call.id or f"toolu_{number}", "name": call.name, "input": dict(call.params)}
+
+
+def _events(said: Said) -> list[bytes]:
+    start = _message(said) | {"content": [], "stop_reason": None}
+    start["usage"] = {"input_tokens": said.input_tokens, "output_tokens": 1}
+    out = [_event("message_start", {"message": start}), _event("ping", {})]
+    blocks = _message(said)["content"]
+    for index, block in enumerate(blocks):
+        empty = {**block, "text": ""} if block["type"] == "text" else {**block, "input": {}}
+        out.append(_event("content_block_start", {"index": index, "content_block": empty}))
+        if block["type"] == "text":
+            deltas = [{"type": "text_delta", "text": word} for word in _words(block["text"])]
+        else:
+            deltas = [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
+        out += [_event("content_block_delta", {"index": index, "delta": delta}) for delta in deltas]
+        out.append(_event("content_block_stop", {"index": index}))
+    stop = {"stop_reason": _FINISHES["messages"][said.finish], "stop_sequence": None}
+    out.append(_event("message_delta", {"delta": stop, "usage": {"output_tokens": said.output_tokens}}))
+    return [*out, _event("message_stop", {})]
+
+
+def _event(name: str | None, data: Mapping[str, Any]) -> bytes:
+    if name is None:
+        return b"data: " + json.dumps(data).encode() + b"\n\n"
+    return f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode()

@@ -1,0 +1,101 @@
+"""Where health is kept: in Redis for all workers together, in the process while Redis is away."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from typing import Protocol
+
+import redis
+
+log = logging.getLogger(__name__)
+
+_KEPT = 7200  #: seconds without news after which nothing is known any more
+_AWAY = 2.0  #: seconds for which a Redis that failed is not asked
+
+_SWAP = """
+local old = redis.call('GET', KEYS[1])
+if (old or '') ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
+return 1
+"""
+
+
+class States(Protocol):
+    """A store of small values with compare-and-swap."""
+
+    def read(self, keys: Sequence[str]) -> list[bytes]:
+        """The values; empty for what is not there."""
+        ...
+
+    def swap(self, key: str, old: bytes, new: bytes) -> bool:
+        """Write ``new`` if the value is still ``old``."""
+        ...
+
+
+class LocalStates:
+    """In this process."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, bytes] = {}
+        self._lock = threading.Lock()
+
+    def read(self, keys: Sequence[str]) -> list[bytes]:
+        with self._lock:
+            return [self._values.get(key, b"") for key in keys]
+
+    def swap(self, key: str, old: bytes, new: bytes) -> bool:
+        with self._lock:
+            if self._values.get(key, b"") != old:
+                return False
+            self._values[key] = new
+            return True
+
+    def put(self, key: str, value: bytes) -> None:
+        with self._lock:
+            self._values[key] = value
+
+
+class SharedStates:
+    """In Redis, mirrored into this process; a dead Redis costs one short time-out every two seconds."""
+
+    def __init__(self, url: str) -> None:
+        self._redis = redis.Redis.from_url(url, socket_timeout=0.25, socket_connect_timeout=0.25, retry=None)
+        self._swap = self._redis.register_script(_SWAP)
+        self._local = LocalStates()
+        self._away_until = 0.0
+
+    def read(self, keys: Sequence[str]) -> list[bytes]:
+        if time.monotonic() >= self._away_until:
+            try:
+                answer = self._redis.mget([_name(key) for key in keys])
+            except (redis.RedisError, OSError) as error:
+                self._is_away(error)
+            else:
+                values = [value or b"" for value in answer if value is None or isinstance(value, bytes)]
+                for key, value in zip(keys, values, strict=True):
+                    self._local.put(key, value)
+                return values
+        return self._local.read(keys)
+
+    def swap(self, key: str, old: bytes, new: bytes) -> bool:
+        if time.monotonic() >= self._away_until:
+            try:
+                swapped = bool(self._swap(keys=[_name(key)], args=[old, new, _KEPT]))
+            except (redis.RedisError, OSError) as error:
+                self._is_away(error)
+            else:
+                if swapped:
+                    self._local.put(key, new)
+                return swapped
+        return self._local.swap(key, old, new)
+
+    def _is_away(self, error: Exception) -> None:
+        self._away_until = time.monotonic() + _AWAY
+        log.warning("Redis is away, provider health is kept per process: %s", type(error).__name__)
+
+
+def _name(key: str) -> str:
+    return f"assay:llm:{key}"

@@ -1,0 +1,78 @@
+"""The scripted LLM server for tests: a process of its own, speaking the providers' wire formats on loopback.
+
+``scripted_llm`` is the module's server; give it a script with ``scripted_llm.play(rules...)`` before each request.
+``scripted_llm.environment()`` are the variables that send all four providers to it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+Rule = Mapping[str, Any]
+
+
+class ScriptedLlm:
+    """A running scripted server."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def play(self, *rules: Rule, **script: object) -> None:
+        """Follow these rules from now on, and forget the requests."""
+        self._send("PUT", "script", json.dumps({"rules": list(rules), **script}).encode())
+        self._send("DELETE", "requests")
+
+    def requests(self, provider: str | None = None) -> list[dict[str, Any]]:
+        """What was asked since the last ``play``, of one provider or of all."""
+        asked: list[dict[str, Any]] = json.loads(self._send("GET", "requests"))["requests"]
+        return [each for each in asked if provider in (None, each["provider"])]
+
+    def base_url(self, provider: str) -> str:
+        return {
+            "groq": f"{self.url}/groq",
+            "cerebras": f"{self.url}/cerebras",
+            "anthropic": f"{self.url}/anthropic",
+            "openai": f"{self.url}/local/v1",
+        }[provider]
+
+    def environment(self, providers: Sequence[str] = ("groq", "cerebras", "anthropic", "openai")) -> dict[str, str]:
+        """Variables that make these providers, and no others, be this server."""
+        names = ("groq", "cerebras", "anthropic", "openai")
+        found = {f"{name.upper()}_{part}": "" for name in names for part in ("API_KEY", "BASE_URL")}
+        for name in providers:
+            found[f"{name.upper()}_API_KEY"] = f"test-key-of-{name}"
+            found[f"{name.upper()}_BASE_URL"] = self.base_url(name)
+        return found
+
+    def _send(self, method: str, path: str, body: bytes | None = None) -> bytes:
+        request = urllib.request.Request(f"{self.url}/_scripted/{path}", body, method=method)
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            data: bytes = answer.read()
+            return data
+
+
+def started(*arguments: str) -> tuple[subprocess.Popen[str], str]:
+    """Start a server on a free port; the process and its address."""
+    command = [sys.executable, "-m", "shared.llm.scripted", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    return process, process.stdout.readline().strip()
+
+
+@pytest.fixture(scope="module")
+def scripted_llm() -> Iterator[ScriptedLlm]:
+    process, url = started()
+    try:
+        yield ScriptedLlm(url)
+    finally:
+        process.terminate()
+        process.wait(10)
+        if process.stdout is not None:
+            process.stdout.close()
