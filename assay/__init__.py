@@ -1,0 +1,80 @@
+"""Assay's Python client: LLM jobs whose answers are executed and checked before they are returned.
+
+from assay import Client
+
+with Client() as assay:
+    job = assay.execute("6 * 7")
+    print(job.result(timeout=30).value.text)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assay.aio import AsyncClient
+    from assay.aio_job import AsyncJob
+    from assay.client import Client
+    from assay.errors import (
+        APIConnectionError,
+        APIError,
+        APIStatusError,
+        APITimeoutError,
+        BadRequest,
+        Conflict,
+        Invalid,
+        JobFailed,
+        JobTimeout,
+        MissingScope,
+        NotAuthenticated,
+        NotFound,
+        PreconditionFailed,
+        RateLimited,
+        ServerError,
+        TooLarge,
+        Unavailable,
+    )
+    from assay.events import JobEvent
+    from assay.job import Job
+
+_HOMES = {
+    "AsyncClient": "assay.aio",
+    "AsyncJob": "assay.aio_job",
+    "Client": "assay.client",
+    "Job": "assay.job",
+    "JobEvent": "assay.events",
+}
+
+__all__ = [
+    "APIConnectionError",
+    "APIError",
+    "APIStatusError",
+    "APITimeoutError",
+    "AsyncClient",
+    "AsyncJob",
+    "BadRequest",
+    "Client",
+    "Conflict",
+    "Invalid",
+    "Job",
+    "JobEvent",
+    "JobFailed",
+    "JobTimeout",
+    "MissingScope",
+    "NotAuthenticated",
+    "NotFound",
+    "PreconditionFailed",
+    "RateLimited",
+    "ServerError",
+    "TooLarge",
+    "Unavailable",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import what is asked for only then: ``import assay`` costs nothing."""
+    if name not in __all__:
+        raise AttributeError(f"module 'assay' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415
+
+    return getattr(import_module(_HOMES.get(name, "assay.errors")), name)

@@ -1,0 +1,311 @@
+"""The asynchronous client."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
+
+import anyio
+import httpx2
+
+from assay import aio_resources as resources
+from assay import submits
+from assay.aio_job import AsyncJob
+from assay.calls import files, jobs, rest
+from assay.calls.call import Call, Reply, Upload, raw
+from assay.client import EndOfEvents, fault_of, refuse, reply_of
+from assay.events import Feed, JobEvent
+from assay.exchange import Answer, Options, Outcome, Send, Steps, error_of, exchange
+from assay.target import Target, find_target
+
+if TYPE_CHECKING:
+    from shared.contracts.capabilities import Capabilities
+    from shared.contracts.detect import DetectResult
+    from shared.contracts.document import DocumentResult
+    from shared.contracts.execute import ExecuteResult
+    from shared.contracts.flow import FlowResult
+    from shared.contracts.models import Providers
+    from shared.contracts.search import IngestResult, SearchResult
+    from shared.contracts.transform import TransformResult
+
+_CHUNK = 256 * 1024
+
+
+class AsyncClient:
+    """Talks to one Assay; one per event loop. ``async with AsyncClient() as assay: ...`` closes its connections."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        timeout: float = 30.0,
+        max_retries: int = 2,
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.target: Target = find_target(url, api_key)
+        self._options = Options(timeout, max_retries)
+        headers = {"User-Agent": "assay-python"}
+        if self.target.api_key:
+            headers["Authorization"] = f"Bearer {self.target.api_key}"
+        self._http = httpx2.AsyncClient(base_url=self.target.url, headers=headers, transport=transport)
+        self._add_resources()
+
+    def with_options(self, *, timeout: float | None = None, max_retries: int | None = None) -> Self:
+        """The same client on the same connections, with other patience."""
+        other = type(self).__new__(type(self))
+        other.target, other._http = self.target, self._http
+        given = {"timeout": timeout, "max_retries": max_retries}
+        other._options = replace(self._options, **{name: v for name, v in given.items() if v is not None})  # type: ignore[arg-type]
+        other._add_resources()
+        return other
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    # --- work by kind ------------------------------------------------------------------------------------------------
+
+    async def execute(
+        self,
+        code: str,
+        *,
+        files: Mapping[str, files.Content] | None = None,
+        submit: jobs.Options | None = None,
+        wait: float | None = None,
+        idempotency_key: str | None = None,
+        **fields: Any,
+    ) -> AsyncJob[ExecuteResult]:
+        """Run code in the sandbox; ``files``: path in the sandbox -> content. ``fields`` as in API.md."""
+        fields.setdefault("language", "python")
+        input = await self.drive(submits.execute_input(self._options, code, files, fields))
+        return await self.submit("execute", input, submit, wait=wait, idempotency_key=idempotency_key)
+
+    async def transform(
+        self,
+        task: str,
+        data: object,
+        *,
+        submit: jobs.Options | None = None,
+        wait: float | None = None,
+        idempotency_key: str | None = None,
+        **fields: Any,
+    ) -> AsyncJob[TransformResult]:
+        """Have code written for a task on data, run, and checked; see ``submits.transform_input`` for ``data``."""
+        input = await self.drive(submits.transform_input(self._options, task, data, fields))
+        return await self.submit("transform", input, submit, wait=wait, idempotency_key=idempotency_key)
+
+    async def detect(
+        self,
+        source: str | os.PathLike[str],
+        *,
+        submit: jobs.Options | None = None,
+        wait: float | None = None,
+        **fields: Any,
+    ) -> AsyncJob[DetectResult]:
+        """Find the technologies of a folder, an archive, or a public repository."""
+        input = await self.drive(submits.detect_input(self._options, source, fields))
+        return await self.submit("detect", input, submit, wait=wait)
+
+    async def edit_flow(
+        self,
+        flow_id: str,
+        message: str,
+        submit: jobs.Options | None = None,
+        **fields: Any,
+    ) -> AsyncJob[FlowResult]:
+        return await self.submit("flow", {"flow_id": flow_id, "message": message, **fields}, submit)
+
+    async def search(
+        self,
+        collection: str,
+        question: str,
+        submit: jobs.Options | None = None,
+        **fields: Any,
+    ) -> AsyncJob[SearchResult]:
+        return await self.submit("search", {"collection": collection, "question": question, **fields}, submit)
+
+    async def ingest(
+        self,
+        collection: str,
+        table: str,
+        submit: jobs.Options | None = None,
+        **fields: Any,
+    ) -> AsyncJob[IngestResult]:
+        return await self.submit("ingest", {"collection": collection, "table": table, **fields}, submit)
+
+    async def document(self, submit: jobs.Options | None = None, **fields: Any) -> AsyncJob[DocumentResult]:
+        return await self.submit("document", fields, submit)
+
+    async def submit(
+        self,
+        kind: str,
+        input: Mapping[str, Any],
+        submit: jobs.Options | None = None,
+        *,
+        wait: float | None = None,
+        idempotency_key: str | None = None,
+        **more: Unpack[jobs.Options],
+    ) -> AsyncJob[Any]:
+        """A job of any kind, with its input as API.md has it."""
+        options: jobs.Options = {**(submit or {}), **more}
+        view = await self.drive(submits.submit(self._options, kind, input, options, wait, idempotency_key))
+        return AsyncJob(self, view)
+
+    async def job(self, id: str) -> AsyncJob[Any]:
+        """The handle of a job that is there."""
+        return AsyncJob(self, await self.send(jobs.get(id)))
+
+    # --- the rest ----------------------------------------------------------------------------------------------------
+
+    async def capabilities(self) -> Capabilities:
+        return await self.send(rest.capabilities())
+
+    async def providers(self) -> Providers:
+        return await self.models.providers()
+
+    async def ready(self) -> bool:
+        """Whether the server is there and reaches its database."""
+        try:
+            await self.with_options(max_retries=0).send(rest.ready())
+        except Exception:
+            return False
+        return True
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        json: object = None,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        upload: Upload | None = None,
+    ) -> Reply:
+        """Any request, with the client's retries; answers the bare reply. Raises: APIError."""
+        call = Call(method.upper(), path, raw, query or {}, json, upload, headers or {})
+        return await self.drive(exchange(call, self._options))
+
+    async def send(self, call: Call[Answer]) -> Answer:
+        """Send a call and read its answer. Raises: APIError."""
+        return await self.drive(submits.call(call, self._options))
+
+    async def drive(self, steps: Steps[Answer]) -> Answer:
+        """Perform what the core asks for."""
+        outcome: Outcome = None
+        try:
+            while True:
+                step = steps.send(outcome)
+                outcome = None
+                if isinstance(step, Send):
+                    outcome = await self._perform(step)
+                else:
+                    await anyio.sleep(step.seconds)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+    async def download(self, path: str, target: BinaryIO) -> None:
+        """Stream an answer's body into a file. Raises: APIError."""
+        try:
+            async with self._http.stream("GET", path, timeout=self._options.timeout) as response:
+                if response.status_code >= 400:
+                    raise error_of(reply_of(response, await response.aread()))
+                async for chunk in response.aiter_bytes(_CHUNK):
+                    target.write(chunk)
+        except httpx2.HTTPError as fault:
+            raise fault_of(fault) from fault
+
+    async def events(self, job_id: str, after: int = 0, timeout: float | None = None) -> AsyncIterator[JobEvent]:
+        """The job's events until its last, or until ``timeout`` seconds are over; reconnects as often as needed."""
+        feed = Feed(after)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not feed.finished:
+            patience = feed.begin(deadline)
+            if patience <= 0:
+                return
+            try:
+                async for event in self._listen(job_id, feed, patience, deadline):
+                    yield event
+            except EndOfEvents:
+                return
+            except httpx2.HTTPError:
+                await anyio.sleep(feed.pause(deadline))
+
+    async def _listen(
+        self, job_id: str, feed: Feed, patience: float, deadline: float | None
+    ) -> AsyncIterator[JobEvent]:
+        """One connection's worth. Raises: EndOfEvents, httpx2.HTTPError for another try, APIError."""
+        before, path = feed.after, jobs.events_path(job_id)
+        async with self._http.stream("GET", path, headers=feed.headers, timeout=patience) as response:
+            if response.status_code >= 400:
+                refuse(reply_of(response, await response.aread()))
+            async for chunk in response.aiter_bytes():
+                for event in feed.receive(chunk):
+                    yield event
+                if feed.renew(deadline):
+                    return
+        if not feed.finished:
+            if feed.after == before and await self._ended(job_id):
+                raise EndOfEvents
+            raise httpx2.ReadError("the stream ended before the job")
+
+    async def _ended(self, job_id: str) -> bool:
+        """Whether a stream was silent because everything in it had been seen before."""
+        return (await self.send(jobs.get(job_id))).state.terminal
+
+    async def _perform(self, request: Send) -> Outcome:
+        stream = request.upload.open() if request.upload is not None else None
+        try:
+            response = await self._http.request(
+                request.method,
+                request.path,
+                params=httpx2.QueryParams(request.parameters) if request.parameters else None,
+                headers=dict(request.headers),
+                content=chunks_of(stream) if stream is not None else request.content,
+                timeout=httpx2.Timeout(request.timeout, connect=min(5.0, request.timeout)),
+            )
+        except (httpx2.HTTPError, httpx2.InvalidURL) as fault:
+            return fault_of(fault)
+        finally:
+            if stream is not None and request.upload is not None and request.upload.close:
+                stream.close()
+        return reply_of(response, response.content)
+
+    def _add_resources(self) -> None:
+        self.jobs = resources.Jobs(self)
+        self.batches = resources.Batches(self)
+        self.files = resources.Files(self)
+        self.flows = resources.Flows(self)
+        self.prompts = resources.Prompts(self)
+        self.models = resources.Models(self)
+        self.keys = resources.Keys(self)
+        self.conversations = resources.Conversations(self)
+        self.collections = resources.Collections(self)
+
+
+async def chunks_of(stream: BinaryIO) -> AsyncIterator[bytes]:
+    while chunk := await anyio.to_thread.run_sync(stream.read, _CHUNK):
+        yield chunk
+
+
+async def save(client: AsyncClient, path: str, target: Path) -> None:
+    """Download into ``target``, which appears only when it is whole."""
+    beside = target.with_name(f".{target.name}.part")
+    try:
+        with beside.open("wb") as file:
+            await client.download(path, file)
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)

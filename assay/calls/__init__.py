@@ -1,0 +1,1 @@
+"""Every operation of the API, as functions that make a ``Call``."""

@@ -1,0 +1,82 @@
+"""Files: what a caller may hand over becomes a streamed upload."""
+
+from __future__ import annotations
+
+import io
+import mimetypes
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from assay.calls import answers
+from assay.calls.call import Call, Upload, nothing, segment
+
+if TYPE_CHECKING:
+    from shared.contracts.files import FileInfo
+
+Content = str | os.PathLike[str] | bytes | BinaryIO
+
+
+def put(content: Content, name: str | None = None, media_type: str | None = None) -> Call[FileInfo]:
+    """Upload a path, bytes, or an open binary file. Raises: ValueError when no name is known."""
+    known = name or _name_of(content)
+    if not known:
+        raise ValueError("give the file a name: its bytes have none")
+    kind = media_type or mimetypes.guess_type(known)[0] or "application/octet-stream"
+    upload = _upload(content)
+    headers = {"Content-Type": kind}
+    return Call("POST", "/v1/files", answers.file, query={"name": known}, upload=upload, headers=headers)
+
+
+def get(id: str) -> Call[FileInfo]:
+    return Call("GET", f"/v1/files/{segment(id)}", answers.file)
+
+
+def content(id: str, first: int | None = None, last: int | None = None) -> Call[bytes]:
+    """The bytes; ``first`` and ``last`` (inclusive) ask for a part."""
+    headers = {}
+    if first is not None or last is not None:
+        headers["Range"] = f"bytes={'' if first is None else first}-{'' if last is None else last}"
+    return Call("GET", content_path(id), answers.content, headers=headers)
+
+
+def content_path(id: str) -> str:
+    return f"/v1/files/{segment(id)}/content"
+
+
+def delete(id: str) -> Call[None]:
+    return Call("DELETE", f"/v1/files/{segment(id)}", nothing)
+
+
+def _name_of(content: Content) -> str:
+    if isinstance(content, (str, os.PathLike)):
+        return Path(content).name
+    name = getattr(content, "name", "")
+    return Path(name).name if isinstance(name, str) else ""
+
+
+def _upload(content: Content) -> Upload:
+    if isinstance(content, bytes):
+        return Upload(lambda: io.BytesIO(content), len(content), repeatable=True, close=True)
+    if isinstance(content, (str, os.PathLike)):
+        path = Path(content)
+        return Upload(lambda: path.open("rb"), path.stat().st_size, repeatable=True, close=True)
+    return _upload_of_stream(content)
+
+
+def _upload_of_stream(stream: BinaryIO) -> Upload:
+    if not stream.seekable():
+        return Upload(lambda: stream, None, repeatable=False, close=False)
+    start = stream.tell()
+    size = stream.seek(0, os.SEEK_END) - start
+    stream.seek(start)
+    return Upload(_rewound(stream, start), size, repeatable=True, close=False)
+
+
+def _rewound(stream: BinaryIO, start: int) -> Callable[[], BinaryIO]:
+    def rewind() -> BinaryIO:
+        stream.seek(start)
+        return stream
+
+    return rewind

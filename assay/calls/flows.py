@@ -1,0 +1,87 @@
+"""Flows; a flow is answered as its flat JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from assay.calls import answers
+from assay.calls.call import Call, nothing, raw, segment, without_none
+
+Json = dict[str, Any]
+Format = Literal["mermaid", "dot", "json", "svg"]
+
+
+def create(flow: Mapping[str, Any]) -> Call[Json]:
+    return Call("POST", "/v1/flows", raw, body=flow)
+
+
+def page(limit: int | None = None, cursor: str | None = None) -> Call[Json]:
+    return Call("GET", "/v1/flows", raw, query={"limit": limit, "cursor": cursor})
+
+
+def get(id: str) -> Call[Json]:
+    return Call("GET", _path(id), raw)
+
+
+def replace(id: str, flow: Mapping[str, Any], if_match: str | None = None) -> Call[Json]:
+    return Call("PUT", _path(id), raw, body=flow, headers=_if_match(if_match))
+
+
+def delete(id: str, if_match: str | None = None) -> Call[None]:
+    return Call("DELETE", _path(id), nothing, headers=_if_match(if_match))
+
+
+def operate(
+    id: str, tool_calls: Sequence[Mapping[str, Any]], *, atomic: bool = False, if_match: str | None = None
+) -> Call[Json]:
+    body = {"tool_calls": list(tool_calls), "atomic": atomic}
+    return Call("POST", _path(id, "operations"), raw, body=body, headers=_if_match(if_match))
+
+
+def undo(id: str, scope: Literal["all", "mine"] | None = None) -> Call[Json]:
+    return Call("POST", _path(id, "undo"), raw, body=without_none(scope=scope))
+
+
+def redo(id: str, scope: Literal["all", "mine"] | None = None) -> Call[Json]:
+    return Call("POST", _path(id, "redo"), raw, body=without_none(scope=scope))
+
+
+def history(id: str, limit: int | None = None, cursor: str | None = None) -> Call[Json]:
+    return Call("GET", _path(id, "history"), raw, query={"limit": limit, "cursor": cursor})
+
+
+def version(id: str, number: int) -> Call[Json]:
+    return Call("GET", _path(id, f"versions/{number}"), raw)
+
+
+def diff(id: str, old: int, new: int) -> Call[Json]:
+    return Call("GET", _path(id, "diff"), raw, query={"from": old, "to": new})
+
+
+def apply(id: str, proposal_id: str) -> Call[Json]:
+    return Call("POST", _path(id, f"proposals/{segment(proposal_id)}/apply"), raw)
+
+
+def discard(id: str, proposal_id: str) -> Call[Any]:
+    return Call("POST", _path(id, f"proposals/{segment(proposal_id)}/discard"), raw)
+
+
+def export(id: str, format: Format) -> Call[str]:
+    return Call("GET", _path(id, "export"), answers.text, query={"format": format})
+
+
+def import_text(format: Literal["mermaid", "json"], text: str) -> Call[Json]:
+    return Call("POST", "/v1/flows/import", raw, body={"format": format, "text": text})
+
+
+def layout(id: str, direction: Literal["LR", "TB"] | None = None) -> Call[Json]:
+    return Call("POST", _path(id, "layout"), raw, body=without_none(direction=direction))
+
+
+def _path(id: str, rest: str = "") -> str:
+    return f"/v1/flows/{segment(id)}" + (f"/{rest}" if rest else "")
+
+
+def _if_match(etag: str | None) -> dict[str, str]:
+    return {"If-Match": etag} if etag is not None else {}

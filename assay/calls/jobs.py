@@ -1,0 +1,104 @@
+"""Jobs and batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+from assay.calls import answers
+from assay.calls.call import Call, raw, segment, without_none
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from shared.contracts.common import Page
+    from shared.contracts.jobs import BatchView, JobView
+    from shared.contracts.models import LlmCalls
+
+Input = "Mapping[str, Any] | BaseModel"
+
+
+class Options(TypedDict, total=False):
+    """What any submit may carry beside its input."""
+
+    conversation_id: str
+    priority: int
+    budget: Mapping[str, float | None]
+    webhook: Mapping[str, Any]
+    labels: Mapping[str, str]
+
+
+def create(
+    kind: str,
+    input: Mapping[str, Any] | BaseModel,
+    options: Options | None = None,
+    *,
+    wait: float | None = None,
+    idempotency_key: str | None = None,
+) -> Call[JobView]:
+    headers: dict[str, str] = {}
+    if wait is not None:
+        headers["Prefer"] = f"wait={wait:g}"
+    if idempotency_key is not None:
+        headers["Idempotency-Key"] = idempotency_key
+    body = {"kind": kind, "input": input, **(options or {})}
+    return Call("POST", "/v1/jobs", answers.job, body=body, headers=headers, wait_seconds=min(wait or 0, 60))
+
+
+def page(
+    kind: str | None = None,
+    state: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[Page[JobView]]:
+    label = [f"{key}:{value}" for key, value in (labels or {}).items()]
+    query = {"kind": kind, "state": state, "label": label, "limit": limit, "cursor": cursor}
+    return Call("GET", "/v1/jobs", answers.jobs, query=query)
+
+
+def get(id: str) -> Call[JobView]:
+    return Call("GET", f"/v1/jobs/{segment(id)}", answers.job)
+
+
+def result(id: str) -> Call[Any]:
+    return Call("GET", f"/v1/jobs/{segment(id)}/result", raw)
+
+
+def result_form(id: str, format: str) -> Call[bytes]:
+    return Call("GET", f"/v1/jobs/{segment(id)}/result", answers.content, query={"format": format})
+
+
+def cancel(id: str) -> Call[JobView]:
+    return Call("POST", f"/v1/jobs/{segment(id)}/cancel", answers.job)
+
+
+def replay(
+    id: str,
+    input: Mapping[str, Any] | None = None,
+    model: str | None = None,
+    budget: Mapping[str, float | None] | None = None,
+    prompt_version: int | None = None,
+) -> Call[JobView]:
+    body = without_none(input=input, model=model, budget=budget, prompt_version=prompt_version)
+    return Call("POST", f"/v1/jobs/{segment(id)}/replay", answers.job, body=body)
+
+
+def llm_calls(id: str) -> Call[LlmCalls]:
+    return Call("GET", f"/v1/jobs/{segment(id)}/llm-calls", answers.llm_calls)
+
+
+def events_path(id: str) -> str:
+    return f"/v1/jobs/{segment(id)}/events"
+
+
+def create_batch(jobs: Sequence[Mapping[str, Any]], idempotency_key: str | None = None) -> Call[BatchView]:
+    headers = {"Idempotency-Key": idempotency_key} if idempotency_key is not None else {}
+    return Call("POST", "/v1/batches", answers.batch, body={"jobs": list(jobs)}, headers=headers)
+
+
+def get_batch(id: str) -> Call[BatchView]:
+    return Call("GET", f"/v1/batches/{segment(id)}", answers.batch)
+
+
+Form = Literal["universalbuild", "cyclonedx", "dockerfile"]
