@@ -28,12 +28,15 @@ _CONNECT = {
 
 
 def connect(url: str, pool_size: int = 5) -> Engine:
-    """An engine for workers; it connects when it is first used."""
+    """An engine for workers; it connects when it is first used.
+
+    No ping before each use: a connection that Postgres has closed fails once, its pool is emptied, and whoever used it
+    tries again (``shared.jobs.record``).
+    """
     return create_engine(
         _with_driver(url),
         pool_size=pool_size,
         max_overflow=pool_size,
-        pool_pre_ping=True,
         pool_timeout=5,
         connect_args=_CONNECT,
     )

@@ -27,10 +27,12 @@ class Record:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        #: For statements that are atomic by themselves: one round trip instead of three.
+        self.autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
 
     def write(self, statement: Executable, held: Held) -> Row[tuple[object, ...]] | None:
-        """Execute one statement in a transaction of its own; its first row, or None without one."""
-        return self.transact(lambda connection: connection.execute(statement).first(), held)
+        """Execute one statement, which is atomic by itself; its first row, or None without one."""
+        return self._until_written(lambda: self._single(statement), held)
 
     def transact(self, work: Callable[[Connection], Answer], held: Held) -> Answer:
         """Run ``work`` in one transaction, again from the start when the connection broke.
@@ -39,11 +41,21 @@ class Record:
 
         Raises: LeaseLost when the lease was lost meanwhile.
         """
+        return self._until_written(lambda: self._in_transaction(work), held)
+
+    def _single(self, statement: Executable) -> Row[tuple[object, ...]] | None:
+        with self.autocommit.connect() as connection:
+            return connection.execute(statement).first()
+
+    def _in_transaction(self, work: Callable[[Connection], Answer]) -> Answer:
+        with self.engine.begin() as connection:
+            return work(connection)
+
+    def _until_written(self, work: Callable[[], Answer], held: Held) -> Answer:
         tries = 0
         while True:
             try:
-                with self.engine.begin() as connection:
-                    return work(connection)
+                return work()
             except (OperationalError, PoolTimeout, DBAPIError) as fault:
                 if isinstance(fault, DBAPIError) and not (
                     fault.connection_invalidated or isinstance(fault, OperationalError)

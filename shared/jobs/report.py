@@ -11,6 +11,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 from sqlalchemy import Connection
 
+from shared import conversations
 from shared.jobs import doorbell, statements
 from shared.jobs.leases import Held
 from shared.jobs.record import Record
@@ -39,6 +40,7 @@ class JobReport:
     said: list[Said] = field(default_factory=list)
     forms: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     effects: list[Callable[[Connection], None]] = field(default_factory=list)
+    usage: Callable[[], Mapping[str, JsonValue]] = dict  #: what the models cost so far; the LLM layer knows
 
     def event(self, type: str, **data: JsonValue) -> None:
         statement = statements.append_event(self.held.job_id, self.held.fence, type, event_data(data))
@@ -70,6 +72,24 @@ class JobReport:
 
     def effect(self, apply: Callable[[Connection], None]) -> None:
         self.effects.append(apply)
+
+    @property
+    def outlives(self) -> bool:
+        """Whether there is more to write than the job's own end."""
+        return bool(self.effects or self.forms or self.said)
+
+    def apply(self, connection: Connection, tenant_id: str, conversation_id: str) -> None:
+        """Write what outlives the job: its effects, its forms, its part of the conversation."""
+        for effect in self.effects:
+            effect(connection)
+        for name, (media_type, body) in self.forms.items():
+            connection.execute(statements.add_form(self.held.job_id, name, media_type, body))
+        for said in self.said:
+            connection.execute(
+                conversations.add_pair(
+                    tenant_id, conversation_id, self.held.job_id, said.user, said.assistant, said.tool_calls
+                )
+            )
 
     def ring(self) -> None:
         """Tell the gateways that there is something new; they poll anyway when nobody rings."""

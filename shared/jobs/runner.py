@@ -21,11 +21,11 @@ from sqlalchemy import Connection, Engine, Row, RowMapping
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from shared import conversations
 from shared.contracts.jobs import JobState
 from shared.errors import AssayError, BudgetSpentError, InternalError, JobCancelled
 from shared.jobs import doorbell, metrics, statements
 from shared.jobs.files import JobFiles
+from shared.jobs.history import History
 from shared.jobs.job import Capability, Context, Job
 from shared.jobs.leases import Held, Leases
 from shared.jobs.record import LeaseLost, Record
@@ -45,10 +45,8 @@ class Models(Protocol):
     @property
     def prompts(self) -> Prompts: ...
 
-    def for_job(self, job: Job, budget: Budget, report: JobReport, overrides: Mapping[str, JsonValue]) -> Provider: ...
-
-    def usage(self, connection: Connection, job_id: str) -> Mapping[str, JsonValue]:
-        """The totals of the job's ledger, for the completing transaction."""
+    def for_job(self, job: Job, budget: Budget, report: JobReport, overrides: Mapping[str, JsonValue]) -> Provider:
+        """The models for one job; what they were asked goes to ``report.usage``."""
         ...
 
 
@@ -102,7 +100,7 @@ class Runner:
     def answer(self, kind: str) -> bool:
         """Answer a bell: claim the next job of the kind and run it; False when there was none."""
         statement = statements.claim(kind, self.id, self._lease_seconds, self._tenant_running)
-        with self._stores.engine.begin() as connection:
+        with self._record.autocommit.connect() as connection:
             row = connection.execute(statement).mappings().one_or_none()
         if row is None:
             return False
@@ -152,13 +150,11 @@ class Runner:
         job = _job(row)
         given = row["budget"]
         budget = Budget(given.get("turns"), given.get("seconds") or self._default_seconds, given.get("tokens"))
-        with self._stores.engine.connect() as connection:
-            said = connection.execute(conversations.history(job.tenant_id, job.conversation_id)).all()
         return Context(
             job=job,
             llm=self._stores.models.for_job(job, budget, report, row["overrides"]),
             prompts=self._stores.models.prompts,
-            history=conversations.as_chat([(line.role, line.content) for line in said]),
+            history=History(self._record.autocommit, job.tenant_id, job.conversation_id),
             files=JobFiles(self._stores.engine, self._stores.blobs, job.tenant_id, job.id),
             results=JobResults(self._stores.engine, job.tenant_id, job.conversation_id),
             budget=budget,
@@ -169,14 +165,13 @@ class Runner:
     def _complete(self, row: RowMapping, held: Held, report: JobReport, ended: Ended) -> None:
         """Write the end, and with it all that outlives the job, in one fenced transaction."""
         try:
-            done = self._record.transact(lambda connection: self._write(connection, row, held, report, ended), held)
+            done = self._write(row, held, report, ended)
         except AssayError as fault:  # an effect was refused: nothing of it is written, and the job says why
-            ended = _failed(fault)
-            done = self._record.transact(lambda connection: self._write(connection, row, held, report, ended), held)
+            done = self._write(row, held, report, _failed(fault))
         except SQLAlchemyError:
             log.exception("result_not_storable")
-            ended = _failed(InternalError("The result could not be stored. The log has the details."))
-            done = self._record.transact(lambda connection: self._write(connection, row, held, report, ended), held)
+            unstorable = InternalError("The result could not be stored. The log has the details.")
+            done = self._write(row, held, report, _failed(unstorable))
         if done is None:
             metrics.fenced_writes.inc()
             log.warning("fenced_off")
@@ -188,33 +183,20 @@ class Runner:
             doorbell.ring(self._stores.redis, next_kind, held.job_id)
         log.info("job_ended", state=done.state, kind=row["kind"])
 
-    def _write(
-        self, connection: Connection, row: RowMapping, held: Held, report: JobReport, ended: Ended
-    ) -> Row[Any] | None:
-        usage = self._stores.models.usage(connection, held.job_id)
+    def _write(self, row: RowMapping, held: Held, report: JobReport, ended: Ended) -> Row[Any] | None:
         statement = statements.complete(
-            held.job_id, held.fence, ended.state, ended.result, ended.error, report.warnings, usage
+            held.job_id, held.fence, ended.state, ended.result, ended.error, report.warnings, report.usage()
         )
-        done = connection.execute(statement).one_or_none()
-        if done is None:
-            return None
-        if done.state == JobState.SUCCEEDED:
-            for effect in report.effects:
-                effect(connection)
-            for name, (media_type, body) in report.forms.items():
-                connection.execute(statements.add_form(held.job_id, name, media_type, body))
-            for said in report.said:
-                connection.execute(
-                    conversations.add_pair(
-                        row["tenant_id"],
-                        row["conversation_id"],
-                        held.job_id,
-                        said.user,
-                        said.assistant,
-                        said.tool_calls,
-                    )
-                )
-        return done
+        if not report.outlives:
+            return self._record.write(statement, held)
+
+        def write(connection: Connection) -> Row[Any] | None:
+            done = connection.execute(statement).one_or_none()
+            if done is not None and done.state == JobState.SUCCEEDED:
+                report.apply(connection, row["tenant_id"], row["conversation_id"])
+            return done
+
+        return self._record.transact(write, held)
 
     def _end_overdue(self, held: Held) -> None:
         """A cancelled job that does not stop is ended over its head; its late write will be refused."""

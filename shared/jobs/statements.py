@@ -10,6 +10,7 @@ States move only here:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from pydantic import JsonValue
@@ -32,12 +33,17 @@ _TYPES: Mapping[str, TypeEngine[Any]] = {
 
 
 def _sql(statement: str, **values: object) -> TextClause:
-    """A text statement whose JSON, list and number parameters carry their types."""
-    params = []
-    for name, value in values.items():
-        kind, _, short = name.partition("__")
-        params.append(bindparam(short, value, type_=_TYPES[kind]) if short else bindparam(name, value))
-    return text(statement).bindparams(*params)
+    """A text statement with its parameters; ``json__input`` is the parameter ``input``, of type JSON."""
+    return _prepared(statement, tuple(values)).bindparams(
+        **{name.rpartition("__")[2]: value for name, value in values.items()}
+    )
+
+
+@lru_cache(maxsize=256)
+def _prepared(statement: str, names: tuple[str, ...]) -> TextClause:
+    """The statement with its types, parsed once: it is half of what a statement costs."""
+    typed = [name.partition("__") for name in names if "__" in name]
+    return text(statement).bindparams(*[bindparam(short, type_=_TYPES[kind]) for kind, _, short in typed])
 
 
 # --- submit ----------------------------------------------------------------------------------------------------------

@@ -85,9 +85,6 @@ class NoModels:
     def complete(self, request: ChatRequest) -> ChatReply:
         raise AssertionError("no model is asked here")
 
-    def usage(self, connection: Connection, job_id: str) -> Mapping[str, JsonValue]:
-        return {}
-
 
 def main() -> None:
     logs.configure("test")
