@@ -3,13 +3,50 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from itertools import pairwise
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, ConfigDict, Field, field_validator
 
 from shared.contracts.common import Answer, FileId, Request
 
 Language = Literal["python", "r", "javascript", "sql"]
+
+
+def _text(value: str) -> str:
+    """Text that a file and a pipe can carry. Raises: ValueError."""
+    if "\x00" in value:
+        raise ValueError("it holds a NUL; send binary data as a file")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("it is no text in UTF-8; send binary data as a file") from None
+    return value
+
+
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("there is no code in it")
+    return value
+
+
+def _inner_path(path: str) -> str:
+    """A path that stays within the work folder. Raises: ValueError."""
+    _text(path)
+    if path.startswith("/"):
+        raise ValueError("a path is relative to the work folder")
+    parts = path.split("/")
+    if any(part in ("", ".", "..") for part in parts):
+        raise ValueError("a path has no empty, '.' or '..' parts")
+    if any(len(part.encode()) > 255 for part in parts):
+        raise ValueError("a name has at most 255 bytes")
+    if not path.isprintable():
+        raise ValueError("a path has printable characters only")
+    return path
+
+
+Text = Annotated[str, AfterValidator(_text)]
+InnerPath = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_inner_path)]
 
 
 class Verdict(StrEnum):
@@ -29,7 +66,9 @@ class Verdict(StrEnum):
 
 
 class Limits(Request):
-    """What a run may use; beyond the most is a 422."""
+    """What a run may use; beyond the most is a 422, and so is a number that comes as text."""
+
+    model_config = ConfigDict(strict=True)
 
     wall_seconds: Annotated[float, Field(gt=0, le=300)] = 10
     cpu_seconds: Annotated[float, Field(gt=0, le=120)] = 10
@@ -43,16 +82,29 @@ class InputFile(Request):
     """An uploaded file and where the code finds it, relative to the work folder."""
 
     id: FileId
-    path: Annotated[str, Field(min_length=1, max_length=255)]
+    path: InnerPath
+
+
+def _apart(files: list[InputFile]) -> list[InputFile]:
+    """No two files at one place, and none where another needs a folder. Raises: ValueError."""
+    for one, next_one in pairwise(sorted(file.path + "/" for file in files)):
+        if next_one.startswith(one):
+            raise ValueError(f"two files want the path {one[:-1]!r}")
+    return files
 
 
 class ExecuteInput(Request):
     language: Language
-    code: Annotated[str, Field(min_length=1, max_length=900_000)]
+    code: Annotated[Text, Field(min_length=1, max_length=900_000), AfterValidator(_not_blank)]
     files: Annotated[list[InputFile], Field(max_length=100)] = []
-    stdin: str = ""
+    stdin: Text = ""
     limits: Limits = Limits()
     seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
+
+    @field_validator("files")
+    @classmethod
+    def _files_apart(cls, files: list[InputFile]) -> list[InputFile]:
+        return _apart(files)
 
 
 class CodeError(Answer):

@@ -1,0 +1,84 @@
+"""``execute``: the caller's code in a sandbox. Nothing is proposed here; the system runs, watches and reports."""
+
+from __future__ import annotations
+
+import mimetypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from services.execution.sandbox.run import Outcome, Run, Sandbox, Shown
+from shared.contracts.execute import Artifact, Display, ExecuteInput, ExecuteResult, Isolation
+from shared.jobs.job import Context
+
+_SUFFIXES = {"image/png": "png", "image/svg+xml": "svg", "image/jpeg": "jpg", "text/html": "html", "text/plain": "txt"}
+
+
+class Execute:
+    """The capability; one sandbox serves every job of a worker."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+
+    def __call__(self, context: Context, request: ExecuteInput) -> ExecuteResult:
+        """Raises: NotFound, LanguageUnavailable, SandboxUnavailable, JobCancelled."""
+        with _fetched(context, request) as files:
+            run = Run(
+                language=request.language,
+                code=request.code,
+                files=files,
+                stdin=request.stdin.encode(),
+                limits=request.limits,
+                seed=request.seed,
+            )
+            with self._sandbox.run(run, context.cancelled, context.report.output) as outcome:
+                return _kept(context, outcome)
+
+
+@contextmanager
+def _fetched(context: Context, request: ExecuteInput) -> Iterator[dict[str, Path]]:
+    """The request's files on this side, for as long as the run takes."""
+    with TemporaryDirectory(prefix="assay-files-", ignore_cleanup_errors=True) as folder:
+        files: dict[str, Path] = {}
+        for number, file in enumerate(request.files):
+            target = Path(folder) / str(number)
+            context.files.fetch(file.id, target)
+            files[file.path] = target
+        yield files
+
+
+def _kept(context: Context, outcome: Outcome) -> ExecuteResult:
+    """The result, with everything that is not text saved as the tenant's files."""
+    for refused in outcome.refused:
+        context.report.warn(f"Left inside: {refused}")
+    displays = [_display(context, number, shown) for number, shown in enumerate(outcome.displays, 1)]
+    artifacts = [
+        Artifact(path=product.path, file_id=_save(context, product.path, product.content), size=product.size)
+        for product in outcome.artifacts
+    ]
+    return ExecuteResult(
+        verdict=outcome.verdict,
+        stdout=outcome.stdout,
+        stderr=outcome.stderr,
+        truncated=outcome.truncated,
+        error=outcome.error,
+        value=outcome.value,
+        displays=displays,
+        artifacts=artifacts,
+        usage=outcome.usage,
+        isolation=Isolation(tier=outcome.tier),
+    )
+
+
+def _display(context: Context, number: int, shown: Shown) -> Display:
+    if shown.content is None:
+        return Display(media_type=shown.media_type, text=shown.text)
+    name = f"display-{number}.{_SUFFIXES.get(shown.media_type, 'bin')}"
+    saved = context.files.save(name, shown.content, shown.media_type)
+    return Display(media_type=shown.media_type, file_id=saved.id)
+
+
+def _save(context: Context, path: str, content: Path) -> str:
+    media_type = mimetypes.guess_type(path)[0] or "application/octet-stream"
+    return context.files.save(path.rpartition("/")[2], content, media_type).id

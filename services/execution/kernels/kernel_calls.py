@@ -1,0 +1,78 @@
+"""The system calls that Python does not offer: namespaces, mounts, capabilities, filters. No dependency but libc."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import struct
+
+CLONE_NEWNS = 0x20000
+CLONE_NEWCGROUP = 0x2000000
+CLONE_NEWUTS = 0x4000000
+CLONE_NEWIPC = 0x8000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
+MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE, MS_SLAVE = 32, 4096, 16384, 1 << 18, 1 << 19
+
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 4, 22, 24
+PR_SET_SECUREBITS, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 28, 38, 47
+_CAPSET = {"x86_64": 126, "aarch64": 91}
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _checked(result: int, what: str) -> int:
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{what}: {os.strerror(code)}")
+    return result
+
+
+def unshare(flags: int) -> None:
+    _checked(_libc.unshare(flags), "unshare")
+
+
+def mount(source: str | None, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
+    texts = [None if text is None else os.fsencode(text) for text in (source, target, kind, options)]
+    _checked(_libc.mount(texts[0], texts[1], texts[2], ctypes.c_ulong(flags), texts[3]), f"mount {target}")
+
+
+def prctl(option: int, second: int = 0, third: int = 0) -> None:
+    zero = ctypes.c_ulong(0)
+    _checked(_libc.prctl(option, ctypes.c_ulong(second), ctypes.c_ulong(third), zero, zero), f"prctl {option}")
+
+
+def close_from(first: int) -> None:
+    os.closerange(first, 1 << 20) if not hasattr(_libc, "close_range") else _checked(
+        _libc.close_range(ctypes.c_uint(first), ctypes.c_uint(0xFFFFFFFF), 0), "close_range"
+    )
+
+
+def drop_capabilities() -> None:
+    """Give up every capability, for good: bounding, ambient, and the three sets."""
+    for capability in range(64):
+        try:
+            prctl(PR_CAPBSET_DROP, capability)
+        except OSError:
+            break  # past the last one that this kernel knows, or already without the right to drop
+    prctl(PR_CAP_AMBIENT, 4)
+    header = ctypes.create_string_buffer(struct.pack("Ii", 0x20080522, 0))
+    sets = ctypes.create_string_buffer(bytes(24))
+    _checked(_libc.syscall(_CAPSET[platform.machine()], header, sets), "capset")
+
+
+def install_filter(program: bytes) -> None:
+    """Install a seccomp program (``struct sock_filter`` records) on this thread, for good."""
+    code = ctypes.create_string_buffer(program, len(program))
+    holder = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
+    _checked(_libc.prctl(PR_SET_SECCOMP, 2, ctypes.create_string_buffer(holder), 0, 0), "seccomp")
+
+
+def syscall(number: int, *arguments: int | ctypes.Array[ctypes.c_char] | None) -> int:
+    """Any other call. Raises: OSError."""
+    raw = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
+    return _checked(_libc.syscall(ctypes.c_long(number), *raw), f"syscall {number}")

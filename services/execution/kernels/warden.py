@@ -1,0 +1,250 @@
+"""The first process of a room: it lets the code start, watches what it uses, ends it, and hands its files out."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import select
+import signal
+import socket
+import time
+from dataclasses import dataclass
+from typing import NoReturn, cast
+
+from services.execution.kernels import kernel_calls as kernel
+from services.execution.kernels.gather import Caps, Haul, gather, snapshot
+from services.execution.kernels.isolate import CODE, GIVEN, OUT, WORK, Ends, become_job, resize_store
+from services.execution.kernels.languages import start
+from services.execution.kernels.meter import FairShare, Reading, others, read_all
+from services.execution.kernels.wire import Json, Message, receive, send
+
+_GLANCE = 0.01  #: seconds between two looks at what is used
+_ROOTS = {"work": WORK, "code": CODE, "given": GIVEN}
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """The limits of a run, and where it stood when it began."""
+
+    deadline: float
+    cpu_seconds: float
+    memory_kb: int
+    tasks: int
+
+    def exceeded(self, now: Reading, fair: FairShare) -> str | None:
+        if now.cpu_seconds > self.cpu_seconds:
+            return "cpu"
+        if time.monotonic() >= self.deadline:
+            return "wall"
+        return "memory" if now.memory_kb > self.memory_kb and fair.over(self.memory_kb) else None
+
+
+class Warden:
+    """Runs as process 1 of the room, out of the code's sight and reach."""
+
+    def __init__(self, ends: Ends, language: str, memfd: bool) -> None:
+        self._control = socket.socket(fileno=ends.control)
+        self._job = os.fork()
+        if self._job == 0:
+            _run_job(ends, language, memfd)
+        kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+        for descriptor in (ends.requests, ends.replies, ends.stdin, ends.stdout, ends.stderr):
+            os.close(descriptor)
+        with contextlib.suppress(OSError), open(f"/proc/{self._job}/oom_score_adj", "w", encoding="ascii") as handle:
+            handle.write("1000")
+        self._watch = os.pidfd_open(self._job)
+        self._allowed: Allowance | None = None
+        self._first = Reading(0, 0, 0.0)
+        self._peak_kb = 0
+        self._fair = FairShare()
+        self._crowded = False
+        self._full = False
+        self._status: int | None = None
+        self._before: dict[str, tuple[int, int, int]] = {}
+        self._caps: Caps | None = None
+
+    def guard(self) -> None:
+        """From the first word of the supervisor to the last file."""
+        send(self._control, {"t": "ready"})
+        reason = self._watch_over()
+        last = self._end_all()
+        send(
+            self._control,
+            {
+                "t": "ended",
+                "reason": reason,
+                "status": self._status,
+                "cpu_ms": max(0.0, last.cpu_seconds - self._first.cpu_seconds) * 1000,
+                "peak_mb": max(0, self._peak_kb - self._first.memory_kb) / 1024,
+                "crowded": self._crowded,
+                "full": self._full,
+            },
+        )
+        if self._caps is not None:
+            self._hand_out(self._caps)
+        send(self._control, {"t": "bye"})
+
+    def _watch_over(self) -> str:
+        poll = select.poll()
+        poll.register(self._control.fileno(), select.POLLIN)
+        poll.register(self._watch, select.POLLIN)
+        while True:
+            ready = {descriptor for descriptor, _ in poll.poll(self._patience())}
+            if self._control.fileno() in ready:
+                reason = self._obey()
+                if reason is not None:
+                    return reason
+            if self._watch in ready:
+                return "exit"
+            if self._allowed is not None:
+                now = self._look(self._allowed)
+                reason = self._allowed.exceeded(now, self._fair)
+                if reason is not None:
+                    return reason
+            self._reap()
+
+    def _patience(self) -> float | None:
+        if self._allowed is None:
+            return None
+        return max(0.0, min(_GLANCE, self._allowed.deadline - time.monotonic())) * 1000
+
+    def _look(self, allowed: Allowance) -> Reading:
+        now = read_all()
+        self._peak_kb = max(self._peak_kb, now.memory_kb)
+        self._crowded = self._crowded or now.tasks >= allowed.tasks
+        return now
+
+    def _obey(self) -> str | None:
+        """Do what the supervisor asks; a reason to end, if it gives one."""
+        message, descriptors, _ = receive(self._control)
+        if message is None or message["t"] == "stop":
+            return "stopped"
+        if message["t"] == "start":
+            self._start(message, descriptors)
+        elif message["t"] == "put":
+            self._put(message, descriptors)
+        elif message["t"] == "take":
+            self._give(str(message["path"]))
+        elif message["t"] == "interrupt":
+            os.kill(self._job, signal.SIGINT)
+        elif message["t"] == "extend":
+            self._allow(message)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        return None
+
+    def _start(self, message: Message, descriptors: list[int]) -> None:
+        files = cast("list[dict[str, str]]", message["files"])
+        given = sum(os.fstat(descriptor).st_size for descriptor in descriptors)
+        disk = int(cast("int", message["disk_mb"]))
+        resize_store(disk + -(-given // 1_000_000) + len(files) // 200 + 1, 2 * len(files))
+        self._put(message, descriptors)
+        self._before = snapshot(WORK)
+        if message["collect"] is not None:
+            count, size = cast("list[int]", message["collect"])
+            self._caps = Caps(count, size)
+        self._first = read_all()
+        self._peak_kb = self._first.memory_kb
+        megabytes = int(cast("int", message["memory_mb"]))
+        processes = int(cast("int", message["processes"]))
+        # What the language itself had running before the code came is not the code's.
+        tasks = processes + self._first.tasks - 1
+        limits = {
+            resource.RLIMIT_NPROC: tasks + 1,  # and this warden
+            resource.RLIMIT_FSIZE: (disk + 64) << 20,
+            resource.RLIMIT_DATA: self._data_bytes() + (2 * megabytes + 320 << 20),
+            resource.RLIMIT_CPU: int(cast("float", message["cpu_seconds"])) + 5,
+        }
+        for limit, value in limits.items():
+            resource.prlimit(self._job, limit, (value, value))
+        self._allow(message)
+        send(self._control, {"t": "started"})
+
+    def _allow(self, message: Message) -> None:
+        """Limits count from here: a session gets them anew for each call."""
+        now = read_all()
+        wall = cast("float | None", message["wall_seconds"])
+        self._allowed = Allowance(
+            float("inf") if wall is None else time.monotonic() + wall,
+            now.cpu_seconds + float(cast("float", message["cpu_seconds"])),
+            self._first.memory_kb + (int(cast("int", message["memory_mb"])) << 10),
+            int(cast("int", message["processes"])) + self._first.tasks - 1,
+        )
+
+    def _data_bytes(self) -> int:
+        with open(f"/proc/{self._job}/status", encoding="ascii", errors="replace") as handle:
+            return next((int(line.split()[1]) << 10 for line in handle if line.startswith("VmData:")), 0)
+
+    def _put(self, message: Message, descriptors: list[int]) -> None:
+        for file, descriptor in zip(cast("list[dict[str, str]]", message["files"]), descriptors, strict=True):
+            target = os.path.join(_ROOTS[file["root"]], file["path"])
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+            written = os.open(target, flags, 0o644)
+            offset, size = 0, os.fstat(descriptor).st_size
+            while offset < size:
+                sent = os.sendfile(written, descriptor, offset, size - offset)
+                if sent == 0:
+                    break
+                offset += sent
+            os.close(written)
+
+    def _reap(self) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                if pid == self._job:
+                    self._status = status
+
+    def _end_all(self) -> Reading:
+        """Kill whatever is left, until nothing is; then nobody can change the files any more."""
+        store = os.statvfs(WORK)
+        self._full = store.f_bavail == 0 or store.f_favail == 0
+        self._reap()
+        if self._status is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._job, signal.SIGKILL)
+        while others():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(-1, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                pid, status = os.waitpid(-1, 0)
+                if pid == self._job:
+                    self._status = status
+        return read_all()
+
+    def _hand_out(self, caps: Caps) -> None:
+        def take(path: str, size: int, descriptor: int) -> None:
+            send(self._control, {"t": "file", "path": path, "size": size}, [descriptor])
+
+        haul = Haul(caps, self._before, take)
+        gather(WORK, haul)
+        for name in sorted(os.listdir(OUT)):
+            self._give(name)
+        refusals: list[Json] = list(haul.refused)
+        send(self._control, {"t": "refused", "names": refusals})
+
+    def _give(self, name: str) -> None:
+        """A file of the way out, by its name."""
+        try:
+            descriptor = os.open(os.path.join(OUT, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            send(self._control, {"t": "missing", "path": name})
+            return
+        try:
+            send(self._control, {"t": "out", "path": name, "size": os.fstat(descriptor).st_size}, [descriptor])
+        finally:
+            os.close(descriptor)
+
+
+def _run_job(ends: Ends, language: str, memfd: bool) -> NoReturn:
+    try:
+        become_job(ends, memfd)
+        start(language)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.write(2, f"kernel: {type(error).__name__}: {error}\n".encode())
+    os._exit(70)

@@ -1,0 +1,115 @@
+"""How the two sides of the wall talk: JSON frames on pipes, and datagrams that may carry descriptors."""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import socket
+import struct
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
+Message: TypeAlias = Mapping[str, Json]
+
+MOST_BYTES = 16_000_000  #: of one frame
+_DATAGRAM = 150_000  #: of one control message; a hundred file names fit
+_MOST_DESCRIPTORS = 200
+_HEAD = struct.Struct(">I")
+
+
+def frame(message: Message) -> bytes:
+    body = json.dumps(message, ensure_ascii=True, allow_nan=True).encode()
+    return _HEAD.pack(len(body)) + body
+
+
+def write_frame(descriptor: int, message: Message) -> None:
+    data = memoryview(frame(message))
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def read_frame(descriptor: int) -> Message | None:
+    """The next message; ``None`` at the end of the stream."""
+    head = _exactly(descriptor, _HEAD.size)
+    if head is None:
+        return None
+    body = _exactly(descriptor, _HEAD.unpack(head)[0])
+    return None if body is None else decoded(body)
+
+
+def _exactly(descriptor: int, size: int) -> bytes | None:
+    parts = bytearray()
+    while len(parts) < size:
+        part = os.read(descriptor, min(size - len(parts), 1 << 20))
+        if not part:
+            return None
+        parts += part
+    return bytes(parts)
+
+
+def decoded(body: bytes) -> Message:
+    """Raises: ValueError when it is not a JSON object."""
+    value = json.loads(body)
+    if not isinstance(value, dict):
+        raise ValueError("a frame holds an object")
+    return value
+
+
+class FrameReader:
+    """Cuts frames out of bytes as they come; what does not fit ends the conversation."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most = most_bytes
+        self._buffer = bytearray()
+        self.broken = False
+
+    def feed(self, data: bytes) -> list[Message]:
+        messages: list[Message] = []
+        if self.broken:
+            return messages
+        self._buffer += data
+        while len(self._buffer) >= _HEAD.size:
+            size = _HEAD.unpack(self._buffer[: _HEAD.size])[0]
+            if size > self._most:
+                self.broken = True
+                self._buffer.clear()
+                break
+            if len(self._buffer) < _HEAD.size + size:
+                break
+            body = bytes(self._buffer[_HEAD.size : _HEAD.size + size])
+            del self._buffer[: _HEAD.size + size]
+            try:
+                messages.append(decoded(body))
+            except (ValueError, RecursionError):
+                self.broken = True
+                break
+        return messages
+
+
+def control_pair() -> tuple[socket.socket, socket.socket]:
+    pair = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    for end in pair:
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * _DATAGRAM)
+    return pair
+
+
+def send(control: socket.socket, message: Message, descriptors: Sequence[int] = ()) -> None:
+    """Raises: OSError when nobody listens any more."""
+    carried = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
+    control.sendmsg([json.dumps(message, ensure_ascii=True).encode()], carried)
+
+
+def receive(control: socket.socket) -> tuple[Message | None, list[int], int]:
+    """The next message (``None`` at the end), its descriptors, and the sender's pid where the socket asks for it."""
+    space = socket.CMSG_SPACE(_MOST_DESCRIPTORS * 4) + socket.CMSG_SPACE(12)
+    data, extra, _flags, _address = control.recvmsg(_DATAGRAM, space, socket.MSG_CMSG_CLOEXEC)
+    descriptors: list[int] = []
+    sender = 0
+    for level, kind, content in extra:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            descriptors += array.array("i", content[: len(content) - len(content) % 4])
+        elif level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
+            sender = struct.unpack("3i", content)[0]
+    return (decoded(data) if data else None), descriptors, sender

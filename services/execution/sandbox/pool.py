@@ -1,0 +1,97 @@
+"""Warm slots, ready before anyone asks; used once, refilled behind the taker's back, replaced when they grow old."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+
+from services.execution.sandbox.slot import Slot
+from shared.errors import SandboxUnavailable
+
+_KEEP_HOUSE_EVERY = 5.0
+
+
+class Pool:
+    """``make`` makes one slot of a language; it raises SandboxUnavailable, and is asked again a little later."""
+
+    def __init__(self, make: Callable[[str], Slot], wanted: Mapping[str, int], max_age: float) -> None:
+        self._make = make
+        self._wanted = dict(wanted)
+        self._max_age = max_age
+        self._ready: dict[str, deque[Slot]] = {language: deque() for language in wanted}
+        self._changed = threading.Condition()
+        self._closed = False
+
+    def take(self, language: str) -> Slot:
+        """A ready slot, or a new one when none is left. Raises: SandboxUnavailable."""
+        while True:
+            with self._changed:
+                if self._closed:
+                    raise SandboxUnavailable("The sandbox is shutting down.")
+                ready = self._ready.get(language)
+                slot = ready.popleft() if ready else None
+                self._changed.notify_all()
+            if slot is None:
+                return self._make(language)
+            if slot.alive and time.monotonic() - slot.born < 2 * self._max_age:
+                return slot
+            slot.close()
+
+    def keep(self) -> None:
+        """Refill and replace until closed; runs in a thread of its own."""
+        while not self._closed:
+            try:
+                worked = self._replace_one() or self._refill_one()
+            except SandboxUnavailable:
+                worked = False
+            if not worked:
+                with self._changed:
+                    self._changed.wait_for(lambda: self._closed or self._lacking() is not None, _KEEP_HOUSE_EVERY)
+                    if self._lacking() is not None and not self._closed:
+                        self._changed.wait(0.001)
+
+    def _lacking(self) -> str | None:
+        return next((each for each, ready in self._ready.items() if len(ready) < self._wanted[each]), None)
+
+    def _refill_one(self) -> bool:
+        language = self._lacking()
+        if language is None:
+            return False
+        slot = self._make(language)
+        with self._changed:
+            if not self._closed:
+                self._ready[language].append(slot)
+                self._changed.notify_all()
+                return True
+        slot.close()
+        return False
+
+    def _replace_one(self) -> bool:
+        with self._changed:
+            for ready in self._ready.values():
+                if ready and (not ready[0].alive or time.monotonic() - ready[0].born > self._max_age):
+                    old = ready.popleft()
+                    break
+            else:
+                return False
+        old.close()
+        return True
+
+    def wait_full(self, seconds: float) -> bool:
+        """Whether every slot is ready within this time."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._lacking() is None, seconds)
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+            slots = [slot for ready in self._ready.values() for slot in ready]
+            for ready in self._ready.values():
+                ready.clear()
+        for slot in slots:
+            with contextlib.suppress(OSError):
+                slot.close()

@@ -1,0 +1,61 @@
+"""A run as the two sides of its room hear it: the warden gets limits and files, the kernel gets the code."""
+
+from __future__ import annotations
+
+import os
+from types import TracebackType
+
+from services.execution.kernels.wire import Json, Message
+from services.execution.sandbox.run import Run
+
+ARTIFACTS = 20
+ARTIFACT_BYTES = 50_000_000
+
+
+class Order:
+    """The messages of a run and the open files that go with them."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self.descriptors: list[int] = []
+        self.start: Message = {}
+        self.request: Message = {}
+
+    def __enter__(self) -> Order:
+        run = self._run
+        files: list[Json] = []
+        frames: list[Json] = []
+        for path, source in run.files.items():
+            files.append({"root": "work", "path": path})
+            self.descriptors.append(os.open(source, os.O_RDONLY | os.O_CLOEXEC))
+        for number, (name, frame) in enumerate(run.frames.items()):
+            files.append({"root": "given", "path": f"{number}.arrow"})
+            self.descriptors.append(os.open(frame.path, os.O_RDONLY | os.O_CLOEXEC))
+            frames.append({"name": name, "path": f"/store/given/{number}.arrow", "dataframe": frame.dataframe})
+        limits = run.limits
+        self.start = {
+            "t": "start",
+            "files": files,
+            "wall_seconds": limits.wall_seconds,
+            "cpu_seconds": limits.cpu_seconds,
+            "memory_mb": limits.memory_mb,
+            "processes": limits.processes,
+            "disk_mb": limits.disk_mb,
+            "collect": [ARTIFACTS, ARTIFACT_BYTES] if run.collect else [0, 0],
+        }
+        self.request = {
+            "op": "execute",
+            "code": run.code,
+            "take": run.take,
+            "seed": run.seed,
+            "frames": frames,
+            "once": True,
+            "memory_mb": limits.memory_mb,
+        }
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for descriptor in self.descriptors:
+            os.close(descriptor)

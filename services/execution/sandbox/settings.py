@@ -1,0 +1,31 @@
+"""How the sandbox of this worker is built; read once, passed down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+Tier = Literal["none", "ns", "microvm"]
+
+
+class SandboxSettings(BaseSettings):
+    """``ASSAY_SANDBOX_*``."""
+
+    model_config = SettingsConfigDict(env_prefix="ASSAY_SANDBOX_", frozen=True)
+
+    min_tier: Literal["ns", "microvm"] = Field("ns", description="The weakest isolation that code may run under")
+    claimed_tier: Literal["ns", "microvm"] = Field(
+        "ns", description="What the operator puts around this worker: microvm when a micro virtual machine runs it"
+    )
+    slots: int = Field(2, ge=1, le=64, description="Warm slots kept ready per warm language")
+    uid: int = Field(63_001, ge=1000, lt=65_534, description="As root: the user id that everything inside runs under")
+    packages: Path | None = Field(
+        None, description="A folder of Python packages for the code instead of the worker's own"
+    )
+    bubblewrap: Path | None = Field(None, description="Another bwrap than the one of the wheel")
+    max_age_seconds: float = Field(600, gt=0, description="A warm slot older than this is replaced")
+    session_idle_seconds: float = Field(600, gt=0, description="A session unused for this long is closed")
+    cgroups: bool = Field(True, description="Use control groups where this process may write them")

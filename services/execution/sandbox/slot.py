@@ -1,0 +1,111 @@
+"""A room as this side sees it: its pipes, its warden's socket, and a sure way to end it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import time
+from collections.abc import Sequence
+
+from services.execution.kernels.wire import Message, control_pair, receive, send
+from services.execution.sandbox.box import Box
+from services.execution.sandbox.cgroups import Group
+from shared.errors import SandboxUnavailable
+
+_READY_WITHIN = 20.0
+
+
+class Slot:
+    """Single use. Made isolated and waiting; closed, nothing of it is left."""
+
+    def __init__(self, box: Box, language: str, group: Group | None) -> None:
+        """Raises: SandboxUnavailable."""
+        self.language = language
+        self.born = time.monotonic()
+        self.group = group
+        self._open: list[int] = []
+        self._watch: int | None = None
+        self.control, inside = control_pair()
+        self.control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        try:
+            request_end, self.requests = self._pipe()
+            self.replies, reply_end = self._pipe()
+            stdin_end, self.stdin = self._pipe()
+            self.stdout, stdout_end = self._pipe()
+            self.stderr, stderr_end = self._pipe()
+            theirs = [request_end, reply_end, stdin_end, stdout_end, stderr_end]
+            try:
+                memfd = group is not None and group.counts_memory
+                box.fork(language, [inside.fileno(), *theirs], memfd)
+            finally:
+                inside.close()
+                for descriptor in theirs:
+                    self._close(descriptor)
+            self.warden = self._wait_ready()
+        except BaseException:
+            self.close()
+            raise
+
+    def _pipe(self) -> tuple[int, int]:
+        ends = os.pipe2(os.O_CLOEXEC)
+        self._open += ends
+        return ends
+
+    def _close(self, descriptor: int) -> None:
+        if descriptor in self._open:
+            self._open.remove(descriptor)
+            os.close(descriptor)
+
+    def _wait_ready(self) -> int:
+        self.control.settimeout(_READY_WITHIN)
+        try:
+            message, _, pid = receive(self.control)
+        except OSError:
+            message, pid = None, 0
+        if message is None or message["t"] != "ready" or not pid:
+            raise SandboxUnavailable("A room did not become ready.")
+        self._watch = os.pidfd_open(pid)
+        self.control.settimeout(None)
+        if self.group is not None:
+            self.group.add(pid)
+        return pid
+
+    @property
+    def alive(self) -> bool:
+        if self._watch is None:
+            return False
+        poll = select.poll()
+        poll.register(self._watch, select.POLLIN)
+        return not poll.poll(0)
+
+    def tell(self, message: Message, descriptors: Sequence[int] = ()) -> None:
+        """A word to the warden; one that is gone hears nothing."""
+        with contextlib.suppress(OSError):
+            send(self.control, message, descriptors)
+
+    def close_stdin(self) -> None:
+        self._close(self.stdin)
+
+    def kill(self) -> None:
+        """End every process of the room at once: its first process takes the others with it."""
+        if self._watch is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._watch, signal.SIGKILL)
+
+    def close(self) -> None:
+        self.kill()
+        self.control.close()
+        for descriptor in tuple(self._open):
+            self._close(descriptor)
+        if self._watch is not None:
+            poll = select.poll()
+            poll.register(self._watch, select.POLLIN)
+            poll.poll(5000)
+            os.close(self._watch)
+            self._watch = None
+        if self.group is not None:
+            self.group.remove()
+            self.group = None

@@ -1,0 +1,77 @@
+"""What a program prints, kept within a cap: head and tail, with everything that is not plain text escaped."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass, field
+
+# Control characters but tab, newline and carriage return; C1; and what cannot be encoded.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def escaped(text: str) -> str:
+    """NUL, ANSI sequences and their kin as visible escapes."""
+    return _UNPRINTABLE.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    number = ord(match.group())
+    return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
+
+
+@dataclass
+class Capture:
+    """One stream: the first and the last bytes of it, never more than ``cap`` in all."""
+
+    cap: int
+    total: int = 0
+    _head: bytearray = field(default_factory=bytearray)
+    _tail: deque[bytes] = field(default_factory=deque)
+    _tail_size: int = 0
+
+    def add(self, data: bytes) -> None:
+        self.total += len(data)
+        room = self.cap - self.cap // 2 - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            data = data[room:]
+        if not data:
+            return
+        self._tail.append(data)
+        self._tail_size += len(data)
+        while self._tail_size - len(self._tail[0]) >= self.cap // 2:
+            self._tail_size -= len(self._tail.popleft())
+
+    def text(self, budget: int) -> tuple[str, bool]:
+        """At most ``budget`` bytes of text, and whether anything is missing."""
+        head, tail = bytes(self._head), b"".join(self._tail)
+        if self.total <= len(head) + len(tail) and self.total <= budget:
+            whole = _readable(head + tail)
+            if len(whole.encode()) <= budget:
+                return whole, False
+        return _cut(head, tail, self.total, budget), True
+
+
+def _readable(data: bytes) -> str:
+    return escaped(data.decode("utf-8", "backslashreplace"))
+
+
+def _cut(head: bytes, tail: bytes, total: int, budget: int) -> str:
+    mark = f"\n... cut: {total} bytes in all ...\n"
+    room = max(0, budget - len(mark)) // 2
+    if not tail:
+        head, tail = head[: len(head) // 2], head[len(head) // 2 :]
+    first = _readable(head[:room]).encode()[:room].decode(errors="ignore")
+    last = _readable(tail[len(tail) - min(room, len(tail)) :]).encode()
+    shown = last[len(last) - min(room, len(last)) :].decode(errors="ignore")
+    return f"{first}{mark if budget > len(mark) else ''}{shown}"
+
+
+def both(stdout: Capture, stderr: Capture, cap: int) -> tuple[str, str, bool]:
+    """The two streams within one cap: the smaller one keeps its half, the larger one gets what is left."""
+    small, large = sorted((stdout, stderr), key=lambda stream: stream.total)
+    small_text, small_cut = small.text(cap // 2 if large.total > cap // 2 else cap)
+    large_text, large_cut = large.text(cap - len(small_text.encode()))
+    texts = {id(small): small_text, id(large): large_text}
+    return texts[id(stdout)], texts[id(stderr)], small_cut or large_cut

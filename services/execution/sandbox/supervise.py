@@ -1,0 +1,200 @@
+"""One run from this side: feed it, listen to it, hold the clock, and believe only what it cannot forge."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from threading import Event as Flag
+
+from services.execution.kernels.wire import FrameReader, Message, frame, receive
+from services.execution.sandbox.live import LiveOutput
+from services.execution.sandbox.run import OnOutput
+from services.execution.sandbox.slot import Slot
+from services.execution.sandbox.streams import Capture
+from shared.contracts.execute import Limits
+
+_GLANCE = 0.02  #: seconds between two looks at the cancel flag
+_GRACE = 0.15  #: what the warden gets beyond the deadline before the room is killed from outside
+_GATHER_WITHIN = 10.0  #: for handing out files, once the code is dead
+_FLOOD = 64  #: times the output cap, then the program is ended
+_MOST_FRAMES = 200
+
+
+@dataclass
+class Facts:
+    """What was observed. ``frames`` are claims of the code's side; everything else is ours or the warden's."""
+
+    stdout: Capture
+    stderr: Capture
+    frames: list[Message] = field(default_factory=list)
+    files: list[tuple[str, int, int]] = field(default_factory=list)  #: shown path, size, descriptor
+    out: dict[str, tuple[int, int]] = field(default_factory=dict)  #: name -> size, descriptor
+    refused: list[str] = field(default_factory=list)
+    ended: Message | None = None
+    result_at: float | None = None
+    started_at: float = 0.0
+    ended_at: float = 0.0
+    cancelled: bool = False
+    flooded: bool = False
+    overdue: bool = False
+
+    def close(self) -> None:
+        for _, _, descriptor in self.files:
+            os.close(descriptor)
+        for _, descriptor in self.out.values():
+            os.close(descriptor)
+        self.files.clear()
+        self.out.clear()
+
+
+class Supervision:
+    """Drives one slot through one run, in the calling thread."""
+
+    def __init__(
+        self, slot: Slot, limits: Limits, nonce: str, cancelled: Flag | None, on_output: OnOutput | None
+    ) -> None:
+        self._slot = slot
+        self._limits = limits
+        self._nonce = nonce
+        self._cancelled = cancelled
+        self._live = None if on_output is None else LiveOutput(on_output)
+        self._reader = FrameReader()
+        self._pending = {slot.stdin: memoryview(b""), slot.requests: memoryview(b"")}
+        self._poll = select.poll()
+        self._streams: set[int] = set()
+        self._stop_at: float | None = None
+        self._said_bye = False
+        self.facts = Facts(Capture(limits.output_bytes), Capture(limits.output_bytes))
+
+    def drive(self, start: Message, descriptors: Sequence[int], request: Message, stdin: bytes) -> Facts:
+        slot, facts = self._slot, self.facts
+        slot.tell(start, descriptors)
+        self._pending[slot.requests] = memoryview(frame({**request, "nonce": self._nonce}))
+        self._pending[slot.stdin] = memoryview(stdin)
+        for descriptor in (slot.stdout, slot.stderr, slot.replies, slot.control.fileno()):
+            os.set_blocking(descriptor, False)
+            self._poll.register(descriptor, select.POLLIN)
+            self._streams.add(descriptor)
+        os.set_blocking(slot.stdin, False)
+        os.set_blocking(slot.requests, False)
+        self._feed_stdin_or_close()
+        facts.started_at = time.monotonic()
+        deadline = facts.started_at + self._limits.wall_seconds + _GRACE
+        while self._streams and not (self._said_bye and self._drained()):
+            now = time.monotonic()
+            self._check_clock(now, deadline)
+            patience = min(_GLANCE, deadline - now) if now < deadline else _GLANCE
+            for descriptor, event in self._poll.poll(patience * 1000):
+                self._handle(descriptor, event)
+        facts.ended_at = facts.ended_at or time.monotonic()
+        if self._live is not None:
+            self._live.end()
+        return facts
+
+    def _drained(self) -> bool:
+        return not self._streams & {self._slot.stdout, self._slot.stderr, self._slot.replies}
+
+    def _check_clock(self, now: float, deadline: float) -> None:
+        facts = self.facts
+        if self._live is not None:
+            self._live.tick(now)
+        if self._cancelled is not None and self._cancelled.is_set() and not facts.cancelled:
+            facts.cancelled = True
+            self._slot.kill()
+        if facts.ended is None and now > deadline and self._stop_at is None:
+            facts.overdue = True
+            self._stop_at = now
+            self._slot.kill()
+        if self._stop_at is not None and now > self._stop_at + _GATHER_WITHIN:
+            self._slot.kill()
+
+    def _handle(self, descriptor: int, event: int) -> None:
+        slot = self._slot
+        if descriptor in self._pending:
+            self._write(descriptor, event)
+        elif descriptor == slot.control.fileno():
+            self._hear_warden()
+        else:
+            self._read(descriptor)
+
+    def _write(self, descriptor: int, event: int) -> None:
+        left = self._pending[descriptor]
+        try:
+            left = left[os.write(descriptor, left[: 1 << 16]) :] if not event & select.POLLERR else memoryview(b"")
+        except BlockingIOError:
+            return
+        except OSError:
+            left = memoryview(b"")
+        self._pending[descriptor] = left
+        if not left:
+            self._poll.unregister(descriptor)
+            if descriptor == self._slot.stdin:
+                self._slot.close_stdin()
+
+    def _feed_stdin_or_close(self) -> None:
+        for descriptor, left in self._pending.items():
+            if left:
+                self._poll.register(descriptor, select.POLLOUT)
+        if not self._pending[self._slot.stdin]:
+            self._slot.close_stdin()
+
+    def _read(self, descriptor: int) -> None:
+        try:
+            data = os.read(descriptor, 1 << 16)
+        except BlockingIOError:
+            return
+        if not data:
+            self._poll.unregister(descriptor)
+            self._streams.discard(descriptor)
+        elif descriptor == self._slot.replies:
+            self._hear_kernel(data)
+        else:
+            self._hear_output(descriptor == self._slot.stdout, data)
+
+    def _hear_output(self, plain: bool, data: bytes) -> None:
+        facts = self.facts
+        (facts.stdout if plain else facts.stderr).add(data)
+        if facts.stdout.total + facts.stderr.total > _FLOOD * self._limits.output_bytes and not facts.flooded:
+            facts.flooded = True
+            self._stop_at = time.monotonic()
+            self._slot.tell({"t": "stop"})
+        if self._live is not None:
+            self._live.add("stdout" if plain else "stderr", data)
+
+    def _hear_kernel(self, data: bytes) -> None:
+        for message in self._reader.feed(data):
+            if message.get("nonce") == self._nonce and len(self.facts.frames) < _MOST_FRAMES:
+                self.facts.frames.append(message)
+                if message.get("t") == "result":
+                    self.facts.result_at = time.monotonic()
+
+    def _hear_warden(self) -> None:
+        facts = self.facts
+        try:
+            message, descriptors, _ = receive(self._slot.control)
+        except BlockingIOError:
+            return
+        except (OSError, ValueError):
+            message, descriptors = None, []
+        kind = None if message is None else message["t"]
+        if message is None or kind == "bye":
+            self._said_bye = True
+            self._poll.unregister(self._slot.control.fileno())
+            self._streams.discard(self._slot.control.fileno())
+        elif kind == "ended":
+            facts.ended = message
+            facts.ended_at = time.monotonic()
+            self._stop_at = self._stop_at or facts.ended_at
+        elif kind == "refused":
+            facts.refused += [str(name) for name in message["names"]]  # type: ignore[union-attr]
+        elif kind == "file" and descriptors:
+            facts.files.append((str(message["path"]), int(str(message["size"])), descriptors.pop()))
+        elif kind == "out" and descriptors:
+            facts.out[str(message["path"])] = (int(str(message["size"])), descriptors.pop())
+        for descriptor in descriptors:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
