@@ -2,6 +2,7 @@
 
 import shared.blobs
 import shared.conversations
+import shared.flows.tables
 import shared.jobs.tables
 import shared.keys
 import shared.llm.tables

@@ -1,0 +1,113 @@
+"""What clients do to a stored flow: batches of calls, whole saves, proposals, restores; each is one change set."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from shared.flows import history
+from shared.flows.batch import Batch, Move
+from shared.flows.calls import Call, Outcome
+from shared.flows.changes import difference
+from shared.flows.document import Document, Kind, resembles
+from shared.flows.history import Edit
+from shared.flows.store import Author, Flow, Store
+
+
+@dataclass(frozen=True)
+class Edited:
+    """A flow after a batch; a batch that changed nothing leaves the version as it was."""
+
+    flow: Flow
+    outcomes: list[Outcome]
+
+    @property
+    def success(self) -> bool:
+        return all(outcome.success for outcome in self.outcomes)
+
+
+def batch_on(store: Store, connection: Connection, flow: Flow, calls: Sequence[Call]) -> Batch:
+    """A batch at the flow's version, with as much history as the calls can walk."""
+    steps = sum(call.name in ("undo", "redo") for call in calls)
+    return Batch(flow.document, store.past(connection, flow.id, steps))
+
+
+def edit(
+    store: Store, connection: Connection, flow: Flow, calls: Sequence[Call], author: Author, atomic: bool = False
+) -> Edited:
+    """Run calls on a locked flow and write what they did."""
+    batch = batch_on(store, connection, flow, calls)
+    outcomes = batch.run(calls, atomic)
+    drag = bool(calls) and all(call.name == "updateNode" for call in calls)
+    return Edited(settle(store, connection, flow, batch, author, summary_of(calls), drag=drag), outcomes)
+
+
+def settle(
+    store: Store, connection: Connection, flow: Flow, batch: Batch, author: Author, summary: str, *, drag: bool = False
+) -> Flow:
+    """Write a batch on the locked flow that it was made for: a walk as a walk, anything else as one change set."""
+    if batch.only_moves:
+        for move in net(batch.moves):
+            walk = history.undo if move.undone else history.redo
+            flow = walk(store, connection, flow, author) or flow
+        return flow
+    forward, inverse = batch.draft.operations()
+    return history.change(store, connection, flow, author, Edit(forward, inverse, summary, drag))
+
+
+def net(moves: Sequence[Move]) -> list[Move]:
+    """The moves without those that came back."""
+    left: list[Move] = []
+    for move in moves:
+        if left and left[-1].seq == move.seq and left[-1].undone is not move.undone:
+            left.pop()
+        else:
+            left.append(move)
+    return left
+
+
+def replacement(
+    before: Document, after: Document, summary: str, *, name: str | None = None, join: bool = False
+) -> Edit:
+    """The edit that puts a whole document in the place of another; what stays the same is not touched."""
+    if resembles(before, after):
+        return Edit((), (), summary, name=name)
+    aligned = _aligned(before, after)
+    forward, inverse = difference(before, aligned), difference(aligned, before)
+    return Edit(forward, inverse, summary, drag=not join, join=join, name=name)
+
+
+def summary_of(calls: Sequence[Call]) -> str:
+    counted = Counter(call.name for call in calls)
+    return ", ".join(f"{name} x{count}" if count > 1 else name for name, count in counted.items())
+
+
+def _aligned(before: Document, after: Document) -> Document:
+    """The new document with the old ranks wherever the order of what stayed is the same."""
+    if not all(_order_kept(before, after, kind) for kind in (Kind.NODE, Kind.EDGE)):
+        shift = before.top
+        nodes, edges = (
+            {key: type(item)(item.rank + shift, item.body) for key, item in after.table(kind).items()}
+            for kind in (Kind.NODE, Kind.EDGE)
+        )
+        return Document(nodes, edges, after.settings, after.top + shift)
+    top = before.top
+    tables = []
+    for kind in (Kind.NODE, Kind.EDGE):
+        table = {}
+        for key, item in after.table(kind).items():
+            known = before.table(kind).get(key)
+            table[key] = type(item)(known.rank if known else top, item.body)
+            top += known is None
+        tables.append(table)
+    return Document(tables[0], tables[1], after.settings, top)
+
+
+def _order_kept(before: Document, after: Document, kind: Kind) -> bool:
+    """Whether old elements stand in their old order, with the new ones behind them."""
+    ranks = [known.rank if (known := before.table(kind).get(key)) else None for key in after.table(kind)]
+    old = [rank for rank in ranks if rank is not None]
+    return old == sorted(old) and None not in ranks[: len(old)]

@@ -1,0 +1,159 @@
+"""Change sets: a new one cuts what could be redone, undo and redo walk along them, alone or past those of others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy import Connection, RowMapping
+
+from shared.flows import statements
+from shared.flows.changes import Add, DoesNotApply, Element, Operation, Update, apply, conflicts, difference
+from shared.flows.document import Document, Kind, text_of
+from shared.flows.encoding import decode_operations, encode_operations
+from shared.flows.errors import UndoConflict
+from shared.flows.store import Author, Flow, Store
+
+Scope = Literal["all", "mine"]
+
+_SUMMARY = 300
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What a change set does, and how it goes into the history.
+
+    A drag of the nodes that were dragged a moment ago, and whatever is to ``join``, becomes part of the last entry.
+    """
+
+    forward: Sequence[Operation]
+    inverse: Sequence[Operation]
+    summary: str
+    drag: bool = False
+    join: bool = False
+    name: str | None = None  #: the flow's new name, which is no part of the history
+
+
+def change(store: Store, connection: Connection, flow: Flow, author: Author, edit: Edit) -> Flow:
+    """Write a change set on a locked flow; no operations, no change set."""
+    forward, inverse, join, name = edit.forward, edit.inverse, edit.join, edit.name
+    if not forward and name in (None, flow.name):
+        return flow
+    after = store.write(connection, flow, "change", author, forward, name)
+    if not forward:
+        return after
+    connection.execute(statements.cut_redo_tail(flow.id))
+    still = edit.drag and _only_moves(forward)
+    last = connection.execute(statements.applied(flow.id, 1)).mappings().one_or_none() if join or still else None
+    if last is not None and (join or _same_drag(last, author, forward)):
+        _join(connection, after, last, inverse)
+    elif not join:
+        values: dict[str, object] = {
+            "version": after.version,
+            "base_version": flow.version,
+            "actor": author.actor,
+            "origin": author.origin,
+            "summary": readable(edit.summary),
+            "moves_only": still,
+            "forward": encode_operations(forward),
+            "inverse": encode_operations(inverse),
+        }
+        connection.execute(statements.add_change_set(flow.id, values))
+        connection.execute(statements.drop_beyond(flow.id, store.depth))
+    return after
+
+
+def undo(store: Store, connection: Connection, flow: Flow, author: Author, scope: Scope = "all") -> Flow | None:
+    """Take the last change set back, or the author's own last one; None when there is none.
+
+    Raises: UndoConflict.
+    """
+    return _walk(store, connection, flow, author, scope, "undo")
+
+
+def redo(store: Store, connection: Connection, flow: Flow, author: Author, scope: Scope = "all") -> Flow | None:
+    """Apply what was undone last; None when there is nothing. Raises: UndoConflict."""
+    return _walk(store, connection, flow, author, scope, "redo")
+
+
+def readable(summary: str) -> str:
+    return summary.replace("\x00", "").encode("utf-8", "replace").decode()[:_SUMMARY]
+
+
+def _walk(
+    store: Store, connection: Connection, flow: Flow, author: Author, scope: Scope, kind: Literal["undo", "redo"]
+) -> Flow | None:
+    actor = author.actor if scope == "mine" else None
+    find = statements.applied if kind == "undo" else statements.undone
+    row = connection.execute(find(flow.id, 1, actor)).mappings().one_or_none()
+    if row is None:
+        return None
+    forward, inverse = decode_operations(row["forward"]), decode_operations(row["inverse"])
+    wanted, made = (inverse, forward) if kind == "undo" else (forward, inverse)
+    _check(flow.document, wanted, made)
+    after = store.write(connection, flow, kind, author, wanted)
+    values: dict[str, object] = {"undone_at": after.version if kind == "undo" else None}
+    connection.execute(statements.rewrite_change_set(flow.id, row["seq"], values))
+    return after
+
+
+def _check(document: Document, wanted: Sequence[Operation], made: Sequence[Operation]) -> None:
+    """Raises: UndoConflict when somebody else's later work would be lost, or left hanging."""
+    found: list[Element] = conflicts(document, made)
+    if not found:
+        try:
+            found = _left_hanging(document, apply(document, wanted), wanted)
+        except DoesNotApply:
+            found = [(operation.kind, operation.key) for operation in wanted]
+    if found:
+        raise UndoConflict([(kind.value, key) for kind, key in found])
+
+
+def _left_hanging(before: Document, after: Document, wanted: Sequence[Operation]) -> list[Element]:
+    """Edges and members that lose their ends or their group by the operations."""
+    gone = {operation.key for operation in wanted if operation.key not in after.nodes}
+    back = {operation.key for operation in wanted if isinstance(operation, Add) and operation.kind is Kind.EDGE}
+    hanging: list[Element] = []
+    if gone or back:
+        for key, item in after.edges.items():
+            ends = (text_of(item.body, "source"), text_of(item.body, "target"))
+            lost = key in back and not all(end in after.nodes for end in ends)
+            if lost or any(end in gone and end in before.nodes for end in ends):
+                hanging.append((Kind.EDGE, key))
+        hanging += [
+            (Kind.NODE, key)
+            for key, item in after.nodes.items()
+            if (group := text_of(item.body, "parentGroupId")) in gone and group in before.nodes
+        ]
+    return hanging
+
+
+def _only_moves(operations: Sequence[Operation]) -> bool:
+    return all(
+        isinstance(operation, Update)
+        and operation.kind is Kind.NODE
+        and set(operation.set) == {"position"}
+        and not operation.unset
+        and operation.rank is None
+        for operation in operations
+    )
+
+
+def _same_drag(last: RowMapping, author: Author, forward: Sequence[Operation]) -> bool:
+    if not (last["moves_only"] and last["recent"] and last["actor"] == author.actor):
+        return False
+    return {operation.key for operation in decode_operations(last["forward"])} == {one.key for one in forward}
+
+
+def _join(connection: Connection, after: Flow, last: RowMapping, inverse: Sequence[Operation]) -> None:
+    """Make the last entry lead from its old start to the new end."""
+    back = [*inverse, *decode_operations(last["inverse"])]
+    start = apply(after.document, back)
+    touched = dict.fromkeys((operation.kind, operation.key) for operation in back)
+    values: dict[str, object] = {
+        "version": after.version,
+        "forward": encode_operations(difference(start, after.document, touched)),
+        "inverse": encode_operations(difference(after.document, start, touched)),
+    }
+    connection.execute(statements.rewrite_change_set(after.id, last["seq"], values))

@@ -1,0 +1,80 @@
+"""What is legal in a diagram and probably not meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shared.contracts.flow import Finding
+from shared.flows.document import Document, is_group, label_of, text_of
+from shared.flows.graph import cycles, successors
+
+_MOST_IDS = 50
+_MOST_FINDINGS = 200
+
+
+def lint(document: Document) -> list[Finding]:
+    """Dangling and doubled edges, cycles, lonely nodes, doubled labels, groups that are not there."""
+    found = [
+        *_dangling(document),
+        *_doubled_edges(document),
+        *_cycles(document),
+        *_orphans(document),
+        *_doubled_labels(document),
+        *_unknown_groups(document),
+    ]
+    return found[:_MOST_FINDINGS]
+
+
+def _dangling(document: Document) -> Iterator[Finding]:
+    for key, item in document.edges.items():
+        missing = [
+            end for end in (text_of(item.body, "source"), text_of(item.body, "target")) if end not in document.nodes
+        ]
+        if missing:
+            message = f"Edge {key} leads to or from {' and '.join(missing)}, which is not there"
+            yield Finding(code="dangling_edge", message=message, ids=[key])
+
+
+def _doubled_edges(document: Document) -> Iterator[Finding]:
+    by_ends: dict[tuple[str, str, str], list[str]] = {}
+    for key, item in document.edges.items():
+        ends = (text_of(item.body, "source"), text_of(item.body, "target"), label_of(item.body))
+        by_ends.setdefault(ends, []).append(key)
+    for (source, target, _), keys in by_ends.items():
+        if len(keys) > 1:
+            message = f"{len(keys)} equal edges from {source} to {target}"
+            yield Finding(code="duplicate_edge", message=message, ids=keys[:_MOST_IDS])
+
+
+def _cycles(document: Document) -> Iterator[Finding]:
+    for part in cycles(successors(document)):
+        shown = " → ".join([*part[:10], *(["…"] if len(part) > 10 else [part[0]])])
+        yield Finding(code="cycle", message=f"A cycle among {shown}", ids=part[:_MOST_IDS])
+
+
+def _orphans(document: Document) -> Iterator[Finding]:
+    """Nodes without any edge, where others have some."""
+    ends = {text_of(item.body, end) for item in document.edges.values() for end in ("source", "target")}
+    lonely = [key for key, item in document.nodes.items() if key not in ends and not is_group(item.body)]
+    if ends and lonely:
+        message = f"{len(lonely)} nodes without an edge" if len(lonely) > 1 else f"Node {lonely[0]} has no edge"
+        yield Finding(code="orphan", message=message, ids=lonely[:_MOST_IDS])
+
+
+def _doubled_labels(document: Document) -> Iterator[Finding]:
+    by_label: dict[str, list[str]] = {}
+    for key, item in document.nodes.items():
+        by_label.setdefault(label_of(item.body), []).append(key)
+    for label, keys in by_label.items():
+        if label and len(keys) > 1:
+            message = f'{len(keys)} nodes are called "{label[:100]}"'
+            yield Finding(code="duplicate_label", message=message, ids=keys[:_MOST_IDS])
+
+
+def _unknown_groups(document: Document) -> Iterator[Finding]:
+    for key, item in document.nodes.items():
+        group = text_of(item.body, "parentGroupId")
+        if group and not (group in document.nodes and is_group(document.nodes[group].body)):
+            yield Finding(
+                code="unknown_group", message=f"Node {key} is in group {group}, which is not there", ids=[key]
+            )

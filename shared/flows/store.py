@@ -1,0 +1,249 @@
+"""Flows in Postgres: where each stands, its document at any version, and the one way to write a new version."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from pydantic import JsonValue
+from sqlalchemy import Connection, RowMapping
+
+from shared.errors import NotFound, PreconditionFailed
+from shared.flows import settings, statements
+from shared.flows.batch import History, Past
+from shared.flows.cache import DocumentCache
+from shared.flows.changes import Operation, apply
+from shared.flows.document import Document, Json, Kind, shown
+from shared.flows.encoding import decode_document, decode_operations, encode_document, encode_operations
+from shared.flows.errors import MAX_EDGES, MAX_NODES, FlowTooLarge
+
+_SNAPSHOT_EVERY = 64  #: versions
+_TAIL_BYTES = 64_000  #: a tail shorter than this is read faster than a snapshot is written
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A flow at one version."""
+
+    id: str
+    tenant: str
+    name: str
+    version: int
+    document: Document
+    created_at: datetime
+    updated_at: datetime
+    conversation_id: str | None
+    tail: tuple[int, int, int]  #: the newest snapshot's version, its bytes, the bytes of operations since
+
+    def content(self) -> Json:
+        """Nodes, edges and settings as a client sees them."""
+        return {
+            "nodes": shown(self.document, Kind.NODE),
+            "edges": shown(self.document, Kind.EDGE),
+            "settings": settings.merged(self.document.settings),
+        }
+
+    def view(self) -> dict[str, JsonValue]:
+        times: Json = {"created_at": _text(self.created_at), "updated_at": _text(self.updated_at)}
+        return {"id": self.id, "name": self.name, **self.content(), "version": self.version, **times}
+
+
+@dataclass(frozen=True)
+class Author:
+    """Who changes a flow, and by which way."""
+
+    actor: str
+    origin: str
+
+
+class Store:
+    """Reads and writes flows on a connection that the caller commits.
+
+    ``depth`` is how many change sets can be undone; ``kept_versions`` how many versions can be looked up.
+    """
+
+    def __init__(self, depth: int = 200, kept_versions: int = 2_000) -> None:
+        self.depth = depth
+        self._kept_versions = kept_versions
+        self._cache = DocumentCache()
+
+    def committed(self, flow: Flow) -> None:
+        """The flow's version has been committed: the next reader may start from it."""
+        self._cache.keep(flow.id, flow.version, flow.document)
+
+    def create(self, connection: Connection, tenant: str, name: str, document: Document, author: Author) -> Flow:
+        """Raises: FlowTooLarge, InvalidRequest."""
+        check_size(document)
+        flow_id, written = uuid.uuid4().hex, encode_document(document)
+        counts = {"nodes_count": len(document.nodes), "edges_count": len(document.edges)}
+        row = (
+            connection.execute(
+                statements.create(
+                    {
+                        "id": flow_id,
+                        "tenant_id": tenant,
+                        "name": name,
+                        "version": 1,
+                        "snapshot_version": 1,
+                        "snapshot_bytes": len(written),
+                        **counts,
+                    }
+                )
+            )
+            .mappings()
+            .one()
+        )
+        connection.execute(statements.add_snapshot(flow_id, 1, written))
+        self._add_version(connection, flow_id, 1, "create", author, encode_operations(()))
+        return _flow(row, document)
+
+    def read(self, connection: Connection, tenant: str, flow_id: str, expected: int | None = None) -> Flow:
+        """Raises: NotFound, PreconditionFailed."""
+        return self._load(connection, statements.one(tenant, flow_id), expected)
+
+    def lock(self, connection: Connection, tenant: str, flow_id: str, expected: int | None = None) -> Flow:
+        """The flow, with nobody else writing it until the transaction ends. Raises: NotFound, PreconditionFailed."""
+        return self._load(connection, statements.one(tenant, flow_id, lock=True), expected)
+
+    def document_at(self, connection: Connection, flow_id: str, version: int) -> Document:
+        """Raises: NotFound when the version is not kept."""
+        known = self._cache.find(flow_id, version)
+        if known is None:
+            row = connection.execute(statements.snapshot_at(flow_id, version)).one_or_none()
+            if row is None:
+                raise NotFound(f"Version {version} is not kept any more.")
+            known = row.version, decode_document(row.document)
+        at, document = known
+        if at == version:
+            return document
+        rows = connection.execute(statements.tail(flow_id, at, version)).all()
+        if len(rows) != version - at:
+            raise NotFound(f"Version {version} is not there.")
+        return apply(document, (operation for row in rows for operation in decode_operations(row.operations)))
+
+    def past(self, connection: Connection, flow_id: str, steps: int) -> History:
+        """The history as far as so many undos and redos can reach."""
+        if not steps:
+            return History()
+        applied = connection.execute(statements.applied(flow_id, steps)).mappings().all()
+        undone = connection.execute(statements.undone(flow_id, steps)).mappings().all()
+        return History(
+            tuple(past_of(row) for row in reversed(applied)), tuple(past_of(row) for row in reversed(undone))
+        )
+
+    def write(
+        self,
+        connection: Connection,
+        flow: Flow,
+        kind: Literal["change", "undo", "redo"],
+        author: Author,
+        operations: Sequence[Operation],
+        name: str | None = None,
+    ) -> Flow:
+        """The next version of a locked flow. Raises: FlowTooLarge, InvalidRequest."""
+        document = apply(flow.document, operations)
+        check_size(document)
+        version, packed = flow.version + 1, encode_operations(operations)
+        self._add_version(connection, flow.id, version, kind, author, packed)
+        row = (
+            connection.execute(
+                statements.advance(
+                    flow.id,
+                    {
+                        "version": version,
+                        "name": name or flow.name,
+                        "nodes_count": len(document.nodes),
+                        "edges_count": len(document.edges),
+                        **self._tail(connection, flow, version, document, len(packed)),
+                    },
+                )
+            )
+            .mappings()
+            .one()
+        )
+        return _flow(row, document)
+
+    def keep_snapshot(self, connection: Connection, flow_id: str, version: int) -> None:
+        """Make sure that the version stays whatever else is dropped."""
+        document = self.document_at(connection, flow_id, version)
+        row = connection.execute(statements.snapshot_at(flow_id, version)).one_or_none()
+        if row is None or row.version != version:
+            connection.execute(statements.add_snapshot(flow_id, version, encode_document(document)))
+
+    def _load(self, connection: Connection, statement: object, expected: int | None) -> Flow:
+        row = connection.execute(statement).mappings().one_or_none()  # type: ignore[call-overload]
+        if row is None:
+            raise NotFound("There is no such flow.")
+        if expected is not None and row["version"] != expected:
+            raise stale(row["version"])
+        document = self.document_at(connection, row["id"], row["version"])
+        flow = _flow(row, document)
+        self.committed(flow)
+        return flow
+
+    def _tail(
+        self, connection: Connection, flow: Flow, version: int, document: Document, added: int
+    ) -> dict[str, object]:
+        """What the flow's row says of its snapshot, which is made anew when the operations since weigh too much."""
+        at, snapshot_bytes, tail_bytes = flow.tail
+        tail_bytes += added
+        if version - at < _SNAPSHOT_EVERY and tail_bytes <= max(_TAIL_BYTES, snapshot_bytes):
+            return {"tail_bytes": tail_bytes}
+        written = encode_document(document)
+        connection.execute(statements.add_snapshot(flow.id, version, written))
+        for forget in statements.forget_versions(flow.id, version - self._kept_versions):
+            connection.execute(forget)
+        return {"snapshot_version": version, "snapshot_bytes": len(written), "tail_bytes": 0}
+
+    def _add_version(
+        self, connection: Connection, flow_id: str, version: int, kind: str, author: Author, operations: bytes
+    ) -> None:
+        connection.execute(
+            statements.add_version(
+                {
+                    "flow_id": flow_id,
+                    "version": version,
+                    "kind": kind,
+                    "actor": author.actor,
+                    "origin": author.origin,
+                    "operations": operations,
+                }
+            )
+        )
+
+
+def past_of(row: RowMapping) -> Past:
+    return Past(row["seq"], decode_operations(row["forward"]), decode_operations(row["inverse"]))
+
+
+def stale(version: int) -> PreconditionFailed:
+    return PreconditionFailed(
+        f"The flow is at version {version} by now. Read it again and repeat the change.", version=version
+    )
+
+
+def check_size(document: Document) -> None:
+    """Raises: FlowTooLarge."""
+    if len(document.nodes) > MAX_NODES or len(document.edges) > MAX_EDGES:
+        raise FlowTooLarge(len(document.nodes), len(document.edges))
+
+
+def _flow(row: RowMapping, document: Document) -> Flow:
+    return Flow(
+        id=row["id"],
+        tenant=row["tenant_id"],
+        name=row["name"],
+        version=row["version"],
+        document=document,
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        conversation_id=row["conversation_id"],
+        tail=(row["snapshot_version"], row["snapshot_bytes"], row["tail_bytes"]),
+    )
+
+
+def _text(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")

@@ -1,0 +1,55 @@
+"""Lint names what is legal and probably not meant."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.flows.graph import components, cycles
+from shared.flows.lint import lint
+from tests.shared.flows.drafts import diagram, edge, node
+
+
+def test_every_kind_of_slip_is_found() -> None:
+    document = diagram(
+        node("a", "Same"),
+        node("b", "Same"),
+        "lonely",
+        node("c", parentGroupId="nowhere"),
+        edges=(edge("a", "b"), edge("b", "a"), edge("a", "b", "again"), edge("c", "gone"), edge("c", "c")),
+    )
+    found = {finding.code: finding.ids for finding in lint(document)}
+    assert found["dangling_edge"] == ["c-gone"]
+    assert found["duplicate_edge"] == ["a-b", "again"]
+    assert found["orphan"] == ["lonely"]
+    assert found["duplicate_label"] == ["a", "b"]
+    assert found["unknown_group"] == ["c"]
+    rings = [finding.ids for finding in lint(document) if finding.code == "cycle"]
+    assert sorted(map(sorted, rings)) == [["a", "b"], ["c"]]
+
+
+def test_a_clean_diagram_has_no_findings() -> None:
+    assert lint(diagram("a", "b", edges=(edge("a", "b"),))) == []
+    assert lint(diagram("a", "b")) == []
+
+
+graphs = st.integers(1, 8).flatmap(
+    lambda count: st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)), max_size=20).map(
+        lambda arcs: {str(node): [str(b) for a, b in arcs if a == node] for node in range(count)}
+    )
+)
+
+
+@given(graphs)
+def test_components_are_those_of_mutual_reach(out: dict[str, list[str]]) -> None:
+    reach = {node: {node} for node in out}
+    for _ in out:
+        for node in out:
+            reach[node] |= {far for near in list(reach[node]) for far in out[near]}
+    wanted = {frozenset(other for other in out if other in reach[node] and node in reach[other]) for node in out}
+    assert {frozenset(part) for part in components(out)} == wanted
+
+
+def test_a_ring_of_fifty_thousand_overflows_nothing() -> None:
+    ring = {str(node): [str((node + 1) % 50_000)] for node in range(50_000)}
+    assert len(cycles(ring)[0]) == 50_000
