@@ -44,8 +44,8 @@ graphs = st.integers(1, 8).flatmap(
 def test_components_are_those_of_mutual_reach(out: dict[str, list[str]]) -> None:
     reach = {node: {node} for node in out}
     for _ in out:
-        for node in out:
-            reach[node] |= {far for near in list(reach[node]) for far in out[near]}
+        for one in out:
+            reach[one] |= {far for near in list(reach[one]) for far in out[near]}
     wanted = {frozenset(other for other in out if other in reach[node] and node in reach[other]) for node in out}
     assert {frozenset(part) for part in components(out)} == wanted
 
