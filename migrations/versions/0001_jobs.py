@@ -236,7 +236,13 @@ def upgrade() -> None:
     op.create_index(
         "ix_jobs_batch", "jobs", ["batch_id"], unique=False, postgresql_where=sa.text("batch_id IS NOT NULL")
     )
-    op.create_index("ix_jobs_conversation", "jobs", ["conversation_id", "kind", "finished_at"], unique=False)
+    op.create_index(
+        "ix_jobs_conversation",
+        "jobs",
+        ["conversation_id", "kind", "finished_at"],
+        unique=False,
+        postgresql_where=sa.text("state = 'succeeded'"),
+    )
     op.create_index(
         "ix_jobs_finished", "jobs", ["finished_at"], unique=False, postgresql_where=sa.text("finished_at IS NOT NULL")
     )

@@ -91,7 +91,13 @@ Index("ix_jobs_served", jobs.c.kind, jobs.c.tenant_id, jobs.c.started_at)
 Index("ix_jobs_lease", jobs.c.lease_until, postgresql_where=text("state = 'running'"))
 Index("ix_jobs_order", jobs.c.conversation_id, jobs.c.id, postgresql_where=_ACTIVE)
 Index("ix_jobs_list", jobs.c.tenant_id, jobs.c.created_at.desc(), jobs.c.id.desc())
-Index("ix_jobs_conversation", jobs.c.conversation_id, jobs.c.kind, jobs.c.finished_at)
+Index(
+    "ix_jobs_conversation",
+    jobs.c.conversation_id,
+    jobs.c.kind,
+    jobs.c.finished_at,
+    postgresql_where=text("state = 'succeeded'"),
+)
 Index("ix_jobs_batch", jobs.c.batch_id, postgresql_where=text("batch_id IS NOT NULL"))
 Index("ix_jobs_finished", jobs.c.finished_at, postgresql_where=text("finished_at IS NOT NULL"))
 Index(
