@@ -102,6 +102,10 @@ class SourceNotAllowed(AssayError):
     code, title, status = "source_not_allowed", "That source may not be read", 422
 
 
+class RangeNotSatisfiable(AssayError):
+    code, title, status = "range_not_satisfiable", "The range begins after the end", 416
+
+
 class UnsupportedMediaType(AssayError):
     code, title, status = "unsupported_media_type", "That content type is not understood", 415
 

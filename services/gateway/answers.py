@@ -6,11 +6,12 @@ import base64
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
 from fastapi import Query, Request, Response
 from pydantic import BaseModel
+from sqlalchemy import RowMapping
 
 from shared.errors import InvalidRequest
 
@@ -49,9 +50,9 @@ def has_tag(header: str | None, tag: str) -> bool:
 
 
 def page(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[RowMapping],
     limit: int,
-    view: Callable[[Mapping[str, Any]], object],
+    view: Callable[[RowMapping], object],
     key: tuple[str, str] = ("created_at", "id"),
 ) -> dict[str, object]:
     """One page of ``rows``, which were asked for with one more than the limit."""

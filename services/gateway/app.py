@@ -8,14 +8,23 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
-from services.gateway import docs, events, health, jobs, problems
+from services.gateway import batches, capabilities, docs, events, files, health, jobs, keys, problems
 from services.gateway.edge import Edge
 from services.gateway.metrics import Metrics
 from services.gateway.openapi import describe
 from services.gateway.resources import opened
 from services.gateway.settings import Settings
 
-ROUTERS = (jobs.router, events.router, health.router, docs.router)
+ROUTERS = (
+    jobs.router,
+    events.router,
+    batches.router,
+    files.router,
+    keys.router,
+    capabilities.router,
+    health.router,
+    docs.router,
+)
 
 
 def create_app(settings: Settings) -> FastAPI:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import structlog
 from limits import RateLimitItem, RateLimitItemPerMinute
-from limits.aio.storage import MemoryStorage, RedisStorage, Storage
+from limits.aio.storage import MemoryStorage, RedisStorage
 from limits.aio.strategies import FixedWindowRateLimiter
+from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from services.gateway.record import Record
@@ -38,12 +39,19 @@ class _Handful:
 class Pressure:
     """Admits requests and jobs, or says when to come again."""
 
-    def __init__(self, settings: HttpSettings, record: Record, redis_url: str) -> None:
+    def __init__(self, settings: HttpSettings, record: Record, redis: Redis) -> None:
         self._settings = settings
         self._record = record
         self._limit: RateLimitItem = RateLimitItemPerMinute(max(1, settings.requests_per_minute))
         self._handful_size = max(1, settings.requests_per_minute // 1000)
-        self._shared = FixedWindowRateLimiter(_redis(redis_url))
+        self._shared = FixedWindowRateLimiter(
+            RedisStorage(
+                "async+redis://",
+                implementation="redispy",
+                key_prefix="assay:rate",
+                connection_pool=redis.connection_pool,  # type: ignore[arg-type]
+            )
+        )
         self._own = FixedWindowRateLimiter(MemoryStorage())
         self._ask_shared_at = 0.0
         self._handfuls: dict[str, _Handful] = {}
@@ -102,15 +110,3 @@ class Pressure:
             self._handfuls.clear()
         handful = self._handfuls[tenant] = _Handful(taken, remaining, resets_at)
         return handful
-
-
-def _redis(url: str) -> Storage:
-    scheme, _, rest = url.partition("://")
-    name = {"unix": "async+redis+unix", "rediss": "async+rediss"}.get(scheme, "async+redis")
-    return RedisStorage(
-        f"{name}://{rest}",
-        implementation="redispy",
-        key_prefix="assay:rate",
-        socket_timeout=_REDIS_SECONDS,
-        socket_connect_timeout=_REDIS_SECONDS,
-    )

@@ -40,6 +40,8 @@ def problem(error: AssayError, request_id: str | None) -> Response:
         headers["Retry-After"] = str(error.extra.get("retry_after", 1))
     elif error.code == "request_in_flight":
         headers["Retry-After"] = "1"
+    elif error.status == 416:
+        headers["Content-Range"] = f"bytes */{error.extra.get('size', '*')}"
     elif error.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     document = {**error.problem(), "request_id": request_id}
@@ -63,12 +65,14 @@ def by_code() -> dict[str, type[AssayError]]:
 
 def invalid(errors: Sequence[Mapping[str, Any]], body: object = None) -> AssayError:
     """pydantic's errors as one problem; an error type of our own (``PydanticCustomError``) is the problem's code."""
-    found = [(_loc(error["loc"], body), _message(error)) for error in errors]
+    found = [(_loc(_pointed(error), body), _message(error)) for error in errors]
     detail = "; ".join(f"{'.'.join(map(str, loc))}: {msg}" for loc, msg in found[:3])
     if len(found) > 3:
         detail += f"; and {len(found) - 3} more"
     own = next((error["type"] for error in errors if error["type"] not in _PYDANTIC), None)
     kind = _class_of(own) if own else InvalidRequest
+    if kind is InvalidRequest:
+        return InvalidRequest(detail, found[:_MOST_ERRORS])
     return kind(detail, errors=[{"loc": list(loc), "msg": msg} for loc, msg in found[:_MOST_ERRORS]])
 
 
@@ -78,7 +82,17 @@ def _class_of(code: str) -> type[AssayError]:
     return known or type("Invalid", (AssayError,), {"code": code, "title": InvalidRequest.title, "status": 422})
 
 
+def _pointed(error: Mapping[str, Any]) -> Sequence[str | int]:
+    """Where the error is; pydantic points at the whole object when the field that tells a union apart is wrong."""
+    field = str(error.get("ctx", {}).get("discriminator", "")).strip("'")
+    return (*error["loc"], field) if field else error["loc"]
+
+
 def _message(error: Mapping[str, Any]) -> str:
+    if error["type"] == "union_tag_not_found":
+        return "Field required"
+    if error["type"] == "union_tag_invalid":
+        return f"Input should be one of {error['ctx']['expected_tags']}"
     return str(error["msg"]).removeprefix(_VALUE_ERROR)
 
 

@@ -79,7 +79,7 @@ async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIte
         blobs=store,
         doorman=Doorman(record),
         workforce=Workforce(record),
-        pressure=Pressure(settings.http, record, settings.stores.redis_url),
+        pressure=Pressure(settings.http, record, redis),
         bells=Bells(settings.stores.redis_url),
     )
     app.state.resources = resources

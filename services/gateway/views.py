@@ -40,10 +40,11 @@ def summary(row: Row, waiting: View | None = None) -> View:
     }
 
 
-def accepted(row: Row, created_at: object, waiting: View | None) -> View:
+def accepted(row: Row, created_at: object, waiting: View | None, *, brief: bool = False) -> View:
     """A job that has just been submitted, from what was inserted."""
     unset = {"state": "queued", "attempt": 0, "started_at": None, "finished_at": None, "result": None, "error": None}
-    return job_view({**row, **unset, "usage": {}, "created_at": created_at}, waiting)
+    whole = {**row, **unset, "usage": {}, "created_at": created_at}
+    return summary(whole, waiting) if brief else job_view(whole, waiting)
 
 
 async def waiting_of(connection: AsyncConnection, workforce: Workforce, tenant_running: int, row: Row) -> View | None:

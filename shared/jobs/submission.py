@@ -84,6 +84,11 @@ def submit_batch(batch_id: str, tenant: str, rows: Sequence[Row]) -> TextClause:
     return _SUBMIT_MANY.bindparams(batch_id=batch_id, tenant_id=tenant, rows=[dict(row) for row in rows])
 
 
+def batch(batch_id: str, tenant: str) -> TextClause:
+    """The id of the batch; no row when the tenant has no such batch."""
+    return text("SELECT id FROM batches WHERE id = :id AND tenant_id = :tenant").bindparams(id=batch_id, tenant=tenant)
+
+
 def waiting(row: Row) -> TextClause:
     """Why a queued job waits: ``ahead`` of it, ``later`` when it is to be retried, ``running`` of the same tenant."""
     return text(

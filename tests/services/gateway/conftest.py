@@ -1,0 +1,114 @@
+"""A gateway over real HTTP, beside a real Postgres and a real Redis."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import httpx2 as httpx
+import pytest
+import uvicorn
+from sqlalchemy import Engine
+
+from services.gateway.app import create_app
+from services.gateway.settings import HttpSettings, ProviderKeys, Settings
+from shared import keys
+from shared.contracts.keys import Scope
+from shared.db import connect
+from shared.settings import JobSettings, StoreSettings
+
+pytest_plugins = ("tests.support.servers",)
+
+
+class _Server(uvicorn.Server):
+    def install_signal_handlers(self) -> None:  # the test owns the process
+        ...
+
+
+@dataclass(frozen=True)
+class Gateway:
+    """A running gateway, and the database behind it."""
+
+    url: str
+    engine: Engine
+    settings: Settings
+
+    def key(self, tenant: str, *scopes: Scope) -> str:
+        with self.engine.begin() as connection:
+            return keys.create(connection, tenant, "test", scopes or ("read", "write"))[1]
+
+    def client(self, tenant: str = "acme", *scopes: Scope) -> httpx.Client:
+        return self.client_of(self.key(tenant, *scopes))
+
+    def client_of(self, key: str) -> httpx.Client:
+        return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {key}"}, timeout=30)
+
+
+@contextmanager
+def serving(settings: Settings) -> Iterator[str]:
+    """The URL of a gateway with these settings."""
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    config = uvicorn.Config(create_app(settings), log_config=None, access_log=False, timeout_graceful_shutdown=3)
+    server = _Server(config)
+    thread = threading.Thread(target=asyncio.run, args=(server.serve(sockets=[listener]),), daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 10
+    while not server.started:
+        assert thread.is_alive()
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.01)
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        listener.close()
+
+
+def settings_of(stores: StoreSettings) -> Settings:
+    """Settings that take nothing from the environment of the test run."""
+    none = ProviderKeys(groq_api_key=None, cerebras_api_key=None, anthropic_api_key=None, openai_api_key=None)
+    return Settings(stores=stores, http=HttpSettings(), jobs=JobSettings(), providers=none)
+
+
+@pytest.fixture(scope="module")
+def settings(stores: StoreSettings) -> Settings:
+    return settings_of(stores)
+
+
+@pytest.fixture(scope="module")
+def gateway(settings: Settings) -> Iterator[Gateway]:
+    engine = connect(settings.stores.database_url)
+    with serving(settings) as url:
+        yield Gateway(url, engine, settings)
+    engine.dispose()
+
+
+@pytest.fixture(scope="module")
+def client(gateway: Gateway) -> Iterator[httpx.Client]:
+    """A client of the tenant ``acme`` that may read and write."""
+    with gateway.client() as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def other(gateway: Gateway) -> Iterator[httpx.Client]:
+    """A client of another tenant."""
+    with gateway.client("other") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def admin(gateway: Gateway) -> Iterator[httpx.Client]:
+    with gateway.client("acme", "read", "write", "admin") as client:
+        yield client
+
+
+def with_http(settings: Settings, **changes: object) -> Settings:
+    return replace(settings, http=HttpSettings.model_validate({**settings.http.model_dump(), **changes}))

@@ -1,0 +1,57 @@
+"""Stands in for a worker: it says that it is alive, claims jobs, and ends them, all on the real record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import redis
+from pydantic import JsonValue
+from sqlalchemy import Engine
+
+from shared.contracts.jobs import JobState
+from shared.contracts.kinds import JobKind
+from shared.jobs import doorbell, statements
+
+ALL = [kind.value for kind in JobKind]
+
+
+def advertise(engine: Engine, *kinds: str, facts: Mapping[str, JsonValue] | None = None, id: str = "w1") -> None:
+    with engine.begin() as connection:
+        connection.execute(statements.advertise(id, "execution", kinds or ALL, 4, "1", facts or {}))
+
+
+def retire(engine: Engine, id: str = "w1") -> None:
+    with engine.begin() as connection:
+        connection.execute(statements.retire(id))
+
+
+def claim(engine: Engine, kind: str = "execute") -> tuple[str, int]:
+    """The id and the fence of the next job."""
+    with engine.begin() as connection:
+        row = connection.execute(statements.claim(kind, "w1", 60)).one()
+    return row.id, row.fence
+
+
+def say(engine: Engine, job_id: str, fence: int, type: str, **data: JsonValue) -> None:
+    with engine.begin() as connection:
+        connection.execute(statements.append_event(job_id, fence, type, data))
+
+
+def complete(
+    engine: Engine, job_id: str, fence: int, result: Mapping[str, JsonValue] | None, redis_url: str | None = None
+) -> None:
+    """End the job: succeeded with a result, failed without one; ring when there is a Redis."""
+    state = JobState.SUCCEEDED if result is not None else JobState.FAILED
+    fault: dict[str, JsonValue] = {"code": "budget_spent", "title": "t", "status": 422, "detail": "d", "type": "x"}
+    error = None if result is not None else fault
+    with engine.begin() as connection:
+        connection.execute(statements.complete(job_id, fence, state, result, error, ["careful"], {"llm_calls": 2}))
+    if redis_url is not None:
+        with redis.Redis.from_url(redis_url) as client:
+            client.publish(doorbell.EVENTS_CHANNEL, job_id)
+
+
+def bells(redis_url: str, kind: str = "execute") -> int:
+    """How many bells hang in the queue of the kind."""
+    with redis.Redis.from_url(redis_url) as client:
+        return int(client.llen(doorbell.queue_name(kind)))
