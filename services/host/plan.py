@@ -60,7 +60,7 @@ def make_plan(
         blob_url=given.blob_url or home.blobs.as_uri(),
         qdrant_url=given.qdrant_url,
     )
-    common = {"ASSAY_HOME": str(home.folder), "ASSAY_HOST": host.host, "ASSAY_EMBEDDED": "true"}
+    common = {"ASSAY_HOME": str(home.folder), "ASSAY_HOST": host.host, "ASSAY_LOCAL_PATHS": "true"}
     scripted: list[Program] = []
     if script is not None:
         scripted_port = free_port("127.0.0.1", 0)
@@ -86,13 +86,13 @@ def scripted_providers(port: int) -> dict[str, str]:
     base = f"http://127.0.0.1:{port}"
     return {
         "GROQ_API_KEY": _SCRIPTED_KEY,
-        "GROQ_BASE_URL": base,
+        "GROQ_BASE_URL": f"{base}/groq",
         "CEREBRAS_API_KEY": _SCRIPTED_KEY,
-        "CEREBRAS_BASE_URL": base,
+        "CEREBRAS_BASE_URL": f"{base}/cerebras",
         "ANTHROPIC_API_KEY": _SCRIPTED_KEY,
-        "ANTHROPIC_BASE_URL": base,
+        "ANTHROPIC_BASE_URL": f"{base}/anthropic",
         "OPENAI_API_KEY": _SCRIPTED_KEY,
-        "OPENAI_BASE_URL": f"{base}/v1",
+        "OPENAI_BASE_URL": f"{base}/local/v1",
     }
 
 
@@ -124,7 +124,7 @@ def _worker(
         cwd=home.folder,
         log=home.logs / f"{name}.log",
         ready_file=ready,
-        http=(_reachable(more["ASSAY_HOST"]), port) if process.readiness == "http" else None,
+        http=(_reachable(more["ASSAY_HOST"]), port, "/readyz") if process.readiness == "http" else None,
         grace_seconds=process.grace_seconds,
     )
 
@@ -146,7 +146,7 @@ def _scripted(ours: Mapping[str, str], home: Home, stores: Stores, script: Path,
         cwd=home.folder,
         log=home.logs / "scripted-llm.log",
         ready_file=home.run / "scripted-llm.ready",
-        http=("127.0.0.1", port),
+        http=("127.0.0.1", port, "/_scripted/health"),
         grace_seconds=5,
     )
 

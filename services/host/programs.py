@@ -37,7 +37,7 @@ class Worker:
     cwd: Path
     log: Path
     ready_file: Path
-    http: tuple[str, int] | None  #: ask GET /readyz there instead of looking for the file
+    http: tuple[str, int, str] | None  #: ask there (host, port, path) instead of looking for the file
     grace_seconds: float
     ending: signal.Signals = signal.SIGTERM
 
@@ -84,10 +84,10 @@ def python(module: str, *words: str) -> list[str]:
     return [sys.executable, "-P", "-m", module, *words]
 
 
-def _answers(host: str, port: int) -> bool:
+def _answers(host: str, port: int, path: str) -> bool:
     line = http.client.HTTPConnection(host, port, timeout=1)
     try:
-        line.request("GET", "/readyz")
+        line.request("GET", path)
         return line.getresponse().status == 200
     except (OSError, http.client.HTTPException):
         return False

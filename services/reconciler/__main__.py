@@ -49,6 +49,8 @@ def main() -> None:
         signal.signal(number, lambda *_: stop.set())
     if settings.metrics_port:
         start_http_server(settings.metrics_port)
+    if settings.ready_file is not None:
+        settings.ready_file.touch()
     reconciler.run(stop)
 
 
