@@ -17,6 +17,7 @@ from shared.llm.failover import Failover, FailoverSettings
 from shared.llm.health import Health
 from shared.llm.job import JobLlm, OnEvent, no_event
 from shared.llm.ledger import Ledger, Owner
+from shared.llm.prompts import PromptRegistry
 from shared.llm.providers.endpoint import Endpoint
 from shared.llm.providers.vendors import adapter
 from shared.llm.registry import ModelRegistry
@@ -44,6 +45,7 @@ class LlmLayer:
         self._breaker = Breaker(states, calls.breaker)
         self.ledger = Ledger(engine)
         self.models = ModelRegistry(engine, self._endpoints, providers.openai_model)
+        self.prompts = PromptRegistry(engine)
 
     def for_job(
         self,

@@ -20,10 +20,10 @@ from shared.loop import Budget, BudgetSpent
 class OnEvent(Protocol):
     """Where a job's events go: ``Report.event`` fits."""
 
-    def __call__(self, type: str, /, **data: JsonValue) -> None: ...
+    def __call__(self, type: str, **data: JsonValue) -> None: ...
 
 
-def no_event(type: str, /, **data: JsonValue) -> None:
+def no_event(type: str, **data: JsonValue) -> None:
     """For calls that belong to no job."""
 
 

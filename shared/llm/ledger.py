@@ -9,16 +9,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
 
-from sqlalchemy import Engine, Select, func, insert, select
+from pydantic import JsonValue
+from sqlalchemy import Connection, Engine, Select, func, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.contracts.models import LlmCall, ModelName, PromptUsed
-from shared.llm.attempts import Attempt
+from shared.llm.attempts import SKIPPED, Attempt
 from shared.llm.prices import cost
 from shared.llm.tables import llm_calls
 
 log = logging.getLogger(__name__)
 
+_UNREACHED = (SKIPPED, "connection_failed")  #: the provider never heard of these
 _KEPT = 1000  #: rows that wait in memory while the database is away
 
 
@@ -44,11 +46,9 @@ class Usage:
 
     def count(self, attempt: Attempt) -> None:
         with self.lock:
-            if not attempt.reached:
-                return
             reply = attempt.reply
             if reply is None:
-                self.llm_calls += 1
+                self.llm_calls += attempt.outcome not in _UNREACHED
                 return
             self.sources.add(reply.source)
             self.input_tokens += reply.usage.input or 0
@@ -61,8 +61,8 @@ class Usage:
 
     @property
     def known_cost(self) -> float | None:
-        """None as well when no model was asked."""
-        return self.cost_usd if self.llm_calls or self.sources else None
+        """None as well when nobody answered."""
+        return self.cost_usd if self.sources else None
 
 
 class Ledger:
@@ -145,6 +145,24 @@ def as_call(values: Mapping[str, object]) -> LlmCall:
             "prompt": prompt,
         }
     )
+
+
+def totals(connection: Connection, job: str) -> dict[str, JsonValue]:
+    """The job's ``usage`` over all its runs; the cost is unknown as soon as one answer's is."""
+    calls = llm_calls.c
+    reached = calls.outcome.not_in(_UNREACHED) & (calls.source != "replay")
+    answered = (calls.outcome == "ok") & (calls.source != "replay")
+    row = connection.execute(
+        select(
+            func.count().filter(reached),
+            func.coalesce(func.sum(calls.input_tokens), 0),
+            func.coalesce(func.sum(calls.output_tokens), 0),
+            func.sum(calls.cost_usd).filter(answered),
+            func.count().filter(answered & calls.cost_usd.is_(None)),
+        ).where(calls.job_id == job)
+    ).one()
+    cost_usd = None if row[4] else row[3]
+    return {"llm_calls": row[0], "input_tokens": row[1], "output_tokens": row[2], "cost_usd": cost_usd}
 
 
 def tokens_since(tenant: str, moment: datetime) -> Select[tuple[int]]:

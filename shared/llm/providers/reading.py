@@ -43,14 +43,15 @@ def _of_connection(error: Exception, watch: Watch) -> ProviderFault:
     kinds = {type(link).__name__ for link in _chain(error)}
     if kinds & {"JSONDecodeError", "UnicodeDecodeError", "APIResponseValidationError", "DecodingError"}:
         return faults.UnreadableAnswer("Its answer is broken, or is no model's answer.")
-    if "ConnectTimeout" in kinds:
-        return faults.TimedOut("It did not accept the connection in time.")
-    if kinds & {"APITimeoutError", "ReadTimeout", "WriteTimeout", "PoolTimeout"}:
-        return faults.TimedOut("It did not answer in time.")
+    if kinds & {"APITimeoutError", "ConnectTimeout", "ReadTimeout", "WriteTimeout", "PoolTimeout"}:
+        what = "accept the connection" if "ConnectTimeout" in kinds else "answer"
+        return faults.TimedOut(f"It did not {what} in time.")
     if watch.received:
         return faults.StreamCut("The connection was cut in the middle of the answer.")
-    if not watch.connected and kinds & {"RemoteProtocolError", "ReadError", "WriteError"}:
-        return faults.StaleConnection("A kept connection had been closed.")
+    if kinds & {"RemoteProtocolError", "ReadError", "WriteError"}:
+        if not watch.connected:
+            return faults.StaleConnection("A kept connection had been closed.")
+        return faults.StreamCut("The connection was cut before the answer.")
     return faults.ConnectionFailed("It cannot be reached: check its address and the network.")
 
 

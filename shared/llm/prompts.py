@@ -1,0 +1,206 @@
+"""The prompts: immutable versions in Postgres, defaults in files, and a label that says which version is in use."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, Engine, Row, and_, func, select, text
+from sqlalchemy.dialects.postgresql import insert
+
+from shared.contracts.models import Prompt, PromptVariables
+from shared.errors import DatabaseUnavailable, NotFound, PreconditionFailed
+from shared.llm import templates
+from shared.llm.chat import PromptVersion, RenderedPrompt
+from shared.llm.fresh import Fresh
+from shared.llm.prompt_files import defaults
+from shared.llm.roles import DEFAULTS as ROLES
+from shared.llm.tables import prompt_labels, prompt_versions
+
+log = logging.getLogger(__name__)
+
+_ACTIVE = "active"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One version of a prompt."""
+
+    key: str
+    version: int
+    text: str
+    is_default: bool
+    at: datetime | None = None
+
+
+class PromptRegistry:
+    """Safe to use from many threads; without a database the files hold, as version 1."""
+
+    def __init__(self, engine: Engine | None, files: Mapping[str, str] | None = None) -> None:
+        self._engine = engine
+        self._files = defaults() if files is None else files
+        self._initial = {key: Stored(key, 1, text, True) for key, text in self._files.items()}
+        self._active: Fresh[Mapping[str, Stored]] = Fresh(self._read, self._initial)
+        self._synced = engine is None
+
+    def keys(self) -> list[str]:
+        return sorted(self._files)
+
+    def get(self, key: str) -> Prompt:
+        """The version in use. Raises: NotFound."""
+        return self._shown(self.active(key))
+
+    def active(self, key: str) -> Stored:
+        """Raises: NotFound."""
+        self._default(key)
+        return self._active.get().get(key, self._initial[key])
+
+    def versions(self, key: str, limit: int = 200) -> list[Prompt]:
+        """The newest first. Raises: NotFound."""
+        self._default(key)
+        if self._engine is None:
+            return [self._shown(self._initial[key])]
+        self._active.get()
+        of_key = select(prompt_versions).where(prompt_versions.c.key == key)
+        with self._engine.connect() as connection:
+            rows = connection.execute(of_key.order_by(prompt_versions.c.version.desc()).limit(limit)).all()
+        return [self._shown(_stored(row)) for row in rows]
+
+    def save(self, key: str, text: str, actor: str | None = None, expected: int | None = None) -> Prompt:
+        """Make a text the newest version, and use it.
+
+        Raises: NotFound; PromptBroken, PromptVariableUnknown, PromptVariableMissing;
+        PreconditionFailed when the version in use is not the expected one.
+        """
+        templates.check(text, self._default(key))
+        return self._activate(key, text, actor, expected)
+
+    def rollback(self, key: str, version: int, actor: str | None = None, expected: int | None = None) -> Prompt:
+        """Use an old text again, as a new version. Raises: NotFound, PreconditionFailed."""
+        old = self._version(key, version)
+        if old is None:
+            raise NotFound(f"The prompt {key} has no version {version}.")
+        return self._activate(key, old.text, actor, expected)
+
+    def reset(self, key: str, actor: str | None = None, expected: int | None = None) -> Prompt:
+        """Use the file's text again, as a new version. Raises: NotFound, PreconditionFailed."""
+        return self._activate(key, self._default(key), actor, expected)
+
+    def pinned(self, version: int | None) -> JobPrompts:
+        """The prompts as one job sees them; a version holds for the prompts that are named like roles."""
+        return JobPrompts(self, version)
+
+    def render(self, key: str, **variables: object) -> RenderedPrompt:
+        """Raises: NotFound, PromptNotRendered."""
+        return _rendered(self.active(key), variables)
+
+    def _version(self, key: str, version: int) -> Stored | None:
+        self._default(key)
+        if self._engine is None:
+            return self._initial[key] if version == 1 else None
+        self._active.get()
+        wanted = and_(prompt_versions.c.key == key, prompt_versions.c.version == version)
+        with self._engine.connect() as connection:
+            row = connection.execute(select(prompt_versions).where(wanted)).one_or_none()
+        return None if row is None else _stored(row)
+
+    def _default(self, key: str) -> str:
+        if key not in self._files:
+            raise NotFound(f"There is no prompt {key!r}.")
+        return self._files[key]
+
+    def _shown(self, stored: Stored) -> Prompt:
+        used = templates.variables(self._files[stored.key])
+        names = PromptVariables(required=sorted(used.required), optional=sorted(used.optional))
+        return Prompt(
+            key=stored.key,
+            text=stored.text,
+            version=stored.version,
+            is_default=stored.is_default,
+            variables=names,
+            updated_at=stored.at,
+        )
+
+    def _activate(self, key: str, text: str, actor: str | None, expected: int | None) -> Prompt:
+        if self._engine is None:
+            raise DatabaseUnavailable("Prompts can only be changed where there is a database.")
+        self._active.get()
+        with self._engine.begin() as connection:
+            _lock(connection)
+            current = _label(connection, key)
+            if expected is not None and expected != current:
+                raise PreconditionFailed(f"The prompt {key} is at version {current}, not {expected}.")
+            stored = _add(connection, key, text, text == self._files[key], actor)
+        self._active.expire()
+        return self._shown(stored)
+
+    def _read(self) -> Mapping[str, Stored]:
+        if self._engine is None:
+            return self._initial
+        if not self._synced:
+            self._sync(self._engine)
+            self._synced = True
+        with self._engine.connect() as connection:
+            return _used(connection)
+
+    def _sync(self, engine: Engine) -> None:
+        """Once per process: new files become versions; where a default was in use, the new default is."""
+        with engine.begin() as connection:
+            if self._outdated(connection):
+                _lock(connection)
+                for key in self._outdated(connection):  # another process may have been first
+                    _add(connection, key, self._files[key], True, None)
+
+    def _outdated(self, connection: Connection) -> list[str]:
+        used = _used(connection)
+        outdated = {key for key, stored in used.items() if stored.is_default and stored.text != self._files.get(key)}
+        return [key for key in self._files if key not in used or key in outdated]
+
+
+@dataclass(frozen=True)
+class JobPrompts:
+    """The prompts of one job."""
+
+    registry: PromptRegistry
+    version: int | None
+
+    def render(self, key: str, **variables: object) -> RenderedPrompt:
+        """Raises: NotFound, PromptNotRendered."""
+        pinned = self.registry._version(key, self.version) if self.version is not None and key in ROLES else None
+        return _rendered(pinned or self.registry.active(key), variables)
+
+
+def _rendered(stored: Stored, variables: Mapping[str, object]) -> RenderedPrompt:
+    return RenderedPrompt(templates.render(stored.text, variables), PromptVersion(stored.key, stored.version))
+
+
+def _used(connection: Connection) -> dict[str, Stored]:
+    on = and_(prompt_versions.c.key == prompt_labels.c.key, prompt_versions.c.version == prompt_labels.c.version)
+    active = select(prompt_versions).join(prompt_labels, on).where(prompt_labels.c.label == _ACTIVE)
+    return {row.key: _stored(row) for row in connection.execute(active)}
+
+
+def _lock(connection: Connection) -> None:
+    """One writer at a time: version numbers only grow."""
+    connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('assay.prompts'))"))
+
+
+def _label(connection: Connection, key: str) -> int | None:
+    active = and_(prompt_labels.c.key == key, prompt_labels.c.label == _ACTIVE)
+    return connection.scalar(select(prompt_labels.c.version).where(active))
+
+
+def _add(connection: Connection, key: str, body: str, is_default: bool, actor: str | None) -> Stored:
+    newest = connection.scalar(select(func.max(prompt_versions.c.version)).where(prompt_versions.c.key == key)) or 0
+    added = insert(prompt_versions).values(key=key, version=newest + 1, text=body, is_default=is_default, actor=actor)
+    row = connection.execute(added.returning(prompt_versions)).one()
+    label = insert(prompt_labels).values(key=key, label=_ACTIVE, version=newest + 1)
+    moved = {"version": newest + 1, "updated_at": func.clock_timestamp()}
+    connection.execute(label.on_conflict_do_update(index_elements=["key", "label"], set_=moved))
+    return _stored(row)
+
+
+def _stored(row: Row[tuple[object, ...]]) -> Stored:
+    return Stored(row.key, row.version, row.text, row.is_default, row.created_at)
