@@ -8,7 +8,20 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
-from services.gateway import batches, capabilities, docs, events, files, health, jobs, keys, problems
+from services.gateway import (
+    batches,
+    calls,
+    capabilities,
+    conversations,
+    docs,
+    events,
+    files,
+    health,
+    jobs,
+    keys,
+    models,
+    problems,
+)
 from services.gateway.edge import Edge
 from services.gateway.metrics import Metrics
 from services.gateway.openapi import describe
@@ -18,8 +31,12 @@ from services.gateway.settings import Settings
 ROUTERS = (
     jobs.router,
     events.router,
+    calls.router,
     batches.router,
     files.router,
+    conversations.router,
+    models.router,
+    models.providers_router,
     keys.router,
     capabilities.router,
     health.router,

@@ -29,7 +29,7 @@ _NO_PROVIDER = "No model provider has a key."
 @router.get("", summary="See what can be done here", response_model=Capabilities)
 async def get_capabilities(who: Who, has: Has) -> Response:
     workers = await has.workforce.all()
-    with_model = has.providers_configured()
+    with_model = await has.models.configured()
     kinds = {kind: _kind(kind, workers, with_model) for kind in JobKind}
     return Json(Capabilities(kinds=kinds, languages=_languages(workers), isolation=_isolation(workers)))
 

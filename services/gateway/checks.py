@@ -12,6 +12,7 @@ from services.gateway.resources import Resources
 from shared.contracts.common import file_references
 from shared.contracts.detect import DetectInput
 from shared.contracts.execute import ExecuteInput
+from shared.contracts.flow import FlowInput
 from shared.contracts.jobs import JobRequestFields
 from shared.contracts.transform import TransformInput
 from shared.errors import InvalidRequest, LanguageUnavailable, NoProviderConfigured, SourceNotAllowed
@@ -45,11 +46,12 @@ async def references(connection: AsyncConnection, tenant: str, submits: Sequence
 async def servable(has: Resources, submit: Submit) -> None:
     """Raises: NoProviderConfigured, LanguageUnavailable, SourceNotAllowed when nothing could ever serve the job."""
     given = _input(submit)
-    if isinstance(given, DetectInput) and given.source.path is not None and not has.settings.http.local_paths:
+    if isinstance(given, DetectInput) and given.source.path is not None and not has.settings.http.embedded:
         loc: list[str | int] = ["body", "input", "source", "path"]
         message = "local paths are read by an installation on one machine only; upload an archive"
         raise SourceNotAllowed(f"{'.'.join(map(str, loc))}: {message}", errors=[{"loc": list(loc), "msg": message}])
-    if _needs_model(given) and not has.providers_configured():
+    role = _role(given)
+    if role is not None and not await has.models.configured(role):
         raise NoProviderConfigured(
             "This job asks a model, and no provider has a key here. Set GROQ_API_KEY, CEREBRAS_API_KEY, "
             "ANTHROPIC_API_KEY or OPENAI_API_KEY and start again."
@@ -74,12 +76,13 @@ async def _language(has: Resources, submit: Submit, language: str) -> None:
         raise LanguageUnavailable(f"{language} cannot be run here: {why}. GET /v1/capabilities lists what can.")
 
 
-def _needs_model(given: BaseModel) -> bool:
+def _role(given: BaseModel) -> str | None:
+    """The role without which the job can do nothing."""
     if isinstance(given, TransformInput):
-        return given.code is None
+        return "execution.transform" if given.code is None else None
     if isinstance(given, DetectInput):
-        return given.mode == "llm_only"
-    return type(given).__name__ == "FlowInput"
+        return "stacks.identify" if given.mode == "llm_only" else None
+    return "flows.edit" if isinstance(given, FlowInput) else None
 
 
 def _input(submit: Submit) -> BaseModel:

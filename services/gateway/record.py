@@ -42,7 +42,7 @@ class Record:
 
     @asynccontextmanager
     async def _connection(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-        with _told_apart():
+        with told_apart():
             connection = await _acquire(engine)
             try:
                 yield connection
@@ -91,7 +91,7 @@ async def _acquire(engine: AsyncEngine) -> AsyncConnection:
 _DETAIL = "Postgres does not answer; nothing was written. Try again shortly."
 
 
-class _told_apart:  # noqa: N801 - it reads as the word it is
+class told_apart:  # noqa: N801 - it is used as a word
     """Turns the driver's faults into problems: the server's into 503, values it cannot hold into 422."""
 
     def __enter__(self) -> None: ...

@@ -17,6 +17,7 @@ from services.gateway.auth import Doorman
 from services.gateway.bells import Bells
 from services.gateway.limits import Pressure
 from services.gateway.metrics import Metrics
+from services.gateway.modelside import Models
 from services.gateway.record import Record
 from services.gateway.settings import Settings
 from services.gateway.workers import Workforce
@@ -40,11 +41,9 @@ class Resources:
     workforce: Workforce
     pressure: Pressure
     bells: Bells
+    models: Models
     closing: asyncio.Event = field(default_factory=asyncio.Event)  #: set when the process is asked to stop
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
-
-    def providers_configured(self) -> bool:
-        return self.settings.providers.any
 
     def soon(self, work: Coroutine[Any, Any, None]) -> None:
         """Do it beside the answer, which does not wait for it."""
@@ -81,6 +80,7 @@ async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIte
         workforce=Workforce(record),
         pressure=Pressure(settings.http, record, redis),
         bells=Bells(settings.stores.redis_url),
+        models=Models(settings),
     )
     app.state.resources = resources
     resources.bells.start()
@@ -91,6 +91,7 @@ async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIte
         await resources.bells.stop()
         await resources.settle()
         await redis.aclose()
+        resources.models.close()
         await engine.dispose()
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
-from pydantic import Field, SecretStr
+from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from shared.llm.settings import CallSettings, ProviderSettings
 from shared.settings import JobSettings, StoreSettings
 
 
@@ -26,29 +27,11 @@ class HttpSettings(BaseSettings):
     queued_in_all: int = Field(1_000_000, ge=1, description="Queued jobs of all tenants, then submits answer 503")
     cors_origins: str = Field("", description="Web origins that may call the API, separated by commas; * for any")
     database_connections: int = Field(10, ge=1, description="Connections to Postgres that one gateway keeps")
-    local_paths: bool = Field(False, description="Whether detect may read local folders (one machine only)")
+    embedded: bool = Field(False, description="Whether all runs on one machine: then detect may read local folders")
 
     @property
     def origins(self) -> list[str]:
         return [origin.strip() for origin in self.cors_origins.split(",") if origin.strip()]
-
-
-class ProviderKeys(BaseSettings):
-    """Which model providers have a key; the gateway only needs to know that there is one."""
-
-    model_config = SettingsConfigDict(frozen=True)
-
-    groq_api_key: SecretStr | None = Field(None, description="Groq")
-    cerebras_api_key: SecretStr | None = Field(None, description="Cerebras")
-    anthropic_api_key: SecretStr | None = Field(None, description="Anthropic")
-    openai_api_key: SecretStr | None = Field(None, description="OpenAI")
-
-    @property
-    def any(self) -> bool:
-        return any(
-            key is not None and key.get_secret_value() != ""
-            for key in (self.groq_api_key, self.cerebras_api_key, self.anthropic_api_key, self.openai_api_key)
-        )
 
 
 @dataclass(frozen=True)
@@ -58,4 +41,5 @@ class Settings:
     stores: StoreSettings = field(default_factory=partial(StoreSettings))
     http: HttpSettings = field(default_factory=partial(HttpSettings))
     jobs: JobSettings = field(default_factory=partial(JobSettings))
-    providers: ProviderKeys = field(default_factory=partial(ProviderKeys))
+    providers: ProviderSettings = field(default_factory=partial(ProviderSettings))
+    calls: CallSettings = field(default_factory=partial(CallSettings))

@@ -16,10 +16,11 @@ import uvicorn
 from sqlalchemy import Engine
 
 from services.gateway.app import create_app
-from services.gateway.settings import HttpSettings, ProviderKeys, Settings
+from services.gateway.settings import HttpSettings, Settings
 from shared import keys
 from shared.contracts.keys import Scope
 from shared.db import connect
+from shared.llm.settings import ProviderSettings
 from shared.settings import JobSettings, StoreSettings
 
 pytest_plugins = ("tests.support.servers",)
@@ -73,7 +74,7 @@ def serving(settings: Settings) -> Iterator[str]:
 
 def settings_of(stores: StoreSettings) -> Settings:
     """Settings that take nothing from the environment of the test run."""
-    none = ProviderKeys(groq_api_key=None, cerebras_api_key=None, anthropic_api_key=None, openai_api_key=None)
+    none = ProviderSettings(groq_api_key=None, cerebras_api_key=None, anthropic_api_key=None, openai_api_key=None)
     return Settings(stores=stores, http=HttpSettings(), jobs=JobSettings(), providers=none)
 
 
