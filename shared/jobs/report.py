@@ -16,7 +16,12 @@ from shared.jobs import doorbell, statements
 from shared.jobs.leases import Held
 from shared.jobs.record import Record
 from shared.jobs.storable import event_data
+from shared.llm.ledger import Usage
 
+_NOT_LIVE = {
+    "scripted": "Served by the scripted LLM server: no model was asked.",
+    "replay": "Served from recordings: no model was asked.",
+}
 log = structlog.get_logger(__name__)
 
 
@@ -40,7 +45,7 @@ class JobReport:
     said: list[Said] = field(default_factory=list)
     forms: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     effects: list[Callable[[Connection], None]] = field(default_factory=list)
-    usage: Callable[[], Mapping[str, JsonValue]] = dict  #: what the models cost so far; the LLM layer knows
+    models: Usage | None = None  #: what this run asked of models; the LLM layer counts
 
     def event(self, type: str, **data: JsonValue) -> None:
         statement = statements.append_event(self.held.job_id, self.held.fence, type, event_data(data))
@@ -72,6 +77,19 @@ class JobReport:
 
     def effect(self, apply: Callable[[Connection], None]) -> None:
         self.effects.append(apply)
+
+    def usage(self) -> Mapping[str, JsonValue]:
+        """The job's ``usage``; replies that no model made are named in a warning."""
+        if self.models is None:
+            return {}
+        for source in sorted(self.models.sources - {"live"}):
+            self.warn(_NOT_LIVE[source])
+        return {
+            "llm_calls": self.models.llm_calls,
+            "input_tokens": self.models.input_tokens,
+            "output_tokens": self.models.output_tokens,
+            "cost_usd": self.models.known_cost,
+        }
 
     @property
     def outlives(self) -> bool:

@@ -42,11 +42,10 @@ _JSON: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 class Models(Protocol):
     """The LLM layer of a process, bound to one job at a time."""
 
-    @property
-    def prompts(self) -> Prompts: ...
-
-    def for_job(self, job: Job, budget: Budget, report: JobReport, overrides: Mapping[str, JsonValue]) -> Provider:
-        """The models for one job; what they were asked goes to ``report.usage``."""
+    def for_job(
+        self, job: Job, budget: Budget, report: JobReport, overrides: Mapping[str, JsonValue]
+    ) -> tuple[Provider, Prompts]:
+        """The models and the prompts for one job; what it asked is counted in ``report.models``."""
         ...
 
 
@@ -150,10 +149,11 @@ class Runner:
         job = _job(row)
         given = row["budget"]
         budget = Budget(given.get("turns"), given.get("seconds") or self._default_seconds, given.get("tokens"))
+        llm, prompts = self._stores.models.for_job(job, budget, report, row["overrides"])
         return Context(
             job=job,
-            llm=self._stores.models.for_job(job, budget, report, row["overrides"]),
-            prompts=self._stores.models.prompts,
+            llm=llm,
+            prompts=prompts,
             history=History(self._record.autocommit, job.tenant_id, job.conversation_id),
             files=JobFiles(self._stores.engine, self._stores.blobs, job.tenant_id, job.id),
             results=JobResults(self._stores.engine, job.tenant_id, job.conversation_id),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 import warnings
@@ -82,6 +83,17 @@ class Worker:
         # Celery warns root because of pickle; only JSON is accepted here, and jobs' code runs in the sandbox.
         warnings.filterwarnings("ignore", category=SecurityWarning)
         app.worker_main(arguments(kinds, f"{self._service}-{os.getpid()}@assay"))
+
+    def stand_by(self, reason: str) -> None:
+        """Take nothing, but say that this worker is here and why it cannot work, until SIGTERM."""
+        log.error("standing_by", reason=reason)
+        stop = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stop.set())
+        self.runner.leases.start()
+        self._ready()
+        stop.wait()
+        self._stopped()
 
     def _answer(self, kind: str) -> None:
         try:

@@ -72,18 +72,16 @@ class NoModels:
 
     name = "none"
 
-    @property
-    def prompts(self) -> NoModels:
-        return self
-
-    def render(self, key: str, **variables: object) -> RenderedPrompt:
-        raise AssertionError("no prompt is rendered here")
-
-    def for_job(self, job: Job, budget: Budget, report: JobReport, overrides: Mapping[str, JsonValue]) -> NoModels:
-        return self
+    def for_job(
+        self, job: Job, budget: Budget, report: JobReport, overrides: Mapping[str, JsonValue]
+    ) -> tuple[NoModels, NoModels]:
+        return self, self
 
     def complete(self, request: ChatRequest) -> ChatReply:
         raise AssertionError("no model is asked here")
+
+    def render(self, key: str, **variables: object) -> RenderedPrompt:
+        raise AssertionError("no prompt is rendered here")
 
 
 def main() -> None:

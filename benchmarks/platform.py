@@ -1,0 +1,222 @@
+"""The job platform against bare Celery 5.7 on the same Redis, in one run: ``python -m benchmarks.platform``.
+
+Both do nothing inside a job, so what is measured is what each adds. Bare Celery keeps results in Redis and loses jobs
+with it; Assay's are on disk in Postgres before the client has its answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+from redis import Redis as SyncRedis
+from redis.asyncio import Redis as AsyncRedis
+
+from benchmarks import bare_celery
+from benchmarks.load import Load, drive, post
+from benchmarks.table import Line, at_least, at_most, show
+from migrations.upgrade import upgrade
+from services.host.postgres import Postgres
+from services.host.redis import Redis
+from shared import keys
+from shared.db import connect
+from shared.jobs.celery_app import broker_url
+from shared.jobs.doorbell import message, queue_name
+from shared.settings import StoreSettings
+from tests.support.platform import Platform, wait_for
+
+SUBMITS = 3_000
+CONNECTIONS = 16
+BACKLOG = 3_000
+ROUND_TRIPS = 300
+BODY = b'{"kind": "execute", "input": {"language": "python", "code": "noop"}}'
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="assay-bench-", dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        with Postgres(folder / "pg") as postgres, Redis(folder / "redis") as redis:
+            lines = measure(folder, postgres.url_of("postgres"), redis.url)
+    show("The job platform and bare Celery 5.7 (threads, concurrency 4) on the same Redis", lines)
+
+
+def measure(folder: Path, database_url: str, redis_url: str) -> list[Line]:
+    upgrade(database_url)
+    os.environ.update(
+        BARE_BROKER=broker_url(f"{redis_url}?db=1"),
+        BARE_BACKEND=broker_url(f"{redis_url}?db=2"),
+        DATABASE_URL=database_url,
+        REDIS_URL=redis_url,
+        BLOB_URL=f"file://{folder}/blobs",
+        ASSAY_REQUESTS_PER_MINUTE="0",
+    )
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE plain_jobs (id text PRIMARY KEY, kind text, input jsonb)")
+    engine = connect(database_url)
+    with engine.begin() as connection:
+        _, key = keys.create(connection, tenant="bench", name="bench", scopes=["read", "write"])
+    platform = Platform(StoreSettings(), lease_seconds=10)
+    try:
+        return [
+            publishing(redis_url),
+            submitting(key),
+            submit_to_result(platform, key),
+            draining(platform),
+        ]
+    finally:
+        platform.stop()
+        engine.dispose()
+
+
+def publishing(redis_url: str) -> Line:
+    """One bell by redis.asyncio against one ``apply_async``."""
+    noop = bare_celery.task()
+
+    async def ours() -> float:
+        redis = AsyncRedis.from_url(redis_url)
+        taken = []
+        for number in range(1_000):
+            began = time.perf_counter()
+            await redis.lpush(queue_name("bench"), message("bench", str(number)))
+            taken.append(time.perf_counter() - began)
+        await redis.delete(queue_name("bench"))
+        await redis.aclose()
+        return statistics.median(taken)
+
+    theirs = []
+    for number in range(1_000):
+        began = time.perf_counter()
+        noop.apply_async((str(number),))
+        theirs.append(time.perf_counter() - began)
+    _empty_bare()
+    us = 1e6
+    return at_most("publishing, median", asyncio.run(ours()) * us, statistics.median(theirs) * us, "us", 0.3)
+
+
+def submitting(key: str) -> Line:
+    """Requests a second that are accepted, with nobody working on them."""
+    with _gateway("services.gateway", key) as ours:
+        assay = ours(post("/v1/jobs", BODY, [f"Authorization: Bearer {key}"]))
+    with _gateway("benchmarks.plain_gateway", None) as theirs:
+        plain = theirs(post("/v1/jobs", BODY))
+    _empty_bare()
+    return at_least("submits, 16 connections", assay.per_second, plain.per_second, "req/s", 1.3)
+
+
+def submit_to_result(platform: Platform, key: str) -> Line:
+    """One client that submits and waits for the result, again and again."""
+    noop = bare_celery.task()
+    _forget_jobs(platform)
+    platform.ready_worker()
+    request = post("/v1/jobs", BODY, [f"Authorization: Bearer {key}", "Prefer: wait=10"])
+    with _gateway("services.gateway", key) as ours:
+        assay = ours(request, total=ROUND_TRIPS, connections=1, expect=200)
+    _stop_workers(platform)
+    with _bare_worker():
+        noop.delay("warm").get(timeout=30)
+        taken = []
+        for _ in range(ROUND_TRIPS):
+            began = time.perf_counter()
+            noop.delay("x").get(timeout=30)
+            taken.append(time.perf_counter() - began)
+    return at_most("submit to result, median", assay.median_ms, statistics.median(taken) * 1e3, "ms", 3)
+
+
+def draining(platform: Platform) -> Line:
+    """Jobs a second out of a backlog, from a tenth to nine tenths of it."""
+    noop = bare_celery.task()
+    _forget_jobs(platform)
+    for _ in range(BACKLOG):
+        platform.submit("noop")
+    platform.worker()
+
+    def ours() -> int:
+        with platform.engine.connect() as connection:
+            row = connection.exec_driver_sql("SELECT count(*) FROM jobs WHERE state = 'succeeded'").one()
+        return int(row[0])
+
+    assay = _rate(ours)
+    _stop_workers(platform)
+    results = SyncRedis.from_url(f"{platform.stores.redis_url}?db=2")
+    results.flushdb()
+    for _ in range(BACKLOG):
+        noop.delay("x")
+    with _bare_worker():
+        bare = _rate(lambda: int(results.dbsize()))
+    return at_least("jobs done of a backlog", assay, bare, "jobs/s", 0.6)
+
+
+def _rate(done: Callable[[], int]) -> float:
+    low, high = BACKLOG // 10, BACKLOG * 9 // 10
+    wait_for(lambda: done() >= low, 60)
+    first, began = done(), time.perf_counter()
+    wait_for(lambda: done() >= high, 120)
+    return (done() - first) / (time.perf_counter() - began)
+
+
+def _forget_jobs(platform: Platform) -> None:
+    with platform.engine.begin() as connection:
+        connection.exec_driver_sql("TRUNCATE jobs CASCADE")
+    platform.redis.flushdb()
+
+
+def _stop_workers(platform: Platform) -> None:
+    for process in platform.processes:
+        process.kill()
+        process.wait()
+    platform.processes.clear()
+
+
+def _empty_bare() -> None:
+    for database in (os.environ["BARE_BROKER"], os.environ["BARE_BACKEND"]):
+        path, _, number = database.removeprefix("redis+socket://").partition("?virtual_host=")
+        SyncRedis(unix_socket_path=path, db=int(number)).flushdb()
+
+
+@contextmanager
+def _bare_worker() -> Iterator[None]:
+    worker = subprocess.Popen([sys.executable, "-m", "benchmarks.bare_celery"], stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        worker.kill()
+        worker.wait()
+
+
+@contextmanager
+def _gateway(module: str, key: str | None) -> Iterator[Callable[..., Load]]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {**os.environ, "ASSAY_PORT": str(port), "ASSAY_HOST": "127.0.0.1"}
+    process = subprocess.Popen([sys.executable, "-m", module], env=environment, stderr=subprocess.DEVNULL)
+
+    def accepts() -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    def load(request: bytes, *, total: int = SUBMITS, connections: int = CONNECTIONS, expect: int = 202) -> Load:
+        drive(port, request, total=min(total, 160), connections=connections, expect=expect)  # warm
+        return drive(port, request, total=total, connections=connections, expect=expect)
+
+    try:
+        wait_for(accepts, 30)
+        yield load
+    finally:
+        process.kill()
+        process.wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""The execution worker: execute and transform, in one sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from pydantic import JsonValue
+
+from services.execution.execute import Execute
+from services.execution.sandbox.run import Sandbox
+from services.execution.sandbox.sandbox import open_sandbox
+from services.execution.sandbox.settings import SandboxSettings
+from services.execution.transform.transform import Transform
+from shared.contracts.execute import ExecuteInput
+from shared.contracts.kinds import JobKind
+from shared.contracts.transform import TransformInput
+from shared.errors import SandboxUnavailable
+from shared.jobs.process import open_worker
+
+_INSTALL = "it is not installed on the execution worker; scripts/install-optional installs it on Debian"
+
+
+def main() -> None:
+    settings = SandboxSettings()
+    try:
+        opened = open_sandbox(settings)
+    except SandboxUnavailable as fault:
+        # Fail closed: nothing is consumed, and whoever asks is told why.
+        refused: Mapping[str, JsonValue] = {
+            "isolation": {"tier": "none", "minimum": settings.min_tier},
+            "unavailable": fault.detail,
+        }
+        open_worker("execution", facts=lambda: refused).stand_by(fault.detail)
+        return
+    with opened:
+        sandbox = cast("Sandbox", opened)
+        worker = open_worker("execution", facts=lambda: _facts(sandbox, settings))
+        worker.serve(JobKind.EXECUTE, ExecuteInput, Execute(sandbox))
+        worker.serve(JobKind.TRANSFORM, TransformInput, Transform(sandbox))
+        worker.run()
+
+
+def _facts(sandbox: Sandbox, settings: SandboxSettings) -> Mapping[str, JsonValue]:
+    languages: dict[str, JsonValue] = {
+        name: {"available": version is not None, "version": version, "reason": None if version else _INSTALL}
+        for name, version in sandbox.languages().items()
+    }
+    return {"isolation": {"tier": sandbox.tier, "minimum": settings.min_tier}, "languages": languages}

@@ -1,0 +1,34 @@
+"""How a worker process is put together: settings are read once, here, and passed down."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from redis import Redis
+
+from shared import blobs, db, logs
+from shared.jobs.models import JobModels
+from shared.jobs.runner import Stores
+from shared.jobs.worker import Facts, Worker
+from shared.llm.client import LlmLayer
+from shared.llm.prompts import PromptRegistry
+from shared.llm.settings import CallSettings, ProviderSettings
+from shared.settings import JobSettings, StoreSettings
+
+
+def open_stores(settings: StoreSettings, connections: int) -> Stores:
+    """Connect to everything a worker needs; nothing is asked of the servers before the first job."""
+    engine = db.connect(settings.database_url, connections)
+    redis = Redis.from_url(settings.redis_url, socket_timeout=2, socket_connect_timeout=1)
+    layer = LlmLayer(ProviderSettings(), CallSettings(), engine, settings.redis_url)
+    models = JobModels(layer, PromptRegistry(engine))
+    return Stores(engine, redis, blobs.open_store(settings.blob_url), models)
+
+
+def open_worker(service: str, facts: Facts = dict) -> Worker:
+    """A worker of a service, ready to be told what it serves (``serve``) and to ``run``."""
+    logs.configure(service)
+    settings, where = JobSettings(), StoreSettings()
+    # A job holds a connection only while it reads or writes; heartbeats and claims need theirs too.
+    stores = open_stores(where, settings.concurrency + 3)
+    return Worker(service, stores, settings, where.redis_url, version("assay"), facts)
