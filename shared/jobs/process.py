@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
-
 from redis import Redis
 
-from shared import blobs, db, logs
+from shared import VERSION, blobs, db, logs
 from shared.jobs.models import JobModels
 from shared.jobs.runner import Stores
 from shared.jobs.worker import Facts, Worker
@@ -31,4 +29,4 @@ def open_worker(service: str, facts: Facts = dict) -> Worker:
     settings, where = JobSettings(), StoreSettings()
     # A job holds a connection only while it reads or writes; heartbeats and claims need theirs too.
     stores = open_stores(where, settings.concurrency + 3)
-    return Worker(service, stores, settings, where.redis_url, version("assay"), facts)
+    return Worker(service, stores, settings, where.redis_url, VERSION, facts)
