@@ -2,12 +2,63 @@
 
 from __future__ import annotations
 
-from shared.llm.chat import ChatReply, ChatRequest
+import re
+from collections.abc import Iterator
+
+from pydantic import JsonValue
+
+from shared.llm.chat import ChatReply, ChatRequest, Finish, ToolUse
 from shared.llm.faults import ToolUseFailed
+from shared.llm.json_text import AnswerUnreadable, parse
+
+_PARAMS = ("arguments", "parameters", "params", "input")
+#: ``<function=name>{...}</function>`` and its usual variations.
+_FUNCTION = re.compile(r"<function[=(]\s*([\w.-]+)\s*[)>]*\s*(\{.*?\})?\s*[)>]*\s*</function>", re.DOTALL)
 
 
 def salvaged(fault: ToolUseFailed, request: ChatRequest, provider: str) -> ChatReply:
-    """Raises: the fault, when there is nothing to salvage."""
-    if not fault.generation.strip() or request.tools:
+    """The generation as the answer it was meant to be. Raises: the fault, when nothing can be made of it."""
+    text = fault.generation.strip()
+    if not text:
         raise fault
-    return ChatReply(fault.generation, provider, request.model or "")
+    model = request.model or ""
+    if not request.tools:  # text was asked for, so text is what this is
+        return ChatReply(text, provider, model)
+    known = {tool.name for tool in request.tools}
+    calls = tuple(_calls(text))
+    if not calls or any(call.name not in known for call in calls):
+        raise fault
+    return ChatReply("", provider, model, Finish.TOOL_CALLS, calls)
+
+
+def _calls(text: str) -> Iterator[ToolUse]:
+    found = _FUNCTION.findall(text)
+    try:
+        items: list[JsonValue] = [{"name": name, "arguments": body or "{}"} for name, body in found]
+        if not items:
+            value = parse(text).value
+            items = value if isinstance(value, list) else [value]
+    except AnswerUnreadable:
+        return
+    for number, item in enumerate(items):
+        call = _call(item, number)
+        if call is None:
+            return
+        yield call
+
+
+def _call(item: JsonValue, number: int) -> ToolUse | None:
+    if not isinstance(item, dict):
+        return None
+    function = item.get("function")
+    told = function if isinstance(function, dict) else item
+    name = told.get("name")
+    params = next((told[key] for key in _PARAMS if key in told), {})
+    if isinstance(params, str):
+        try:
+            params = parse(params).value
+        except AnswerUnreadable:
+            return None
+    if not isinstance(name, str) or not isinstance(params, dict):
+        return None
+    return ToolUse(f"call_{number}", name, params)

@@ -1,0 +1,215 @@
+"""JSON as models write it: strict where it is, with its usual slips mended where it is not, refused beyond that."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from pydantic import JsonValue
+
+MOST_CHARACTERS = 1_000_000
+MOST_REPAIRED = 200_000  #: characters of a text that is worth a repair
+MOST_DEPTH = 64
+
+_STRING = r'"(?:\\.|[^"\\])*"?'
+_COMMENTS = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_COMMAS = re.compile(rf"({_STRING})|,(?=\s*[\]}}])", re.DOTALL)
+_CONSTANTS = re.compile(rf"{_STRING}|(?<![\w.])(-?(?:NaN|Infinity))(?!\w)", re.DOTALL)
+_UNSTORABLE = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)|[\ud800-\udfff\x00]")
+_BETWEEN = re.compile(r"[\s,;]*")
+
+
+class AnswerUnreadable(ValueError):
+    """The model's answer does not have its form; the words are fit for the model and for a person."""
+
+
+@dataclass(frozen=True)
+class Parsed:
+    value: JsonValue
+    repaired: bool = False  #: it was not JSON until slips were mended
+    truncated: bool = False  #: it ended too early; only complete elements are here
+
+
+def parse(text: str) -> Parsed:
+    """A whole text. Raises: AnswerUnreadable."""
+    if len(text) > MOST_CHARACTERS:
+        raise AnswerUnreadable(f"the answer is longer than {MOST_CHARACTERS} characters")
+    if not text.strip():
+        raise AnswerUnreadable("the answer is empty")
+    for attempt in (_strict, _without_slips, _in_a_row, _mended):
+        parsed = attempt(text)
+        if parsed is not None:
+            return _checked(parsed, text)
+    raise AnswerUnreadable(f"the answer is no JSON: {_complaint(text)}")
+
+
+def parse_cut(text: str) -> Parsed:
+    """A text that ended too early: the complete elements of its array. Raises: AnswerUnreadable when there are none."""
+    if len(text) > MOST_CHARACTERS:
+        raise AnswerUnreadable(f"the answer is longer than {MOST_CHARACTERS} characters")
+    _refuse_constants(text)
+    body = without_comments(text).strip()
+    found = list(_elements(body[1:] if body.startswith("[") else body))
+    if not found:
+        raise AnswerUnreadable("the answer was cut off before its first complete element")
+    return _checked(Parsed(found, truncated=True), text)
+
+
+def without_comments(text: str) -> str:
+    """Without ``//`` and ``/* */``, but for those inside strings."""
+    return _COMMENTS.sub(lambda match: match[1] or " ", text)
+
+
+def _strict(text: str) -> Parsed | None:
+    value = _load(text)
+    return None if value is _NOTHING else Parsed(cast(JsonValue, value))
+
+
+def _without_slips(text: str) -> Parsed | None:
+    """Comments are allowed; trailing commas are a slip."""
+    plain = without_comments(text)
+    value = _load(plain)
+    if value is not _NOTHING:
+        return Parsed(cast(JsonValue, value))
+    value = _load(_COMMAS.sub(lambda match: match[1] or "", plain))
+    return None if value is _NOTHING else Parsed(cast(JsonValue, value), repaired=True)
+
+
+def _in_a_row(text: str) -> Parsed | None:
+    """Several objects one after the other."""
+    body = without_comments(text).strip()
+    if not body.startswith("{"):
+        return None
+    found, end = [], 0
+    while end < len(body):
+        try:
+            value, end = _DECODER.raw_decode(body, end)
+        except (ValueError, RecursionError):
+            return None
+        found.append(value)
+        end = _end(body, end)
+    return Parsed(found, repaired=True)
+
+
+def _mended(text: str) -> Parsed | None:
+    """Fences, prose around, Python literals, raw newlines, quotes inside strings."""
+    from json_repair import repair_json  # noqa: PLC0415
+
+    if len(text) > MOST_REPAIRED or not re.search(r"[\[{]", text):
+        return None
+    _refuse_constants(text)
+    _refuse_halves(text)
+    try:
+        value = repair_json(text[_first_bracket(text) :], return_objects=True, skip_json_loads=True)
+    except (ValueError, RecursionError, IndexError):
+        return None
+    return Parsed(value, repaired=True) if isinstance(value, (dict, list)) and value else None
+
+
+def _first_bracket(text: str) -> int:
+    """Where the JSON begins: prose before it may hold anything but a line that starts with a bracket."""
+    line = re.search(r"^\s*[\[{]", text, re.MULTILINE)
+    return line.start() if line else next(match.start() for match in re.finditer(r"[\[{]", text))
+
+
+def _elements(body: str) -> Iterator[JsonValue]:
+    end = 0
+    while True:
+        end = _end(body, end)
+        try:
+            value, end = _DECODER.raw_decode(body, end)
+        except (ValueError, RecursionError):
+            return
+        if not isinstance(value, (dict, list)) and end == len(body):
+            return  # a number or a word at the very end may be half of one
+        yield value
+
+
+def _end(body: str, start: int) -> int:
+    match = _BETWEEN.match(body, start)
+    return match.end() if match else start
+
+
+def _load(text: str) -> object:
+    try:
+        return _DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return _NOTHING
+
+
+def _refuse_constants(text: str) -> None:
+    found = next((match[1] for match in _CONSTANTS.finditer(text) if match[1]), None)
+    if found is not None:
+        raise AnswerUnreadable(f"{found} is no JSON")
+
+
+def _refuse_halves(text: str) -> None:
+    """A repair would end a half answer by itself, and half a value would pass for a whole one."""
+    last = max(text.rfind("]"), text.rfind("}"))
+    if last < 0 or re.match(r"\s*,|[^\]}]*[\[{]", text[last + 1 :]):
+        raise AnswerUnreadable("the answer ends in the middle")
+
+
+def _complaint(text: str) -> str:
+    _refuse_constants(text)
+    try:
+        json.loads(without_comments(text))
+    except json.JSONDecodeError as error:
+        return f"{error.msg} (line {error.lineno}, column {error.colno})"
+    except RecursionError:
+        return f"it is nested deeper than {MOST_DEPTH} levels"
+    except ValueError as error:
+        return str(error)[:100]
+    return "a number in it is out of range"
+
+
+def _checked(parsed: Parsed, text: str) -> Parsed:
+    """Depth and numbers within bounds, and nothing that a database cannot store."""
+    level: list[JsonValue] = [parsed.value]
+    for _ in range(MOST_DEPTH + 1):
+        if not level:
+            break
+        below: list[JsonValue] = []
+        for value in level:
+            if isinstance(value, dict):
+                below.extend(value.values())
+            elif isinstance(value, list):
+                below.extend(value)
+            elif isinstance(value, float) and not math.isfinite(value):
+                raise AnswerUnreadable("a number in the answer is out of range")
+        level = below
+    if level:
+        raise AnswerUnreadable(f"the answer is nested deeper than {MOST_DEPTH} levels")
+    if _UNSTORABLE.search(text):
+        return Parsed(_storable(parsed.value), parsed.repaired, parsed.truncated)
+    return parsed
+
+
+def _storable(value: JsonValue) -> JsonValue:
+    """Without NUL and lone surrogates."""
+    if isinstance(value, str):
+        return re.sub("[\ud800-\udfff\x00]", "\ufffd", value)
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {str(_storable(name)): _storable(inner) for name, inner in value.items()}
+    return value
+
+
+def _refused(constant: str) -> float:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits[:20]} is out of range")
+    return number
+
+
+_NOTHING = object()
+_DECODER = json.JSONDecoder(parse_constant=_refused, parse_float=_finite)
