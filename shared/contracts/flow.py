@@ -4,11 +4,29 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic_core import PydanticCustomError
 
 from shared.contracts.common import Answer, Request, Time
 
+MAX_NODES = 20_000
+MAX_EDGES = 50_000
+
 Json = dict[str, JsonValue]
+
+
+def _at_most(most: int, what: str) -> BeforeValidator:
+    """Count before looking at any element: a million of them would take long."""
+
+    def check(value: object) -> object:
+        if isinstance(value, list) and len(value) > most:
+            raise PydanticCustomError(
+                "flow_too_large", "a flow holds at most {most} {what}", {"most": most, "what": what}
+            )
+        return value
+
+    return BeforeValidator(check)
+
 
 ElementId = Annotated[str, Field(min_length=1, max_length=256)]
 Text = Annotated[str, Field(max_length=10_000)]
@@ -157,10 +175,14 @@ class VisualSettings(Request):
 FlowName = Annotated[str, Field(min_length=1, max_length=200)]
 
 
+Nodes = Annotated[list[Node], _at_most(MAX_NODES, "nodes")]
+Edges = Annotated[list[Edge], _at_most(MAX_EDGES, "edges")]
+
+
 class FlowCreate(Request):
     name: FlowName = "Untitled"
-    nodes: list[Node] = []
-    edges: list[Edge] = []
+    nodes: Nodes = []
+    edges: Edges = []
     settings: VisualSettings = VisualSettings()
 
 
@@ -168,8 +190,8 @@ class FlowSave(Request):
     """A whole document; without ``name`` or ``settings`` those stay. The rest of an answer may stand in it, unread."""
 
     name: FlowName | None = None
-    nodes: list[Node]
-    edges: list[Edge]
+    nodes: Nodes
+    edges: Edges
     settings: VisualSettings | None = None
     id: str | None = None
     version: int | None = None

@@ -6,19 +6,18 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
+from shared.contracts.flow import MAX_EDGES, MAX_NODES
 from shared.errors import Conflict, TooLarge
-
-MAX_NODES = 20_000
-MAX_EDGES = 50_000
 
 
 class FlowTooLarge(TooLarge):
     code, title, status = "flow_too_large", "A flow of that size is not kept", 413
 
-    def __init__(self, nodes: int, edges: int) -> None:
-        super().__init__(
-            f"A flow holds at most {MAX_NODES:,} nodes and {MAX_EDGES:,} edges; this one has {nodes:,} and {edges:,}."
-        )
+
+def too_large(nodes: int, edges: int) -> FlowTooLarge:
+    return FlowTooLarge(
+        f"A flow holds at most {MAX_NODES:,} nodes and {MAX_EDGES:,} edges; this one has {nodes:,} and {edges:,}."
+    )
 
 
 class UndoConflict(Conflict):

@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import JsonValue
 from sqlalchemy import Connection, RowMapping
 
+from shared.contracts.flow import MAX_EDGES, MAX_NODES
 from shared.errors import NotFound, PreconditionFailed
 from shared.flows import settings, statements
 from shared.flows.batch import History, Past
@@ -18,7 +19,7 @@ from shared.flows.cache import DocumentCache
 from shared.flows.changes import Operation, apply
 from shared.flows.document import Document, Json, Kind, shown
 from shared.flows.encoding import decode_document, decode_operations, encode_document, encode_operations
-from shared.flows.errors import MAX_EDGES, MAX_NODES, FlowTooLarge
+from shared.flows.errors import too_large
 
 _SNAPSHOT_EVERY = 64  #: versions
 _TAIL_BYTES = 64_000  #: a tail shorter than this is read faster than a snapshot is written
@@ -228,7 +229,7 @@ def stale(version: int) -> PreconditionFailed:
 def check_size(document: Document) -> None:
     """Raises: FlowTooLarge."""
     if len(document.nodes) > MAX_NODES or len(document.edges) > MAX_EDGES:
-        raise FlowTooLarge(len(document.nodes), len(document.edges))
+        raise too_large(len(document.nodes), len(document.edges))
 
 
 def _flow(row: RowMapping, document: Document) -> Flow:

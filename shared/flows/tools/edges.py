@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from shared.contracts.flow import MAX_EDGES
 from shared.flows.document import Json, Kind
 from shared.flows.draft import Draft
-from shared.flows.errors import MAX_EDGES
 from shared.flows.tools.arguments import MAX_LABEL, Arguments, CallFailed, Made, existing_edge, existing_node
 
 _ENDS = "sourceNodeId and targetNodeId are required"

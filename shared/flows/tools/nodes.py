@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from shared.contracts.flow import MAX_NODES
 from shared.flows import settings
 from shared.flows.document import Json, Kind, is_group, position_of, text_of
 from shared.flows.draft import Draft
-from shared.flows.errors import MAX_NODES
 from shared.flows.ids import MAX_ID, sanitize_id
 from shared.flows.tools.arguments import (
     MAX_DESCRIPTION,

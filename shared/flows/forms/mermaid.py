@@ -1,0 +1,87 @@
+"""A flow as a Mermaid flowchart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Literal
+
+from shared.flows.document import Document, Json, is_group, label_of, text_in
+from shared.flows.forms.names import Outline, colors_of, edges_of, outline
+
+SHAPES = {
+    "rect": ("[", "]"),
+    "round": ("(", ")"),
+    "diamond": ("{", "}"),
+    "circle": ("((", "))"),
+    "stadium": ("([", "])"),
+    "subroutine": ("[[", "]]"),
+    "cylinder": ("[(", ")]"),
+    "hexagon": ("{{", "}}"),
+}
+LINES = {"arrow": "-->", "open": "---", "dotted": "-.->", "thick": "==>"}
+#: Stands for an empty label, which Mermaid does not know.
+EMPTY = "\u200b"
+
+_ENTITIES = {
+    '"': "#quot;",
+    "#": "#35;",
+    "<": "#lt;",
+    ">": "#gt;",
+    "&": "#amp;",
+    "`": "#96;",
+    "\\": "#92;",
+    "\n": "<br/>",
+}
+
+
+def mermaid(document: Document, direction: Literal["LR", "TB"] = "LR") -> str:
+    """The flowchart; ids are kept in comments, so that an import finds them again."""
+    found = outline(document)
+    lines = [f"flowchart {direction}"]
+    lines += _inside("", document, found, 1)
+    for key, source, target in edges_of(document, found):
+        body = document.edges[key].body
+        label = label_of(body)
+        words = f'|"{escaped(label)}"|' if label else ""
+        line = LINES.get(text_in(body.get("data"), "line") or "", "-->")
+        lines.append(f"  {found.short[source]} {line}{words} {found.short[target]}")
+    lines += _colors(document, found)
+    lines += [f"  %% id {found.short[key]} {json.dumps(key)}" for key in found.order]
+    return "\n".join(lines) + "\n"
+
+
+def escaped(label: str) -> str:
+    """The label as Mermaid text: no character of it can end the text, or become markup."""
+    text = "".join(_ENTITIES.get(char) or (char if char.isprintable() else f"#{ord(char)};") for char in label)
+    return text or EMPTY
+
+
+def _inside(group: str, document: Document, found: Outline, depth: int) -> Iterator[str]:
+    indent = "  " * depth
+    for key in found.inside.get(group, ()):
+        body = document.nodes[key].body
+        name, text = found.short[key], f'"{escaped(label_of(body))}"'
+        if is_group(body):
+            yield f"{indent}subgraph {name}[{text}]"
+            yield from _inside(key, document, found, depth + 1)
+            yield f"{indent}end"
+        else:
+            opening, closing = SHAPES[_shape(body)]
+            yield f"{indent}{name}{opening}{text}{closing}"
+
+
+def _shape(body: Json) -> str:
+    shape = text_in(body.get("data"), "shape")
+    return shape if shape in SHAPES else "rect"
+
+
+def _colors(document: Document, found: Outline) -> Iterator[str]:
+    yield f"  classDef default {_style(colors_of(document, None))}"
+    for key in found.order:
+        if own := colors_of(document, key):
+            yield f"  style {found.short[key]} {_style(own)}"
+
+
+def _style(colors: dict[str, str]) -> str:
+    return ",".join(f"{name}:{color}" for name, color in colors.items()) or "fill:none"

@@ -1,0 +1,64 @@
+"""What every written form of a diagram needs: short names, what is inside what, colours that are safe to write."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from shared.flows import settings
+from shared.flows.document import Document, Kind, is_group, text_of
+
+#: Colours that no format can take for its own syntax.
+_PLAIN_COLOR = re.compile(r"#[0-9a-fA-F]{3,8}\Z|[a-zA-Z]+\Z")
+PARTS = (("background", "fill"), ("border", "stroke"), ("text", "color"))
+
+
+@dataclass
+class Outline:
+    """The nodes in order, by the group that they are written in; nodes without an id of their own are left out."""
+
+    order: list[str] = field(default_factory=list)
+    inside: dict[str, list[str]] = field(default_factory=dict)  #: by group; ``""`` is the diagram itself
+    short: dict[str, str] = field(default_factory=dict)  #: n1, n2, ... in order
+
+
+def outline(document: Document) -> Outline:
+    found = Outline()
+    nodes = document.nodes
+    keys = [key for key in sorted(nodes, key=lambda key: nodes[key].rank) if nodes[key].body.get("id") == key]
+    groups = {key: text_of(nodes[key].body, "parentGroupId") for key in keys}
+    for number, key in enumerate(keys, 1):
+        found.order.append(key)
+        found.short[key] = f"n{number}"
+        group = groups[key]
+        written_in = group if group in groups and is_group(nodes[group].body) and _reaches_top(key, groups) else ""
+        found.inside.setdefault(written_in, []).append(key)
+    return found
+
+
+def _reaches_top(key: str, groups: dict[str, str]) -> bool:
+    """Whether the groups around a node end somewhere; a ring of groups has no outside to be written in."""
+    for _ in range(50):
+        key = groups.get(key, "")
+        if not key:
+            return True
+    return False
+
+
+def edges_of(document: Document, found: Outline) -> list[tuple[str, str, str]]:
+    """``id, source, target`` of the edges whose both ends are written, in order."""
+    ordered = sorted(document.edges.items(), key=lambda pair: pair[1].rank)
+    ends = ((key, text_of(item.body, "source"), text_of(item.body, "target")) for key, item in ordered)
+    return [(key, source, target) for key, source, target in ends if source in found.short and target in found.short]
+
+
+def colors_of(document: Document, node: str | None) -> dict[str, str]:
+    """Fill, stroke and text colour of one node, as far as its own are stored; of all nodes for None."""
+    colors: dict[str, str] = {}
+    for part, name in PARTS:
+        pointer = settings.node_color(node, part) if node else settings.all_nodes_color(part)
+        item = document.table(Kind.SETTING).get(pointer)
+        value = item.body["value"] if item else None if node else settings.DEFAULTS[pointer]
+        if isinstance(value, str) and _PLAIN_COLOR.match(value):
+            colors[name] = value
+    return colors
