@@ -150,6 +150,34 @@ class SandboxUnavailable(AssayError):
     code, title, status = "sandbox_unavailable", "Code cannot be isolated here", 503
 
 
+class UnknownCollection(AssayError):
+    code, title, status = "unknown_collection", "No such collection", 404
+
+
+class UnknownTable(AssayError):
+    code, title, status = "unknown_table", "The collection has no such table", 422
+
+
+class UnknownField(AssayError):
+    code, title, status = "unknown_field", "The table has no such field", 422
+
+
+class UnreadableFile(AssayError):
+    code, title, status = "unreadable_file", "The file cannot be read as that format", 422
+
+
+class EmbeddingChanged(AssayError):
+    code, title, status = "embedding_changed", "The table was embedded with another model", 409
+
+
+class EmbeddingUnavailable(AssayError):
+    code, title, status = "embedding_unavailable", "The embedding model does not answer", 503
+
+
+class SearchStoreUnavailable(AssayError):
+    code, title, status = "search_store_unavailable", "The search store does not answer", 503
+
+
 class JobCancelled(AssayError):
     """Raised inside a capability that notices its job's cancellation."""
 

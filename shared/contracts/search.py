@@ -2,29 +2,67 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from dataclasses import dataclass
+from typing import Annotated, Literal, Self, get_args
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from shared.contracts.common import Answer, FileId, Request, Time
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 FieldType = Literal["keyword", "text", "integer", "float", "bool", "datetime"]
 Filters = dict[str, JsonValue]
+EmbeddingFamily = Literal["minilm", "openai", "fastembed", "none"]
+_ALIASES = {"all-minilm-l6-v2": "minilm", "minilm-l6-v2": "minilm", "sentence-transformers/all-minilm-l6-v2": "minilm"}
+
+
+@dataclass(frozen=True)
+class EmbeddingName:
+    """An embedding model: ``minilm``, ``minilm:int8``, ``openai:MODEL``, ``fastembed:MODEL``, or ``none``."""
+
+    family: EmbeddingFamily
+    model: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> EmbeddingName:
+        """Raises: ValueError."""
+        family, _, model = _ALIASES.get(text.lower(), text).partition(":")
+        if family not in get_args(EmbeddingFamily):
+            raise ValueError("use minilm, minilm:int8, openai:MODEL, fastembed:MODEL or none")
+        if family in ("openai", "fastembed") and not model:
+            raise ValueError(f"name the model: {family}:MODEL")
+        if family == "minilm" and model not in ("", "int8"):
+            raise ValueError("minilm comes as minilm or minilm:int8")
+        if family == "none" and model:
+            raise ValueError("none takes no model")
+        return cls(family, model)  # type: ignore[arg-type]  # checked above
+
+
+def _known_embedding(text: str) -> str:
+    EmbeddingName.parse(text)
+    return text
 
 
 class TableSpec(Request):
     """Weighted facets, typed fields, and which facet answers which (``pair``)."""
 
-    facets: dict[Name, Annotated[float, Field(gt=0, le=100)]] = {}
-    fields: dict[Name, FieldType] = {}
+    facets: Annotated[dict[Name, Annotated[float, Field(gt=0, le=100)]], Field(max_length=50)] = {}
+    fields: Annotated[dict[Name, FieldType], Field(max_length=100)] = {}
     pair: dict[Name, Name] = {}
+
+    @model_validator(mode="after")
+    def _pairs_exist(self) -> Self:
+        for mine, theirs in self.pair.items():
+            for facet in (mine, theirs):
+                if facet not in self.facets:
+                    raise ValueError(f"pair names the facet {facet!r}, which the table does not have")
+        return self
 
 
 class CollectionInput(Request):
     name: Name
     tables: Annotated[dict[Name, TableSpec], Field(min_length=1, max_length=50)]
-    embedding: Annotated[str, Field(max_length=200)] | None = None
+    embedding: Annotated[str, Field(max_length=200), AfterValidator(_known_embedding)] | None = None
 
 
 class Collection(Answer):
@@ -34,12 +72,21 @@ class Collection(Answer):
     created_at: Time
 
 
+class CollectionView(Collection):
+    """A collection and what has been learnt about its tables: records, and thresholds by table."""
+
+    records: dict[str, int] = {}
+    thresholds: dict[str, dict[str, float]] = {}
+
+
 class Record(Request):
+    """What a table holds; a text is at most a million characters."""
+
     id: Annotated[str, Field(min_length=1, max_length=256)]
-    name: str = ""
-    text: str = ""
-    facets: dict[str, str] = {}
-    fields: dict[str, JsonValue] = {}
+    name: Annotated[str, Field(max_length=1000)] = ""
+    text: Annotated[str, Field(max_length=1_000_000)] = ""
+    facets: Annotated[dict[Name, Annotated[str, Field(max_length=100_000)]], Field(max_length=100)] = {}
+    fields: Annotated[dict[str, JsonValue], Field(max_length=200)] = {}
 
 
 class IngestInput(Request):
@@ -48,7 +95,7 @@ class IngestInput(Request):
     records: list[dict[str, JsonValue]] | None = None
     file_id: FileId | None = None
     format: Literal["auto", "jsonl", "csv", "parquet", "pentabarf", "pretalx"] = "auto"
-    delete: list[str] = []
+    delete: Annotated[list[Annotated[str, Field(min_length=1, max_length=256)]], Field(max_length=100_000)] = []
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -87,14 +134,14 @@ class PlannedQuery(Request):
 class SearchInput(Request):
     collection: Name
     question: Annotated[str, Field(min_length=1, max_length=8000)]
-    tables: list[Name] | None = None
+    tables: Annotated[list[Name], Field(min_length=1, max_length=50)] | None = None
     plan: Annotated[list[PlannedQuery], Field(min_length=1, max_length=20)] | None = None
     filters: Filters = {}
     limit: Annotated[int, Field(ge=1, le=100)] = 10
     answer: bool = True
     reflection: bool = True
     max_reflections: Annotated[int, Field(ge=0, le=2)] = 2
-    profile: dict[str, str] = {}
+    profile: Annotated[dict[Name, Annotated[str, Field(max_length=8000)]], Field(max_length=50)] = {}
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -120,6 +167,9 @@ class Hit(Answer):
     label: Literal["exact", "relaxed", "rewritten", "pivoted"]
     facets: list[FacetScore]
     fields: dict[str, JsonValue]
+    similarity: float | None = None  #: the dense cosine; null where only keywords were searched
+    weak: bool = False  #: below what answers of this table usually reach
+    attempt: int = 1  #: which attempt found it
 
 
 class ExecutedQuery(Answer):

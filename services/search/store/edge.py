@@ -1,0 +1,223 @@
+"""Qdrant's embedded engine: no server, one owning process, one shard folder per bucket."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import qdrant_edge as edge
+
+from services.search.filters import Conditions
+from services.search.store import edge_filters
+from services.search.store.port import Bucket, Found, Layout, Nearest, Payload, Point, Sparse
+from shared.errors import EmbeddingChanged, SearchStoreUnavailable
+
+_PAGE = 500
+_LAYOUT = "layout.json"
+#: Below this many points a plain scan is as fast as an index, and building one would block for seconds.
+_INDEX_FROM = 50_000
+
+
+class EdgeStore:
+    """Every bucket under ``folder``, which no other process may use meanwhile."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._owner = _own(folder)
+        self._shards: dict[Bucket, edge.EdgeShard] = {}
+        self._lock = threading.RLock()  # the engine gains nothing from threads
+
+    def ensure(self, bucket: Bucket, layout: Layout) -> None:
+        with self._lock:
+            there = self.layout(bucket)
+            if there is None:
+                self._create(bucket, layout)
+            elif (there.fingerprint, there.size) != (layout.fingerprint, layout.size):
+                raise EmbeddingChanged(f"the table {bucket.table!r} holds vectors of {there.fingerprint}")
+            elif there.fields != layout.fields:
+                self._index(bucket, layout)
+
+    def layout(self, bucket: Bucket) -> Layout | None:
+        try:
+            return Layout(**json.loads((self._path(bucket) / _LAYOUT).read_text()))
+        except FileNotFoundError:
+            return None
+
+    def upsert(self, bucket: Bucket, points: Sequence[Point]) -> None:
+        if points:
+            self._update(bucket, edge.UpdateOperation.upsert_points([_point(point) for point in points]))
+
+    def payloads(self, bucket: Bucket, ids: Sequence[str], keys: Sequence[str]) -> dict[str, Payload]:
+        with self._lock:
+            shard = self._shard(bucket)
+            if shard is None or not ids:
+                return {}
+            records = _guarded(lambda: shard.retrieve(list(ids), with_payload=list(keys), with_vector=False))
+            return {str(record.id): record.payload or {} for record in records}
+
+    def every_payload(self, bucket: Bucket) -> Iterator[list[Payload]]:
+        offset = None
+        while True:
+            with self._lock:
+                shard = self._shard(bucket)
+                if shard is None:
+                    return
+                request = edge.ScrollRequest(offset=offset, limit=_PAGE, with_payload=True, with_vector=False)
+                records, offset = _guarded(lambda: shard.scroll(request))  # noqa: B023 - called at once
+            yield [record.payload or {} for record in records]
+            if offset is None:
+                return
+
+    def delete(self, bucket: Bucket, ids: Sequence[str]) -> None:
+        if ids:
+            self._update(bucket, edge.UpdateOperation.delete_points(list(ids)))
+
+    def delete_where(self, bucket: Bucket, conditions: Conditions) -> None:
+        chosen = edge_filters.translate(conditions)
+        assert chosen is not None, "a delete without conditions would take everything"
+        self._update(bucket, edge.UpdateOperation.delete_points_by_filter(chosen))
+
+    def search(self, bucket: Bucket, searches: Sequence[Nearest]) -> list[list[Found]]:
+        with self._lock:
+            shard = self._shard(bucket)
+            if shard is None:
+                return [[] for _ in searches]
+            batch = edge.QueryBatchRequest([_request(search) for search in searches])
+            answers = _guarded(lambda: shard.query_batch(batch))
+        return [[_found(point) for point in answer] for answer in answers]
+
+    def count(self, bucket: Bucket, conditions: Conditions = ()) -> int:
+        with self._lock:
+            shard = self._shard(bucket)
+            if shard is None:
+                return 0
+            return int(_guarded(lambda: shard.count(edge.CountRequest(filter=edge_filters.translate(conditions)))))
+
+    def settle(self, bucket: Bucket) -> None:
+        with self._lock:
+            shard = self._shard(bucket)
+            if shard is None:
+                return
+            _guarded(shard.flush)
+            if self.count(bucket) >= _INDEX_FROM:
+                _guarded(shard.optimize)
+
+    def drop(self, bucket: Bucket) -> None:
+        with self._lock:
+            shard = self._shards.pop(bucket, None)
+            if shard is not None:
+                _guarded(shard.close)
+            shutil.rmtree(self._path(bucket), ignore_errors=True)
+
+    def buckets(self) -> list[Bucket]:
+        parsed = (Bucket.parse(path.name) for path in self._folder.iterdir() if path.is_dir())
+        return [bucket for bucket in parsed if bucket is not None]
+
+    def close(self) -> None:
+        with self._lock:
+            for shard in self._shards.values():
+                shard.close()
+            self._shards.clear()
+            os.close(self._owner)
+
+    def _path(self, bucket: Bucket) -> Path:
+        return self._folder / bucket.name
+
+    def _shard(self, bucket: Bucket) -> edge.EdgeShard | None:
+        """The open shard; None when the bucket is not there."""
+        if bucket not in self._shards:
+            path = self._path(bucket)
+            if not (path / _LAYOUT).is_file():
+                return None
+            self._shards[bucket] = _guarded(lambda: edge.EdgeShard.load(str(path)))
+        return self._shards[bucket]
+
+    def _create(self, bucket: Bucket, layout: Layout) -> None:
+        path = self._path(bucket)
+        shutil.rmtree(path, ignore_errors=True)  # what a crash left before the layout was written
+        path.mkdir()
+        dense = {"dense": edge.EdgeVectorParams(layout.size, edge.Distance.Cosine)} if layout.size else None
+        sparse = {"words": edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)}
+        config = edge.EdgeConfig(vectors=dense, sparse_vectors=sparse, wal_enabled=True)
+        self._shards[bucket] = _guarded(lambda: edge.EdgeShard.create(str(path), config))
+        self._index(bucket, layout)
+
+    def _index(self, bucket: Bucket, layout: Layout) -> None:
+        """Index every field, then write the layout: with it the bucket exists."""
+        path = self._path(bucket)
+        shard = self._shards.get(bucket) or _guarded(lambda: edge.EdgeShard.load(str(path)))
+        self._shards[bucket] = shard
+        for key, params in edge_filters.indexes(layout.fields):
+            operation = edge.UpdateOperation.create_field_index(key, params)
+            _guarded(lambda: shard.update(operation))  # noqa: B023 - called at once
+        part = path / f"{_LAYOUT}.part"
+        part.write_text(json.dumps(asdict(layout)))
+        part.replace(path / _LAYOUT)
+
+    def _update(self, bucket: Bucket, operation: edge.UpdateOperation) -> None:
+        with self._lock:
+            shard = self._shard(bucket)
+            if shard is not None:
+                _guarded(lambda: shard.update(operation))
+
+
+def _own(folder: Path) -> int:
+    """Hold the folder's lock until the process ends, however it ends."""
+    handle = os.open(folder / "owner.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise SearchStoreUnavailable(
+            "another process owns the embedded search store; it takes one search worker. "
+            "Stop the other one, or set QDRANT_URL to share a Qdrant server."
+        ) from None
+    return handle
+
+
+def _guarded(action: Any) -> Any:  # noqa: ANN401 - the engine is untyped
+    """Run it; the engine's own errors name host paths, so they are not repeated."""
+    try:
+        return action()
+    except Exception as fault:
+        if "dimension" in str(fault):
+            raise EmbeddingChanged("the vectors have another size than those already stored") from None
+        raise SearchStoreUnavailable("the embedded search store failed; see the worker's log") from fault
+
+
+def _point(point: Point) -> edge.Point:
+    vectors: dict[str, Any] = {"words": edge.SparseVector(list(point.sparse.indices), list(point.sparse.values))}
+    if point.dense is not None:
+        vectors["dense"] = point.dense.tolist()
+    return edge.Point(point.id, vectors, edge_filters.with_flags(point.payload))
+
+
+def _request(search: Nearest) -> edge.QueryRequest:
+    if isinstance(search.vector, Sparse):
+        words = edge.SparseVector(list(search.vector.indices), list(search.vector.values))
+        query = edge.Query.Nearest(words, using="words")
+    else:
+        query = edge.Query.Nearest(search.vector.tolist(), using="dense")
+    return edge.QueryRequest(
+        limit=search.limit,
+        query=query,
+        filter=edge_filters.translate(search.conditions),
+        score_threshold=search.threshold,
+        with_payload=list(search.keys) if search.keys else False,
+        with_vector=["dense"] if search.with_dense else False,
+    )
+
+
+def _found(point: edge.ScoredPoint) -> Found:
+    dense = point.vector.get("dense") if isinstance(point.vector, dict) else None
+    vector = None if dense is None else np.asarray(dense, dtype=np.float32)
+    return Found(str(point.id), float(point.score), point.payload or {}, vector)

@@ -1,0 +1,82 @@
+"""Conditions and field types in the embedded engine's own words.
+
+The engine takes a Python truth value for an integer, so no filter on one ever matches: truth values are also kept as
+words under ``flags``, and filtered there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import qdrant_edge as edge
+from pydantic import JsonValue
+
+from services.search.filters import AnyOf, Condition, Conditions, Range, Scalar
+from shared.contracts.search import FieldType
+
+
+def translate(conditions: Conditions) -> edge.Filter | None:
+    """All of the conditions together; None when there are none."""
+    return edge.Filter(must=[_condition(condition) for condition in conditions]) if conditions else None
+
+
+def indexes(fields: Mapping[str, FieldType]) -> Iterator[tuple[str, Any]]:
+    """Every payload key to index, and how."""
+    for key in ("record", "facet"):
+        yield key, edge.KeywordIndexParams()
+    for name, kind in fields.items():
+        yield (f"flags.{name}" if kind == "bool" else f"fields.{name}"), _index(kind)
+
+
+def with_flags(payload: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """The payload, its truth values repeated as words."""
+    fields = payload.get("fields")
+    flags: dict[str, JsonValue] = {}
+    if isinstance(fields, dict):
+        flags = {name: _word(value) for name, value in fields.items() if isinstance(value, bool)}
+        for name, value in fields.items():
+            if isinstance(value, list) and any(isinstance(item, bool) for item in value):
+                flags[name] = [_word(item) for item in value if isinstance(item, bool)]
+    return {**payload, "flags": flags} if flags else dict(payload)
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _index(kind: FieldType) -> Any:  # noqa: ANN401 - the engine is untyped
+    match kind:
+        case "integer":
+            return edge.IntegerIndexParams(lookup=True, range=True)
+        case "float":
+            return edge.FloatIndexParams()
+        case "datetime":
+            return edge.DatetimeIndexParams()
+        case "text":
+            return edge.TextIndexParams(tokenizer=edge.TokenizerType.Word, lowercase=True)
+        case "keyword" | "bool":
+            return edge.KeywordIndexParams()
+
+
+def _condition(condition: Condition) -> Any:  # noqa: ANN401
+    if isinstance(condition, Range):
+        return edge.FieldCondition(condition.key, range=_bounds(condition))
+    if condition.type == "bool":
+        words = [_word(bool(value)) for value in condition.values]
+        return edge.FieldCondition(condition.key.replace("fields.", "flags.", 1), match=edge.MatchAny(words))
+    if condition.type in ("keyword", "integer"):
+        values: Any = list(condition.values)
+        return edge.FieldCondition(condition.key, match=edge.MatchAny(values))
+    return edge.Filter(should=[_equals(condition, value) for value in condition.values])
+
+
+def _equals(condition: AnyOf, value: Scalar) -> Any:  # noqa: ANN401
+    if condition.type == "text":
+        return edge.FieldCondition(condition.key, match=edge.MatchText(str(value)))
+    return edge.FieldCondition(condition.key, range=_bounds(Range(condition.key, condition.type, value, value)))
+
+
+def _bounds(bounds: Range) -> Any:  # noqa: ANN401
+    given: Any = {"gte": bounds.gte, "lte": bounds.lte, "gt": bounds.gt, "lt": bounds.lt}
+    return edge.RangeDateTime(**given) if bounds.type == "datetime" else edge.RangeFloat(**given)

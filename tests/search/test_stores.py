@@ -1,0 +1,252 @@
+"""One conformance suite for every store that can run here."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from services.search.filters import conditions
+from services.search.store.edge import EdgeStore
+from services.search.store.open import open_local, open_store
+from services.search.store.port import Bucket, Layout, Nearest, Part, Point, Store
+from services.search.words import Words
+from shared.contracts.search import FieldType, Filters
+from shared.errors import EmbeddingChanged, SearchStoreUnavailable
+
+FIELDS: dict[str, FieldType] = {
+    "track": "keyword",
+    "seats": "integer",
+    "price": "float",
+    "live": "bool",
+    "start": "datetime",
+    "blurb": "text",
+    "my-odd_key": "keyword",
+}
+BUCKET = Bucket("c1", "talks", Part.MASTER)
+LAYOUT = Layout("test/4", 4, 10.0, FIELDS)
+WORDS = Words(10.0)
+
+
+@pytest.fixture(params=["edge", "local"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    opened: Store = EdgeStore(tmp_path / "store") if request.param == "edge" else open_local()
+    yield opened
+    opened.close()
+
+
+def point(number: int, text: str = "dogs run", **fields: object) -> Point:
+    dense = np.array([1.0, number, 0.0, 0.0], dtype=np.float32)
+    payload = {"record": f"r{number}", "name": f"talk {number}", "fields": fields}
+    return Point(identity(number), dense, WORDS.document(text), payload)  # type: ignore[arg-type]
+
+
+def identity(number: int) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, str(number)))
+
+
+def filled(store: Store) -> Store:
+    store.ensure(BUCKET, LAYOUT)
+    store.upsert(
+        BUCKET,
+        [
+            point(0, "quantum dogs", track="ai", seats=10, price=1.5, live=True, start="2026-05-01T10:00:00Z"),
+            point(1, "lazy cats", track=["web", "ai"], seats=20, price=2.5, live=False, start="2026-05-02T10:00:00Z"),
+            point(2, "the dog runs", track="web", seats=30, blurb="Hello big World", **{"my-odd_key": "x"}),
+        ],
+    )
+    return store
+
+
+def matching(store: Store, filters: Filters) -> set[str]:
+    chosen = conditions(filters, FIELDS, "talks")
+    vector = np.array([1.0, 0, 0, 0], dtype=np.float32)
+    [found] = store.search(BUCKET, [Nearest(vector, 10, chosen, keys=("record",))])
+    assert store.count(BUCKET, chosen) == len(found)
+    return {str(item.payload["record"]) for item in found}
+
+
+def test_dense_search_ranks_by_cosine_and_cuts_at_the_threshold_and_the_limit(store: Store) -> None:
+    filled(store)
+    vector = np.array([1.0, 0, 0, 0], dtype=np.float32)
+    everything, strict, one = store.search(
+        BUCKET, [Nearest(vector, 10), Nearest(vector, 10, threshold=0.7), Nearest(vector, 1)]
+    )
+    assert [item.id for item in everything] == [identity(0), identity(1), identity(2)]
+    assert everything[0].score == pytest.approx(1.0)
+    assert everything[2].score == pytest.approx(1 / 5**0.5, abs=1e-5)
+    assert [len(strict), len(one)] == [2, 1]
+
+
+def test_word_search_finds_stems_and_ignores_what_shares_no_word(store: Store) -> None:
+    filled(store)
+    [found] = store.search(BUCKET, [Nearest(WORDS.query("running dog"), 10, keys=("record",), with_dense=True)])
+    assert [item.payload["record"] for item in found] == ["r2", "r0"]
+    assert found[0].dense is not None
+    assert np.linalg.norm(found[0].dense) == pytest.approx(1.0, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"track": "ai"}, {"r0", "r1"}),
+        ({"track": ["ai", "nothing"]}, {"r0", "r1"}),
+        ({"track": "AI"}, set()),
+        ({"seats": 20}, {"r1"}),
+        ({"seats": [10, 30.0]}, {"r0", "r2"}),
+        ({"seats": {"gte": 20}}, {"r1", "r2"}),
+        ({"seats": {"gt": 10, "lt": 30}}, {"r1"}),
+        ({"seats": {"lte": 10.5}}, {"r0"}),
+        ({"price": 2.5}, {"r1"}),
+        ({"price": [1.5, 2.5]}, {"r0", "r1"}),
+        ({"live": True}, {"r0"}),
+        ({"live": [True, False]}, {"r0", "r1"}),
+        ({"start": {"gt": "2026-05-01T10:00:00Z"}}, {"r1"}),
+        ({"start": "2026-05-01T12:00:00+02:00"}, {"r0"}),
+        ({"start": {"gte": "2026-05-01", "lt": "2026-05-02"}}, {"r0"}),
+        ({"my-odd_key": "x"}, {"r2"}),
+        ({"track": "web", "seats": {"gte": 30}}, {"r2"}),
+        ({"track": "ai", "live": True, "seats": 20}, set()),
+    ],
+)
+def test_filters_really_filter(store: Store, filters: Filters, expected: set[str]) -> None:
+    assert matching(filled(store), filters) == expected
+
+
+def test_a_text_field_matches_by_its_words(store: Store) -> None:
+    assert matching(filled(store), {"blurb": "Hello big World"}) == {"r2"}
+    assert matching(store, {"blurb": "goodbye"}) == set()
+
+
+def test_writing_a_point_twice_keeps_one(store: Store) -> None:
+    filled(store)
+    store.upsert(BUCKET, [point(0, "quantum dogs", track="changed")])
+    assert store.count(BUCKET) == 3
+    assert matching(store, {"track": "changed"}) == {"r0"}
+
+
+def test_deletes_by_id_and_by_condition(store: Store) -> None:
+    filled(store)
+    store.delete(BUCKET, [identity(0), identity(99)])
+    store.delete_where(BUCKET, conditions({"seats": 20}, FIELDS, "talks"))
+    assert store.count(BUCKET) == 1
+    assert set(store.payloads(BUCKET, [identity(n) for n in range(3)], ["name"])) == {identity(2)}
+
+
+def test_payloads_bring_only_the_keys_asked_for(store: Store) -> None:
+    filled(store)
+    assert store.payloads(BUCKET, [identity(1)], ["name"]) == {identity(1): {"name": "talk 1"}}
+
+
+def test_every_payload_pages_through_all(store: Store) -> None:
+    store.ensure(BUCKET, LAYOUT)
+    store.upsert(BUCKET, [point(n, "dogs") for n in range(1203)])
+    records = [payload["record"] for page in store.every_payload(BUCKET) for payload in page]
+    assert len(records) == len(set(map(str, records))) == 1203
+
+
+def test_a_bucket_that_is_not_there_is_empty_not_an_error(store: Store) -> None:
+    nowhere = Bucket("c9", "talks", Part.FACETS)
+    assert store.layout(nowhere) is None
+    assert store.count(nowhere) == 0
+    assert store.search(nowhere, [Nearest(np.ones(4, dtype=np.float32), 5)]) == [[]]
+    assert store.payloads(nowhere, [identity(1)], ["name"]) == {}
+    assert list(store.every_payload(nowhere)) in ([], [[]])
+    store.delete(nowhere, [identity(1)])
+    store.drop(nowhere)
+
+
+def test_the_layout_is_kept_and_another_model_is_refused(store: Store) -> None:
+    filled(store)
+    assert store.layout(BUCKET) == LAYOUT
+    with pytest.raises(EmbeddingChanged):
+        store.ensure(BUCKET, replace(LAYOUT, fingerprint="other/4"))
+    with pytest.raises(EmbeddingChanged):
+        store.ensure(BUCKET, replace(LAYOUT, size=8))
+    assert store.count(BUCKET) == 3
+
+
+def test_a_vector_of_another_size_is_refused_and_nothing_is_lost(store: Store) -> None:
+    filled(store)
+    wrong = replace(point(5), dense=np.ones(7, dtype=np.float32))
+    with pytest.raises(EmbeddingChanged):
+        store.upsert(BUCKET, [wrong])
+    assert store.count(BUCKET) == 3
+
+
+def test_a_field_added_later_can_be_filtered_on(store: Store) -> None:
+    store.ensure(BUCKET, replace(LAYOUT, fields={}))
+    store.upsert(BUCKET, [point(0, track="ai"), point(1, track="web")])
+    store.ensure(BUCKET, LAYOUT)
+    assert store.layout(BUCKET) == LAYOUT
+    assert matching(store, {"track": "ai"}) == {"r0"}
+
+
+def test_a_bucket_without_vectors_holds_words(store: Store) -> None:
+    store.ensure(BUCKET, Layout("none", 0, 10.0, FIELDS))
+    store.upsert(BUCKET, [replace(point(0, "quantum dogs"), dense=None), replace(point(1, "the"), dense=None)])
+    [found] = store.search(BUCKET, [Nearest(WORDS.query("dog"), 10)])
+    assert [item.id for item in found] == [identity(0)]
+    assert store.count(BUCKET) == 2
+
+
+def test_buckets_are_listed_and_dropped(store: Store) -> None:
+    other = Bucket("c2", "my-table_2", Part.FACETS)
+    store.ensure(BUCKET, LAYOUT)
+    store.ensure(other, LAYOUT)
+    assert set(store.buckets()) == {BUCKET, other}
+    store.drop(BUCKET)
+    assert store.buckets() == [other]
+    assert store.layout(BUCKET) is None
+
+
+def test_the_embedded_store_keeps_everything_across_a_restart(tmp_path: Path) -> None:
+    first = EdgeStore(tmp_path)
+    filled(first)
+    first.settle(BUCKET)
+    first.close()
+    second = EdgeStore(tmp_path)
+    assert matching(second, {"track": "ai"}) == {"r0", "r1"}
+    second.close()
+
+
+def test_a_killed_owner_loses_nothing_and_frees_the_store(tmp_path: Path) -> None:
+    script = (
+        "import os, sys; from pathlib import Path; from services.search.store.edge import EdgeStore\n"
+        "from tests.search.test_stores import filled\n"
+        "filled(EdgeStore(Path(sys.argv[1]))); os.kill(os.getpid(), 9)"
+    )
+    killed = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
+    assert killed.returncode == -9
+    store = EdgeStore(tmp_path)
+    assert store.count(BUCKET) == 3
+    store.close()
+
+
+def test_a_second_process_on_the_embedded_store_is_told_so(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path)
+    script = (
+        "import sys; from pathlib import Path; from services.search.store.edge import EdgeStore\n"
+        "EdgeStore(Path(sys.argv[1]))"
+    )
+    second = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False, capture_output=True, text=True)
+    store.close()
+    assert second.returncode != 0
+    assert "another process owns the embedded search store" in second.stderr
+    assert "QDRANT_URL" in second.stderr
+
+
+def test_a_qdrant_server_that_is_down_is_an_outage_not_emptiness() -> None:
+    store = open_store("http://127.0.0.1:9", Path("/nonexistent"), timeout=2)
+    for call in (lambda: store.count(BUCKET), lambda: store.layout(BUCKET), store.buckets):
+        with pytest.raises(SearchStoreUnavailable):
+            call()
+    with pytest.raises(SearchStoreUnavailable):
+        store.search(BUCKET, [Nearest(np.ones(4, dtype=np.float32), 5)])
+    store.close()
