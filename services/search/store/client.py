@@ -29,6 +29,7 @@ class ClientStore:
         self._remote = remote
         # Local mode is not safe for concurrent writes; a server needs no lock of ours.
         self._lock = threading.RLock()
+        self.concurrent = remote
 
     def ensure(self, bucket: Bucket, layout: Layout) -> None:
         there = self.layout(bucket)

@@ -34,7 +34,8 @@ class EdgeStore:
         self._folder = folder
         self._owner = _own(folder)
         self._shards: dict[Bucket, edge.EdgeShard] = {}
-        self._lock = threading.RLock()  # the engine gains nothing from threads
+        self._lock = threading.RLock()
+        self.concurrent = False  # measured: the engine gains nothing from threads
 
     def ensure(self, bucket: Bucket, layout: Layout) -> None:
         with self._lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -30,18 +31,23 @@ class Bucket:
     collection_id: str
     table: str
     part: Part
+    model: str = "0"  #: short hash of the embedding's fingerprint: two models never share a bucket
+
+    @classmethod
+    def of(cls, collection_id: str, table: str, part: Part, fingerprint: str) -> Bucket:
+        return cls(collection_id, table, part, hashlib.sha256(fingerprint.encode()).hexdigest()[:8])
 
     @property
     def name(self) -> str:
-        return f"{self.collection_id}.{self.table}.{self.part}"
+        return f"{self.collection_id}.{self.table}.{self.part}.{self.model}"
 
     @classmethod
     def parse(cls, name: str) -> Bucket | None:
         """The bucket of that name; None when it is none of ours."""
         parts = name.split(".")
-        if len(parts) != 3 or parts[2] not in (Part.MASTER, Part.FACETS):
+        if len(parts) != 4 or parts[2] not in (Part.MASTER, Part.FACETS):
             return None
-        return cls(parts[0], parts[1], Part(parts[2]))
+        return cls(parts[0], parts[1], Part(parts[2]), parts[3])
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,11 @@ class Found:
 
 class Store(Protocol):
     """Every method raises SearchStoreUnavailable when the store fails; what is not there is empty, never an error."""
+
+    @property
+    def concurrent(self) -> bool:
+        """Whether several calls at once are faster than one after the other."""
+        ...
 
     def ensure(self, bucket: Bucket, layout: Layout) -> None:
         """Create the bucket, or add the indexes that it lacks.

@@ -219,7 +219,7 @@ def test_the_embedded_store_keeps_everything_across_a_restart(tmp_path: Path) ->
 def test_a_killed_owner_loses_nothing_and_frees_the_store(tmp_path: Path) -> None:
     script = (
         "import os, sys; from pathlib import Path; from services.search.store.edge import EdgeStore\n"
-        "from tests.search.test_stores import filled\n"
+        "from tests.services.search.test_stores import filled\n"
         "filled(EdgeStore(Path(sys.argv[1]))); os.kill(os.getpid(), 9)"
     )
     killed = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)

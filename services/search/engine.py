@@ -1,0 +1,274 @@
+"""Runs a query on a table: both arms, the threshold on the dense one, and the ranking of its mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import JsonValue
+
+from services.search import ranking
+from services.search.embed.port import Vectors
+from services.search.filters import AnyOf, Conditions, conditions
+from services.search.library import Library, OpenTable
+from services.search.query import Query
+from services.search.store.port import Bucket, Found, Nearest, Part, Payload
+from services.search.thresholds import Mark
+from services.search.words import distinct
+
+_POOL = 50
+_MOST_COUNTED = 10_000
+_SHORTEST_PAIRED = 10  # characters of a profile's facet
+_SATURATION = 4.0  # of a keyword score, which has no upper end
+_KEYS = ("record", "name", "fields")
+
+
+@dataclass(frozen=True)
+class Match:
+    """A record that a query found."""
+
+    id: str
+    name: str
+    score: float  #: what hits are ordered by: master 0..1, faceted 0..10
+    similarity: float | None  #: the best dense cosine; None where only keywords were searched
+    weak: bool
+    facets: tuple[tuple[str, float], ...]
+    fields: Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True)
+class Near:
+    """A record close to a query, whether or not it passes the threshold."""
+
+    name: str
+    similarity: float
+
+
+class Engine:
+    """Searches the opened tables of one collection on behalf of one profile."""
+
+    def __init__(self, library: Library, tables: Mapping[str, OpenTable], profile: Mapping[str, str]) -> None:
+        self._library = library
+        self._store = library.store
+        self._tables = tables
+        self._profile = {facet: text.strip() for facet, text in profile.items() if text.strip()}
+        self._faceted: dict[str, bool] = {}
+
+    def run(self, query: Query) -> list[Match]:
+        """Raises: SearchStoreUnavailable, EmbeddingUnavailable, EmbeddingChanged, UnknownField, InvalidRequest."""
+        table = self._tables[query.table]
+        chosen = self.conditions(query)
+        if query.mode == "master":
+            return self._master(table, query, chosen)
+        paired = self.paired(table)
+        return self._paired(table, query, chosen, paired) if paired else self._facets(table, query, chosen)
+
+    def conditions(self, query: Query) -> Conditions:
+        spec = self._tables[query.table].spec
+        return tuple(
+            part for name, wanted in query.filters for part in conditions({name: wanted}, spec.fields, query.table)
+        )
+
+    def has_facets(self, name: str) -> bool:
+        """Whether any record of the table has a facet; without one, faceted search would find nothing."""
+        if name not in self._faceted:
+            self._faceted[name] = self._store.count(self._tables[name].bucket(Part.FACETS)) > 0
+        return self._faceted[name]
+
+    def paired(self, table: OpenTable) -> dict[str, str]:
+        """The profile's facets that this table answers, each with the facet that answers it."""
+        return {mine: theirs for mine, theirs in table.spec.pair.items() if mine in self._profile}
+
+    def mark(self, query: Query) -> Mark:
+        """The thresholds of the query's table and mode."""
+        return self._tables[query.table].thresholds.of(part_of(query))
+
+    def threshold(self, query: Query) -> float:
+        return self.mark(query).usual if query.threshold is None else query.threshold
+
+    def count(self, query: Query, threshold: float | None) -> int:
+        """How many records the query would find without a limit; None: without a threshold too."""
+        table = self._tables[query.table]
+        chosen = self.conditions(query)
+        master = table.bucket(Part.MASTER)
+        there = self._store.count(master, chosen)
+        if threshold is None or not there:
+            return there
+        bucket = table.bucket(part_of(query))
+        limit = min(there if query.mode == "master" else there * max(len(table.spec.facets), 4), _MOST_COUNTED)
+        vector = self._library.question(table, query.text)
+        if vector is None:
+            search = Nearest(table.words(part_of(query)).query(query.text), limit, chosen, keys=("record",))
+            if not distinct(query.text):
+                return 0
+        else:
+            search = Nearest(vector, limit, chosen, threshold, keys=("record",))
+        [found] = self._store.search(bucket, [search])
+        return len({item.payload["record"] for item in found})
+
+    def nearest(self, query: Query, limit: int = 3) -> list[Near]:
+        """The closest records, however far."""
+        table = self._tables[query.table]
+        vector = self._library.question(table, query.text)
+        if vector is None:
+            return []
+        [found] = self._store.search(table.bucket(Part.MASTER), [Nearest(vector, limit, keys=("name",))])
+        return [Near(str(item.payload.get("name", ""))[:100], round(item.score, 3)) for item in found]
+
+    def _master(self, table: OpenTable, query: Query, chosen: Conditions) -> list[Match]:
+        bucket = table.bucket(Part.MASTER)
+        pool = max(_POOL, query.limit * 2)
+        arms = self._arms(table, bucket, query.text, pool, chosen, self.threshold(query))
+        scores = ranking.fused([[item.id for item in arm] for arm in arms.ranked])
+        order = sorted(scores, key=lambda item: (-scores[item], -arms.cosines.get(item, 0.0), item))[: query.limit]
+        if arms.keyword_only:
+            scores = {item.id: item.score / (item.score + _SATURATION) for arm in arms.ranked for item in arm}
+        payloads = self._store.payloads(bucket, order, _KEYS)
+        weak = self._weak_words(bucket, order, query.text) if arms.keyword_only else set()
+        usual = self.mark(query).usual
+        matches = []
+        for identity in order:
+            if identity not in payloads:
+                continue  # deleted in between
+            cosine = arms.cosines.get(identity)
+            is_weak = identity in weak if cosine is None else cosine < usual
+            matches.append(_match(payloads[identity], scores[identity], cosine, is_weak, ()))
+        return matches
+
+    def _facets(self, table: OpenTable, query: Query, chosen: Conditions) -> list[Match]:
+        bucket = table.bucket(Part.FACETS)
+        pool = query.limit * max(5, len(table.spec.facets))
+        keys = (*_KEYS, "facet")
+        arms = self._arms(table, bucket, query.text, pool, chosen, self.threshold(query), keys)
+        return self._grouped(table, query, arms.matched, {}, len(table.spec.facets) or None, arms.keyword_only)
+
+    def _paired(self, table: OpenTable, query: Query, chosen: Conditions, pairs: Mapping[str, str]) -> list[Match]:
+        """Each facet of the profile is searched in the facet that answers it, with the weight of the profile's."""
+        bucket = table.bucket(Part.FACETS)
+        keys = (*_KEYS, "facet")
+        found: list[tuple[Found, float]] = []
+        keyword_only = False
+        for mine, theirs in pairs.items():
+            if len(self._profile[mine]) < _SHORTEST_PAIRED:
+                continue
+            only = (*chosen, AnyOf("facet", "keyword", (theirs,)))
+            arms = self._arms(table, bucket, self._profile[mine], query.limit * 3, only, self.threshold(query), keys)
+            keyword_only = arms.keyword_only
+            found.extend(arms.matched)
+        weights = {theirs: table.spec.facets.get(mine, ranking.UNKNOWN_WEIGHT) for mine, theirs in pairs.items()}
+        return self._grouped(table, query, found, weights, len(pairs), keyword_only)
+
+    def _grouped(
+        self,
+        table: OpenTable,
+        query: Query,
+        found: Iterable[tuple[Found, float]],
+        weights: Mapping[str, float],
+        total: int | None,
+        keyword_only: bool,
+    ) -> list[Match]:
+        """Facet points by record: the best score of each facet, then the composite."""
+        facets: dict[str, dict[str, float]] = {}
+        payloads: dict[str, Payload] = {}
+        for point, score in found:
+            record, facet = str(point.payload["record"]), str(point.payload["facet"])
+            best = facets.setdefault(record, {})
+            best[facet] = max(best.get(facet, 0.0), score)
+            payloads[record] = point.payload
+        usual = self.mark(query).usual
+        matches = []
+        for record, scores in facets.items():
+            composite = ranking.composite(scores, weights or table.spec.facets, total)
+            top = max(scores.values())
+            by_score = tuple(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
+            similarity = None if keyword_only else top
+            weak = top < 0.5 if keyword_only else top < usual
+            matches.append(_match(payloads[record], composite, similarity, weak, by_score))
+        return sorted(matches, key=lambda match: (-match.score, match.id))[: query.limit]
+
+    def _arms(
+        self,
+        table: OpenTable,
+        bucket: Bucket,
+        text: str,
+        pool: int,
+        chosen: Conditions,
+        threshold: float,
+        keys: tuple[str, ...] = (),
+    ) -> _Arms:
+        vector = self._library.question(table, text)
+        part = bucket.part
+        words = table.words(part).query(text)
+        by_words = Nearest(words, pool, chosen, keys=keys, with_dense=vector is not None)
+        if vector is None:
+            found = self._store.search(bucket, [by_words])[0] if words.indices else []
+            return _Arms([found], {}, [(item, item.score / (item.score + _SATURATION)) for item in found], True)
+        by_vector = Nearest(vector, pool, chosen, threshold, keys=keys)
+        searches = [by_vector, by_words] if words.indices else [by_vector]
+        dense, *rest = self._store.search(bucket, searches)
+        cosines = {item.id: _bounded(item.score) for item in dense}
+        passing = _passing(rest[0] if rest else [], vector, threshold, cosines)
+        together = {item.id: item for item in (*passing, *dense)}
+        matched = [(item, cosines[identity]) for identity, item in together.items()]
+        return _Arms([dense, passing], cosines, matched, False)
+
+    def _weak_words(self, bucket: Bucket, ids: Sequence[str], text: str) -> set[str]:
+        """Those that hold less than half of the question's words."""
+        asked = distinct(text)
+        payloads = self._store.payloads(bucket, ids, ("name", "text", "facets"))
+        weak = set()
+        for identity, payload in payloads.items():
+            facets = payload.get("facets")
+            said = [payload.get("name"), payload.get("text"), *(facets.values() if isinstance(facets, dict) else ())]
+            held = distinct("\n".join(str(part) for part in said))
+            if len(asked & held) * 2 < len(asked):
+                weak.add(identity)
+        return weak
+
+
+@dataclass(frozen=True)
+class _Arms:
+    """What both arms found, each best first, and the cosine of everything found."""
+
+    ranked: list[list[Found]]
+    cosines: Mapping[str, float]
+    matched: list[tuple[Found, float]]  #: every point once, with its cosine (keywords only: its scaled score)
+    keyword_only: bool
+
+
+def part_of(query: Query) -> Part:
+    return Part.MASTER if query.mode == "master" else Part.FACETS
+
+
+def _passing(found: Sequence[Found], vector: Vectors, threshold: float, cosines: dict[str, float]) -> list[Found]:
+    """Those whose cosine passes the threshold too; the cosines learnt are added to ``cosines``."""
+    passing = []
+    for item in found:
+        if item.id not in cosines and item.dense is not None:
+            cosine = _bounded(float(np.dot(item.dense, vector)))
+            if cosine < threshold:
+                continue
+            cosines[item.id] = cosine
+        if item.id in cosines:
+            passing.append(item)
+    return passing
+
+
+def _bounded(cosine: float) -> float:
+    return min(max(cosine, 0.0), 1.0)
+
+
+def _match(
+    payload: Payload, score: float, cosine: float | None, weak: bool, facets: tuple[tuple[str, float], ...]
+) -> Match:
+    fields = payload.get("fields")
+    return Match(
+        id=str(payload["record"]),
+        name=str(payload.get("name", "")),
+        score=score,
+        similarity=cosine,
+        weak=weak,
+        facets=facets,
+        fields=fields if isinstance(fields, dict) else {},
+    )

@@ -1,0 +1,74 @@
+"""Why a table came back empty, without a model: the counts with each constraint dropped in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from services.search.engine import Engine, Near
+from services.search.query import Query
+from services.search.thresholds import LOWEST
+from shared.contracts.search import WhyEmpty
+
+THRESHOLD = "score_threshold"
+
+
+@dataclass(frozen=True)
+class Without:
+    """What an empty query would find without one of its constraints."""
+
+    constraint: str  #: a field's name, or ``score_threshold``
+    hits: int
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Why one query found nothing."""
+
+    query: Query
+    without: tuple[Without, ...]
+    at_floor: int  #: with the filters kept and the threshold as low as relaxing may go
+    at_floor_unfiltered: int
+    near: tuple[Near, ...]
+
+    @property
+    def filters_alone(self) -> tuple[str, ...]:
+        """Fields whose filter alone, at the same threshold, kept everything out; the most telling first."""
+        alone = [part for part in self.without if part.constraint != THRESHOLD and part.hits > 0]
+        return tuple(part.constraint for part in sorted(alone, key=lambda part: -part.hits))
+
+    @property
+    def threshold_alone(self) -> bool:
+        """Whether a threshold that somebody chose, not the table's own, kept everything out."""
+        return self.query.threshold is not None and self.at_floor > 0
+
+
+def floor(engine: Engine, query: Query) -> float:
+    """As low as relaxing goes for the query; never above what it has."""
+    return min(engine.threshold(query), max(LOWEST, engine.mark(query).floor))
+
+
+def gather(engine: Engine, query: Query) -> Evidence:
+    """Raises: what the engine raises."""
+    threshold = engine.threshold(query)
+    fields = dict.fromkeys(name for name, _ in query.filters)
+    without = [Without(name, engine.count(without_filters(query, [name]), threshold)) for name in fields]
+    without.append(Without(THRESHOLD, engine.count(query, None)))
+    lowest = floor(engine, query)
+    at_floor = engine.count(query, lowest)
+    unfiltered = engine.count(replace(query, filters=()), lowest) if query.filters else at_floor
+    return Evidence(query, tuple(without), at_floor, unfiltered, tuple(engine.nearest(query)))
+
+
+def without_filters(query: Query, names: Sequence[str]) -> Query:
+    return replace(query, filters=tuple(part for part in query.filters if part[0] not in names))
+
+
+def told(evidence: Sequence[Evidence]) -> list[WhyEmpty]:
+    """As the answer tells it: one entry per table and constraint."""
+    most: dict[tuple[str, str], int] = {}
+    for item in evidence:
+        for part in item.without:
+            key = (item.query.table, part.constraint)
+            most[key] = max(most.get(key, 0), part.hits)
+    return [WhyEmpty(table=table, constraint=name, hits_without=hits) for (table, name), hits in most.items()]

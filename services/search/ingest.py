@@ -1,0 +1,233 @@
+"""``ingest``: records into a table, each written once however often it is sent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import islice
+
+from services.search import points, thresholds
+from services.search.catalog import Learned
+from services.search.filters import AnyOf
+from services.search.library import Library, OpenTable
+from services.search.records import files
+from services.search.records.shape import Refused, record
+from services.search.store.port import Layout, Part
+from services.search.words import count
+from shared.contracts.search import IngestInput, IngestResult, Record, RecordError
+from shared.errors import JobCancelled
+from shared.jobs.job import Context
+
+_BATCH = 256
+_PROGRESS_SECONDS = 0.5
+_MOST_ERRORS = 10_000
+
+
+@dataclass
+class _Tally:
+    """Counts of records, adding up to the input."""
+
+    ingested: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    deleted: int = 0
+    seen: set[str] = field(default_factory=set)
+    errors: list[RecordError] = field(default_factory=list)
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.ingested or self.updated or self.deleted)
+
+    def refuse(self, index: int, why: Refused) -> None:
+        if len(self.errors) < _MOST_ERRORS:
+            self.errors.append(RecordError(index=index, id=why.id, code=why.code, message=why.message))
+
+
+class Ingest:
+    """The capability: holds what it writes to."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    def __call__(self, context: Context, wanted: IngestInput) -> IngestResult:
+        """Raises: UnknownCollection, UnknownTable, UnreadableFile, EmbeddingUnavailable, SearchStoreUnavailable."""
+        self._library.sweep()
+        info = self._library.catalog.find(context.job.tenant_id, wanted.collection)
+        table = self._library.open(info, wanted.table)
+        if table.embedder is None:
+            context.report.warn("No embedding model is available: the table can be searched by keywords only.")
+        with ExitStack() as stack:
+            items = _Source(context, wanted, table, stack)
+            total = items.count() + len(wanted.delete)
+            stack.enter_context(self._library.writing(table))
+            progress = _Progress(context, total)
+            tally = _Tally()
+            self._reembed(table, progress)
+            self._delete(table, wanted.delete, tally)
+            progress.step(len(wanted.delete))
+            for start, batch in _batches(items):
+                self._write(table, start, batch, tally)
+                progress.step(len(batch))
+            known = info.learned.get(table.name)
+            if known is not None and known.fingerprint == table.fingerprint and not tally.changed:
+                learned = known
+            else:
+                learned = self._learn(table)
+        context.report.effect(self._library.catalog.learning(info.id, table.name, learned))
+        return IngestResult(
+            ingested=tally.ingested,
+            updated=tally.updated,
+            unchanged=tally.unchanged,
+            deleted=tally.deleted,
+            errors=tally.errors,
+            thresholds=dict(learned.thresholds),
+        )
+
+    def _write(self, table: OpenTable, start: int, batch: Sequence[object], tally: _Tally) -> None:
+        """Write those of the batch that are new or have changed."""
+        fitting: list[Record] = []
+        for index, raw in enumerate(batch, start):
+            fit = raw if isinstance(raw, Refused) else record(raw, table.spec)
+            if isinstance(fit, Record) and fit.id in tally.seen:
+                fit = Refused(
+                    "duplicate_id", "an earlier record of this input has the same id; that one is kept", fit.id
+                )
+            if isinstance(fit, Refused):
+                tally.refuse(index, fit)
+                continue
+            tally.seen.add(fit.id)
+            fitting.append(fit)
+        ids = [points.point_id(item.id) for item in fitting]
+        kept = self._library.store.payloads(table.bucket(Part.MASTER), ids, ["digest"])
+        known = {identity: payload.get("digest") for identity, payload in kept.items()}
+        changed = [item for item in fitting if known.get(points.point_id(item.id)) != points.digest(item)]
+        updated = [item for item in changed if points.point_id(item.id) in known]
+        self._store(table, changed, updated)
+        tally.updated += len(updated)
+        tally.ingested += len(changed) - len(updated)
+        tally.unchanged += len(fitting) - len(changed)
+
+    def _store(self, table: OpenTable, changed: Sequence[Record], updated: Sequence[Record]) -> None:
+        if not changed:
+            return
+        store = self._library.store
+        self._ensure(table, changed)
+        if updated:
+            # A facet that a record no longer has must not be found.
+            gone = AnyOf("record", "keyword", tuple(item.id for item in updated))
+            store.delete_where(table.bucket(Part.FACETS), (gone,))
+        store.upsert(table.bucket(Part.FACETS), points.facets(changed, table.embedder, table.words(Part.FACETS)))
+        # Last, because it carries the digest: a crash before it makes the next ingest write the record again.
+        store.upsert(table.bucket(Part.MASTER), points.masters(changed, table.embedder, table.words(Part.MASTER)))
+
+    def _ensure(self, table: OpenTable, records: Sequence[Record]) -> None:
+        """Create the buckets at the first records, whose lengths stand for all; index fields declared since."""
+        texts = {
+            Part.MASTER: [points.whole_text(item) for item in records],
+            Part.FACETS: [text for item in records for text in item.facets.values()],
+        }
+        for part in Part:
+            there = table.layouts.get(part)
+            size = there.size if there else self._size(table)
+            lengths = [count(text[:20_000]) for text in texts[part]] or [0]
+            average = there.average_words if there else max(sum(lengths) / len(lengths), 1.0)
+            layout = Layout(table.fingerprint, size, average, dict(table.spec.fields))
+            if there != layout:
+                self._library.store.ensure(table.bucket(part), layout)
+                table.layouts[part] = layout
+
+    def _size(self, table: OpenTable) -> int:
+        return len(self._library.models.question(table.embedder, "size")) if table.embedder else 0
+
+    def _delete(self, table: OpenTable, ids: Sequence[str], tally: _Tally) -> None:
+        store = self._library.store
+        for start in range(0, len(ids), _BATCH):
+            chosen = ids[start : start + _BATCH]
+            there = store.payloads(table.bucket(Part.MASTER), [points.point_id(item) for item in chosen], ["record"])
+            known = {str(payload["record"]) for payload in there.values()}
+            for index, item in enumerate(chosen, start):
+                if item not in known:
+                    tally.refuse(index, Refused("not_found", "there is no such record to delete", item))
+                known.discard(item)
+            if there:
+                gone = AnyOf("record", "keyword", tuple(str(payload["record"]) for payload in there.values()))
+                store.delete_where(table.bucket(Part.FACETS), (gone,))
+                store.delete(table.bucket(Part.MASTER), list(there))
+            tally.deleted += len(there)
+
+    def _reembed(self, table: OpenTable, progress: _Progress) -> None:
+        """Carry the records of another embedding model over; a crash in between loses none of them."""
+        for bucket in list(self._library.outdated(table)):
+            if bucket.part is Part.MASTER:
+                for page in self._library.store.every_payload(bucket):
+                    self._write(table, 0, [points.record_of(payload).model_dump() for payload in page], _Tally())
+                    progress.step(0)
+            self._library.store.drop(bucket)
+
+    def _learn(self, table: OpenTable) -> Learned:
+        """Settle what was written and measure the table's thresholds anew."""
+        store = self._library.store
+        for part in Part:
+            store.settle(table.bucket(part))
+        records = store.count(table.bucket(Part.MASTER))
+        if table.embedder is None:
+            return Learned(table.fingerprint, {}, records)
+        names = thresholds.sample(self._names(table))
+        vectors = table.embedder.documents(names)
+        probes = self._library.probes(table.embedder)
+        measured = thresholds.measure(store, table.bucket(Part.MASTER), table.bucket(Part.FACETS), probes, vectors)
+        return Learned(table.fingerprint, measured.flat(), records)
+
+    def _names(self, table: OpenTable) -> list[str]:
+        pages = islice(self._library.store.every_payload(table.bucket(Part.MASTER)), 4)
+        return [str(payload.get("name", "")) for page in pages for payload in page]
+
+
+class _Source:
+    """The input's records, from the request or from a file, readable twice: once to count them."""
+
+    def __init__(self, context: Context, wanted: IngestInput, table: OpenTable, stack: ExitStack) -> None:
+        self._wanted = wanted
+        self._table = table
+        self._stream = stack.enter_context(context.files.open(wanted.file_id)) if wanted.file_id else None
+
+    def __iter__(self) -> Iterator[object]:
+        if self._stream is None:
+            return iter(self._wanted.records or [])
+        return files.read(self._stream, self._wanted.format, self._wanted.table, self._table.spec)
+
+    def count(self) -> int:
+        """A file that cannot be read is refused here, before anything is written."""
+        return sum(1 for _ in self) if self._stream else len(self._wanted.records or [])
+
+
+class _Progress:
+    """Says now and then how far the job is, and stops it when nobody wants it any more."""
+
+    def __init__(self, context: Context, total: int) -> None:
+        self._context = context
+        self._total = total
+        self._done = 0
+        self._said_at = 0.0
+
+    def step(self, records: int) -> None:
+        """Raises: JobCancelled, BudgetSpent."""
+        self._done += records
+        now = time.monotonic()
+        if records and (now - self._said_at >= _PROGRESS_SECONDS or self._done == self._total):
+            self._context.report.event("progress", node="ingest", done=self._done, total=self._total)
+            self._said_at = now
+        if self._context.cancelled.is_set():
+            raise JobCancelled("the ingest was cancelled; what was written stays and is not written again")
+        self._context.budget.check()
+
+
+def _batches(items: Iterable[object]) -> Iterator[tuple[int, list[object]]]:
+    """Batches with the position of their first record."""
+    start = 0
+    iterator = iter(items)
+    while batch := list(islice(iterator, _BATCH)):
+        yield start, batch
+        start += len(batch)

@@ -1,0 +1,126 @@
+"""The first plan: the caller's own, a model's, or the question itself in every table that can hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from services.search.ask import Asker
+from services.search.engine import Engine
+from services.search.filters import conditions
+from services.search.library import OpenTable
+from services.search.query import LONGEST_TEXT, MOST_HITS, Mode, Query, joined
+from services.search.replies import PlanReply, ProposedQuery, ReplannedQuery
+from shared.contracts.search import Filters, PlannedQuery, SearchInput
+from shared.errors import InvalidRequest, UnknownField
+from shared.llm.chat import ChatMessage
+
+MOST_QUERIES = 20
+_HISTORY = 5
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is searched first; ``deliberate``: somebody chose the tables, so each of them should hold something."""
+
+    queries: tuple[Query, ...]
+    deliberate: bool
+    warnings: tuple[str, ...] = ()
+
+
+def of_caller(wanted: SearchInput, plan: Sequence[PlannedQuery]) -> Plan:
+    """The plan as it was given; its filters are checked when it is searched."""
+    queries = []
+    for planned in plan:
+        if not planned.query_text.strip():
+            raise InvalidRequest("a query of the plan has no text", [(["plan"], "query_text is empty")])
+        filters = joined(wanted.filters, planned.filters)
+        mode, threshold = planned.search_mode, planned.score_threshold
+        queries.append(Query(planned.table, mode, planned.query_text, planned.limit, threshold, filters))
+    return Plan(tuple(queries), deliberate=True)
+
+
+def of_model(
+    wanted: SearchInput, tables: Mapping[str, OpenTable], asker: Asker, history: Sequence[ChatMessage]
+) -> Plan | None:
+    """None when no model has a plan that can be run."""
+    question: dict[str, JsonValue] = {
+        "question": wanted.question,
+        "history": [{"role": said.role, "content": said.content[:2000]} for said in history[-_HISTORY:]],
+        "filters_in_force": wanted.filters,
+        "profile": dict(wanted.profile),
+    }
+    reply = asker.ask("search.plan", question, PlanReply, tables=described(tables), limit=wanted.limit)
+    if reply is None:
+        return None
+    warnings: list[str] = []
+    queries: dict[str, Query] = {}
+    for proposed in reply.queries:
+        query = query_of(proposed, tables, wanted, warnings)
+        if query is not None:
+            queries.setdefault(query.identity, query)
+    kept = tuple(queries.values())[:MOST_QUERIES]
+    if len(reply.queries) > MOST_QUERIES:
+        warnings.append(f"The model planned {len(reply.queries)} queries; at most {MOST_QUERIES} are run.")
+    return Plan(kept, deliberate=True, warnings=tuple(dict.fromkeys(warnings))) if kept else None
+
+
+def mechanical(wanted: SearchInput, tables: Mapping[str, OpenTable], engine: Engine) -> Plan:
+    """The question itself, in every table that has the fields of the filters; paired facets where a profile fits."""
+    queries = []
+    for name, table in tables.items():
+        mode: Mode = "faceted" if engine.paired(table) and engine.has_facets(name) else "master"
+        queries.append(Query(name, mode, wanted.question, wanted.limit, None, joined(wanted.filters)))
+    kept = tuple(queries[:MOST_QUERIES])
+    warnings = (f"Only the first {MOST_QUERIES} tables were searched; name some.",) if len(queries) > len(kept) else ()
+    return Plan(kept, deliberate=False, warnings=warnings)
+
+
+def query_of(
+    proposed: ReplannedQuery, tables: Mapping[str, OpenTable], wanted: SearchInput, warnings: list[str]
+) -> Query | None:
+    """A model's query made safe: no unknown table, numbers clamped, no filter that does not fit."""
+    text = " ".join(proposed.query_text.split())[:LONGEST_TEXT]
+    if proposed.table not in tables:
+        warnings.append("The model named a table that the collection does not have; it was ignored.")
+        return None
+    if not text:
+        warnings.append("The model planned a query without a text; it was ignored.")
+        return None
+    table = tables[proposed.table]
+    limit = wanted.limit if proposed.limit is None else proposed.limit
+    if not 1 <= limit <= MOST_HITS:
+        warnings.append(f"The model asked for more or fewer hits than a query gives (1 to {MOST_HITS}).")
+        limit = min(max(limit, 1), MOST_HITS)
+    threshold, own = None, {}
+    if isinstance(proposed, ProposedQuery):
+        threshold = proposed.score_threshold
+        own = fitting(proposed.filters, table)
+        if len(own) < len(proposed.filters):
+            warnings.append("The model used a filter that does not fit the table; it was ignored.")
+    filters = joined(fitting(wanted.filters, table), own)
+    return Query(proposed.table, proposed.search_mode, text, limit, threshold, filters)
+
+
+def fitting(filters: Filters, table: OpenTable) -> Filters:
+    """The filters whose field the table has, with a value that fits it."""
+    out: Filters = {}
+    for name, wanted in filters.items():
+        try:
+            conditions({name: wanted}, table.spec.fields, table.name)
+            out[name] = wanted
+        except (UnknownField, InvalidRequest):
+            continue
+    return out
+
+
+def described(tables: Mapping[str, OpenTable]) -> str:
+    """The tables as a prompt shows them."""
+    lines = []
+    for name, table in tables.items():
+        facets = ", ".join(f"{facet} ({weight:g})" for facet, weight in table.spec.facets.items()) or "none"
+        fields = ", ".join(f"{field}: {kind}" for field, kind in table.spec.fields.items()) or "none"
+        lines.append(f"- {name}. Facets: {facets}. Fields: {fields}.")
+    return "\n".join(lines)

@@ -1,0 +1,76 @@
+"""A record as points of the store: one for the whole, one for each facet."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Sequence
+
+from services.search.embed.port import Embedder
+from services.search.store.port import Payload, Point
+from services.search.words import Words
+from shared.contracts.search import Record
+
+_SPACE = uuid.UUID("7b0f5a52-6a63-5d2e-9f39-1d2d0c1f6f10")
+#: What of a text is embedded; a model sees less than this anyway.
+_EMBEDDED = 2000
+
+
+def point_id(record_id: str, facet: str = "") -> str:
+    return str(uuid.uuid5(_SPACE, f"{facet}\0{record_id}"))
+
+
+def digest(record: Record) -> str:
+    """Changes with anything in the record."""
+    text = json.dumps(record.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def whole_text(record: Record) -> str:
+    """All that a record says."""
+    return "\n".join(part for part in (record.name, record.text, *record.facets.values()) if part.strip())
+
+
+def masters(records: Sequence[Record], embedder: Embedder | None, words: Words) -> list[Point]:
+    texts = [whole_text(record) for record in records]
+    vectors = embedder.documents([text[:_EMBEDDED] for text in texts]) if embedder else [None] * len(texts)
+    return [
+        Point(point_id(record.id), vector, words.document(text), _master_payload(record))
+        for record, text, vector in zip(records, texts, vectors, strict=True)
+    ]
+
+
+def facets(records: Sequence[Record], embedder: Embedder | None, words: Words) -> list[Point]:
+    pairs = [(record, facet) for record in records for facet in record.facets]
+    texts = [record.facets[facet] for record, facet in pairs]
+    vectors = embedder.documents([text[:_EMBEDDED] for text in texts]) if embedder else [None] * len(texts)
+    return [
+        Point(point_id(record.id, facet), vector, words.document(text), _facet_payload(record, facet))
+        for (record, facet), text, vector in zip(pairs, texts, vectors, strict=True)
+    ]
+
+
+def record_of(payload: Payload) -> Record:
+    """The record that a master payload keeps whole."""
+    return Record.model_validate(
+        {
+            "id": payload["record"],
+            **{key: payload[key] for key in ("name", "text", "facets", "fields") if key in payload},
+        }
+    )
+
+
+def _master_payload(record: Record) -> Payload:
+    return {
+        "record": record.id,
+        "name": record.name,
+        "text": record.text,
+        "facets": dict(record.facets),
+        "fields": record.fields,
+        "digest": digest(record),
+    }
+
+
+def _facet_payload(record: Record, facet: str) -> Payload:
+    return {"record": record.id, "name": record.name, "facet": facet, "fields": record.fields}

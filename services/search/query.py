@@ -1,0 +1,62 @@
+"""One planned query, and how it is told apart from another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import JsonValue
+
+from shared.contracts.search import Filters, PlannedQuery
+
+Mode = Literal["faceted", "master"]
+Label = Literal["exact", "relaxed", "rewritten", "pivoted"]
+Strategy = Literal["initial", "relax", "rewrite", "pivot", "mechanical"]
+MOST_HITS = 100
+LONGEST_TEXT = 8000
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is searched in one table; never changed, only replaced."""
+
+    table: str
+    mode: Mode
+    text: str
+    limit: int
+    threshold: float | None  #: None: the table's own
+    filters: tuple[tuple[str, JsonValue], ...]  #: all must hold; a field may occur twice
+    label: Label = "exact"  #: of the hits that it finds
+
+    @property
+    def merged(self) -> Filters:
+        """The filters as one object."""
+        return {name: deepcopy(wanted) for name, wanted in self.filters}
+
+    @property
+    def identity(self) -> str:
+        """Equal for queries that find the same: a larger limit finds nothing where a smaller one found nothing."""
+        text = " ".join(self.text.lower().split())
+        threshold = None if self.threshold is None else round(self.threshold, 4)
+        return json.dumps([self.table, self.mode, text, threshold, sorted(map(str, self.filters))])
+
+    def planned(self) -> PlannedQuery:
+        return PlannedQuery(
+            table=self.table,
+            search_mode=self.mode,
+            query_text=self.text,
+            limit=self.limit,
+            score_threshold=self.threshold,
+            filters=self.merged,
+        )
+
+
+def joined(*filters: Mapping[str, JsonValue]) -> tuple[tuple[str, JsonValue], ...]:
+    """Filters of several sources, ANDed; the same one counts once."""
+    out: list[tuple[str, JsonValue]] = []
+    for source in filters:
+        out.extend((name, deepcopy(wanted)) for name, wanted in source.items() if (name, wanted) not in out)
+    return tuple(out)

@@ -1,0 +1,173 @@
+"""Records out of uploaded files, one at a time, whatever the format."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import BinaryIO, Literal, TypeAlias, get_args
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import JsonValue
+
+from services.search.records import schedule
+from services.search.records.shape import Raw, Refused, flat
+from shared.contracts.search import TableSpec
+from shared.errors import InvalidRequest, UnreadableFile
+
+Format: TypeAlias = Literal["jsonl", "json", "csv", "parquet", "pentabarf", "pretalx"]
+Item = Raw | Refused
+_SNIFFED = 65_536
+_MOST_LINE = 16_000_000
+_MOST_WHOLE = 256_000_000  # of a format that is read at once
+
+
+def read(stream: BinaryIO, name: str, table: str, spec: TableSpec) -> Iterator[Item]:
+    """The records of the file; ``name`` is a format, or ``auto``.
+
+    Raises: UnreadableFile.
+    """
+    chosen = name if name != "auto" else sniff(stream)
+    if chosen == "jsonl" and _starts_with_list(stream):
+        chosen = "json"
+    if chosen not in get_args(Format):
+        raise InvalidRequest(f"there is no format {chosen!r}")
+    stream.seek(0)
+    try:
+        if chosen in ("pentabarf", "pretalx"):
+            events = schedule.pentabarf(stream) if chosen == "pentabarf" else schedule.pretalx(_whole(stream))
+            yield from schedule.records(events, table)
+            return
+        for item in _ROWS[chosen](stream):
+            yield item if isinstance(item, Refused) else flat(item, spec)
+    except (UnicodeDecodeError, csv.Error, pa.ArrowException, RecursionError):
+        raise UnreadableFile(f"the file cannot be read as {chosen}; name its format") from None
+
+
+def sniff(stream: BinaryIO) -> str:
+    """The format that the first bytes look like."""
+    stream.seek(0)
+    head = stream.read(_SNIFFED)
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    if start.startswith(b"<"):
+        return "pentabarf"
+    if start.startswith(b"["):
+        return "json"
+    if start.startswith(b"{"):
+        first, _, rest = start.partition(b"\n")
+        # A line that is an object by itself is a record; an object over many lines, or a schedule's, is one document.
+        whole = _is_object(first) and b'"schedule"' not in first[:200] and b'"results"' not in first[:200]
+        return "jsonl" if whole and not (first.strip() == b"{" and rest) else "pretalx"
+    return "csv"
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
+
+
+def _starts_with_list(stream: BinaryIO) -> bool:
+    stream.seek(0)
+    return stream.read(_SNIFFED).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
+
+
+def _lines(stream: BinaryIO) -> Iterator[Item]:
+    number = 0
+    while line := stream.readline(_MOST_LINE + 1):
+        number += 1
+        if len(line) > _MOST_LINE:
+            while line and not line.endswith(b"\n"):
+                line = stream.readline(_MOST_LINE)
+            yield Refused("too_large", f"line {number} is longer than {_MOST_LINE} bytes")
+            continue
+        text = line.removeprefix(codecs.BOM_UTF8).strip() if number == 1 else line.strip()
+        if text:
+            yield _line(text, number)
+
+
+def _line(text: bytes, number: int) -> Item:
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return Refused("malformed_json", f"line {number} is not JSON")
+    return value if isinstance(value, dict) else Refused("not_an_object", f"line {number} is not an object")
+
+
+def _list(stream: BinaryIO) -> Iterator[Item]:
+    values = _whole(stream)
+    if not isinstance(values, list):
+        raise UnreadableFile("the file is JSON, but no list of records")
+    for value in values:
+        yield value if isinstance(value, dict) else Refused("not_an_object", "the entry is not an object")
+
+
+def _whole(stream: BinaryIO) -> JsonValue:
+    raw = stream.read(_MOST_WHOLE + 1)
+    if len(raw) > _MOST_WHOLE:
+        raise UnreadableFile("the file is too large for one JSON document; use JSON lines")
+    try:
+        value: JsonValue = json.loads(raw.removeprefix(codecs.BOM_UTF8), parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise UnreadableFile("the file is not JSON") from None
+    return value
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _csv(stream: BinaryIO) -> Iterator[Item]:
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+    try:
+        sample = text.read(_SNIFFED)
+        text.seek(0)
+        delimiter = _delimiter(sample)
+        csv.field_size_limit(_MOST_LINE)
+        reader = csv.DictReader(text, delimiter=delimiter)
+        if "id" not in {(name or "").strip().lower() for name in reader.fieldnames or []}:
+            raise UnreadableFile("the CSV file has no column named id in its first line")
+        for row in reader:
+            if None in row or None in row.values():
+                yield Refused("wrong_columns", f"line {reader.line_num} has another number of columns than the header")
+            else:
+                yield row
+    finally:
+        text.detach()
+
+
+def _delimiter(sample: str) -> str:
+    header = sample.partition("\n")[0]
+    return max(",;\t|", key=header.count)
+
+
+def _parquet(stream: BinaryIO) -> Iterator[Item]:
+    file = pq.ParquetFile(stream)
+    if "id" not in {name.strip().lower() for name in file.schema_arrow.names}:
+        raise UnreadableFile("the Parquet file has no column named id")
+    for batch in file.iter_batches(batch_size=1000):
+        for row in batch.to_pylist():
+            yield {key: _plain(value) for key, value in row.items()}
+
+
+def _plain(value: object) -> JsonValue:
+    """A value of Arrow as JSON: times as RFC 3339, whatever else is unknown as text."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else None  # noqa: PLR0124 - NaN
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    formatted = getattr(value, "isoformat", None)
+    return str(formatted()) if formatted else str(value)
+
+
+_ROWS = {"jsonl": _lines, "json": _list, "csv": _csv, "parquet": _parquet}

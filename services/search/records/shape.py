@@ -1,0 +1,140 @@
+"""One record, as the caller or a file wrote it, made to fit its table or refused with a reason."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue, ValidationError
+
+from services.search.filters import typed
+from shared.contracts.search import FieldType, Record, TableSpec
+from shared.errors import InvalidRequest
+
+Raw = Mapping[str, JsonValue]
+_OWN = ("id", "name", "text", "facets", "fields")
+_ALIASES = {
+    "name": ("name", "title"),
+    "text": ("text", "description", "abstract", "summary", "body"),
+}
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why a record is not taken; the code is stable."""
+
+    code: str
+    message: str
+    id: str | None = None
+
+
+def record(raw: object, spec: TableSpec) -> Record | Refused:
+    """The record of a raw object of the contract's shape."""
+    if not isinstance(raw, Mapping):
+        return Refused("not_an_object", "a record is an object with id, name, text, facets and fields")
+    identity = _identity(raw.get("id"))
+    if isinstance(identity, Refused):
+        return identity
+    try:
+        found = Record.model_validate({**raw, "id": identity})
+    except ValidationError as fault:
+        return _refused(fault, identity)
+    if not (found.name.strip() or found.text.strip() or any(text.strip() for text in found.facets.values())):
+        return Refused("empty_record", "a record needs a name, a text or a facet to be found by", identity)
+    try:
+        fields = {name: _field(name, value, spec.fields.get(name)) for name, value in found.fields.items()}
+    except InvalidRequest as fault:
+        return Refused("invalid_field", fault.detail, identity)
+    facets = {key: text for key, text in found.facets.items() if text.strip()}
+    present = {name: value for name, value in fields.items() if value is not None}
+    return found.model_copy(update={"fields": present, "facets": facets})
+
+
+def flat(row: Raw, spec: TableSpec) -> dict[str, JsonValue]:
+    """A row of a file as a record: columns are matched by name, what is left becomes a field."""
+    if isinstance(row.get("facets"), dict) or isinstance(row.get("fields"), dict):
+        return dict(row)  # already of the contract's shape
+    lower = {key.strip().lower(): key for key in row}
+    out: dict[str, JsonValue] = {"id": row.get(lower.get("id", "id"))}
+    taken = {lower.get("id", "id")}
+    for target, names in _ALIASES.items():
+        # A column that the table declares as its own is that, whatever it is called.
+        chosen = next((lower[name] for name in names if name in lower and not _declared(lower[name], spec)), None)
+        if chosen is not None:
+            out[target] = _text(row[chosen])
+            taken.add(chosen)
+    facets: dict[str, JsonValue] = {}
+    fields: dict[str, JsonValue] = {}
+    for key, value in row.items():
+        name = key.strip()
+        if key in taken or _missing(value):
+            continue
+        if name.startswith("facets.") or name in spec.facets:
+            facets[name.removeprefix("facets.")] = _text(value)
+        else:
+            plain = name.removeprefix("fields.")
+            fields[plain] = _parsed(value, spec.fields.get(plain))
+    return {**out, "facets": facets, "fields": fields}
+
+
+def _declared(name: str, spec: TableSpec) -> bool:
+    return name in spec.facets or name in spec.fields
+
+
+def _identity(value: JsonValue) -> str | Refused:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if value is None or value == "":
+        return Refused("missing_id", "the record has no id")
+    if not isinstance(value, str) or not value.strip():
+        return Refused("invalid_id", "an id is a text of 1 to 256 characters")
+    return value
+
+
+def _field(name: str, value: JsonValue, kind: FieldType | None) -> JsonValue:
+    """The value as the declared type; undeclared fields are kept as they are. Raises: InvalidRequest."""
+    if value is None or kind is None:
+        return value
+    if isinstance(value, list):
+        items: list[JsonValue] = [typed(name, item, kind) for item in value if item is not None]
+        return items
+    return typed(name, value, kind)
+
+
+def _parsed(value: JsonValue, kind: FieldType | None) -> JsonValue:
+    """A value of a text file as the declared type where it reads as one; what does not is refused later."""
+    if not isinstance(value, str) or kind is None:
+        return value
+    text = value.strip()
+    try:
+        if kind == "integer":
+            return int(text)
+        if kind == "float" and math.isfinite(float(text)):
+            return float(text)
+    except ValueError:
+        return value
+    if kind == "bool" and text.lower() in ("true", "false", "yes", "no", "1", "0"):
+        return text.lower() in ("true", "yes", "1")
+    return text if kind == "datetime" else value
+
+
+def _missing(value: JsonValue) -> bool:
+    return value is None or value == ""
+
+
+def _text(value: JsonValue) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return ", ".join(_text(item) for item in value)
+    return value if isinstance(value, str) else str(value)
+
+
+def _refused(fault: ValidationError, identity: str) -> Refused:
+    first = fault.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"])[:200]
+    code = "too_large" if first["type"] in ("string_too_long", "too_long") else "invalid_record"
+    if first["type"] == "extra_forbidden":
+        return Refused("unknown_key", f"a record has no {where!r}", identity[:256])
+    return Refused(code, f"{where}: {first['msg']}"[:500], identity[:256])

@@ -1,0 +1,62 @@
+"""Relaxing by evidence, without a model: filters before facets and tables, scores last and never below the floor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from services.search.engine import Engine
+from services.search.evidence import Evidence, floor, without_filters
+from services.search.query import MOST_HITS, Query
+
+
+def caused_alone(engine: Engine, evidence: Sequence[Evidence]) -> list[Query]:
+    """The queries that one filter or one chosen threshold alone made empty, without it."""
+    out = []
+    for item in evidence:
+        if item.filters_alone:
+            out.append(replace(without_filters(item.query, item.filters_alone[:1]), label="relaxed"))
+        elif item.threshold_alone:
+            out.append(lowered(engine, item.query))
+    return out
+
+
+def first_step(engine: Engine, evidence: Sequence[Evidence]) -> list[Query]:
+    """Without the one cause, if there is one; else at the floor, without filters if they are what bars it."""
+    alone = {query.table: query for query in caused_alone(engine, evidence)}
+    out = []
+    for item in evidence:
+        if item.query.table in alone:
+            out.append(alone.pop(item.query.table))
+        elif item.filters_alone or item.threshold_alone:
+            continue  # another query of the same table has taken its turn
+        else:
+            out.append(relaxed(engine, item))
+    return out
+
+
+def relaxed(engine: Engine, item: Evidence) -> Query:
+    """Lower threshold, wider limit; without the filters when only that helps."""
+    keep = item.at_floor > 0 or item.at_floor_unfiltered == 0
+    query = item.query if keep else replace(item.query, filters=())
+    return lowered(engine, query)
+
+
+def second_step(engine: Engine, evidence: Sequence[Evidence], untried: Sequence[str], text: str) -> list[Query]:
+    """Whole records instead of facets, no filters, the floor; and other tables, which must match as well as usual."""
+    out = []
+    for item in evidence:
+        broad = replace(item.query, mode="master", filters=(), threshold=None)
+        out.append(replace(lowered(engine, broad), limit=_wider(item.query.limit)))
+    limit = max((item.query.limit for item in evidence), default=10)
+    out.extend(Query(table, "master", text, limit, None, (), label="pivoted") for table in untried)
+    return out
+
+
+def lowered(engine: Engine, query: Query) -> Query:
+    """The threshold at the floor (it never rises) and twice the limit (it never falls)."""
+    return replace(query, threshold=floor(engine, query), limit=_wider(query.limit), label="relaxed")
+
+
+def _wider(limit: int) -> int:
+    return max(limit, min(limit * 2, MOST_HITS))

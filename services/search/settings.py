@@ -1,0 +1,39 @@
+"""What an operator may decide about search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class SearchSettings(BaseSettings):
+    """Settings of the search worker, read once."""
+
+    model_config = SettingsConfigDict(frozen=True, env_prefix="ASSAY_")
+
+    home: Path = Field(Path(".assay"), description="Where the embedded store and the built embedding model are kept")
+    embedding: str = Field(
+        "minilm", description="The embedding of collections that name none: minilm, minilm:int8, openai:MODEL, none"
+    )
+    embedding_threads: int = Field(1, ge=1, le=64, description="Threads that embed")
+    search_seconds: float = Field(30, gt=0, description="After this a search answers with what it has")
+    search_model_seconds: float = Field(12, gt=0, description="What one question to a model may take")
+    search_reflection: bool = Field(True, description="Whether a model is asked when a search finds nothing")
+
+
+class EmbeddingServer(BaseSettings):
+    """An OpenAI-compatible server for ``openai:MODEL``."""
+
+    model_config = SettingsConfigDict(frozen=True, env_prefix="OPENAI_")
+
+    api_key: str = Field("", description="Key of the embedding server")
+    base_url: str = Field("https://api.openai.com/v1", description="Base URL of the embedding server")
+
+
+class QdrantSettings(BaseSettings):
+    model_config = SettingsConfigDict(frozen=True, env_prefix="QDRANT_")
+
+    url: str | None = Field(None, description="A Qdrant server; without it the embedded engine is used")
+    api_key: str | None = Field(None, description="Key of the Qdrant server")

@@ -1,0 +1,160 @@
+"""Collections: what tables a tenant declared, and what ingest has learnt about them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import uuid_utils
+from pydantic import JsonValue
+from sqlalchemy import (
+    Column,
+    DateTime,
+    ForeignKey,
+    Integer,
+    RowMapping,
+    Select,
+    Table,
+    Text,
+    UniqueConstraint,
+    func,
+    select,
+    text,
+)
+from sqlalchemy import delete as delete_from
+from sqlalchemy.dialects.postgresql import JSONB, Insert, insert
+from sqlalchemy.sql.dml import Delete, ReturningInsert
+
+from shared.contracts.search import CollectionInput, CollectionView
+from shared.db import metadata
+
+_NOW = text("clock_timestamp()")
+
+collections = Table(
+    "collections",
+    metadata,
+    Column("id", Text, primary_key=True),  # names the points in the search store; never used twice
+    Column("tenant_id", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("tables", JSONB, nullable=False),
+    Column("embedding", Text),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    UniqueConstraint("tenant_id", "name"),
+)
+
+collection_tables = Table(
+    "collection_tables",
+    metadata,
+    Column("collection_id", Text, ForeignKey("collections.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("fingerprint", Text, nullable=False),  # of the embedding model that the thresholds belong to
+    Column("thresholds", JSONB, nullable=False),
+    Column("records", Integer, nullable=False),
+    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+)
+
+# The points of a deleted collection live in a store that only the search worker may touch; it sweeps them later.
+dropped_collections = Table(
+    "dropped_collections",
+    metadata,
+    Column("collection_id", Text, primary_key=True),
+    Column("dropped_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+)
+
+
+def create(tenant_id: str, wanted: CollectionInput) -> ReturningInsert[Any]:
+    """Add a collection; no row when the name is taken."""
+    row = {
+        "id": uuid_utils.uuid7().hex,
+        "tenant_id": tenant_id,
+        "name": wanted.name,
+        "tables": {name: spec.model_dump(mode="json") for name, spec in wanted.tables.items()},
+        "embedding": wanted.embedding,
+    }
+    return insert(collections).values(row).on_conflict_do_nothing().returning(*collections.c)
+
+
+def find(tenant_id: str, name: str) -> Select[Any]:
+    return _described().where(collections.c.tenant_id == tenant_id, collections.c.name == name)
+
+
+def page(tenant_id: str, limit: int, before: tuple[datetime, str] | None = None) -> Select[Any]:
+    """The tenant's collections, newest first; ``before``: (created_at, id) of the last one seen."""
+    query = _described().where(collections.c.tenant_id == tenant_id)
+    if before is not None:
+        created_at, last = before
+        at = collections.c.created_at
+        query = query.where((at < created_at) | ((at == created_at) & (collections.c.id < last)))
+    return query.order_by(collections.c.created_at.desc(), collections.c.id.desc()).limit(limit)
+
+
+def drop(tenant_id: str, name: str) -> ReturningInsert[Any]:
+    """Delete a collection and leave word for the sweeper, in one statement; no row when there is none."""
+    gone = (
+        delete_from(collections)
+        .where(collections.c.tenant_id == tenant_id, collections.c.name == name)
+        .returning(collections.c.id)
+        .cte("gone")
+    )
+    return (
+        insert(dropped_collections)
+        .from_select(["collection_id"], select(gone.c.id))
+        .returning(dropped_collections.c.collection_id)
+    )
+
+
+def dropped() -> Select[Any]:
+    return select(dropped_collections.c.collection_id)
+
+
+def swept(collection_id: str) -> Delete:
+    return delete_from(dropped_collections).where(dropped_collections.c.collection_id == collection_id)
+
+
+def learn(collection_id: str, table: str, fingerprint: str, thresholds: Mapping[str, float], records: int) -> Insert:
+    """Keep what an ingest learnt; nothing happens when the collection was deleted meanwhile."""
+    source = select(
+        collections.c.id,
+        text(":name").bindparams(name=table),
+        text(":fingerprint").bindparams(fingerprint=fingerprint),
+        text("CAST(:thresholds AS jsonb)").bindparams(thresholds=_json(thresholds)),
+        text("CAST(:records AS integer)").bindparams(records=records),
+        func.clock_timestamp(),
+    ).where(collections.c.id == collection_id)
+    names = ["collection_id", "name", "fingerprint", "thresholds", "records", "updated_at"]
+    statement = insert(collection_tables).from_select(names, source)
+    kept = {name: statement.excluded[name] for name in names[2:]}
+    return statement.on_conflict_do_update(index_elements=["collection_id", "name"], set_=kept)
+
+
+def view(row: RowMapping) -> CollectionView:
+    """A row of ``find`` or ``page`` as a client sees it."""
+    learned: Mapping[str, Mapping[str, JsonValue]] = row["learned"] or {}
+    return CollectionView.model_validate(
+        {
+            **{name: row[name] for name in ("name", "tables", "embedding", "created_at")},
+            "records": {table: known["records"] for table, known in learned.items()},
+            "thresholds": {table: known["thresholds"] for table, known in learned.items()},
+        }
+    )
+
+
+def _described() -> Select[Any]:
+    """Collections with ``learned``: {table: {fingerprint, thresholds, records}}."""
+    facts = func.jsonb_build_object(
+        *("fingerprint", collection_tables.c.fingerprint),
+        *("thresholds", collection_tables.c.thresholds),
+        *("records", collection_tables.c.records),
+    )
+    learned = (
+        select(func.jsonb_object_agg(collection_tables.c.name, facts))
+        .where(collection_tables.c.collection_id == collections.c.id)
+        .scalar_subquery()
+    )
+    return select(*collections.c, learned.label("learned"))
+
+
+def _json(value: Mapping[str, float]) -> str:
+    return json.dumps(dict(value))
