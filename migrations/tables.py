@@ -1,10 +1,12 @@
 """Every room that has tables, imported for the metadata that ``alembic check`` compares with the database."""
 
+import services.search.tables
 import shared.blobs
+import shared.collections
 import shared.conversations
 import shared.flows.tables
 import shared.jobs.tables
 import shared.keys
 import shared.llm.tables
 
-__all__ = ["shared"]
+__all__ = ["services", "shared"]

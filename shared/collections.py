@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -20,6 +19,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     func,
+    literal,
     select,
     text,
 )
@@ -115,14 +115,8 @@ def swept(collection_id: str) -> Delete:
 
 def learn(collection_id: str, table: str, fingerprint: str, thresholds: Mapping[str, float], records: int) -> Insert:
     """Keep what an ingest learnt; nothing happens when the collection was deleted meanwhile."""
-    source = select(
-        collections.c.id,
-        text(":name").bindparams(name=table),
-        text(":fingerprint").bindparams(fingerprint=fingerprint),
-        text("CAST(:thresholds AS jsonb)").bindparams(thresholds=_json(thresholds)),
-        text("CAST(:records AS integer)").bindparams(records=records),
-        func.clock_timestamp(),
-    ).where(collections.c.id == collection_id)
+    facts = (literal(table), literal(fingerprint), literal(dict(thresholds), JSONB), literal(records))
+    source = select(collections.c.id, *facts, func.clock_timestamp()).where(collections.c.id == collection_id)
     names = ["collection_id", "name", "fingerprint", "thresholds", "records", "updated_at"]
     statement = insert(collection_tables).from_select(names, source)
     kept = {name: statement.excluded[name] for name in names[2:]}
@@ -154,7 +148,3 @@ def _described() -> Select[Any]:
         .scalar_subquery()
     )
     return select(*collections.c, learned.label("learned"))
-
-
-def _json(value: Mapping[str, float]) -> str:
-    return json.dumps(dict(value))

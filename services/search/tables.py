@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import JsonValue
-from sqlalchemy import Column, DateTime, ForeignKey, Integer, Select, Table, Text, select, text
+from sqlalchemy import Column, DateTime, ForeignKey, Integer, Select, Table, Text, literal, select, text
 from sqlalchemy.dialects.postgresql import JSONB, Insert, insert
 
-import shared.collections
-import shared.jobs.tables  # noqa: F401
+import shared.jobs.tables  # noqa: F401 - the attempts refer to jobs
+from shared.collections import collections
 from shared.db import metadata
 
 _NOW = text("clock_timestamp()")
@@ -49,15 +49,11 @@ def keep_attempts(rows: Sequence[Mapping[str, JsonValue]]) -> Insert:
 
 
 def keep_rewrite(collection_id: str, table: str, wording: str, rewritten: str) -> Insert:
-    """Remember the wording that worked; the last one wins."""
-    row = {
-        "collection_id": collection_id,
-        "name": table,
-        "wording_sha256": hashlib.sha256(wording.encode()).hexdigest(),
-        "wording": wording,
-        "rewritten": rewritten,
-    }
-    statement = insert(search_rewrites).values(row)
+    """Remember the wording that worked (the last one wins), unless the collection was deleted meanwhile."""
+    digest = hashlib.sha256(wording.encode("utf-8", "replace")).hexdigest()
+    kept = select(collections.c.id, literal(table), literal(digest), literal(wording), literal(rewritten))
+    names = ["collection_id", "name", "wording_sha256", "wording", "rewritten"]
+    statement = insert(search_rewrites).from_select(names, kept.where(collections.c.id == collection_id))
     fresh = {"rewritten": statement.excluded.rewritten, "updated_at": _NOW}
     return statement.on_conflict_do_update(index_elements=["collection_id", "name", "wording_sha256"], set_=fresh)
 

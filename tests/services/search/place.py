@@ -25,7 +25,25 @@ from shared.contracts.search import IngestInput, IngestResult, SearchInput, Sear
 from shared.errors import UnknownCollection
 from tests.support.context import MemoryContext
 
-_COMMON = {"a", "an", "the", "of", "to", "in", "for", "is", "and", "or", "on", "with", "about", "how", "what", "do", "i"}
+_COMMON = {
+    "a",
+    "an",
+    "the",
+    "of",
+    "to",
+    "in",
+    "for",
+    "is",
+    "and",
+    "or",
+    "on",
+    "with",
+    "about",
+    "how",
+    "what",
+    "do",
+    "i",
+}
 
 
 class HashedWords:
@@ -117,18 +135,23 @@ class Place:
 
     def ingest(self, table: str, records: Any = None, job: MemoryContext | None = None, **more: Any) -> IngestResult:
         wanted = IngestInput.model_validate({"collection": "c", "table": table, "records": records, **more})
-        return self._finished(job or MemoryContext(), lambda context: self._ingest(context, wanted), "ingest")
+        held = job or MemoryContext()
+        result = self._ingest(held.context("ingest"), wanted)
+        _complete(held)
+        return result
 
     def search(self, question: str, job: MemoryContext | None = None, **more: Any) -> SearchResult:
         wanted = SearchInput.model_validate({"collection": "c", "question": question, **more})
-        return self._finished(job or MemoryContext(), lambda context: self._search(context, wanted), "search")
-
-    def _finished(self, job: MemoryContext, run: Any, kind: str) -> Any:
-        """Run it, and then its effects, as the completing transaction would."""
-        result = run(job.context(kind))
-        for effect in job.report.effects:
-            effect(_NO_CONNECTION)
+        held = job or MemoryContext()
+        result = self._search(held.context("search"), wanted)
+        _complete(held)
         return result
+
+
+def _complete(job: MemoryContext) -> None:
+    """Apply the effects, as the completing transaction would."""
+    for effect in job.report.effects:
+        effect(_NO_CONNECTION)
 
 
 _NO_CONNECTION: Connection = object()  # type: ignore[assignment]  # the memory catalog needs none
