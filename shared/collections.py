@@ -123,6 +123,12 @@ def learn(collection_id: str, table: str, fingerprint: str, thresholds: Mapping[
     return statement.on_conflict_do_update(index_elements=["collection_id", "name"], set_=kept)
 
 
+def declares(row: RowMapping, wanted: CollectionInput) -> bool:
+    """Whether the collection is declared just so."""
+    tables = {name: spec.model_dump(mode="json") for name, spec in wanted.tables.items()}
+    return bool(row["tables"] == tables and row["embedding"] == wanted.embedding)
+
+
 def view(row: RowMapping) -> CollectionView:
     """A row of ``find`` or ``page`` as a client sees it."""
     learned: Mapping[str, Mapping[str, JsonValue]] = row["learned"] or {}
