@@ -49,7 +49,7 @@ class AsyncClient:
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self.target: Target = find_target(url, api_key)
-        self._options = Options(timeout, max_retries)
+        self.options = Options(timeout, max_retries)
         headers = {"User-Agent": "assay-python"}
         if self.target.api_key:
             headers["Authorization"] = f"Bearer {self.target.api_key}"
@@ -61,7 +61,7 @@ class AsyncClient:
         other = type(self).__new__(type(self))
         other.target, other._http = self.target, self._http
         given = {"timeout": timeout, "max_retries": max_retries}
-        other._options = replace(self._options, **{name: v for name, v in given.items() if v is not None})  # type: ignore[arg-type]
+        other.options = replace(self.options, **{name: v for name, v in given.items() if v is not None})  # type: ignore[arg-type]
         other._add_resources()
         return other
 
@@ -90,7 +90,7 @@ class AsyncClient:
     ) -> AsyncJob[ExecuteResult]:
         """Run code in the sandbox; ``files``: path in the sandbox -> content. ``fields`` as in API.md."""
         fields.setdefault("language", "python")
-        input = await self.drive(submits.execute_input(self._options, code, files, fields))
+        input = await self.drive(submits.execute_input(self.options, code, files, fields))
         return await self.submit("execute", input, submit, wait=wait, idempotency_key=idempotency_key)
 
     async def transform(
@@ -104,7 +104,7 @@ class AsyncClient:
         **fields: Any,
     ) -> AsyncJob[TransformResult]:
         """Have code written for a task on data, run, and checked; see ``submits.transform_input`` for ``data``."""
-        input = await self.drive(submits.transform_input(self._options, task, data, fields))
+        input = await self.drive(submits.transform_input(self.options, task, data, fields))
         return await self.submit("transform", input, submit, wait=wait, idempotency_key=idempotency_key)
 
     async def detect(
@@ -116,7 +116,7 @@ class AsyncClient:
         **fields: Any,
     ) -> AsyncJob[DetectResult]:
         """Find the technologies of a folder, an archive, or a public repository."""
-        input = await self.drive(submits.detect_input(self._options, source, fields))
+        input = await self.drive(submits.detect_input(self.options, source, fields))
         return await self.submit("detect", input, submit, wait=wait)
 
     async def edit_flow(
@@ -161,7 +161,7 @@ class AsyncClient:
     ) -> AsyncJob[Any]:
         """A job of any kind, with its input as API.md has it."""
         options: jobs.Options = {**(submit or {}), **more}
-        view = await self.drive(submits.submit(self._options, kind, input, options, wait, idempotency_key))
+        view = await self.drive(submits.submit(self.options, kind, input, options, wait, idempotency_key))
         return AsyncJob(self, view)
 
     async def job(self, id: str) -> AsyncJob[Any]:
@@ -196,11 +196,15 @@ class AsyncClient:
     ) -> Reply:
         """Any request, with the client's retries; answers the bare reply. Raises: APIError."""
         call = Call(method.upper(), path, raw, query or {}, json, upload, headers or {})
-        return await self.drive(exchange(call, self._options))
+        return await self.drive(exchange(call, self.options))
 
     async def send(self, call: Call[Answer]) -> Answer:
         """Send a call and read its answer. Raises: APIError."""
-        return await self.drive(submits.call(call, self._options))
+        return await self.drive(submits.call(call, self.options))
+
+    async def fetch(self, call: Call[Any]) -> Any:
+        """Send a call and take its answer's JSON as it is. Raises: APIError."""
+        return (await self.drive(exchange(call, self.options))).json()
 
     async def drive(self, steps: Steps[Answer]) -> Answer:
         """Perform what the core asks for."""
@@ -219,7 +223,7 @@ class AsyncClient:
     async def download(self, path: str, target: BinaryIO) -> None:
         """Stream an answer's body into a file. Raises: APIError."""
         try:
-            async with self._http.stream("GET", path, timeout=self._options.timeout) as response:
+            async with self._http.stream("GET", path, timeout=self.options.timeout) as response:
                 if response.status_code >= 400:
                     raise error_of(reply_of(response, await response.aread()))
                 async for chunk in response.aiter_bytes(_CHUNK):

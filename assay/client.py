@@ -47,7 +47,7 @@ class Client:
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
         self.target: Target = find_target(url, api_key)
-        self._options = Options(timeout, max_retries)
+        self.options = Options(timeout, max_retries)
         headers = {"User-Agent": "assay-python"}
         if self.target.api_key:
             headers["Authorization"] = f"Bearer {self.target.api_key}"
@@ -59,7 +59,7 @@ class Client:
         other = type(self).__new__(type(self))
         other.target, other._http = self.target, self._http
         given = {"timeout": timeout, "max_retries": max_retries}
-        other._options = replace(self._options, **{name: v for name, v in given.items() if v is not None})  # type: ignore[arg-type]
+        other.options = replace(self.options, **{name: v for name, v in given.items() if v is not None})  # type: ignore[arg-type]
         other._add_resources()
         return other
 
@@ -86,7 +86,7 @@ class Client:
     ) -> Job[ExecuteResult]:
         """Run code in the sandbox; ``files``: path in the sandbox -> content. ``fields`` as in API.md."""
         fields.setdefault("language", "python")
-        input = self.drive(submits.execute_input(self._options, code, files, fields))
+        input = self.drive(submits.execute_input(self.options, code, files, fields))
         return self.submit("execute", input, submit, wait=wait, idempotency_key=idempotency_key)
 
     def transform(
@@ -100,7 +100,7 @@ class Client:
         **fields: Any,
     ) -> Job[TransformResult]:
         """Have code written for a task on data, run, and checked; see ``submits.transform_input`` for ``data``."""
-        input = self.drive(submits.transform_input(self._options, task, data, fields))
+        input = self.drive(submits.transform_input(self.options, task, data, fields))
         return self.submit("transform", input, submit, wait=wait, idempotency_key=idempotency_key)
 
     def detect(
@@ -112,7 +112,7 @@ class Client:
         **fields: Any,
     ) -> Job[DetectResult]:
         """Find the technologies of a folder, an archive, or a public repository."""
-        input = self.drive(submits.detect_input(self._options, source, fields))
+        input = self.drive(submits.detect_input(self.options, source, fields))
         return self.submit("detect", input, submit, wait=wait)
 
     def edit_flow(
@@ -157,7 +157,7 @@ class Client:
     ) -> Job[Any]:
         """A job of any kind, with its input as API.md has it."""
         options: jobs.Options = {**(submit or {}), **more}
-        view = self.drive(submits.submit(self._options, kind, input, options, wait, idempotency_key))
+        view = self.drive(submits.submit(self.options, kind, input, options, wait, idempotency_key))
         return Job(self, view)
 
     def job(self, id: str) -> Job[Any]:
@@ -192,11 +192,15 @@ class Client:
     ) -> Reply:
         """Any request, with the client's retries; answers the bare reply. Raises: APIError."""
         call = Call(method.upper(), path, raw, query or {}, json, upload, headers or {})
-        return self.drive(exchange(call, self._options))
+        return self.drive(exchange(call, self.options))
 
     def send(self, call: Call[Answer]) -> Answer:
         """Send a call and read its answer. Raises: APIError."""
-        return self.drive(submits.call(call, self._options))
+        return self.drive(submits.call(call, self.options))
+
+    def fetch(self, call: Call[Any]) -> Any:
+        """Send a call and take its answer's JSON as it is. Raises: APIError."""
+        return (self.drive(exchange(call, self.options))).json()
 
     def drive(self, steps: Steps[Answer]) -> Answer:
         """Perform what the core asks for."""
@@ -215,7 +219,7 @@ class Client:
     def download(self, path: str, target: BinaryIO) -> None:
         """Stream an answer's body into a file. Raises: APIError."""
         try:
-            with self._http.stream("GET", path, timeout=self._options.timeout) as response:
+            with self._http.stream("GET", path, timeout=self.options.timeout) as response:
                 if response.status_code >= 400:
                     raise error_of(reply_of(response, response.read()))
                 for chunk in response.iter_bytes(_CHUNK):

@@ -1,0 +1,141 @@
+"""The `assay` command: flags, dispatch, and what an error means for the exit status."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from cyclopts import App, CycloptsError
+
+from assay.commands import admin, code, flow, jobs, local, work
+from assay.commands import files as files_
+from assay.commands.session import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    NOT_AUTHORISED,
+    NOT_FOUND,
+    TIMED_OUT,
+    UNREACHABLE,
+    USAGE,
+    Globals,
+    Session,
+    UsageError,
+    begin,
+)
+
+_HELP = "LLM jobs whose answers are executed and checked before they are returned."
+_EPILOGUE = """\
+Everywhere: --json, --quiet, --url URL, --api-key KEY (else ASSAY_URL, ASSAY_API_KEY; else the installation that runs
+in ASSAY_HOME).
+Exit status: 0 done, 1 failed, 2 usage, 3 not found, 4 not authorised, 5 unreachable, no provider or no worker,
+124 timed out, 130 interrupted."""
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The exit status of a command line."""
+    try:
+        flags, rest = take_globals(arguments)
+    except UsageError as error:
+        sys.stderr.write(f"assay: {error}\n")
+        return USAGE
+    session = begin(flags)
+    try:
+        answer = build()(rest, exit_on_error=False, print_error=True, result_action="return_value")
+    except CycloptsError:
+        return USAGE
+    except (Exception, KeyboardInterrupt) as error:
+        return _explain(session, error)
+    return answer if isinstance(answer, int) else DONE
+
+
+def build() -> App:
+    """The command with all its nouns."""
+    app = App(
+        name="assay",
+        help=_HELP,
+        help_epilogue=_EPILOGUE,
+        help_format="plaintext",  # Markdown would cost 60 ms
+        suppress_keyboard_interrupt=False,
+    )
+    commands: list[Callable[..., object]] = [local.up, local.down, local.status]
+    for command in commands:
+        app.command(command)
+    app.command("assay.commands.doctor:doctor", help="Check this machine and the server, read-only.")
+    commands = [code.execute, code.transform, work.detect, work.search, work.ingest, work.doc]
+    for command in commands:
+        app.command(command)
+    for noun in (jobs.app, files_.app, flow.app, work.collection, admin.prompts, admin.models, admin.keys):
+        app.command(noun)
+    app.command(admin.providers)
+    app.command("assay.commands.api:api", help="Send any request to the API and print the answer.")
+    app.command(local.scripted_llm, name="scripted-llm")
+    return app
+
+
+def take_globals(arguments: Sequence[str]) -> tuple[Globals, list[str]]:
+    """Split off the flags that may stand before or after the command's name. Raises: UsageError."""
+    values: dict[str, str] = {}
+    switches: set[str] = set()
+    rest: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if word == "--":
+            rest += [word, *words]
+        elif name in ("--url", "--api-key"):
+            given = value if equals else next(words, None)
+            if not given:
+                raise UsageError(f"{name} needs a value")
+            values[name] = given
+        elif word in ("--json", "--quiet", "-q"):
+            switches.add("--quiet" if word == "-q" else word)
+        else:
+            rest.append(word)
+    flags = Globals(values.get("--url"), values.get("--api-key"), "--json" in switches, "--quiet" in switches)
+    return flags, rest
+
+
+def _explain(session: Session, error: BaseException) -> int:
+    """Say what happened; the exit status for it. Raises: the error, when it is not one that we know."""
+    from assay.errors import JobTimeout  # noqa: PLC0415
+
+    status = _status_of(error)
+    if status is None:
+        raise error
+    if isinstance(error, BrokenPipeError):
+        # Whoever read our output has seen enough; do not complain again while closing it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    elif isinstance(error, KeyboardInterrupt):
+        session.warn("interrupted; a job that was submitted goes on (`assay jobs ls`)")
+    elif isinstance(error, JobTimeout):
+        session.warn(f"{error}: assay jobs wait {error.job_id}")
+    else:
+        session.warn(f"assay: {error}")
+        if status == FAILED and (request_id := getattr(error, "request_id", None)):
+            session.say(f"request {request_id}")
+    return status
+
+
+def _status_of(error: BaseException) -> int | None:
+    from assay import errors  # noqa: PLC0415
+    from assay.commands.follow import NoWorker  # noqa: PLC0415
+
+    meanings: list[tuple[tuple[type[BaseException], ...], int]] = [
+        ((UsageError,), USAGE),
+        ((KeyboardInterrupt,), INTERRUPTED),
+        ((BrokenPipeError,), DONE),
+        ((errors.JobTimeout,), TIMED_OUT),
+        ((NoWorker, errors.Unavailable, errors.APIConnectionError), UNREACHABLE),
+        ((errors.NotAuthenticated, errors.MissingScope), NOT_AUTHORISED),
+        ((errors.NotFound,), NOT_FOUND),
+        ((errors.APIError, OSError, UnicodeDecodeError), FAILED),
+        ((ValueError,), USAGE),
+    ]
+    return next((status for kinds, status in meanings if isinstance(error, kinds)), None)

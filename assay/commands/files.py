@@ -1,0 +1,51 @@
+"""`assay files`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from assay.calls import files
+from assay.commands.run import readable
+from assay.commands.session import current
+
+app = App(name="files", help="Upload files for jobs, and fetch the files that jobs made.")
+
+
+@app.command
+def put(file: Path, *, name: str | None = None, media_type: str | None = None) -> int:
+    """Upload a file and print its id."""
+    session = current()
+    session.show(session.client.fetch(files.put(readable(file), name, media_type)), lambda info: str(info["id"]))
+    return 0
+
+
+@app.command
+def get(id: str, out: Annotated[Path | None, Parameter(help="A file or folder; - is standard output")] = None) -> int:
+    """Fetch a file; without a target, under its own name in the current folder."""
+    session = current()
+    if session.json:
+        session.show(session.client.fetch(files.get(id)), lambda info: None)
+        return 0
+    if out is not None and str(out) == "-":
+        session.client.download(files.content_path(id), sys.stdout.buffer)
+        return 0
+    target = out if out is not None and not out.is_dir() else (out or Path()) / _safe(session.client.files.get(id).name)
+    session.client.files.save(id, target)
+    session.out(str(target))
+    return 0
+
+
+@app.command
+def rm(id: str) -> int:
+    """Delete a file."""
+    current().client.files.delete(id)
+    return 0
+
+
+def _safe(name: str) -> str:
+    """A file's name without a path in it."""
+    return Path(name.replace("\\", "/")).name or "file"

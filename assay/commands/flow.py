@@ -1,0 +1,133 @@
+"""`assay flow`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import App, Parameter
+
+from assay.calls import flows
+from assay.commands import show
+from assay.commands.run import Sending, given, readable, run
+from assay.commands.session import Session, UsageError, current
+
+app = App(name="flow", help="React Flow documents, edited in plain words.")
+_PLAIN = Sending()
+
+
+@app.command(name="ls")
+def list_flows() -> int:
+    """List flows."""
+    columns = ["id", "name", "version"]
+    current().show(
+        current().client.fetch(flows.page(limit=200)),
+        lambda page: show.table(
+            columns, [[flow["id"], flow.get("name"), flow.get("version")] for flow in show.items(page)]
+        ),
+    )
+    return 0
+
+
+@app.command
+def create(file: Annotated[Path, Parameter(help="JSON, or Mermaid (.mmd)")]) -> int:
+    """Keep a flow and print its id."""
+    current().show(_create(readable(file)), lambda flow: str(flow["id"]))
+    return 0
+
+
+@app.command
+def edit(
+    flow: Annotated[str, Parameter(help="A flow's id, or a file that becomes a new flow")],
+    message: Annotated[str, Parameter(help="What shall change")],
+    *,
+    propose: Annotated[bool, Parameter(help="Only propose the change", negative="")] = False,
+    atomic: Annotated[bool, Parameter(help="All of it, or nothing", negative="")] = False,
+    out: Annotated[Path | None, Parameter(name=["-o", "--out"], help="Write the flow here")] = None,
+    sending: Sending = _PLAIN,
+) -> int:
+    """Change a flow in plain words."""
+    session = current()
+    id = flow
+    if Path(flow).suffix in (".json", ".mmd"):
+        id = str(_create(readable(Path(flow)))["id"])
+        session.say(f"flow {id}")
+    input = given(flow_id=id, message=message, mode="propose" if propose else None, atomic=atomic or None)
+
+    def tell(session: Session, job: dict[str, Any]) -> None:
+        result = job["result"]
+        for call, done in zip(result["tool_calls"], result["execution"], strict=False):
+            mark = "done" if done["success"] else f"failed: {done.get('error')}"
+            session.say(f"  {call['name']} {json.dumps(call['params'], ensure_ascii=False)}: {mark}")
+        if result.get("proposal_id"):
+            session.say(f"proposal {result['proposal_id']}: assay flow apply {id} {result['proposal_id']}")
+        if out is not None:
+            out.write_text(json.dumps(result["flow"], indent=2, ensure_ascii=False), "utf-8")
+        session.out(result["response"])
+
+    return run("flow", input, sending, tell)
+
+
+@app.command
+def apply(id: str, proposal: str) -> int:
+    """Apply a proposal."""
+    current().show(current().client.fetch(flows.apply(id, proposal)), lambda flow: "applied")
+    return 0
+
+
+@app.command
+def undo(id: str, *, scope: Literal["all", "mine"] | None = None) -> int:
+    """Undo the last change."""
+    return _step(current().client.fetch(flows.undo(id, scope)), "undone")
+
+
+@app.command
+def redo(id: str, *, scope: Literal["all", "mine"] | None = None) -> int:
+    """Redo what was undone."""
+    return _step(current().client.fetch(flows.redo(id, scope)), "redone")
+
+
+@app.command(name="show")
+def show_flow(id: str) -> int:
+    """Print a flow as JSON."""
+    current().show(current().client.fetch(flows.get(id)), lambda flow: json.dumps(flow, indent=2, ensure_ascii=False))
+    return 0
+
+
+@app.command
+def history(id: str) -> int:
+    """List the changes of a flow."""
+    columns = ["version", "time", "actor", "origin", "summary"]
+    current().show(
+        current().client.fetch(flows.history(id)),
+        lambda page: show.table(columns, [[each.get(name) for name in columns] for each in show.items(page)]),
+    )
+    return 0
+
+
+@app.command
+def export(id: str, *, format: Literal["mermaid", "dot", "json", "svg"] = "mermaid") -> int:
+    """Print a flow as Mermaid, DOT, JSON or SVG."""
+    session = current()
+    session.out(session.client.send(flows.export(id, format)))
+    return 0
+
+
+def _create(file: Path) -> Any:
+    text = file.read_text("utf-8")
+    if file.suffix == ".mmd":
+        answer = current().client.fetch(flows.import_text("mermaid", text))
+        return answer.get("flow", answer)
+    try:
+        flow = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{file} is not JSON: {error}") from error
+    return current().client.fetch(flows.create({"name": file.stem, **flow}))
+
+
+def _step(answer: Any, done: str) -> int:
+    current().show(
+        answer, lambda answer: done if answer.get("success") else str(answer.get("message", "nothing to do"))
+    )
+    return 0 if answer.get("success") else 1

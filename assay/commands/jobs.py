@@ -1,0 +1,147 @@
+"""`assay jobs`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
+
+from assay.calls import jobs
+from assay.commands import show
+from assay.commands.follow import describe, first_line, follow
+from assay.commands.run import end, pair
+from assay.commands.session import Session, UsageError, current
+
+app = App(name="jobs", help="Look at jobs, wait for them, cancel them, run them again.")
+
+
+@app.command(name="ls")
+def list_jobs(
+    *,
+    kind: str | None = None,
+    state: str | None = None,
+    label: Annotated[Sequence[str], Parameter(help="KEY=VALUE", negative="")] = (),
+    limit: Annotated[int, Parameter(help="1 to 200")] = 20,
+    cursor: str | None = None,
+) -> int:
+    """List jobs, newest first."""
+    labels = dict(pair(each) for each in label)
+    current().show(current().client.fetch(jobs.page(kind, state, labels, limit, cursor)), _rows)
+    return 0
+
+
+@app.command
+def get(id: str) -> int:
+    """Show a job with its input and its result."""
+    current().show(current().client.fetch(jobs.get(id)), lambda job: json.dumps(job, indent=2, ensure_ascii=False))
+    return 0
+
+
+@app.command
+def watch(id: str, *, after: Annotated[int, Parameter(help="The number of the last event already seen")] = 0) -> int:
+    """Print a job's events as they happen, until it ends."""
+    session = current()
+    last = ""
+    for event in session.client.events(id, after):
+        last = event.type
+        if session.json:
+            session.out(json.dumps(event.data, ensure_ascii=False))
+        elif event.type == "output":
+            session.out(str(event.data.get("text", "")))
+        elif (line := describe(event)) is not None:
+            session.out(line)
+    return int(last in ("job_failed", "job_dead", "job_cancelled"))
+
+
+@app.command
+def wait(id: str, *, timeout: Annotated[float | None, Parameter(help="Seconds")] = None) -> int:
+    """Wait until a job has ended and print its result."""
+    session = current()
+    return end(session, follow(session, session.client.fetch(jobs.get(id)), timeout), _tell_result)
+
+
+@app.command
+def result(
+    id: str, *, format: Annotated[str | None, Parameter(help="Another form, for example cyclonedx")] = None
+) -> int:
+    """Print a finished job's result as JSON, or in another form."""
+    session = current()
+    if format is not None:
+        session.out(session.client.send(jobs.result_form(id, format)).decode("utf-8", "replace"))
+    else:
+        session.out(json.dumps(session.client.fetch(jobs.result(id)), indent=None if session.json else 2))
+    return 0
+
+
+@app.command
+def cancel(id: str) -> int:
+    """Cancel a job."""
+    session = current()
+    session.show(session.client.fetch(jobs.cancel(id)), lambda job: f"{job['id']} {job['state']}")
+    return 0
+
+
+@app.command
+def replay(
+    id: str,
+    *,
+    model: str | None = None,
+    input: Annotated[str | None, Parameter(help="JSON that is merged into the old input")] = None,
+) -> int:
+    """Run a job's input again as a new job, and print its id."""
+    changes: Any = None
+    if input is not None:
+        try:
+            changes = json.loads(input)
+        except ValueError as error:
+            raise UsageError(f"--input is not JSON: {error}") from error
+    session = current()
+    session.show(session.client.fetch(jobs.replay(id, changes, model)), lambda job: str(job["id"]))
+    return 0
+
+
+@app.command(name="llm-calls")
+def llm_calls(id: str) -> int:
+    """Every attempt at a model: who was asked, who answered, and what it cost."""
+    current().show(current().client.fetch(jobs.llm_calls(id)), _calls)
+    return 0
+
+
+def _tell_result(session: Session, job: dict[str, Any]) -> None:
+    session.out(json.dumps(job["result"], indent=2, ensure_ascii=False))
+
+
+def _rows(page: Any) -> str:
+    return show.table(
+        ["id", "kind", "state", "attempt", "created", "why"],
+        [
+            [job["id"], job["kind"], job["state"], job["attempt"], show.clock(job["created_at"]), _why(job)]
+            for job in show.items(page)
+        ],
+    )
+
+
+def _why(job: dict[str, Any]) -> str:
+    if job.get("waiting"):
+        return str(job["waiting"]["reason"])
+    return first_line(str((job.get("error") or {}).get("detail") or ""), 60)
+
+
+def _calls(answer: Any) -> str:
+    return show.table(
+        ["turn", "role", "requested", "served", "reason", "outcome", "in", "out", "cost_usd", "seconds"],
+        [
+            [
+                call["turn"], call["role"], _model(call["requested"]), _model(call["served"]), call["reason"],
+                call["outcome"], call["input_tokens"], call["output_tokens"], call["cost_usd"],
+                f"{call['seconds']:.2f}",
+            ]
+            for call in show.items(answer)
+        ],
+    )  # fmt: skip
+
+
+def _model(name: dict[str, Any] | None) -> str | None:
+    return f"{name['provider']}/{name['model']}" if name else None

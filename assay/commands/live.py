@@ -1,0 +1,43 @@
+"""Progress drawn on a terminal: finished turns stay, the current one has a spinner."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.status import Status
+
+from assay.commands.follow import describe
+from assay.events import JobEvent
+
+_MARKS = {"job_succeeded": "[green]✓[/]", "job_failed": "[red]✗[/]", "job_dead": "[red]✗[/]"}
+
+
+class Live:
+    def __init__(self, job_id: str) -> None:
+        self._console = Console(stderr=True, highlight=False)
+        self._status = Status(f"job {job_id} is queued", console=self._console)
+        self._began = time.monotonic()
+        self._calls = 0
+
+    def __enter__(self) -> Self:
+        self._status.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._status.stop()
+
+    def tell(self, event: JobEvent) -> None:
+        line = describe(event)
+        if event.type == "llm_call":
+            self._calls += 1
+        elif event.type == "thinking":
+            self._status.update(escape(str(event.data.get("message", ""))))
+            return
+        elif line is not None and event.type not in ("job_queued", "job_started"):
+            self._console.print(f"{_MARKS.get(event.type, '[blue]•[/]')} {escape(line)}")
+        seconds = time.monotonic() - self._began
+        self._status.update(f"running, {self._calls} model calls, {seconds:.0f} s")

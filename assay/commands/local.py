@@ -1,0 +1,53 @@
+"""`assay up`, `down`, `status`, `scripted-llm`: the installation on this machine. They become another program."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Literal, NoReturn
+
+from cyclopts import Parameter
+
+from assay.commands.session import current
+
+
+def up(
+    *,
+    demo: Annotated[bool, Parameter(help="Answer model calls with a script, not a provider", negative="")] = False,
+    detach: Annotated[bool, Parameter(name=["-d", "--detach"], help="Return when ready", negative="")] = False,
+    script: Annotated[Path | None, Parameter(help="The script that --demo plays")] = None,
+) -> None:
+    """Start Assay on this machine and keep it running; prints URL, key, and a first request."""
+    words = [*(["--demo"] if demo else []), *(["--detach"] if detach else [])]
+    _become("services.host", "up", *words, *(["--script", str(script)] if script else []))
+
+
+def down() -> None:
+    """Stop Assay on this machine."""
+    _become("services.host", "down")
+
+
+def status(*, output: Annotated[Literal["text", "json", "env"], Parameter(name=["-o", "--output"])] = "text") -> None:
+    """Show what runs; exits with 5 until everything is ready."""
+    _become("services.host", "status", "-o", "json" if current().json else output)
+
+
+def scripted_llm(
+    script: Annotated[Path | None, Parameter(help="YAML or JSON; without it every request is refused")] = None,
+    *,
+    port: Annotated[int, Parameter(help="0 takes a free one and prints it")] = 0,
+) -> None:
+    """Serve scripted model replies over the providers' own wire formats, for tests and demonstrations."""
+    words = ["--port", str(port), *(["--script", str(script)] if script else [])]
+    _become("shared.llm.scripted", *words)
+
+
+def _become(module: str, *words: str) -> NoReturn:
+    """Continue as another Python program of this installation."""
+    root = str(Path(__file__).resolve().parents[2])
+    path = ":".join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    sys.stdout.flush()
+    os.execve(  # noqa: S606
+        sys.executable, [sys.executable, "-P", "-m", module, *words], {**os.environ, "PYTHONPATH": path}
+    )
