@@ -90,6 +90,8 @@ class TransformInput(Request):
             raise ValueError(f"a data set cannot be named {reserved[0]}: Python reserves it")
         if self.assertions and self.output == "plot":
             raise ValueError("assertions speak of a table: leave them out when output is plot")
+        if self.output == "plot" and self.language == "sql":
+            raise ValueError("SQL draws no plots: choose python or r")
         if unknown := sorted(set(self.expects) - set(names)):
             raise ValueError(f"expects names no data set of this job: {unknown[0]}")
         return self
@@ -173,6 +175,7 @@ class CellsSent(Answer):
     columns: list[str]  #: whose values stood in the message
     values: dict[str, int] = {}  #: column: distinct values listed beside the head
     masked: list[str] = []
+    stand_ins: bool = False  #: the cells came from a run over stand-ins for masked values
 
 
 class TransformResult(Answer):

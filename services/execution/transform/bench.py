@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event as Flag
 from typing import Literal
@@ -12,9 +12,10 @@ from typing import Literal
 from services.execution.sandbox.run import Frame, Outcome, Run, Sandbox
 from services.execution.transform.checks import check
 from services.execution.transform.dataset import DataRead
-from services.execution.transform.effect import measure
+from services.execution.transform.effect import equal, measure, summarise
 from services.execution.transform.limits import TransformLimits
 from services.execution.transform.results import ResultTable, read_result
+from services.execution.transform.veil import error_name
 from services.execution.transform.verdicts import explain
 from shared.contracts.execute import Limits, Verdict
 from shared.contracts.transform import AssertionCheck, Effect, TransformInput
@@ -41,6 +42,13 @@ class Attempt:
     plot: Plot | None = None
     effect: Effect | None = None
     checks: list[AssertionCheck] = field(default_factory=list)
+    shown: Attempt | None = None  #: as the model may see it, when columns are masked
+    masked: tuple[str, ...] = ()  #: columns of the result that depend on masked values
+
+    @property
+    def visible(self) -> Attempt:
+        """What may be shown to the model."""
+        return self.shown or self
 
     @property
     def good(self) -> bool:
@@ -59,9 +67,14 @@ class Bench:
     budget: Budget
     held: ExitStack  #: keeps results until the job ends
     cancelled: Flag
+    stand_ins: Bench | None = None  #: the same with other values in masked columns: all that a model may see
 
     def attempt(self, code: str) -> Attempt:
         """Run the code and judge the result. Raises: SandboxUnavailable, JobCancelled, BudgetSpent."""
+        attempt = self._attempt(code)
+        return attempt if self.stand_ins is None else veiled(attempt, self.stand_ins._attempt(code))
+
+    def _attempt(self, code: str) -> Attempt:
         take: Literal["table", "plot"] = self.wanted.output
         outcome = self.held.enter_context(self.run(code, take, self.limits.code))
         stdout = outcome.stdout
@@ -87,6 +100,8 @@ class Bench:
 
     def look(self, code: str) -> tuple[bool, str]:
         """Run code for what it prints and its last value; nothing of it is kept."""
+        if self.stand_ins is not None:
+            return self.stand_ins.look(code)
         with self.run(code, "view", self.limits.look) as outcome:
             if outcome.verdict is not Verdict.OK:
                 return False, explain(outcome, self.limits.look)
@@ -115,6 +130,42 @@ class Bench:
         return Attempt(
             code, "result", f"a plot ({plot.media_type}, {len(plot.content):,} bytes)", outcome.stdout, plot=plot
         )
+
+
+def veiled(real: Attempt, stand_in: Attempt) -> Attempt:
+    """The real attempt, with the one over stand-ins in its place wherever the model looks."""
+    return replace(real, shown=_shown(real, stand_in), masked=_depending(real.table, stand_in.table))
+
+
+def _shown(real: Attempt, stand_in: Attempt) -> Attempt:
+    if not real.good and real.outcome != "assertion_failed":
+        if stand_in.outcome == real.outcome:
+            return replace(real, message=stand_in.message, stdout=stand_in.stdout)
+        told = error_name(real.message) if real.outcome == "error" else "the result is of another kind"
+        return replace(real, message=f"{told}; the message is hidden because it arose on hidden values", stdout="")
+    checks = [
+        one.model_copy(update={"detail": "" if one.text.startswith("sum") else one.detail}) for one in real.checks
+    ]
+    message = real.message if real.plot is not None else ""
+    if stand_in.table is None or stand_in.effect is None or real.effect is None:
+        return replace(real, message=message, stdout=stand_in.stdout, table=None, effect=None, checks=checks)
+    # How many rows there are is real; which columns and cells is not.
+    effect = stand_in.effect.model_copy(update={"rows": real.effect.rows, "sums": {}, "nulls": {}})
+    effect = effect.model_copy(update={"summary": summarise(effect)})
+    return replace(
+        real, message=effect.summary, stdout=stand_in.stdout, table=stand_in.table, effect=effect, checks=checks
+    )
+
+
+def _depending(real: ResultTable | None, stand_in: ResultTable | None) -> tuple[str, ...]:
+    """The columns that came out differently over stand-ins; all of them when the rows cannot be compared."""
+    if real is None:
+        return ()
+    frame = real.frame
+    if stand_in is None or stand_in.frame.height != frame.height:
+        return tuple(frame.columns)
+    other = stand_in.frame
+    return tuple(name for name in frame.columns if name not in other.columns or not equal(frame[name], other[name]))
 
 
 def _content(outcome: Outcome) -> Plot | None:

@@ -107,7 +107,8 @@ def _comparable(series: pl.Series) -> pl.Series:
     return series
 
 
-def _equal(one: pl.Series, two: pl.Series) -> bool:
+def equal(one: pl.Series, two: pl.Series) -> bool:
+    """Whether two columns hold the same, whatever kind of number it is."""
     left, right = _comparable(one), _comparable(two)
     if pl.Null in (left.dtype, right.dtype):
         return left.null_count() == left.len() and right.null_count() == right.len()
@@ -118,7 +119,7 @@ def _same(before: pl.DataFrame, after: pl.DataFrame) -> bool:
     return (
         before.columns == after.columns
         and before.height == after.height
-        and all(_equal(before[name], after[name]) for name in before.columns)
+        and all(equal(before[name], after[name]) for name in before.columns)
     )
 
 
@@ -130,7 +131,7 @@ def _renamed(before: pl.DataFrame, after: pl.DataFrame) -> dict[str, str]:
     if before.height != after.height or len(gone) * len(new) > 400:
         return renamed
     for old in gone:
-        match = next((name for name in new if name not in renamed.values() and _equal(before[old], after[name])), None)
+        match = next((name for name in new if name not in renamed.values() and equal(before[old], after[name])), None)
         if match is not None:
             renamed[old] = match
     return renamed

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event as Flag
 
@@ -56,11 +56,12 @@ class Loader:
         source, file_name, place = self._source(index, data)
         return self._read(data.name, source, file_name, ["input", "data", index, place], data.file_id)
 
-    def load_result(self, name: str, file_id: str) -> DataRead:
+    def load_result(self, name: str, file_id: str, masked: Sequence[str] = ()) -> DataRead:
         """An earlier result in the place of a data set. Raises: InvalidData, NotFound."""
         target = self.scratch / f"previous-{name}.parquet"
         self.files.fetch(file_id, target)
-        return self._read(name, target, "previous.parquet", ["input", "data", 0], file_id)
+        read = self._read(name, target, "previous.parquet", ["input", "data", 0], file_id)
+        return replace(read, masked=frozenset(masked) & read.types.keys())
 
     def _source(self, index: int, data: DataSet) -> tuple[Path, str, str]:
         target = self.scratch / f"input-{index}"

@@ -2,7 +2,42 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+_FILE = "SKILL.md"
+_MOST_BYTES = 20_000
+_MOST_AT_ONCE = 3
+#: The guidance that ships with Assay.
+SHIPPED = Path(__file__).parent.parent / "skills"
+
+
+class SkillRefused(Exception):
+    """A skill's folder is not what it should be; says which and why."""
+
+
+class _AppliesTo(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    words: list[str] = []  #: any of them in the task; none: every task
+    languages: list[Literal["python", "r", "sql"]] = []
+    dataframes: list[Literal["pandas", "polars"]] = []
+    outputs: list[Literal["table", "plot"]] = []
+
+
+class _Header(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
+    description: Annotated[str, Field(max_length=500)]
+    applies_to: _AppliesTo = _AppliesTo()
+    templates: list[str] = []  #: further files of the folder that enter the prompt with it
 
 
 @dataclass(frozen=True)
@@ -10,3 +45,66 @@ class Skill:
     name: str
     description: str
     text: str
+    applies_to: _AppliesTo
+
+
+def load_skills(folders: Sequence[Path]) -> list[Skill]:
+    """Every skill under the folders; of two with one name the first counts. Raises: SkillRefused."""
+    skills: dict[str, Skill] = {}
+    for root in folders:
+        if not root.is_dir():
+            continue
+        for folder in sorted(root.iterdir()):
+            if (folder / _FILE).is_file():
+                skill = _load(root, folder)
+                skills.setdefault(skill.name, skill)
+    return list(skills.values())
+
+
+def matching(skills: Sequence[Skill], task: str, language: str, dataframe: str, output: str) -> list[Skill]:
+    """The skills whose words stand in the task most often, at most three."""
+    scored: list[tuple[int, Skill]] = []
+    for skill in skills:
+        wanted = skill.applies_to
+        fits = all(
+            not allowed or given in allowed
+            for allowed, given in ((wanted.languages, language), (wanted.outputs, output))
+        )
+        fits = fits and (not wanted.dataframes or (language == "python" and dataframe in wanted.dataframes))
+        score = sum(bool(re.search(rf"\b{re.escape(word)}", task, re.IGNORECASE)) for word in wanted.words)
+        if fits and (score or not wanted.words):
+            scored.append((score, skill))
+    scored.sort(key=lambda pair: (-pair[0], pair[1].name))
+    return [skill for _, skill in scored[:_MOST_AT_ONCE]]
+
+
+def _load(root: Path, folder: Path) -> Skill:
+    text = _inside(root, folder / _FILE).read_text(encoding="utf-8")
+    parts = text.split("---\n", 2)
+    if len(parts) != 3 or parts[0].strip():
+        raise SkillRefused(f"skill {folder.name}: it needs a header between two lines of ---")
+    try:
+        header = _Header.model_validate(yaml.safe_load(parts[1]))
+    except (yaml.YAMLError, ValidationError) as error:
+        raise SkillRefused(f"skill {folder.name}: its header does not fit: {error}") from None
+    if header.name != folder.name:
+        raise SkillRefused(f"skill {folder.name}: its header names it {header.name}")
+    body = [parts[2].strip(), *(_template(folder, name) for name in header.templates)]
+    return Skill(header.name, header.description, "\n\n".join(body), header.applies_to)
+
+
+def _template(folder: Path, name: str) -> str:
+    path = Path(name)
+    if path.is_absolute() or ".." in path.parts:
+        raise SkillRefused(f"skill {folder.name}: template {name!r} leaves its folder")
+    return _inside(folder, folder / path).read_text(encoding="utf-8").strip()
+
+
+def _inside(root: Path, path: Path) -> Path:
+    """The file itself, when no link leads out of the folder. Raises: SkillRefused."""
+    real = path.resolve()
+    if not real.is_relative_to(root.resolve()):
+        raise SkillRefused(f"skill {path.parent.name}: {path.name} leads out of its folder")
+    if not real.is_file() or real.stat().st_size > _MOST_BYTES:
+        raise SkillRefused(f"skill {path.parent.name}: {path.name} is missing or larger than {_MOST_BYTES} bytes")
+    return real

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from services.execution.transform.bench import Attempt
 from services.execution.transform.dataset import DataRead
-from services.execution.transform.effect import summarise
 from services.execution.transform.limits import TransformLimits
-from services.execution.transform.preview import Shown, View, view
+from services.execution.transform.preview import Shown, view
 from services.execution.transform.progress import Progress
 from services.execution.transform.quoting import plain
 from services.execution.transform.skills import Skill
+from services.execution.transform.veil import Veil
 from shared.contracts.transform import CellsSent, TransformInput
 from shared.llm.chat import Prompts, RenderedPrompt
 
@@ -32,8 +32,9 @@ class Telling:
     wanted: TransformInput
     limits: TransformLimits
     progress: Progress
+    data: Sequence[DataRead]  #: as a model may see it
+    veil: Veil
     turn: int = 1
-    result_schema: Sequence[tuple[str, str]] = ()
 
     @property
     def fence(self) -> str:
@@ -55,43 +56,46 @@ class Telling:
             skills="\n".join(f"\n# Guidance: {skill.name}\n\n{skill.text}" for skill in skills),
         )
 
-    def first(self, data: Sequence[DataRead], remarks: Sequence[str] = ()) -> str:
-        tokens = max(200, self.wanted.preview.tokens // len(data))
-        views = [self._view(_shown(one), tokens) for one in data]
+    def first(self, remarks: Sequence[str] = (), name: str = "first") -> str:
+        tokens = max(200, self.wanted.preview.tokens // len(self.data))
+        views = [self._view(_shown(one), tokens) for one in self.data]
         return self._text(
-            "first",
-            data="\n\n".join(one.text for one in views),
+            name,
+            data="\n\n".join(views),
             task=self.wanted.task,
-            remarks="\n".join([*remarks, *self._assertions()]),
-            language=self.language,
-            fence=self.fence,
+            remarks="\n".join([*remarks, *self._stand_ins(), *self._assertions()]),
+            **({"language": self.language, "fence": self.fence} if name == "first" else {}),
         )
 
-    def error(self, message: str) -> str:
-        return self._text("error", error=self._plain(message), hint=self.hint(), fence=self.fence)
+    def error(self, attempt: Attempt) -> str:
+        return self._text("error", error=self._plain(attempt.visible.message), hint=self.hint(), fence=self.fence)
 
-    def not_a_table(self, problem: str) -> str:
-        return self._text("not_a_table", problem=self._plain(problem), hint=self.hint(), fence=self.fence)
+    def not_a_table(self, attempt: Attempt) -> str:
+        problem = self._plain(attempt.visible.message)
+        return self._text("not_a_table", problem=problem, hint=self.hint(), fence=self.fence)
 
     def result(self, attempt: Attempt) -> str:
         return self._text(
             "result",
-            effect=self._effect(attempt),
-            remarks="\n".join(self._remarks(attempt)),
-            result=self.result_view(attempt),
+            effect=self._effect(attempt.visible),
+            remarks="\n".join(self._remarks(attempt.visible)),
+            result=self.result_view(attempt.visible),
             fence=self.fence,
         )
 
     def assertions(self, attempt: Attempt) -> str:
-        failing = [f"- {one.text}: {one.detail}" for one in attempt.checks if not one.holds]
         return self._text(
             "assertions",
-            failing=self._plain("\n".join(failing)),
-            effect=self._effect(attempt),
-            result=self.result_view(attempt),
+            failing=self.failing(attempt),
+            effect=self._effect(attempt.visible),
+            result=self.result_view(attempt.visible),
             hint=self.hint(),
             fence=self.fence,
         )
+
+    def failing(self, attempt: Attempt) -> str:
+        failing = [f"- {one.text}: {one.detail or 'does not hold'}" for one in attempt.visible.checks if not one.holds]
+        return self._plain("\n".join(failing))
 
     def no_op(self) -> str:
         return self._text("no_op", fence=self.fence)
@@ -99,26 +103,56 @@ class Telling:
     def no_code(self, problem: str) -> str:
         return self._text("no_code", problem=problem, language=self.language, fence=self.fence)
 
-    def looked(self, ok: bool, output: str) -> str:
-        left = self.limits.probes - len(self.progress.probes)
-        remarks = f"{left} looks are left." if ok else f"The look failed. {left} looks are left."
-        return self._text("look", output=self._plain(output), remarks=remarks, fence=self.fence)
+    def looked(self, output: str) -> str:
+        return self._text("look", output=self._plain(output), remarks=self._looks_left(), fence=self.fence)
+
+    def ran(self, attempt: Attempt) -> str:
+        """The answer of the tool ``run_code``."""
+        visible = attempt.visible
+        body = self._plain(visible.message)
+        if attempt.good:
+            body = self.result_view(visible)
+        elif attempt.outcome == "assertion_failed":
+            body = f"{self.failing(attempt)}\n\n{self.result_view(visible)}"
+        remarks = "\n".join(self._remarks(visible))
+        effect = self._effect(visible) if visible.effect is not None else "none"
+        return self._text(
+            "tool_run", outcome=attempt.outcome, effect=effect, remarks=remarks, body=body, hint=self.hint()
+        )
+
+    def looked_by_tool(self, output: str) -> str:
+        return self._text("tool_look", output=self._plain(output), remarks=self._looks_left())
+
+    def looked_again(self, name: str | None) -> str:
+        """A data set, shown once more."""
+        data = next((one for one in self.data if name in (None, one.name)), None)
+        if data is None:
+            return self.refused(f"there is no data set of that name: there are {', '.join(d.name for d in self.data)}")
+        return self._text("tool_look", output=self._view(_shown(data), self.wanted.preview.tokens), remarks="")
+
+    def refused(self, problem: str) -> str:
+        return self._text("tool_refused", problem=problem)
+
+    def use_tools(self) -> str:
+        return self._text("use_tools")
 
     def hint(self) -> str:
         """After two failures running, a change of tack."""
         return self._text("diagnose", failures=self.progress.failures) if self.progress.failures >= 2 else ""
 
     def result_view(self, attempt: Attempt) -> str:
-        """The table, or, when its columns are as before, only its rows."""
+        printed = self._plain(attempt.stdout.strip(), 1000)
         if attempt.table is None:
-            return self._plain("\n".join([attempt.message, attempt.stdout.strip()]))
-        shown = Shown("result", attempt.table.frame, attempt.table.types)
-        text = self._view(shown, max(200, self.wanted.preview.tokens // 3)).text
-        printed = attempt.stdout.strip()
-        return f"{text}\nprinted:\n{self._plain(printed, 1000)}" if printed else text
+            return f"{self._plain(attempt.message)}\n{printed}".strip()
+        height = attempt.effect.rows["after"] if attempt.effect is not None else None
+        shown = Shown(
+            "result", attempt.table.frame, attempt.table.types, height=height if isinstance(height, int) else None
+        )
+        text = self._view(shown, max(200, self.wanted.preview.tokens // 3), self.wanted.preview.rows or 5)
+        return f"{text}\nprinted:\n{printed}" if printed else text
 
-    def _view(self, shown: Shown, tokens: int) -> View:
-        made = view(shown, self.wanted.preview.rows, tokens)
+    def _view(self, shown: Shown, tokens: int, rows: int | None = None) -> str:
+        made = view(shown, self.wanted.preview.rows if rows is None else rows, tokens)
         self.progress.audit.append(
             CellsSent(
                 turn=self.turn,
@@ -127,25 +161,37 @@ class Telling:
                 columns=list(made.columns),
                 values=dict(made.values),
                 masked=sorted(shown.masked),
+                stand_ins=shown.name == "result" and self.masked,
             )
         )
-        return made
+        return self.veil.scrub(made.text)
 
     def _effect(self, attempt: Attempt) -> str:
-        return self._plain(summarise(attempt.effect)) if attempt.effect is not None else attempt.message
+        return self._plain(attempt.effect.summary if attempt.effect is not None else attempt.message)
+
+    def _looks_left(self) -> str:
+        return f"{self.limits.probes - len(self.progress.probes)} looks are left."
 
     def _remarks(self, attempt: Attempt) -> list[str]:
         """What looks wrong with a result that is a table all the same."""
         if attempt.table is None or attempt.effect is None:
             return []
         frame = attempt.table.frame
-        remarks = []
-        if frame.height == 0:
+        remarks = self._stand_ins()
+        if attempt.effect.rows["after"] == 0:
             remarks.append("The result has no rows. Check that the conditions are spelled as the values are.")
         empty = [name for name in frame.columns if frame.height and frame[name].null_count() == frame.height]
         if empty:
             remarks.append(f"Without any value: {self._plain(', '.join(empty), 400)}. Check how they are computed.")
         return remarks
+
+    @property
+    def masked(self) -> bool:
+        return any(one.masked for one in self.data)
+
+    def _stand_ins(self) -> list[str]:
+        """Why values look odd when some are masked."""
+        return [self._text("stand_ins").strip()] if self.masked else []
 
     def _assertions(self) -> list[str]:
         if not self.wanted.assertions:
@@ -153,7 +199,8 @@ class Telling:
         return ["The result must hold:", *(f"- {text}" for text in self.wanted.assertions)]
 
     def _plain(self, text: str, most: int | None = None) -> str:
-        return plain(text, most or self.limits.feedback_characters)
+        """Text that came out of data or programs: inert, bounded, and without masked values."""
+        return plain(self.veil.scrub(text), most or self.limits.feedback_characters)
 
     def _text(self, name: str, **variables: object) -> str:
         return self.prompts.render(f"{KEY}_{name}", **variables).text

@@ -1,0 +1,147 @@
+"""The strategy ``tools``: native tool calling on the same bench, gates and budget, for comparison and choice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+
+from services.execution.transform.done import is_done
+from services.execution.transform.progress import Entry
+from services.execution.transform.strategy import DONE, Ending, Step, Strategy
+from shared.llm.chat import ChatMessage, ChatReply, Tool, ToolUse
+from shared.loop import Again, BudgetSpent, Done
+
+#: Failed runs in a row after which the model is going nowhere.
+_MOST_FAILURES = 5
+_CODE: dict[str, JsonValue] = {"type": "string", "description": "complete code"}
+
+
+class _RunCode(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    code: str
+
+
+class _Look(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    code: str | None = None
+    data: str | None = None
+
+
+class _Finish(BaseModel):
+    explanation: str = ""
+
+
+def _tool(name: str, description: str, properties: dict[str, JsonValue], required: list[JsonValue]) -> Tool:
+    return Tool(
+        name,
+        description,
+        {"type": "object", "properties": properties, "required": required, "additionalProperties": False},
+    )
+
+
+@dataclass
+class ToolCalling(Strategy):
+    """The model decides what to call; the system decides when it is done."""
+
+    tools: ClassVar[tuple[Tool, ...]] = (
+        _tool("run_code", "Run complete code on the data and see its effect.", {"code": _CODE}, ["code"]),
+        _tool(
+            "look",
+            "Look at the data: run code that only prints, or show a data set again.",
+            {"code": _CODE, "data": {"type": "string", "description": "name of a data set"}},
+            [],
+        ),
+        _tool("finish", "The last result is what the task asks for.", {"explanation": {"type": "string"}}, []),
+    )
+
+    def execute(self, reply: ChatReply) -> Step:
+        if not reply.tool_calls:
+            return self._said(reply)
+        self.progress.prose = 0
+        ended: Step | None = None
+        for use in reply.tool_calls:
+            answer, done = ("the work is done", True) if ended is not None else self._use(use)
+            self.messages.append(ChatMessage("tool", answer, tool_call_id=use.id))
+            if done and ended is None:
+                ended = DONE
+        if ended is None and self.progress.failures >= _MOST_FAILURES:
+            raise BudgetSpent("failed runs")
+        return ended or Again("", "tools")
+
+    def _use(self, use: ToolUse) -> tuple[str, bool]:
+        """The tool's answer, and whether the work is done."""
+        try:
+            params = _parsed(use.params)
+            match use.name:
+                case "run_code":
+                    return self._run(_RunCode.model_validate(params).code)
+                case "look":
+                    return self._looked(_Look.model_validate(params)), False
+                case "finish":
+                    return self._finish(_Finish.model_validate(params))
+                case _:
+                    return self.telling.refused(f"there is no tool {use.name[:100]!r}"), False
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            return self.telling.refused(f"{use.name}: {place}: {first['msg']}"), False
+
+    def _run(self, code: str) -> tuple[str, bool]:
+        again = self.progress.repeats_best(code)
+        attempt = self.attempt(code, "")
+        done = again or (attempt.outcome == "result" and not self.confirms(attempt))
+        done = done or (attempt.outcome == "no_op" and self.nudged_enough())
+        return self.telling.ran(attempt), done
+
+    def _looked(self, wanted: _Look) -> str:
+        if wanted.code is None:
+            return self.telling.looked_again(wanted.data)
+        output = self.look(wanted.code)
+        return self.telling.refused("no looks are left") if output is None else self.telling.looked_by_tool(output)
+
+    def _finish(self, finish: _Finish) -> tuple[str, bool]:
+        """Finishing passes the same gates as DONE."""
+        best, latest = self.progress.best, self.progress.latest
+        if best is None:
+            why = "no code has given a result yet"
+            if latest is not None and latest.outcome == "assertion_failed":
+                why = self.telling.failing(latest)
+                self.entries.append(Entry("", "assertion_failed", latest.message))
+            else:
+                self.entries.append(Entry("", "no_code", why))
+            return self.telling.refused(why), False
+        if best.outcome == "no_op":
+            self.progress.nudges += 1
+            if not self.nudged_enough():
+                self.entries.append(Entry("", "no_op", best.message))
+                return self.telling.refused("the result is identical to the data that the code started from"), False
+        self.progress.explanation = finish.explanation[:2000] or self.progress.explanation
+        return "finished", True
+
+    def _said(self, reply: ChatReply) -> Step:
+        text = reply.text.strip()
+        if is_done(text):
+            answer, done = self._finish(_Finish())
+            return DONE if done else Again(answer, "refused")
+        self.progress.prose += 1
+        self.entries.append(Entry("", "no_code", text[:2000]))
+        if self.progress.prose >= 2 and text:
+            return Done(Ending("question", text))
+        return Again(self.telling.use_tools(), "no_code")
+
+
+def _parsed(params: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """Some models send their parameters as one JSON string."""
+    if len(params) == 1 and isinstance(text := next(iter(params.values())), str) and text.lstrip().startswith("{"):
+        try:
+            inner = json.loads(text)
+        except json.JSONDecodeError:
+            return params
+        return inner if isinstance(inner, dict) else params
+    return params
