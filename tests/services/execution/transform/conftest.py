@@ -1,16 +1,25 @@
-"""A lab for each test."""
+"""A lab for each test, on one real sandbox for all of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.services.execution.transform.support import ChildSandbox, Folder, Lab
+from services.execution.sandbox.sandbox import WarmSandbox, open_sandbox
+from services.execution.sandbox.settings import SandboxSettings
+from tests.services.execution.transform.support import Folder, Lab
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[WarmSandbox]:
+    with open_sandbox(SandboxSettings(slots=2)) as opened:
+        yield opened
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Lab:
+def lab(tmp_path: Path, sandbox: WarmSandbox) -> Lab:
     folder = tmp_path / "files"
     folder.mkdir()
-    return Lab(Folder(folder), ChildSandbox())
+    return Lab(Folder(folder), sandbox)
