@@ -1,0 +1,204 @@
+"""Files become typed tables, or say why they cannot."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import polars as pl
+import pytest
+
+from services.execution.transform.reading.failure import Unreadable
+from services.execution.transform.reading.names import type_name
+from services.execution.transform.reading.read import read
+
+Read = Callable[..., pl.DataFrame]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Read:
+    def from_bytes(content: str | bytes, name: str = "data.csv") -> pl.DataFrame:
+        path = tmp_path / "file"
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return read(path, name)[0]
+
+    return from_bytes
+
+
+def types(frame: pl.DataFrame) -> dict[str, str]:
+    return {name: type_name(dtype) for name, dtype in frame.schema.items()}
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "values"),
+    [
+        (["1", "2", "-3"], "int", [1, 2, -3]),
+        (["1", "2.5", "1e3"], "float", [1, 2.5, 1000]),
+        (["007", "123", "045"], "string", ["007", "123", "045"]),
+        (["0", "10", "20"], "int", [0, 10, 20]),
+        (["0.5", "00.5"], "string", ["0.5", "00.5"]),
+        (["1,234", "12,345,678", "5"], "int", [1234, 12345678, 5]),
+        (["1,234.50", "99"], "float", [1234.5, 99]),
+        (["1 234,5", "2 000,0"], "float", [1234.5, 2000]),
+        (["true", "FALSE", "True"], "bool", [True, False, True]),
+        (["2024-01-31", "2024-02-29"], "date", [date(2024, 1, 31), date(2024, 2, 29)]),
+        (["31.01.2024", "01.02.2024"], "date", [date(2024, 1, 31), date(2024, 2, 1)]),
+        (["13/02/2024", "01/02/2024"], "date", [date(2024, 2, 13), date(2024, 2, 1)]),
+        (["02/13/2024", "02/01/2024"], "date", [date(2024, 2, 13), date(2024, 2, 1)]),
+        (["01/02/2024", "03/04/2024"], "string", ["01/02/2024", "03/04/2024"]),
+        (["05/05/2024", "06/06/2024"], "date", [date(2024, 5, 5), date(2024, 6, 6)]),
+        (["2024-01-31", "2024-02-30"], "string", ["2024-01-31", "2024-02-30"]),
+        (
+            ["2024-01-31 10:00", "2024-01-31 11:30"],
+            "datetime",
+            [datetime(2024, 1, 31, 10), datetime(2024, 1, 31, 11, 30)],
+        ),
+        (
+            ["2024-01-31T10:00:00Z", "2024-01-31T12:00:00+02:00"],
+            "datetime",
+            [datetime(2024, 1, 31, 10, tzinfo=UTC)] * 2,
+        ),
+        (["12345678901234567890", "1"], "string", ["12345678901234567890", "1"]),
+        (["+4912345", "+4954321"], "string", ["+4912345", "+4954321"]),
+        (["1", "NA", "3"], "int", [1, None, 3]),
+        (["1", "-", "n/a"], "int", [1, None, None]),
+        (["a", "NULL", ""], "string", ["a", None, None]),
+        (["a", "-", "?"], "string", ["a", "-", "?"]),
+        (["1", "x"], "string", ["1", "x"]),
+        ([" 1", "2 "], "int", [1, 2]),
+        (["12:30", "13:45"], "string", ["12:30", "13:45"]),
+        (["20240131", "20240229"], "int", [20240131, 20240229]),
+    ],
+)
+def test_types_are_inferred_from_every_cell(table: Read, cells: list[str], kind: str, values: list[Any]) -> None:
+    quoted = "".join(f'{number},"{cell}"\n' for number, cell in enumerate(cells))
+    frame = table("n,x\n" + quoted)
+    assert types(frame)["x"] == kind
+    assert frame["x"].to_list() == values
+
+
+def test_a_late_cell_decides_too(table: Read) -> None:
+    rows = [str(number) for number in range(1, 30_000)]
+    assert types(table("x\n" + "\n".join([*rows, "007"])))["x"] == "string"
+    assert types(table("x\n" + "\n".join([*rows, "1.5"])))["x"] == "float"
+    assert types(table("x\n" + "\n".join([*rows, "no"])))["x"] == "string"
+    assert table("x\n" + "\n".join([*rows, "NA"]))["x"].null_count() == 1
+
+
+def test_a_decimal_comma_is_found_by_its_delimiter(table: Read) -> None:
+    frame = table("a;b;c\n1,5;1.234;x\n2,25;10.500;y\n")
+    assert frame["a"].to_list() == [1.5, 2.25]
+    assert frame["b"].to_list() == [1234, 10500]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_found(table: Read, delimiter: str) -> None:
+    frame = table(f'a{delimiter}b\n1{delimiter}"x{delimiter}\ny"\n')
+    assert frame.rows() == [(1, f"x{delimiter}\ny")]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [("utf-8", "größe"), ("utf-8-sig", "größe"), ("utf-16", "größe"), ("cp1252", "größe €")],
+)
+def test_encodings_are_found(table: Read, encoding: str, text: str) -> None:
+    frame = table(f"name,{text}\n{text},1\n".encode(encoding))
+    assert frame.columns == ["name", text]
+    assert frame["name"].to_list() == [text]
+
+
+def test_line_ends_and_blank_lines_do_not_matter(table: Read) -> None:
+    assert table("a,b\r\n1,2\r\n\r\n3,4\r\n").rows() == [(1, 2), (3, 4)]
+    assert table("a,b\r1,2\r3,4").rows() == [(1, 2), (3, 4)]
+    assert table("a\n1\n\n2\n").rows() == [(1,), (2,)]
+    assert table("a,b\n1,\n2,\n").rows() == [(1, None), (2, None)]
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "words"),
+    [
+        ("", "data.csv", "empty"),
+        ("\n\n", "data.csv", "empty"),
+        ("a,b\n", "data.csv", "no rows"),
+        ("a,b\n1,2\n3\n", "data.csv", "line 3 has 1 fields, the header has 2"),
+        ("a,b\n1,2\n3,4,5\n", "data.csv", "line 3 has 3 fields, the header has 2"),
+        ('a,b\n"x\ny",2\n3\n', "data.csv", "line 4 has 1 fields"),
+        ("a,b,a\n1,2,3\n", "data.csv", "'a' is used more than once (columns 1, 3)"),
+        ("a,,c\n1,2,3\n", "data.csv", "column 2 of 3 has an empty name"),
+        (",".join(f"c{n}" for n in range(5000)) + "\n" + ",".join("1" * 5000), "data.csv", "5,000 columns"),
+        (bytes(range(256)) * 10, "data.csv", "binary"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(50), "data.csv", "PNG image"),
+        (b"\x1f\x8b\x08" + bytes(50), "data.csv", "gzip"),
+        (b"PAR1 not really PAR1", "data.parquet", "Parquet file is damaged"),
+        (b"ARROW1\0\0 no", "data.arrow", "Arrow file is damaged"),
+        (b"PK\x03\x04 no", "data.xlsx", "damaged"),
+        ("[]", "data.json", "no rows"),
+        ("[1, 2]", "data.json", "row 1 is no object"),
+        ("{", "data.json", "JSON cannot be read"),
+        ("[" * 100_000, "data.json", "JSON cannot be read"),
+        ('{"a": 1}\n{"a": \n', "data.jsonl", "line 2 is not JSON"),
+        ('{"a": 1}\n3\n', "data.jsonl", "line 2 is not an object"),
+        ("[{}]", "data.json", "no fields"),
+    ],
+)
+def test_bad_files_say_what_is_wrong_and_where(table: Read, content: str | bytes, name: str, words: str) -> None:
+    with pytest.raises(Unreadable) as refused:
+        table(content, name)
+    assert words in str(refused.value)
+
+
+def test_a_workbook_that_claims_gigabytes_is_refused_unopened(table: Read) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/workbook.xml", b"0" * 1000)
+    content = bytearray(packed.getvalue())
+    entry = content.index(b"PK\x01\x02")
+    content[entry + 24 : entry + 28] = (4_000_000_000).to_bytes(4, "little")
+    with pytest.raises(Unreadable, match="more than 2 GB"):
+        table(bytes(content), "data.xlsx")
+
+
+def test_json_keeps_its_own_types(table: Read) -> None:
+    rows = [{"id": 1, "zip": "007", "x": 1, "day": "2024-01-01", "tags": ["a"], "o": {"k": 1}}, {"id": 2, "x": 2.5}]
+    frame = table(json.dumps(rows), "data.json")
+    assert types(frame) == {"id": "int", "zip": "string", "x": "float", "day": "string", "tags": "list", "o": "struct"}
+    assert frame["zip"].to_list() == ["007", None]
+    lines = "\n".join(json.dumps(row) for row in rows)
+    assert table(lines, "data.jsonl").equals(frame)
+    assert table(lines, "anything").equals(frame)
+    assert table(json.dumps({"data": rows, "next": None}), "data.json").equals(frame)
+    assert table('{"a": [1, 2], "b": ["x", "y"]}', "data.json").rows() == [(1, "x"), (2, "y")]
+    assert table('[{"a": 1}, {"a": "x"}, {"a": true}]', "data.json")["a"].to_list() == ["1", "x", "true"]
+
+
+def test_typed_formats_keep_their_types(table: Read, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"id": [1, 2], "day": [date(2024, 1, 1), None], "price": ["1.10", "2.20"]}).with_columns(
+        pl.col("price").cast(pl.Decimal(10, 2))
+    )
+    frame.write_parquet(tmp_path / "p")
+    frame.write_ipc(tmp_path / "a")
+    frame.write_ipc_stream(tmp_path / "s")
+    for name in "pas":
+        assert table((tmp_path / name).read_bytes(), "no-suffix").equals(frame)
+
+
+def test_a_workbook_gives_its_first_filled_sheet(table: Read, tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.title = "blank"  # type: ignore[union-attr]
+    sheet = book.create_sheet("sales")
+    for row in (
+        ["id", "zip", "day", "price"],
+        [1, "007", datetime(2024, 1, 1), 1.5],
+        [2, "123", datetime(2024, 1, 2), 2],
+    ):
+        sheet.append(row)
+    book.save(tmp_path / "book.xlsx")
+    frame = table((tmp_path / "book.xlsx").read_bytes(), "book.xlsx")
+    assert types(frame) == {"id": "int", "zip": "string", "day": "date", "price": "float"}
+    assert frame.rows()[0] == (1, "007", date(2024, 1, 1), 1.5)
