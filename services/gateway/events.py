@@ -24,6 +24,9 @@ _COMMENT_SECONDS = 15.0
 _PAGE = 100  # events read at once: with 16 kB each a stream holds 1.6 MB at the most
 _MOST_SEQ = 2**31 - 1
 
+#: Lines to Unicode, and so to many a client, though not to the standard of event streams.
+_SEPARATORS = ((b"\xc2\x85", b"\\u0085"), (b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
+
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "`id:` is the sequence number, `event:` the type, `data:` a JSON object",
@@ -104,4 +107,6 @@ async def _patient_news(has: Resources, job_id: str, tenant: str, seq: int, befo
 def _frame(job_id: str, row: Mapping[str, Any]) -> bytes:
     envelope = {"type": row["type"], "job_id": job_id, "seq": row["seq"], "at": row["at"]}
     data = orjson.dumps({**row["data"], **envelope}, option=orjson.OPT_UTC_Z)
+    for raw, escaped in _SEPARATORS:
+        data = data.replace(raw, escaped)
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (row["seq"], row["type"].encode(), data)

@@ -63,8 +63,9 @@ class Work:
 
     async def connect(self) -> AsyncConnection:
         if self.connection is None:
-            self._open = self._record.write() if self._writes else self._record.read()
-            self.connection = await self._open.__aenter__()
+            opened = self._record.write() if self._writes else self._record.read()
+            self.connection = await opened.__aenter__()
+            self._open = opened
         return self.connection
 
     async def finish(self) -> None:

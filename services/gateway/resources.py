@@ -51,6 +51,11 @@ class Resources:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    def end_streams(self) -> None:
+        """Let whoever waits for a job know that this process stops."""
+        self.closing.set()
+        self.bells.wake_all()
+
     async def settle(self) -> None:
         """Wait for what was begun with ``soon``."""
         if self._tasks:

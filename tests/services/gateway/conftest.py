@@ -16,6 +16,7 @@ import uvicorn
 from sqlalchemy import Engine
 
 from services.gateway.app import create_app
+from services.gateway.server import Server
 from services.gateway.settings import HttpSettings, Settings
 from shared import keys
 from shared.contracts.keys import Scope
@@ -24,11 +25,6 @@ from shared.llm.settings import ProviderSettings
 from shared.settings import JobSettings, StoreSettings
 
 pytest_plugins = ("tests.support.servers",)
-
-
-class _Server(uvicorn.Server):
-    def install_signal_handlers(self) -> None:  # the test owns the process
-        ...
 
 
 @dataclass(frozen=True)
@@ -55,8 +51,9 @@ def serving(settings: Settings) -> Iterator[str]:
     """The URL of a gateway with these settings."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(create_app(settings), log_config=None, access_log=False, timeout_graceful_shutdown=3)
-    server = _Server(config)
+    app = create_app(settings)
+    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5)
+    server = Server(app, config)
     thread = threading.Thread(target=asyncio.run, args=(server.serve(sockets=[listener]),), daemon=True)
     thread.start()
     deadline = time.monotonic() + 10

@@ -37,6 +37,12 @@ def say(engine: Engine, job_id: str, fence: int, type: str, **data: JsonValue) -
         connection.execute(statements.append_event(job_id, fence, type, data))
 
 
+def ring(redis_url: str, job_id: str) -> None:
+    """Tell every gateway that the job has a new event."""
+    with redis.Redis.from_url(redis_url) as client:
+        client.publish(doorbell.EVENTS_CHANNEL, job_id)
+
+
 def complete(
     engine: Engine, job_id: str, fence: int, result: Mapping[str, JsonValue] | None, redis_url: str | None = None
 ) -> None:
@@ -47,8 +53,7 @@ def complete(
     with engine.begin() as connection:
         connection.execute(statements.complete(job_id, fence, state, result, error, ["careful"], {"llm_calls": 2}))
     if redis_url is not None:
-        with redis.Redis.from_url(redis_url) as client:
-            client.publish(doorbell.EVENTS_CHANNEL, job_id)
+        ring(redis_url, job_id)
 
 
 def bells(redis_url: str, kind: str = "execute") -> int:

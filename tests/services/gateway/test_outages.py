@@ -1,0 +1,98 @@
+"""When Postgres or Redis goes away: the right answer, soon, and everything goes on when they are back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2 as httpx
+import psycopg
+import pytest
+
+from migrations.upgrade import upgrade
+from services.host.postgres import Postgres
+from services.host.redis import Redis
+from shared.db import connect
+from shared.settings import StoreSettings
+from tests.services.gateway import workers
+from tests.services.gateway.conftest import Gateway, serving, settings_of
+from tests.services.gateway.test_problems import EXECUTE, assert_problem
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[tuple[Gateway, Postgres, Redis]]:
+    """A gateway with servers of its own, to be killed."""
+    folder = Path(tempfile.mkdtemp(prefix="assay-out-", dir="/tmp"))
+    folder.chmod(0o755)
+    with Postgres(folder / "p", durable=False) as postgres, Redis(folder / "r", durable=False) as redis:
+        with psycopg.connect(postgres.url_of("postgres"), autocommit=True) as connection:
+            connection.execute("CREATE DATABASE assay")
+        upgrade(postgres.url)
+        stores = StoreSettings(
+            database_url=postgres.url, redis_url=redis.url, blob_url=(tmp_path / "b").as_uri(), qdrant_url=None
+        )
+        engine = connect(postgres.url)
+        with serving(settings_of(stores)) as url:
+            yield Gateway(url, engine, settings_of(stores)), postgres, redis
+        engine.dispose()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_the_record_and_the_doorbell_go_away_and_come_back(house: tuple[Gateway, Postgres, Redis]) -> None:
+    gateway, postgres, redis = house
+    with gateway.client("acme") as client:
+        workers.advertise(gateway.engine)
+        assert client.post("/v1/jobs", json=EXECUTE).status_code == 202
+        redis.stop()
+        answer = client.post("/v1/jobs", json=EXECUTE, headers={"Idempotency-Key": "r"})
+        assert answer.status_code == 202
+        assert client.get("/readyz").status_code == 200
+        accepted = answer.json()["id"]
+        postgres.stop()
+        for method, path in (
+            ("POST", "/v1/jobs"),
+            ("GET", "/v1/jobs"),
+            ("GET", "/readyz"),
+            ("GET", f"/v1/jobs/{accepted}"),
+        ):
+            answer = client.request(method, path, json=EXECUTE if method == "POST" else None)
+            assert_problem(answer, 503, "database_unavailable")
+            assert int(answer.headers["retry-after"]) >= 1
+        assert_problem(client.post("/v1/files?name=a", content=b"a"), 503, "database_unavailable")
+        assert client.get("/healthz").status_code == 200
+        assert client.get("/metrics").status_code == 200
+        postgres.start()
+        redis.start()
+        deadline = time.monotonic() + 10
+        while client.get("/v1/jobs").status_code != 200:
+            assert time.monotonic() < deadline
+        again = client.post("/v1/jobs", json=EXECUTE, headers={"Idempotency-Key": "r"})
+        assert again.headers["idempotency-replayed"] == "true"
+        assert again.json()["id"] == accepted
+        assert len(client.get("/v1/jobs").json()["items"]) == 2
+
+
+def test_a_frozen_redis_holds_nobody_up(house: tuple[Gateway, Postgres, Redis]) -> None:
+    gateway, _, redis = house
+    pid = redis.pid
+    assert pid is not None
+    with gateway.client("acme") as client:
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            assert client.post("/v1/jobs", json=EXECUTE).status_code == 202
+            assert client.get("/v1/jobs").status_code == 200
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+
+def test_a_key_is_not_believed_while_the_record_is_away(house: tuple[Gateway, Postgres, Redis]) -> None:
+    gateway, postgres, _ = house
+    key = gateway.key("acme")
+    postgres.stop()
+    answer = httpx.get(f"{gateway.url}/v1/jobs", headers={"Authorization": f"Bearer {key}"})
+    assert_problem(answer, 503, "database_unavailable")
