@@ -119,7 +119,9 @@ class Worker:
         self._advertised_at = now
 
     def _ready(self, **_: object) -> None:
-        """The bells are heard from now on."""
+        """The bells are heard from now on, and everybody may know before anybody is told to go ahead."""
+        with suppress(SQLAlchemyError):
+            self._advertise_now_and_then()
         if self._settings.ready_file is not None:
             self._settings.ready_file.touch()
 
