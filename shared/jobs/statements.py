@@ -21,9 +21,6 @@ from sqlalchemy.types import TypeEngine
 from shared.contracts.jobs import JobState
 from shared.jobs.tables import idempotency_keys, job_forms, workers
 
-Row = Mapping[str, object]
-
-
 _TYPES: Mapping[str, TypeEngine[Any]] = {
     "json": JSONB(none_as_null=True),
     "texts": ARRAY(Text),
@@ -44,48 +41,6 @@ def _prepared(statement: str, names: tuple[str, ...]) -> TextClause:
     """The statement with its types, parsed once: it is half of what a statement costs."""
     typed = [name.partition("__") for name in names if "__" in name]
     return text(statement).bindparams(*[bindparam(short, type_=_TYPES[kind]) for kind, _, short in typed])
-
-
-# --- submit ----------------------------------------------------------------------------------------------------------
-
-
-def submit(row: Row) -> TextClause:
-    """Insert a queued job and its first event. ``row``: the columns of ``jobs`` that a submit knows."""
-    return _sql(
-        """
-        WITH job AS (
-            INSERT INTO jobs (id, tenant_id, kind, priority, input, labels, budget, overrides, conversation_id,
-                              replayed_from, batch_id, actor, request_id, trace_context, webhook, warnings, last_seq)
-            VALUES (:id, :tenant_id, :kind, :priority, :input, :labels, :budget, :overrides, :conversation_id,
-                    :replayed_from, :batch_id, :actor, :request_id, :trace_context, :webhook, :warnings, 1)
-            RETURNING *
-        ), event AS (
-            INSERT INTO job_events (job_id, seq, type, fence, data) SELECT id, 1, 'job_queued', 0, '{}' FROM job
-        )
-        SELECT * FROM job
-        """,
-        id=row["id"],
-        tenant_id=row["tenant_id"],
-        kind=row["kind"],
-        priority=row.get("priority", 5),
-        json__input=row["input"],
-        json__labels=row.get("labels", {}),
-        json__budget=row.get("budget", {}),
-        json__overrides=row.get("overrides", {}),
-        conversation_id=row["conversation_id"],
-        replayed_from=row.get("replayed_from"),
-        batch_id=row.get("batch_id"),
-        actor=row["actor"],
-        request_id=row.get("request_id"),
-        trace_context=row.get("trace_context"),
-        json__webhook=row.get("webhook"),
-        json__warnings=row.get("warnings", []),
-    )
-
-
-def mark_rung(ids: Sequence[str]) -> TextClause:
-    """Remember that the bell of these jobs was rung."""
-    return _sql("UPDATE jobs SET rung_at = clock_timestamp() WHERE id = ANY(:ids)", texts__ids=list(ids))
 
 
 # --- the worker's three ----------------------------------------------------------------------------------------------

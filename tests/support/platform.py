@@ -15,14 +15,13 @@ from typing import TypeVar
 from redis import Redis
 from sqlalchemy import RowMapping, select, text
 from sqlalchemy.exc import OperationalError
-from uuid_utils import uuid7
 
-from shared import conversations
 from shared.contracts.jobs import JobState
 from shared.db import connect
-from shared.jobs import doorbell, statements
+from shared.jobs import doorbell, submission
 from shared.jobs.tables import job_events, jobs
 from shared.settings import StoreSettings
+from tests.support.rows import job_row
 
 Answer = TypeVar("Answer")
 ROOT = Path(__file__).parents[2]
@@ -85,19 +84,12 @@ class Platform:
         priority: int = 5,
         conversation: str | None = None,
     ) -> str:
-        job_id = str(uuid7())
-        row = {
-            "id": job_id,
-            "tenant_id": tenant,
-            "kind": "execute",
-            "priority": priority,
-            "input": {"language": "python", "code": code},
-            "conversation_id": conversation or job_id,
-            "actor": "test",
-        }
+        row = job_row(tenant_id=tenant, priority=priority, input={"language": "python", "code": code})
+        if conversation:
+            row["conversation_id"] = conversation
+        job_id = str(row["id"])
         with self.engine.begin() as connection:
-            connection.execute(conversations.start(tenant, conversation or job_id))
-            connection.execute(statements.submit(row))
+            connection.execute(submission.submit(row))
         if ring:
             doorbell.ring(self.redis, "execute", job_id)
         return job_id

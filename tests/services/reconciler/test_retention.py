@@ -13,15 +13,15 @@ from services.reconciler.retention import forget_old
 from shared import blobs
 from shared.blobs import files
 from shared.db import connect
-from shared.jobs import statements
+from shared.jobs import statements, submission
 from shared.settings import StoreSettings
+from tests.support.rows import job_row
 
 
 def test_old_jobs_take_their_files_with_them_and_uploads_stay(stores: StoreSettings) -> None:
     engine, store = connect(stores.database_url), blobs.open_store(stores.blob_url)
     with engine.begin() as connection:
-        row = {"id": "j", "tenant_id": "a", "kind": "execute", "input": {}, "actor": "k", "conversation_id": "c"}
-        connection.execute(statements.submit(row))
+        connection.execute(submission.submit(job_row(id="j", tenant_id="a")))
         connection.execute(statements.cancel("j", "a"))
         for name, job_id in (("made", "j"), ("uploaded", None), ("orphan", "deleted long ago")):
             blob = blobs.write(store, io.BytesIO(name.encode()))

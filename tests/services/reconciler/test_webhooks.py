@@ -11,12 +11,12 @@ from threading import Thread
 import pytest
 from sqlalchemy import Engine, text
 from standardwebhooks.webhooks import Webhook
-from uuid_utils import uuid7
 
 from services.reconciler.addresses import AddressRefused, resolve
 from services.reconciler.webhooks import Webhooks
 from shared.db import connect
-from shared.jobs import statements
+from shared.jobs import statements, submission
+from tests.support.rows import job_row
 
 SECRET = "whsec_" + base64.b64encode(b"0123456789abcdef0123456789abcdef").decode()
 
@@ -67,10 +67,10 @@ def engine(database_url: str) -> Iterator[Engine]:
 
 
 def finished_job(engine: Engine, url: str) -> str:
-    job_id = str(uuid7())
-    row = {"id": job_id, "tenant_id": "a", "kind": "execute", "input": {}, "actor": "k", "conversation_id": job_id}
+    row = job_row(tenant_id="a", webhook={"url": url, "events": ["job.finished"]})
+    job_id = str(row["id"])
     with engine.begin() as connection:
-        connection.execute(statements.submit({**row, "webhook": {"url": url, "events": ["job.finished"]}}))
+        connection.execute(submission.submit(row))
         connection.execute(statements.cancel(job_id, "a"))
     return job_id
 

@@ -11,11 +11,12 @@ from uuid_utils import uuid7
 
 from services.search.catalog import Learned, Rewrite, SqlCatalog
 from services.search.tables import search_attempts
-from shared import collections, conversations
+from shared import collections
 from shared.contracts.search import CollectionInput
 from shared.db import connect
 from shared.errors import UnknownCollection
-from shared.jobs import statements
+from shared.jobs import submission
+from tests.support.rows import job_row
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +84,6 @@ def test_rewrites_are_remembered_newest_first_and_once_per_wording(engine: Engin
 def test_the_attempts_of_a_job_are_kept_with_it(engine: Engine) -> None:
     catalog = SqlCatalog(engine)
     job = str(uuid7())
-    row = {"id": job, "tenant_id": "t", "kind": "search", "input": {}, "conversation_id": job, "actor": "k"}
     attempt: dict[str, JsonValue] = {
         "job_id": job,
         "number": 1,
@@ -96,8 +96,7 @@ def test_the_attempts_of_a_job_are_kept_with_it(engine: Engine) -> None:
         "gain": 0,
     }
     with engine.begin() as connection:
-        connection.execute(conversations.start("t", job))
-        connection.execute(statements.submit(row))
+        connection.execute(submission.submit(job_row(id=job, kind="search")))
         catalog.recording([attempt, {**attempt, "number": 2, "strategy": "rewrite"}])(connection)
     with engine.connect() as connection:
         rows = connection.execute(select(search_attempts.c.strategy).order_by(search_attempts.c.number)).scalars().all()

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import Connection, RowMapping, text
-from uuid_utils import uuid7
 
-from shared import conversations
 from shared.contracts.jobs import JobState
 from shared.db import connect
-from shared.jobs import queries, statements
+from shared.jobs import queries, statements, submission
+from tests.support.rows import job_row
 
 
 @pytest.fixture
@@ -25,11 +24,9 @@ def connection(database_url: str) -> Iterator[Connection]:
 def submit(
     connection: Connection, tenant: str = "a", priority: int = 5, conversation: str | None = None, kind: str = "execute"
 ) -> str:
-    job_id = str(uuid7())
-    connection.execute(conversations.start(tenant, conversation or job_id))
-    row = {"id": job_id, "tenant_id": tenant, "kind": kind, "input": {}, "actor": "k", "priority": priority}
-    connection.execute(statements.submit({**row, "conversation_id": conversation or job_id}))
-    return job_id
+    row = job_row(tenant_id=tenant, kind=kind, priority=priority)
+    connection.execute(submission.submit(row if conversation is None else {**row, "conversation_id": conversation}))
+    return str(row["id"])
 
 
 def claim(connection: Connection, cap: int = 0) -> RowMapping | None:
@@ -157,6 +154,7 @@ def test_only_jobs_that_could_run_lack_a_bell(connection: Connection) -> None:
     submit(connection, conversation="c")
     later = submit(connection)
     connection.execute(text("UPDATE jobs SET run_at = run_at + interval '1 h' WHERE id = :id"), {"id": later})
+    connection.execute(text("UPDATE jobs SET rung_at = rung_at - interval '2 s'"))
     assert connection.execute(statements.waiting_bells(1)).all() == [("execute", 1, 1)]
     assert connection.execute(statements.lost_bells("execute", 1, 10)).scalars().all() == [first]
     assert connection.execute(statements.lost_bells("execute", 1, 10)).scalars().all() == []
