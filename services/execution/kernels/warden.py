@@ -9,7 +9,7 @@ import select
 import signal
 import socket
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn, cast
 
 from services.execution.kernels import kernel_calls as kernel
@@ -20,6 +20,8 @@ from services.execution.kernels.meter import FairShare, Reading, others, read_al
 from services.execution.kernels.wire import Json, Message, receive, send
 
 _GLANCE = 0.01  #: seconds between two looks at what is used
+_REST = 0.5  #: while a session waits for its next call
+_OWN_TASKS = {"javascript": 16, "r": 4}  #: threads that an interpreter may start on its own account
 _ROOTS = {"work": WORK, "code": CODE, "given": GIVEN}
 
 
@@ -31,6 +33,7 @@ class Allowance:
     cpu_seconds: float
     memory_kb: int
     tasks: int
+    glance: float = _GLANCE
 
     def exceeded(self, now: Reading, fair: FairShare) -> str | None:
         if now.cpu_seconds > self.cpu_seconds:
@@ -45,6 +48,7 @@ class Warden:
 
     def __init__(self, ends: Ends, language: str, memfd: bool) -> None:
         self._control = socket.socket(fileno=ends.control)
+        self._own_tasks = _OWN_TASKS.get(language, 1)
         self._job = os.fork()
         if self._job == 0:
             _run_job(ends, language, memfd)
@@ -107,7 +111,7 @@ class Warden:
     def _patience(self) -> float | None:
         if self._allowed is None:
             return None
-        return max(0.0, min(_GLANCE, self._allowed.deadline - time.monotonic())) * 1000
+        return max(0.0, min(self._allowed.glance, self._allowed.deadline - time.monotonic())) * 1000
 
     def _look(self, allowed: Allowance) -> Reading:
         now = read_all()
@@ -124,6 +128,10 @@ class Warden:
             self._start(message, descriptors)
         elif message["t"] == "put":
             self._put(message, descriptors)
+            send(self._control, {"t": "put"})
+        elif message["t"] == "rest" and self._allowed is not None:
+            endless = float("inf")
+            self._allowed = replace(self._allowed, deadline=endless, cpu_seconds=endless, glance=_REST)
         elif message["t"] == "take":
             self._give(str(message["path"]))
         elif message["t"] == "interrupt":
@@ -148,8 +156,9 @@ class Warden:
         self._peak_kb = self._first.memory_kb
         megabytes = int(cast("int", message["memory_mb"]))
         processes = int(cast("int", message["processes"]))
-        # What the language itself had running before the code came is not the code's.
-        tasks = processes + self._first.tasks - 1
+        # What the language itself has running is not the code's.
+        self._own_tasks = max(self._own_tasks, self._first.tasks)
+        tasks = processes + self._own_tasks - 1
         limits = {
             resource.RLIMIT_NPROC: tasks + 1,  # and this warden
             resource.RLIMIT_FSIZE: (disk + 64) << 20,
@@ -169,7 +178,7 @@ class Warden:
             float("inf") if wall is None else time.monotonic() + wall,
             now.cpu_seconds + float(cast("float", message["cpu_seconds"])),
             self._first.memory_kb + (int(cast("int", message["memory_mb"])) << 10),
-            int(cast("int", message["processes"])) + self._first.tasks - 1,
+            int(cast("int", message["processes"])) + self._own_tasks - 1,
         )
 
     def _data_bytes(self) -> int:
@@ -180,7 +189,10 @@ class Warden:
         for file, descriptor in zip(cast("list[dict[str, str]]", message["files"]), descriptors, strict=True):
             target = os.path.join(_ROOTS[file["root"]], file["path"])
             os.makedirs(os.path.dirname(target), exist_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+            # A file of an earlier call may still be mapped: it is replaced, never cut.
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(target)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             written = os.open(target, flags, 0o644)
             offset, size = 0, os.fstat(descriptor).st_size
             while offset < size:

@@ -20,11 +20,14 @@ _DISPLAY_BYTES = 50_000_000
 _TABLE_BYTES = 320 << 20
 _VIEW = 12_000
 
+Check = Callable[[Path], bool]
 Judge = Callable[[Facts, Counted, Mapping[str, Json] | None], Judgement | None]
 
 
-def bring_out(run: Run, facts: Facts, counted: Counted, folder: Path, tier: str, judge: Judge) -> Outcome | None:
-    """The outcome of a run; ``None`` when the room broke."""
+def bring_out(
+    run: Run, facts: Facts, counted: Counted, folder: Path, tier: str, judge: Judge, check: Check
+) -> Outcome | None:
+    """The outcome of a run, its table only if ``check`` finds it whole; ``None`` when the room broke."""
     result = next((frame for frame in reversed(facts.frames) if frame.get("t") == "result"), None)
     judgement = judge(facts, counted, result)
     if judgement is None:
@@ -32,6 +35,11 @@ def bring_out(run: Run, facts: Facts, counted: Counted, folder: Path, tier: str,
     stdout, stderr, truncated = both(facts.stdout, facts.stderr, run.limits.output_bytes)
     finished = judgement.verdict is Verdict.OK and result is not None
     taker = _Taker(facts, folder)
+    notes = list(facts.refused) if run.collect else []
+    table = taker.take(result.get("table"), _TABLE_BYTES) if finished and result is not None else None
+    if table is not None and not check(table):
+        table = None
+        notes.append("the table: it is too large or does not hold together")
     return Outcome(
         verdict=judgement.verdict,
         stdout=stdout,
@@ -40,11 +48,11 @@ def bring_out(run: Run, facts: Facts, counted: Counted, folder: Path, tier: str,
         error=judgement.error,
         value=view_of(result.get("value")) if finished and result is not None else None,
         result_class=_text(result.get("class")) if finished and result is not None else None,
-        table=taker.take(result.get("table"), _TABLE_BYTES) if finished and result is not None else None,
+        table=table,
         plot=taker.plot(result) if finished and result is not None else None,
         displays=tuple(taker.displays()) if run.collect else (),
         artifacts=tuple(taker.artifacts()) if run.collect else (),
-        refused=tuple(facts.refused) if run.collect else (),
+        refused=tuple(notes),
         usage=_usage(facts),
         tier=tier,
     )

@@ -44,17 +44,23 @@ class Pool:
         """Refill and replace until closed; runs in a thread of its own."""
         while not self._closed:
             try:
-                worked = self._replace_one() or self._refill_one()
+                if self._replace_one() or self._refill_one():
+                    continue
+                failing = False
             except SandboxUnavailable:
-                worked = False
-            if not worked:
-                with self._changed:
-                    self._changed.wait_for(lambda: self._closed or self._lacking() is not None, _KEEP_HOUSE_EVERY)
-                    if self._lacking() is not None and not self._closed:
-                        self._changed.wait(0.001)
+                failing = True
+            with self._changed:
+                # One that cannot be made now is tried again later, not in a circle.
+                self._changed.wait_for(self._called_for if not failing else self._is_closed, _KEEP_HOUSE_EVERY)
 
     def _lacking(self) -> str | None:
         return next((each for each, ready in self._ready.items() if len(ready) < self._wanted[each]), None)
+
+    def _is_closed(self) -> bool:
+        return self._closed
+
+    def _called_for(self) -> bool:
+        return self._closed or self._lacking() is not None
 
     def _refill_one(self) -> bool:
         language = self._lacking()

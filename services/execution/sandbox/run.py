@@ -9,6 +9,8 @@ from pathlib import Path
 from threading import Event as Flag
 from typing import Literal, Protocol
 
+from pydantic import JsonValue
+
 from shared.contracts.execute import CodeError, Language, Limits, RunUsage, ValueView, Verdict
 
 OnOutput = Callable[[Literal["stdout", "stderr"], str], None]
@@ -75,15 +77,86 @@ class Outcome:
     tier: str
 
 
-class Session(Protocol):
-    """A living kernel: what one call defines, the next one sees."""
+class KernelError(Exception):
+    """An operation of a session failed; ``error`` is what the language said."""
 
+    def __init__(self, error: CodeError) -> None:
+        super().__init__(f"{error.type}: {error.message}")
+        self.error = error
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value on its way between kernels: plain ones as JSON, tables as Arrow IPC files, others as a look only."""
+
+    kind: Literal["json", "date", "datetime", "table", "opaque"]
+    type: str  #: the class as its language names it
+    text: str  #: a bounded look, as in a value view
+    json: JsonValue = None  #: dates as ISO 8601
+    table: Path | None = None  #: gone when its session is closed
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Variable:
+    name: str
+    type: str
+    shape: tuple[int, ...] | None
+    bytes: int
+
+
+@dataclass(frozen=True)
+class KernelInfo:
     language: Language
+    version: str
 
-    def execute(self, code: str, on_output: OnOutput | None = None) -> Outcome: ...
+
+class Session(Protocol):
+    """A living kernel: what one call defines, the next one sees. One caller at a time; interrupt comes from anywhere.
+
+    A kernel that hit a limit is gone: every later call raises KernelError.
+    """
+
+    @property
+    def language(self) -> Language: ...
+
+    def execute(
+        self,
+        code: str,
+        on_output: OnOutput | None = None,
+        cancelled: Flag | None = None,
+        take: Literal["view", "table", "plot"] = "view",
+    ) -> Outcome:
+        """The limits of the session count anew for each call; the outcome's files live as long as the session.
+
+        Raises: JobCancelled, KernelError.
+        """
+        ...
 
     def evaluate(self, expression: str) -> ValueView:
         """Raises: KernelError."""
+        ...
+
+    def get(self, name: str) -> Value:
+        """Raises: KernelError when there is no such variable."""
+        ...
+
+    def set(self, name: str, value: Value | JsonValue) -> None:
+        """Raises: KernelError when the language cannot hold it."""
+        ...
+
+    def list(self) -> tuple[Variable, ...]: ...
+
+    def remove(self, name: str) -> None: ...
+
+    def info(self) -> KernelInfo: ...
+
+    def packages(self) -> Mapping[str, str]:
+        """Installed packages and their versions."""
+        ...
+
+    def interrupt(self) -> None:
+        """Stop the running call; the kernel lives on where its language can do that."""
         ...
 
     def close(self) -> None: ...

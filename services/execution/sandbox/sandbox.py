@@ -19,11 +19,13 @@ from services.execution.sandbox.pool import Pool
 from services.execution.sandbox.request import Order
 from services.execution.sandbox.run import OnOutput, Outcome, Run
 from services.execution.sandbox.runtime import describe_runtime
+from services.execution.sandbox.session import KernelSession
 from services.execution.sandbox.settings import SandboxSettings
 from services.execution.sandbox.slot import Slot
 from services.execution.sandbox.supervise import Supervision
+from services.execution.sandbox.tables import holds_together
 from services.execution.sandbox.verdict import Counted, judge
-from shared.contracts.execute import Language
+from shared.contracts.execute import Language, Limits
 from shared.errors import InternalError, JobCancelled, SandboxUnavailable
 
 _ATTEMPTS = 2  #: a room that breaks by itself is replaced once
@@ -44,7 +46,9 @@ class WarmSandbox:
         self._box: Box | None = None
         self._fault: SandboxUnavailable | None = None
         self._opened = threading.Event()
-        self._pool = Pool(self._make_slot, {"python": settings.slots}, settings.max_age_seconds)
+        wanted: dict[str, int] = {language: 1 for language, version in self._languages.items() if version is not None}
+        wanted["python"] = settings.slots
+        self._pool = Pool(self._make_slot, wanted, settings.max_age_seconds)
         # The box dies with the thread that started it, so that thread is the one that keeps the pool.
         self._keeper = threading.Thread(target=self._keep, name="sandbox-keeper", daemon=True)
         self._keeper.start()
@@ -113,6 +117,19 @@ class WarmSandbox:
                 return outcome
         raise InternalError("The room broke twice while the code ran; submit it again.")
 
+    def _table_holds(self, table: Path) -> bool:
+        return holds_together(self.run, table)
+
+    @contextmanager
+    def session(self, language: Language, limits: Limits, files: Mapping[str, Path]) -> Iterator[KernelSession]:
+        self.require(language)
+        with TemporaryDirectory(prefix="assay-session-", ignore_cleanup_errors=True) as folder:
+            slot = self._pool.take(language)
+            try:
+                yield KernelSession(slot, limits, files, Path(folder), self.tier, self._table_holds)
+            finally:
+                slot.close()
+
     def _run_in(
         self, slot: Slot, run: Run, folder: Path, cancelled: Flag | None, on_output: OnOutput | None
     ) -> Outcome | None:
@@ -123,6 +140,6 @@ class WarmSandbox:
                 supervision.drive(order.start, order.descriptors, order.request, run.stdin)
             if facts.cancelled:
                 raise JobCancelled("The job was cancelled while its code ran.")
-            return bring_out(run, facts, Counted(), folder, self.tier, judge)
+            return bring_out(run, facts, Counted(), folder, self.tier, judge, self._table_holds)
         finally:
             facts.close()

@@ -10,12 +10,14 @@ import socket
 import time
 from collections.abc import Sequence
 
-from services.execution.kernels.wire import Message, control_pair, receive, send
+from services.execution.kernels.wire import FrameReader, Message, control_pair, receive, send
 from services.execution.sandbox.box import Box
 from services.execution.sandbox.cgroups import Group
 from shared.errors import SandboxUnavailable
 
 _READY_WITHIN = 20.0
+_HELLO_WITHIN = 60.0  #: for an interpreter that starts, and loads its libraries, in the room
+_AT_ONCE = ("python", "sql")  #: forks of the warm parent: ready when their warden is
 
 
 class Slot:
@@ -45,6 +47,8 @@ class Slot:
                 for descriptor in theirs:
                     self._close(descriptor)
             self.warden = self._wait_ready()
+            if language not in _AT_ONCE:
+                self._wait_hello()
         except BaseException:
             self.close()
             raise
@@ -72,6 +76,20 @@ class Slot:
         if self.group is not None:
             self.group.add(pid)
         return pid
+
+    def _wait_hello(self) -> None:
+        """The interpreter's first frame says that it waits for code."""
+        poll = select.poll()
+        poll.register(self.replies, select.POLLIN)
+        reader = FrameReader()
+        deadline = time.monotonic() + _HELLO_WITHIN
+        while poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+            data = os.read(self.replies, 4096)
+            if not data:
+                break
+            if any(message.get("t") == "hello" for message in reader.feed(data)):
+                return
+        raise SandboxUnavailable(f"The {self.language} interpreter did not become ready.")
 
     @property
     def alive(self) -> bool:

@@ -18,6 +18,8 @@ from services.execution.sandbox.streams import Capture
 from shared.contracts.execute import Limits
 
 _GLANCE = 0.02  #: seconds between two looks at the cancel flag
+_INTERRUPTED_WITHIN = 2.0  #: what a session's kernel gets to give up its call
+_LAID_OUT_WITHIN = 60.0  #: for the warden to copy the files in
 _GRACE = 0.15  #: what the warden gets beyond the deadline before the room is killed from outside
 _GATHER_WITHIN = 10.0  #: for handing out files, once the code is dead
 _FLOOD = 64  #: times the output cap, then the program is ended
@@ -41,6 +43,11 @@ class Facts:
     cancelled: bool = False
     flooded: bool = False
     overdue: bool = False
+    alive: bool = False  #: a session's kernel that can be asked again
+
+    @classmethod
+    def empty(cls) -> Facts:
+        return cls(Capture(0), Capture(0))
 
     def close(self) -> None:
         for _, _, descriptor in self.files:
@@ -55,15 +62,23 @@ class Supervision:
     """Drives one slot through one run, in the calling thread."""
 
     def __init__(
-        self, slot: Slot, limits: Limits, nonce: str, cancelled: Flag | None, on_output: OnOutput | None
+        self,
+        slot: Slot,
+        limits: Limits,
+        nonce: str,
+        cancelled: Flag | None,
+        on_output: OnOutput | None,
+        once: bool = True,
     ) -> None:
+        self._once = once
         self._slot = slot
         self._limits = limits
         self._nonce = nonce
         self._cancelled = cancelled
         self._live = None if on_output is None else LiveOutput(on_output)
         self._reader = FrameReader()
-        self._pending = {slot.stdin: memoryview(b""), slot.requests: memoryview(b"")}
+        self._pending: dict[int, memoryview] = {}
+        self._request = memoryview(b"")
         self._poll = select.poll()
         self._streams: set[int] = set()
         self._stop_at: float | None = None
@@ -71,21 +86,29 @@ class Supervision:
         self.facts = Facts(Capture(limits.output_bytes), Capture(limits.output_bytes))
 
     def drive(self, start: Message, descriptors: Sequence[int], request: Message, stdin: bytes) -> Facts:
+        """From the start message to the last byte; of a session, to the reply of one call."""
         slot, facts = self._slot, self.facts
         slot.tell(start, descriptors)
-        self._pending[slot.requests] = memoryview(frame({**request, "nonce": self._nonce}))
-        self._pending[slot.stdin] = memoryview(stdin)
+        self._pending = {slot.stdin: memoryview(stdin)} if self._once else {}
+        self._request = memoryview(frame({**request, "nonce": self._nonce}))
         for descriptor in (slot.stdout, slot.stderr, slot.replies, slot.control.fileno()):
             os.set_blocking(descriptor, False)
             self._poll.register(descriptor, select.POLLIN)
             self._streams.add(descriptor)
-        os.set_blocking(slot.stdin, False)
         os.set_blocking(slot.requests, False)
-        self._feed_stdin_or_close()
-        facts.started_at = time.monotonic()
-        deadline = facts.started_at + self._limits.wall_seconds + _GRACE
-        while self._streams and not (self._said_bye and self._drained()):
+        if self._once:
+            os.set_blocking(slot.stdin, False)
+        if self._once and not stdin:
+            slot.close_stdin()
+        elif self._once:
+            self._poll.register(slot.stdin, select.POLLOUT)
+        if not self._once:
+            self._release()
+        opened = time.monotonic()
+        while not self._finished():
             now = time.monotonic()
+            released = facts.started_at or opened + _LAID_OUT_WITHIN
+            deadline = released + self._limits.wall_seconds + _GRACE
             self._check_clock(now, deadline)
             patience = min(_GLANCE, deadline - now) if now < deadline else _GLANCE
             for descriptor, event in self._poll.poll(patience * 1000):
@@ -95,8 +118,19 @@ class Supervision:
             self._live.end()
         return facts
 
-    def _drained(self) -> bool:
-        return not self._streams & {self._slot.stdout, self._slot.stderr, self._slot.replies}
+    def _finished(self) -> bool:
+        """All is said: by everyone in a single use, by the kernel in a session's call."""
+        slot = self._slot
+        if not self._once and self.facts.result_at is not None:
+            # What it printed before its reply is in the pipes by now.
+            for descriptor in (slot.stdout, slot.stderr):
+                while self._read(descriptor):
+                    pass
+            self.facts.alive = slot.control.fileno() in self._streams
+            self.facts.ended_at = time.monotonic()
+            return True
+        said_all = not self._streams & {slot.stdout, slot.stderr, slot.replies}
+        return not self._streams or (self._said_bye and said_all)
 
     def _check_clock(self, now: float, deadline: float) -> None:
         facts = self.facts
@@ -108,8 +142,12 @@ class Supervision:
         if facts.ended is None and now > deadline and self._stop_at is None:
             facts.overdue = True
             self._stop_at = now
-            self._slot.kill()
-        if self._stop_at is not None and now > self._stop_at + _GATHER_WITHIN:
+            if self._once:
+                self._slot.kill()
+            else:
+                self._slot.tell({"t": "interrupt"})
+        patience = _GATHER_WITHIN if self._once else _INTERRUPTED_WITHIN
+        if self._stop_at is not None and now > self._stop_at + patience:
             self._slot.kill()
 
     def _handle(self, descriptor: int, event: int) -> None:
@@ -135,18 +173,20 @@ class Supervision:
             if descriptor == self._slot.stdin:
                 self._slot.close_stdin()
 
-    def _feed_stdin_or_close(self) -> None:
-        for descriptor, left in self._pending.items():
-            if left:
-                self._poll.register(descriptor, select.POLLOUT)
-        if not self._pending[self._slot.stdin]:
-            self._slot.close_stdin()
+    def _release(self) -> None:
+        """Hand over the code: only now, when the warden has set the limits and laid out the files."""
+        self.facts.started_at = time.monotonic()
+        self._pending[self._slot.requests] = self._request
+        self._poll.register(self._slot.requests, select.POLLOUT)
 
-    def _read(self, descriptor: int) -> None:
+    def _read(self, descriptor: int) -> bool:
+        """Whether there was something to read."""
+        if descriptor not in self._streams:
+            return False
         try:
             data = os.read(descriptor, 1 << 16)
         except BlockingIOError:
-            return
+            return False
         if not data:
             self._poll.unregister(descriptor)
             self._streams.discard(descriptor)
@@ -154,6 +194,7 @@ class Supervision:
             self._hear_kernel(data)
         else:
             self._hear_output(descriptor == self._slot.stdout, data)
+        return bool(data)
 
     def _hear_output(self, plain: bool, data: bytes) -> None:
         facts = self.facts
@@ -185,6 +226,8 @@ class Supervision:
             self._said_bye = True
             self._poll.unregister(self._slot.control.fileno())
             self._streams.discard(self._slot.control.fileno())
+        elif kind == "started":
+            self._release()
         elif kind == "ended":
             facts.ended = message
             facts.ended_at = time.monotonic()

@@ -32,18 +32,25 @@ class Judgement:
 
 def judge(facts: Facts, counted: Counted, result: Mapping[str, Json] | None) -> Judgement | None:
     """``None`` when the room itself broke, so that the run has to be repeated."""
-    if facts.flooded:
-        return Judgement(Verdict.OUTPUT, CodeError(type="OutputLimit", message="It printed far more than it may."))
-    if facts.overdue:
-        return Judgement(Verdict.TIMEOUT_WALL, _plain(Verdict.TIMEOUT_WALL))
-    if facts.ended is None:
-        return Judgement(Verdict.MEMORY, _plain(Verdict.MEMORY)) if counted.memory_kills else None
-    reason = str(facts.ended["reason"])
-    if reason in _REASONS:
-        return Judgement(_REASONS[reason], _plain(_REASONS[reason]))
-    if reason == "stopped":
+    limit = _limit_hit(facts, counted)
+    if limit is not None:
+        return Judgement(limit, _plain(limit))
+    if facts.alive and result is not None:
+        return _of_reply(result)
+    if facts.ended is None or facts.ended["reason"] == "stopped":
         return None
     return _of_exit(facts, counted, result, int(cast("int", facts.ended["status"])))
+
+
+def _limit_hit(facts: Facts, counted: Counted) -> Verdict | None:
+    """The limit at which the warden, or this side, ended the program."""
+    if facts.flooded:
+        return Verdict.OUTPUT
+    if facts.overdue:
+        return Verdict.TIMEOUT_WALL
+    if facts.ended is not None:
+        return _REASONS.get(str(facts.ended["reason"]))
+    return Verdict.MEMORY if counted.memory_kills else None
 
 
 def _of_exit(facts: Facts, counted: Counted, result: Mapping[str, Json] | None, status: int) -> Judgement:
@@ -66,6 +73,18 @@ def _of_exit(facts: Facts, counted: Counted, result: Mapping[str, Json] | None, 
         return Judgement(verdict, CodeError(type="Exit", message=f"It exited with status {code}.", exit_code=code))
     if counted.refused_forks:
         return Judgement(Verdict.PROCESSES, _plain(Verdict.PROCESSES))
+    return Judgement(Verdict.OK, None)
+
+
+def _of_reply(result: Mapping[str, Json]) -> Judgement:
+    """A session's kernel lives on after its reply, so there is no exit status to look at."""
+    error = _claimed(result)
+    if error is not None:
+        claim = str(cast("Mapping[str, Json]", result["error"]).get("limit"))
+        return Judgement(_LIMITS.get(claim, Verdict.USER_ERROR), error)
+    code = result.get("exit")
+    if isinstance(code, int) and code:
+        return Judgement(Verdict.USER_ERROR, CodeError(type="Exit", message=f"It asked to exit with {code}."))
     return Judgement(Verdict.OK, None)
 
 
@@ -112,6 +131,7 @@ def _claimed(result: Mapping[str, Json] | None) -> CodeError | None:
 
 
 _WORDS = {
+    Verdict.OUTPUT: ("OutputLimit", "It printed far more than its output limit and was ended."),
     Verdict.TIMEOUT_WALL: ("WallTimeLimit", "It ran longer than its wall time limit and was ended."),
     Verdict.TIMEOUT_CPU: ("CpuTimeLimit", "It used more processor time than its limit and was ended."),
     Verdict.MEMORY: ("MemoryLimit", "It needed more memory than its limit and was ended."),

@@ -30,6 +30,10 @@ class Stage:
         self._announce = announce
         self._count = 0
 
+    def begin(self) -> None:
+        """A new call counts anew; what the last one showed has been fetched."""
+        self._count = 0
+
     def display(self, *values: object) -> None:
         """Show values: tables as HTML, figures and images as pictures, the rest as text."""
         for value in values:

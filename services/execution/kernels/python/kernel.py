@@ -1,171 +1,133 @@
-"""The Python kernel: one name space, requests from one pipe, replies on another."""
+"""The Python kernel: one name space that a call leaves to the next."""
 
 from __future__ import annotations
 
-import atexit
 import builtins
-import contextlib
-import os
+import platform
 import random
-import signal
 import sys
-import threading
 import types
 from collections.abc import Mapping
-from typing import cast
+from importlib import metadata
+from typing import Any, cast
 
+from services.execution.kernels import service
 from services.execution.kernels.isolate import CODE, OUT, WORK
 from services.execution.kernels.python import tables
 from services.execution.kernels.python.displays import Stage, figure_of, picture, rendered
-from services.execution.kernels.python.program import compiled, described, exit_status, run
+from services.execution.kernels.python.program import compiled, run
+from services.execution.kernels.python.values import inward, listed, outward
 from services.execution.kernels.python.views import view
-from services.execution.kernels.wire import Json, Message, read_frame, write_frame
+from services.execution.kernels.wire import Json, Message
 
 
 class PythonKernel:
-    """The state that one call leaves to the next."""
-
-    def __init__(self, replies: int) -> None:
-        self._replies = replies
-        self._pid = os.getpid()
-        self._nonce = ""
+    def __init__(self, stage: Stage) -> None:
         self._calls = 0
         self._module = types.ModuleType("__main__")
-        self.stage = Stage(self._send)
-        builtins.display = self.stage.display  # type: ignore[attr-defined]
         self._module.__dict__["__builtins__"] = builtins
+        builtins.display = stage.display  # type: ignore[attr-defined]
         sys.modules["__main__"] = self._module
+        sys.path.append(WORK)  # last: a file of the job never stands in for a library
+        pyplot: Any = sys.modules.get("matplotlib.pyplot")
+        if pyplot is not None:
+            pyplot.show = lambda *_args, **_options: stage.show_open_figures()
+        self._own = set(self.space)
 
     @property
     def space(self) -> dict[str, object]:
         return self._module.__dict__
 
-    def _send(self, message: Message) -> None:
-        if os.getpid() == self._pid:  # a fork of the code's own speaks for nobody
-            write_frame(self._replies, {**message, "nonce": self._nonce})
-
-    def execute(self, request: Message) -> int | None:
-        """Run code and reply; an exit status when the code asked to exit."""
-        self._nonce = str(request["nonce"])
+    def execute(self, request: Message) -> Message:
         self._calls += 1
         name = f"{CODE}/main.py" if self._calls == 1 else f"{CODE}/main_{self._calls}.py"
         code = str(request["code"])
-        status: int | None = None
-        reply: dict[str, Json] = {"t": "result", "value": None, "error": None}
-        try:
-            self._settle(request, name, code)
-            value = run(compiled(code, name), self.space)
-            if os.getpid() != self._pid:
-                _leave(0)
-            _flush()
-            reply.update(self._described_result(value, str(request["take"])))
-            self.stage.show_open_figures()
-        except SystemExit as stop:
-            status = exit_status(stop)
-            with contextlib.suppress(Exception):
-                self.stage.show_open_figures()
-        except BaseException as error:
-            if os.getpid() != self._pid:
-                sys.excepthook(type(error), error, error.__traceback__)
-                _leave(1)
-            reply["error"] = described(error)
-            with contextlib.suppress(Exception):
-                self.stage.show_open_figures()
-        _flush()
-        if status is None:
-            self._send(reply)
-        return status
-
-    def _settle(self, request: Message, name: str, code: str) -> None:
         with open(name, "w", encoding="utf-8", errors="surrogatepass") as handle:
             handle.write(code)
         if self._calls == 1:
             self._module.__file__ = name
+            self._own.add("__file__")
             sys.argv = [name]
-        _seed(cast("int | None", request["seed"]))
+            _seed(cast("int | None", request["seed"]))
         for frame in cast("list[Mapping[str, str]]", request["frames"]):
             self.space[frame["name"]] = tables.read(frame["path"], frame["dataframe"])
+        value = run(compiled(code, name), self.space)
+        service.flush()
+        return self._described_result(value, str(request["take"]))
 
-    def _described_result(self, value: object, take: str) -> dict[str, Json]:
+    def _described_result(self, value: object, take: str) -> Message:
         if take == "view":
-            return {"value": None if value is None else view(value)}
+            return {"value": None if value is None else view(value), "class": type(value).__name__}
         if "result" in self.space:
             value = self.space["result"]
         made: dict[str, Json] = {"value": view(value), "class": type(value).__name__}
         if tables.is_table(value):
             made["rows"] = tables.write(value, f"{OUT}/result.arrow")
             made["table"] = "result.arrow"
-        figure = figure_of(value)
-        if take == "plot" and figure is None:
-            pyplot = sys.modules.get("matplotlib.pyplot")
-            figure = pyplot.gcf() if pyplot is not None and pyplot.get_fignums() and value is None else None
-        if figure is not None:
-            with open(f"{OUT}/result.png", "wb") as handle:
-                handle.write(picture(figure))
-            made["plot"], made["plot_type"] = "result.png", "image/png"
-        elif take == "plot" and value is not None and not tables.is_table(value):
-            media_type, content, suffix = rendered(value)
-            if media_type in ("image/png", "image/svg+xml"):
-                with open(f"{OUT}/result{suffix}", "wb") as handle:
-                    handle.write(content.encode() if isinstance(content, str) else content)
-                made["plot"], made["plot_type"] = f"result{suffix}", media_type
+        elif take == "plot":
+            made.update(_plotted(value))
         return made
+
+    def evaluate(self, request: Message) -> Message:
+        program = compiled(str(request["code"]), f"{CODE}/expression.py")
+        if program.body is not None or program.last is None:
+            raise SyntaxError("an expression is wanted, not statements")
+        value = run(program, self.space)
+        return {"value": view(value), "class": type(value).__name__}
+
+    def get(self, request: Message) -> Message:
+        name = str(request["name"])
+        if name not in self.space:
+            raise NameError(f"name {name!r} is not defined")
+        file = str(request["file"])
+        return {"typed": outward(self.space[name], f"{OUT}/{file}", file)}
+
+    def set(self, request: Message) -> Message:
+        self.space[str(request["name"])] = inward(cast("Message", request["typed"]))
+        return {}
+
+    def list(self, _request: Message) -> Message:
+        hidden = (types.ModuleType, types.FunctionType, type)
+        shown = {
+            name: value
+            for name, value in self.space.items()
+            if name not in self._own and not name.startswith("_") and not isinstance(value, hidden)
+        }
+        return {"variables": [listed(name, value) for name, value in shown.items()]}
+
+    def remove(self, request: Message) -> Message:
+        self.space.pop(str(request["name"]), None)
+        return {}
+
+    def info(self, _request: Message) -> Message:
+        return {"language": "python", "version": platform.python_version()}
+
+    def packages(self, _request: Message) -> Message:
+        return {"packages": {each.name: each.version for each in metadata.distributions() if each.name}}
+
+
+def _plotted(value: object) -> Message:
+    """A picture of the value, or of the figure that is open when the value is none."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    figure, kind = figure_of(value), type(value).__name__
+    if figure is None and pyplot is not None and pyplot.get_fignums():
+        figure = pyplot.gcf()
+    made: tuple[str, str | bytes, str] = rendered(value) if figure is None else ("image/png", picture(figure), ".png")
+    media_type, content, suffix = made
+    if media_type not in ("image/png", "image/svg+xml"):
+        return {}
+    with open(f"{OUT}/result{suffix}", "wb") as handle:
+        handle.write(content.encode() if isinstance(content, str) else content)
+    return {"plot": f"result{suffix}", "plot_type": media_type, "class": "Figure" if figure is not None else kind}
 
 
 def _seed(seed: int | None) -> None:
     """A given seed makes the run repeatable; without one no two forks of the warm parent may draw alike."""
+    random.seed(seed)
     numpy = sys.modules.get("numpy")
-    if seed is not None:
-        random.seed(seed)
-    else:
-        random.seed()
     if numpy is not None:
         numpy.random.seed(seed)
 
 
-def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):
-            stream.flush()
-
-
-def _forget_exit_functions() -> None:
-    """Libraries registered theirs in the warm parent; some wait for threads that a fork does not have."""
-    atexit._clear()
-    multiprocessing = sys.modules.get("multiprocessing.util")
-    if multiprocessing is not None:
-        atexit.register(multiprocessing._exit_function)
-
-
-def _leave(status: int) -> None:
-    """End as the interpreter would: threads, then exit functions, then what is still buffered."""
-    with contextlib.suppress(BaseException):
-        threading._shutdown()  # type: ignore[attr-defined]
-    with contextlib.suppress(BaseException):
-        atexit._run_exitfuncs()
-    _flush()
-    os._exit(status)
-
-
 def serve(requests: int, replies: int) -> None:
-    """Answer requests until one of them, or the code, says that this is the end."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape")  # noqa: SIM115
-    sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
-    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
-    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc]
-    _forget_exit_functions()
-    if WORK not in sys.path:
-        sys.path.append(WORK)  # last: a file of the job never stands in for a library
-    kernel = PythonKernel(replies)
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    if pyplot is not None:
-        pyplot.show = lambda *_args, **_options: kernel.stage.show_open_figures()  # type: ignore[attr-defined]
-    while True:
-        request = read_frame(requests)
-        if request is None:
-            _leave(0)
-            return
-        status = kernel.execute(request)
-        if status is not None or request["once"]:
-            _leave(status or 0)
+    service.serve(PythonKernel, requests, replies)

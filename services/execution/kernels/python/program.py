@@ -44,7 +44,7 @@ def run(program: Program, space: dict[str, object]) -> object:
 def described(error: BaseException) -> Message:
     """The error as a message: type, message, traceback without our own frames, and which limit it speaks of."""
     trace = error.__traceback__
-    here = __file__.rpartition("/")[0]
+    here = __file__.rpartition("/python/")[0]
     while trace is not None and trace.tb_frame.f_code.co_filename.startswith(here):
         trace = trace.tb_next
     try:

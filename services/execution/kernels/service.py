@@ -1,0 +1,141 @@
+"""What the Python-hosted kernels share: the request loop, replies under the run's nonce, errors in plain words."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Protocol
+
+from services.execution.kernels.python.displays import Stage
+from services.execution.kernels.python.program import described, exit_status
+from services.execution.kernels.wire import Json, Message, read_frame, write_frame
+
+
+class Replies:
+    """The way back. Only the process that was asked answers; a fork of the code's own speaks for nobody."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._asked = os.getpid()
+        self.nonce = ""
+
+    @property
+    def mine(self) -> bool:
+        return os.getpid() == self._asked
+
+    def send(self, message: Message) -> None:
+        if self.mine:
+            write_frame(self._descriptor, {**message, "nonce": self.nonce})
+
+
+class Kernel(Protocol):
+    """One language. Every operation returns the fields of its reply, and raises whatever the code raises."""
+
+    def execute(self, request: Message) -> Message: ...
+
+    def evaluate(self, request: Message) -> Message: ...
+
+    def get(self, request: Message) -> Message: ...
+
+    def set(self, request: Message) -> Message: ...
+
+    def list(self, request: Message) -> Message: ...
+
+    def remove(self, request: Message) -> Message: ...
+
+    def info(self, request: Message) -> Message: ...
+
+    def packages(self, request: Message) -> Message: ...
+
+
+OPERATIONS = ("execute", "evaluate", "get", "set", "list", "remove", "info", "packages")
+
+
+def serve(make: Callable[[Stage], Kernel], requests: int, replies: int) -> None:
+    """Answer requests until one of them, or the code, says that this is the end."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    _open_streams()
+    _forget_exit_functions()
+    answers = Replies(replies)
+    stage = Stage(answers.send)
+    kernel = make(stage)
+    while True:
+        with contextlib.suppress(KeyboardInterrupt):  # one that came too late for its call
+            request = read_frame(requests)
+            if request is None:
+                leave(0)
+                return
+            answers.nonce = str(request["nonce"])
+            status = _answer(kernel, stage, answers, request)
+            if status is not None or request["once"]:
+                leave(status or 0)
+
+
+def _answer(kernel: Kernel, stage: Stage, answers: Replies, request: Message) -> int | None:
+    """Do one operation; an exit status when the code asked to exit."""
+    reply: dict[str, Json] = {"t": "result", "error": None}
+    status: int | None = None
+    operation = str(request["op"])
+    stage.begin()
+    try:
+        reply.update(getattr(kernel, operation if operation in OPERATIONS else "info")(request))
+        if not answers.mine:
+            leave(0)
+    except SystemExit as stop:
+        status = exit_status(stop)
+    except BaseException as error:
+        if not answers.mine:
+            sys.excepthook(type(error), error, error.__traceback__)
+            leave(1)
+        reply["error"] = described(error)
+        if request["once"] and request.get("take") == "view":
+            _tell_as_a_script_would(str(reply["error"]["traceback"]))  # type: ignore[index, call-overload]
+    with contextlib.suppress(BaseException):
+        stage.show_open_figures()
+    flush()
+    if status is None or not request["once"]:
+        answers.send({**reply, "exit": status})
+    return status if request["once"] else None
+
+
+def _tell_as_a_script_would(text: str) -> None:
+    with contextlib.suppress(Exception):
+        sys.stderr.write(text)
+
+
+def _open_streams() -> None:
+    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape")  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc]
+
+
+def _forget_exit_functions() -> None:
+    """Libraries registered theirs in the warm parent; some wait for threads that a fork does not have."""
+    atexit._clear()
+    multiprocessing = sys.modules.get("multiprocessing.util")
+    if multiprocessing is not None:
+        atexit.register(multiprocessing._exit_function)
+
+
+def flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+
+
+def leave(status: int) -> None:
+    """End as the interpreter would: threads, then exit functions, then what is still buffered."""
+    try:
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+    except BaseException:
+        traceback.print_exc()
+    flush()
+    os._exit(status)

@@ -1,0 +1,156 @@
+"""One conformance suite for every language kernel; what is not installed here is skipped, but never on CI."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow
+import pyarrow.ipc
+import pytest
+
+from services.execution.sandbox.run import Frame, Run
+from services.execution.sandbox.sandbox import WarmSandbox
+from shared.contracts.execute import Language, Limits, Verdict
+from tests.services.execution.sandbox.conftest import RunCode
+
+
+@dataclass(frozen=True)
+class Sample:
+    language: Language
+    value: str  #: code whose last expression is 42
+    prints: str  #: prints the line "seen"
+    fails: str  #: raises an error whose message holds "broken"
+    leaves: str | None  #: exits with status 3
+    loops: str
+    hoards: str | None
+    shows: str | None  #: displays the text "shown"
+    writes: str  #: makes out.txt or out.csv in the work folder
+    reads: str  #: the number of characters of the input file in.txt (or rows, for SQL)
+
+
+SAMPLES = [
+    Sample(
+        "python", "40 + 2", "print('seen')", "raise ValueError('broken')", "import sys; sys.exit(3)",
+        "while True: pass", "x = [bytearray(10**6) for _ in range(10**6)]", "display('shown')",
+        "open('out.txt', 'w').write('x')", "len(open('in.txt').read())",
+    ),
+    Sample(
+        "javascript", "40 + 2", "console.log('seen')", "throw new RangeError('broken')", "process.exit(3)",
+        "while (true) {}", "const a = []; while (true) a.push(new Array(1e5).fill(1.5))", "display('shown')",
+        "require('fs').writeFileSync('out.txt', 'x')", "require('fs').readFileSync('in.txt', 'utf8').length",
+    ),
+    Sample(
+        "sql", "SELECT 40 + 2 AS answer", "", "SELECT error('broken')", None,
+        "SELECT count(*) FROM range(1000000000) a, range(1000000) b", None, None,
+        "COPY (SELECT 1 AS x) TO 'out.csv'", "SELECT count(*) FROM read_csv('in.txt', header = false)",
+    ),
+    Sample(
+        "r", "40 + 2", "cat('seen\\n')", "stop('broken')", "quit(status = 3)",
+        "while (TRUE) {}", "x <- list(); while (TRUE) x[[length(x) + 1]] <- runif(1e6)", "display('shown')",
+        "writeLines('x', 'out.txt')", "nchar(readLines('in.txt'))",
+    ),
+]  # fmt: skip
+
+
+@pytest.fixture(params=SAMPLES, ids=lambda sample: sample.language)
+def sample(request: pytest.FixtureRequest, sandbox: WarmSandbox) -> Sample:
+    found: Sample = request.param
+    if sandbox.languages()[found.language] is None:
+        if os.environ.get("CI") == "true" and os.geteuid() == 0 and shutil.which("apt-get"):
+            pytest.fail(f"{found.language} is missing: run scripts/install-optional")
+        pytest.skip(f"{found.language} is not installed here; scripts/install-optional installs it")
+    return found
+
+
+def test_the_last_expression_is_the_value(sample: Sample, run_code: RunCode) -> None:
+    outcome = run_code(sample.value, sample.language)
+    assert outcome.verdict is Verdict.OK
+    assert outcome.value is not None
+    assert "42" in outcome.value.text
+
+
+def test_prints_reach_the_output(sample: Sample, run_code: RunCode) -> None:
+    if sample.prints:
+        assert run_code(sample.prints, sample.language).stdout == "seen\n"
+
+
+def test_errors_are_told_in_the_words_of_the_language(sample: Sample, run_code: RunCode) -> None:
+    outcome = run_code(sample.fails, sample.language)
+    assert outcome.verdict is Verdict.USER_ERROR
+    assert outcome.error is not None
+    assert "broken" in outcome.error.message
+    assert "/runtime/kernels" not in outcome.error.traceback
+
+
+def test_an_exit_status_is_a_user_error(sample: Sample, run_code: RunCode) -> None:
+    if sample.leaves is not None:
+        outcome = run_code(sample.leaves, sample.language)
+        assert outcome.verdict is Verdict.USER_ERROR
+        assert outcome.error is not None
+        assert outcome.error.exit_code == 3
+
+
+def test_loops_and_hoards_are_ended(sample: Sample, run_code: RunCode) -> None:
+    limits = {"wall_seconds": 1.5, "cpu_seconds": 1, "memory_mb": 300}
+    assert run_code(sample.loops, sample.language, **limits).verdict in (Verdict.TIMEOUT_CPU, Verdict.TIMEOUT_WALL)
+    if sample.hoards is not None:
+        outcome = run_code(sample.hoards, sample.language, wall_seconds=20, cpu_seconds=20, memory_mb=300)
+        assert outcome.verdict is Verdict.MEMORY
+
+
+def test_displays_are_shown(sample: Sample, run_code: RunCode) -> None:
+    if sample.shows is not None:
+        assert [shown.text for shown in run_code(sample.shows, sample.language).displays] == ["shown"]
+
+
+def test_files_go_in_and_come_out(sample: Sample, sandbox: WarmSandbox, tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("abcde\n" if sample.language != "python" else "abcde")
+    files = {"in.txt": tmp_path / "in"}
+    with sandbox.run(Run(sample.language, sample.reads, files=files)) as outcome:
+        assert outcome.verdict is Verdict.OK
+        assert outcome.value is not None
+    with sandbox.run(Run(sample.language, sample.writes, files=files)) as outcome:
+        assert [product.path[:4] for product in outcome.artifacts] == ["out."]
+
+
+def test_a_session_keeps_sets_and_gives_variables(sample: Sample, sandbox: WarmSandbox) -> None:
+    with sandbox.session(sample.language, Limits(), {}) as session:
+        assert session.info().language == sample.language
+        assert session.packages()
+        if sample.language == "sql":
+            session.execute("CREATE TABLE x AS SELECT 41 AS v")
+            assert session.get("x").rows == 1
+        else:
+            session.execute("x = 41" if sample.language != "r" else "x <- 41")
+            session.set("y", 1)
+            assert "42" in session.evaluate("x + y").text
+            assert session.get("x").json == 41
+        assert "x" in {variable.name for variable in session.list()}
+        session.remove("x")
+        assert "x" not in {variable.name for variable in session.list()}
+
+
+def test_a_table_goes_in_and_the_result_comes_out(sample: Sample, sandbox: WarmSandbox, tmp_path: Path) -> None:
+
+    if sample.language == "javascript":
+        pytest.skip("JavaScript has no tables of its own")
+    source = pyarrow.table({"name": ["a", "b", None], "number": [1, 2, 3]})
+    with pyarrow.OSFile(str(tmp_path / "in.arrow"), "wb") as sink, pyarrow.ipc.new_file(sink, source.schema) as writer:
+        writer.write_table(source)
+    code = {"python": "data[data.number > 1]", "sql": "SELECT * FROM data WHERE number > 1"}
+    run = Run(
+        sample.language,
+        code.get(sample.language, "data[data$number > 1, ]"),
+        frames={"data": Frame(tmp_path / "in.arrow")},
+        take="table",
+    )
+    with sandbox.run(run) as outcome:
+        assert outcome.verdict is Verdict.OK
+        assert outcome.table is not None
+        with pyarrow.memory_map(str(outcome.table)) as opened:
+            result = pyarrow.ipc.open_file(opened).read_all()
+        assert result.column("number").to_pylist() == [2, 3]
+        assert result.column("name").to_pylist() == ["b", None]

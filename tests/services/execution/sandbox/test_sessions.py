@@ -1,0 +1,85 @@
+"""A kernel that lives on: what one call defines, the next one sees; values cross to another kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from services.execution.sandbox.run import KernelError
+from services.execution.sandbox.sandbox import WarmSandbox
+from shared.contracts.execute import Limits, Verdict
+
+
+def test_a_session_remembers_shows_and_survives_errors(sandbox: WarmSandbox) -> None:
+    with sandbox.session("python", Limits(), {}) as session:
+        assert session.execute("x = 41\nprint('one')").stdout == "one\n"
+        failed = session.execute("1 / 0")
+        assert failed.verdict is Verdict.USER_ERROR
+        again = session.execute("x += 1\ndisplay(x)\nx")
+        assert again.value is not None
+        assert again.value.text == "42"
+        assert [shown.text for shown in again.displays] == ["42"]
+        assert session.evaluate("x * 2").text == "84"
+        assert session.info().language == "python"
+        assert "numpy" in session.packages()
+
+
+def test_variables_are_listed_got_set_and_removed(sandbox: WarmSandbox) -> None:
+    with sandbox.session("python", Limits(), {}) as session:
+        session.execute("import math\ndef f(): pass\na = [1, 2.5, None]\n_hidden = 1")
+        session.set("b", {"k": [True, "text"]})
+        assert [variable.name for variable in session.list()] == ["a", "b"]
+        assert session.get("a").json == [1, 2.5, None]
+        assert session.evaluate("b['k'][1]").text == "'text'"
+        session.remove("a")
+        with pytest.raises(KernelError, match="'a' is not defined"):
+            session.get("a")
+
+
+def test_a_table_crosses_from_python_to_sql_and_back(sandbox: WarmSandbox) -> None:
+    with sandbox.session("python", Limits(), {}) as python, sandbox.session("sql", Limits(), {}) as sql:
+        python.execute("import pandas as pd\nframe = pd.DataFrame({'k': ['a', 'b', 'a'], 'v': [1, 2, 3]})")
+        sql.set("frame", python.get("frame"))
+        outcome = sql.execute("CREATE TABLE sums AS SELECT k, sum(v) AS s FROM frame GROUP BY k; SELECT * FROM sums")
+        assert outcome.value is not None
+        assert outcome.value.shape == [2, 2]
+        assert {variable.name for variable in sql.list()} == {"frame", "sums"}
+        python.set("sums", sql.get("sums"))
+        assert python.evaluate("dict(zip(sums.k, sums.s.astype(int)))").text == "{'a': 4, 'b': 2}"
+
+
+def test_too_long_a_call_is_interrupted_and_the_kernel_lives_on(sandbox: WarmSandbox) -> None:
+    with sandbox.session("python", Limits(wall_seconds=0.5), {}) as session:
+        session.execute("kept = 1")
+        assert session.execute("while True: pass").verdict is Verdict.TIMEOUT_WALL
+        assert session.evaluate("kept").text == "1"
+
+
+def test_interrupting_stops_the_call_only(sandbox: WarmSandbox) -> None:
+    with sandbox.session("python", Limits(), {}) as session:
+        running = Event()
+
+        def interrupt() -> None:
+            running.wait(20)
+            session.interrupt()
+
+        Thread(target=interrupt).start()
+        outcome = session.execute("print('on')\nwhile True: pass", lambda _stream, _text: running.set())
+        assert outcome.error is not None
+        assert outcome.error.type == "KeyboardInterrupt"
+        assert session.evaluate("1 + 1").text == "2"
+
+
+def test_a_kernel_that_hit_a_limit_is_gone_and_says_so(sandbox: WarmSandbox) -> None:
+    with sandbox.session("python", Limits(memory_mb=100), {}) as session:
+        assert session.execute("x = [bytearray(10**6) for _ in range(10**5)]").verdict is Verdict.MEMORY
+        with pytest.raises(KernelError, match="open a new session"):
+            session.evaluate("1")
+
+
+def test_a_session_reads_its_files(sandbox: WarmSandbox, tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("hello")
+    with sandbox.session("python", Limits(), {"sub/x.txt": tmp_path / "x"}) as session:
+        assert session.evaluate("open('sub/x.txt').read()").text == "'hello'"
