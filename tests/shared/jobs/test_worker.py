@@ -1,0 +1,107 @@
+"""What a worker makes of what its capabilities do: results, errors, cancellations, effects, memories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import text
+
+from shared import conversations
+from shared.jobs import statements
+from shared.jobs.leases import KILL_AFTER_SECONDS
+from shared.settings import StoreSettings
+from tests.support.platform import Platform, wait_for
+
+
+@pytest.fixture(scope="module")
+def platform(stores: StoreSettings) -> Iterator[Platform]:
+    """One worker and one reconciler for all of these."""
+    started = Platform(stores)
+    started.reconciler()
+    started.ready_worker()
+    yield started
+    started.stop()
+
+
+def cancel(platform: Platform, job_id: str) -> None:
+    with platform.engine.begin() as connection:
+        connection.execute(statements.cancel(job_id, "t"))
+
+
+def test_a_result_and_its_events_are_kept(platform: Platform) -> None:
+    job = platform.wait(platform.submit("event"))
+    assert (job["state"], job["result"]) == ("succeeded", {"said": "event"})
+    assert [event["type"] for event in platform.events(job["id"])] == [
+        "job_queued",
+        "job_started",
+        "thinking",
+        "job_succeeded",
+    ]
+
+
+def test_an_error_of_the_capability_is_the_jobs_error(platform: Platform) -> None:
+    job = platform.wait(platform.submit("fail"))
+    assert job["state"] == "failed"
+    assert (job["error"]["code"], job["error"]["detail"]) == ("user_code_failed", "as told")
+    assert platform.events(job["id"])[-1]["data"] == {"code": "user_code_failed"}
+
+
+def test_a_defect_of_ours_is_told_without_its_details(platform: Platform) -> None:
+    job = platform.wait(platform.submit("bug"))
+    assert job["error"]["code"] == "internal_error"
+    assert "secret" not in str(job["error"])
+
+
+def test_an_effect_that_is_refused_fails_the_job_and_undoes_the_others(platform: Platform) -> None:
+    job = platform.wait(platform.submit("effect refused-effect"))
+    assert (job["state"], job["error"]["code"]) == ("failed", "user_code_failed")
+    with platform.engine.connect() as connection:
+        found = connection.execute(text("SELECT 1 FROM effects WHERE job_id = :id"), {"id": job["id"]}).first()
+    assert found is None
+
+
+def test_a_conversation_gets_its_pair_only_from_a_job_that_succeeds(platform: Platform) -> None:
+    jobs = [platform.submit(code, conversation="talk") for code in ("remember fail", "remember")]
+    platform.wait_all(jobs)
+    with platform.engine.connect() as connection:
+        said = connection.execute(conversations.history("t", "talk")).all()
+    assert [line.content for line in said] == ["answer", "question"]
+
+
+def test_a_running_job_that_listens_is_cancelled_within_two_seconds(platform: Platform) -> None:
+    job_id = platform.submit("effect sleep 60")
+    wait_for(lambda: platform.job(job_id)["state"] == "running")
+    cancel(platform, job_id)
+    assert platform.wait(job_id, seconds=2)["state"] == "cancelled"
+    assert platform.events(job_id)[-1]["type"] == "job_cancelled"
+
+
+def test_a_running_job_that_does_not_listen_is_ended_all_the_same(platform: Platform) -> None:
+    job_id = platform.submit("effect deaf 6")
+    wait_for(lambda: platform.job(job_id)["state"] == "running")
+    cancel(platform, job_id)
+    assert platform.wait(job_id, seconds=KILL_AFTER_SECONDS + 2)["state"] == "cancelled"
+    platform.wait_all([platform.submit("sleep 2.5")])  # its late result comes in now
+    assert platform.job(job_id)["state"] == "cancelled"
+    with platform.engine.connect() as connection:
+        assert connection.execute(text("SELECT 1 FROM effects WHERE job_id = :id"), {"id": job_id}).first() is None
+
+
+def test_ten_thousand_jobs_of_one_tenant_do_not_delay_anothers(platform: Platform) -> None:
+    rows = text(
+        "INSERT INTO jobs (id, tenant_id, kind, input, conversation_id, actor, last_seq, rung_at) "
+        """SELECT 'flood-' || n, 'flood', 'execute', '{"language": "python", "code": "sleep 0.05"}', 'flood-' || n, """
+        "'test', 1, clock_timestamp() FROM generate_series(1, 10000) n"
+    )
+    with platform.engine.begin() as connection:
+        connection.execute(rows)
+    wait_for(lambda: platform.job("flood-1")["state"] != "queued")
+    other = platform.wait(platform.submit("hello", tenant="other"), seconds=10)
+    with platform.engine.begin() as connection:
+        between = connection.execute(
+            text("SELECT count(*) FROM jobs WHERE tenant_id = 'flood' AND started_at BETWEEN :from AND :to"),
+            {"from": other["created_at"], "to": other["started_at"]},
+        ).scalar_one()
+        connection.execute(text("DELETE FROM jobs WHERE tenant_id = 'flood' AND state = 'queued'"))
+    assert between <= 2 * 4  # two rounds of the worker's four threads
