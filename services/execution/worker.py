@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
 from pydantic import JsonValue
 
@@ -24,7 +23,7 @@ _INSTALL = "it is not installed on the execution worker; scripts/install-optiona
 def main() -> None:
     settings = SandboxSettings()
     try:
-        opened = open_sandbox(settings)
+        sandbox = open_sandbox(settings)
     except SandboxUnavailable as fault:
         # Fail closed: nothing is consumed, and whoever asks is told why.
         refused: Mapping[str, JsonValue] = {
@@ -33,8 +32,7 @@ def main() -> None:
         }
         open_worker("execution", facts=lambda: refused).stand_by(fault.detail)
         return
-    with opened:
-        sandbox = cast("Sandbox", opened)
+    with sandbox:
         worker = open_worker("execution", facts=lambda: _facts(sandbox, settings))
         worker.serve(JobKind.EXECUTE, ExecuteInput, Execute(sandbox))
         worker.serve(JobKind.TRANSFORM, TransformInput, Transform(sandbox))
