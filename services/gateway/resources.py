@@ -23,6 +23,7 @@ from services.gateway.settings import Settings
 from services.gateway.workers import Workforce
 from shared import blobs
 from shared.db import connect_async
+from shared.flows.store import Store
 
 log = structlog.get_logger()
 
@@ -42,6 +43,7 @@ class Resources:
     pressure: Pressure
     bells: Bells
     models: Models
+    flows: Store
     closing: asyncio.Event = field(default_factory=asyncio.Event)  #: set when the process is asked to stop
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -86,6 +88,7 @@ async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIte
         pressure=Pressure(settings.http, record, redis),
         bells=Bells(settings.stores.redis_url),
         models=Models(settings),
+        flows=Store(settings.flows.undo_depth, settings.flows.flow_versions),
     )
     app.state.resources = resources
     resources.bells.start()

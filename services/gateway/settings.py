@@ -8,6 +8,7 @@ from functools import partial
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from shared.flows.flow_settings import FlowSettings
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.settings import JobSettings, StoreSettings
 
@@ -43,3 +44,4 @@ class Settings:
     jobs: JobSettings = field(default_factory=partial(JobSettings))
     providers: ProviderSettings = field(default_factory=partial(ProviderSettings))
     calls: CallSettings = field(default_factory=partial(CallSettings))
+    flows: FlowSettings = field(default_factory=partial(FlowSettings))

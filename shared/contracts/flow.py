@@ -209,6 +209,25 @@ class FlowSummary(Answer):
     updated_at: Time
 
 
+class ImportWarning(Answer):
+    line: int
+    text: str
+
+
+class FlowView(Answer):
+    """A flow at one version."""
+
+    id: str
+    name: str
+    nodes: list[JsonValue]
+    edges: list[JsonValue]
+    settings: Json
+    version: int
+    created_at: Time
+    updated_at: Time
+    warnings: list[ImportWarning] = []
+
+
 class ToolCallInput(Request):
     id: Annotated[str, Field(max_length=200)] | None = None
     name: Annotated[str, Field(max_length=200)]
@@ -244,11 +263,6 @@ class VersionName(Request):
     name: Annotated[str, Field(min_length=1, max_length=200)] | None
 
 
-class ImportWarning(Answer):
-    line: int
-    text: str
-
-
 class ChangeSetView(Answer):
     """One entry of a flow's history."""
 
@@ -267,11 +281,6 @@ class FlowVersion(Answer):
     actor: str
     time: Time
     name: str | None = None
-
-
-class FlowDiff(Answer):
-    operations: list[Operation]
-    mermaid: str
 
 
 class ProposalView(Answer):

@@ -8,6 +8,7 @@ from typing import TypeAlias, cast
 
 from pydantic import JsonValue
 
+from shared.contracts import flow as contract
 from shared.flows.document import Document, Item, Json, Kind, Table
 
 
@@ -147,6 +148,11 @@ def _orderly(elements: Iterable[Element]) -> list[Element]:
 def to_json(operations: Iterable[Operation]) -> list[JsonValue]:
     """The operations as they are stored and sent."""
     return [_json(operation) for operation in operations]
+
+
+def to_contract(operations: Iterable[Operation]) -> list[contract.Operation]:
+    """The operations as a client sees them."""
+    return [contract.Operation.model_validate(entry) for entry in to_json(operations)]
 
 
 def _json(operation: Operation) -> JsonValue:

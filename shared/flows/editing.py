@@ -41,7 +41,7 @@ def edit(
     """Run calls on a locked flow and write what they did."""
     batch = batch_on(store, connection, flow, calls)
     outcomes = batch.run(calls, atomic)
-    drag = bool(calls) and all(call.name == "updateNode" for call in calls)
+    drag = is_drag(calls)
     return Edited(settle(store, connection, flow, batch, author, summary_of(calls), drag=drag), outcomes)
 
 
@@ -78,6 +78,16 @@ def replacement(
     aligned = _aligned(before, after)
     forward, inverse = difference(before, aligned), difference(aligned, before)
     return Edit(forward, inverse, summary, drag=not join, join=join, name=name)
+
+
+def restoration(before: Document, after: Document, summary: str) -> Edit:
+    """The edit that leads back to an earlier document of the same flow."""
+    return Edit(difference(before, after), difference(after, before), summary)
+
+
+def is_drag(calls: Sequence[Call]) -> bool:
+    """Whether the calls may be a node being moved about."""
+    return bool(calls) and all(call.name == "updateNode" for call in calls)
 
 
 def summary_of(calls: Sequence[Call]) -> str:

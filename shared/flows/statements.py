@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Insert, Select, Update, delete, func, insert, literal, select, text, tuple_, update
+from sqlalchemy import Insert, Select, Text, Update, cast, delete, func, insert, literal, select, text, tuple_, update
 from sqlalchemy.sql import Delete
 
 from shared.flows.tables import change_sets, flows, proposals, snapshots, versions
@@ -58,7 +57,7 @@ def version(flow_id: str, number: int) -> Select[Any]:
 
 
 def version_list(flow_id: str, limit: int, before: int | None) -> Select[Any]:
-    rows = select(versions).where(versions.c.flow_id == flow_id)
+    rows = select(versions, cast(versions.c.version, Text).label("id")).where(versions.c.flow_id == flow_id)
     if before is not None:
         rows = rows.where(versions.c.version < before)
     return rows.order_by(versions.c.version.desc()).limit(limit)
@@ -75,8 +74,8 @@ def tail(flow_id: str, after: int, upto: int, limit: int | None = None) -> Selec
     return rows.order_by(versions.c.version).limit(limit)
 
 
-def newest(flow_ids: Sequence[str]) -> Select[Any]:
-    return select(flows.c.id, flows.c.version).where(flows.c.id.in_(flow_ids))
+def version_of(tenant: str, flow_id: str) -> Select[int]:
+    return select(flows.c.version).where(flows.c.tenant_id == tenant, flows.c.id == flow_id)
 
 
 def snapshot_at(flow_id: str, number: int) -> Select[Any]:
@@ -147,7 +146,7 @@ def undone(flow_id: str, limit: int, actor: str | None = None) -> Select[Any]:
 def history(flow_id: str, limit: int, before: int | None = None) -> Select[Any]:
     """The history, the newest first, without the operations."""
     wanted = [column for column in change_sets.c if column.name not in ("forward", "inverse")]
-    rows = select(*wanted).where(change_sets.c.flow_id == flow_id)
+    rows = select(*wanted, cast(change_sets.c.seq, Text).label("id")).where(change_sets.c.flow_id == flow_id)
     if before is not None:
         rows = rows.where(change_sets.c.seq < before)
     return rows.order_by(change_sets.c.seq.desc()).limit(limit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -124,6 +124,14 @@ class Store:
         if len(rows) != version - at:
             raise NotFound(f"Version {version} is not there.")
         return apply(document, (operation for row in rows for operation in decode_operations(row.operations)))
+
+    def at(self, connection: Connection, flow: Flow, version: int) -> Flow:
+        """The flow as it was. Raises: NotFound."""
+        row = connection.execute(statements.version(flow.id, version)).one_or_none()
+        if row is None:
+            raise NotFound(f"Version {version} is not there.")
+        document = self.document_at(connection, flow.id, version)
+        return replace(flow, version=version, document=document, updated_at=row.at)
 
     def past(self, connection: Connection, flow_id: str, steps: int) -> History:
         """The history as far as so many undos and redos can reach."""

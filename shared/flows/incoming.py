@@ -1,0 +1,81 @@
+"""Documents as clients send them: checked by the contract, then kept as they were written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import orjson
+from pydantic import JsonValue, ValidationError
+
+from shared.contracts.flow import FlowCreate, FlowSave, ImportWarning
+from shared.errors import InvalidRequest
+from shared.flows import settings
+from shared.flows.document import Document, Item, Json, document_of
+from shared.flows.errors import FlowTooLarge
+from shared.flows.forms.mermaid_import import read_mermaid
+
+_MOST_ERRORS = 100
+
+
+def received(checked: FlowCreate | FlowSave, given: Mapping[str, JsonValue], otherwise: Mapping[str, Item]) -> Document:
+    """The document of a request that fits; ``given`` is the same as it was sent, ``otherwise`` are settings to keep.
+
+    Raises: InvalidRequest for doubled ids and colours that are none.
+    """
+    nodes = [_whole(cast("Json", node)) for node in cast("list[JsonValue]", given.get("nodes", []))]
+    edges = cast("list[JsonValue]", given.get("edges", []))
+    _check_unique("nodes", nodes)
+    _check_unique("edges", edges)
+    own = settings.stored(checked.settings) if checked.settings is not None else dict(otherwise)
+    return document_of(nodes, edges, own)
+
+
+def imported(form: str, text: str) -> tuple[str | None, Document, list[ImportWarning]]:
+    """Name, document and what was not understood of another form's text. Raises: InvalidRequest, FlowTooLarge."""
+    if form == "mermaid":
+        return (None, *read_mermaid(text))
+    try:
+        content = orjson.loads(text)
+        known = {"name", "nodes", "edges", "settings"}
+        given = {key: value for key, value in content.items() if key in known} if isinstance(content, dict) else content
+        checked = FlowCreate.model_validate(given)
+    except orjson.JSONDecodeError as wrong:
+        raise _refused(f"line {wrong.lineno}: {wrong.msg}") from None
+    except ValidationError as wrong:
+        found = wrong.errors(include_url=False)
+        if any(error["type"] == "flow_too_large" for error in found):
+            raise FlowTooLarge(found[0]["msg"]) from None
+        errors: list[tuple[list[str | int], str]] = [(["body", "text", *error["loc"]], error["msg"]) for error in found]
+        raise InvalidRequest("The text is JSON, but no flow.", errors[:_MOST_ERRORS]) from None
+    except RecursionError:
+        raise _refused("it is nested too deeply") from None
+    return checked.name if "name" in given else None, received(checked, given, {}), []
+
+
+def _whole(node: Json) -> JsonValue:
+    """A node with the members that every node has; what is there stays word for word."""
+    missing: Json = {}
+    if "type" not in node:
+        missing["type"] = "default"
+    if "position" not in node:
+        missing["position"] = {"x": 0, "y": 0}
+    if "data" not in node:
+        missing["data"] = {"label": ""}
+    return {**node, **missing}
+
+
+def _check_unique(name: str, elements: Sequence[JsonValue]) -> None:
+    seen: set[JsonValue] = set()
+    doubled: list[tuple[list[str | int], str]] = []
+    for place, element in enumerate(elements):
+        key = cast("Json", element)["id"]
+        if key in seen:
+            doubled.append((["body", name, place, "id"], "is the id of an earlier one too"))
+        seen.add(key)
+    if doubled:
+        raise InvalidRequest(f"{name} share an id; ids are unique within a flow.", doubled[:_MOST_ERRORS])
+
+
+def _refused(message: str) -> InvalidRequest:
+    return InvalidRequest(f"The text cannot be read: {message}.", [(["body", "text"], message)])
