@@ -24,8 +24,6 @@ from shared.db import connect
 from shared.llm.settings import ProviderSettings
 from shared.settings import JobSettings, StoreSettings
 
-pytest_plugins = ("tests.support.servers",)
-
 
 @dataclass(frozen=True)
 class Gateway:
