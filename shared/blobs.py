@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
+from urllib.parse import unquote, urlsplit
 
 import obstore
 from obstore.store import LocalStore, ObjectStore, from_url
@@ -69,7 +70,7 @@ def open_store(url: str) -> ObjectStore:
     S3 takes its credentials, region and endpoint from the usual ``AWS_*`` variables.
     """
     if url.startswith("file://"):
-        return LocalStore(url.removeprefix("file://") or "/", mkdir=True)
+        return LocalStore(unquote(urlsplit(url).path), mkdir=True)
     return from_url(url)
 
 

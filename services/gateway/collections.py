@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import Response
 from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -19,7 +21,10 @@ from shared.errors import Conflict, NotFound
 router = routes("/v1/collections", "Collections")
 
 
-@router.post("", summary="Create a collection", status_code=201, response_model=CollectionView)
+_THERE: dict[int | str, dict[str, Any]] = {200: {"model": CollectionView, "description": "It is there already"}}
+
+
+@router.post("", summary="Create a collection", status_code=201, response_model=CollectionView, responses=_THERE)
 async def create_collection(body: CollectionInput, who: Who, record: Db) -> Response:
     """Tables with weighted facets and typed fields. The same declaration again answers 200 with what is there."""
     created = (await record.execute(collections.create(who.tenant, body))).one_or_none()

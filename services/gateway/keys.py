@@ -18,7 +18,7 @@ from shared.errors import NotFound
 router = routes("/v1/keys", "Keys")
 
 
-@router.post("", summary="Create an API key", status_code=201, response_model=NewKey)
+@router.post("", summary="Create an API key", status_code=201, response_model=NewKey | KeyInfo)
 @rules(scope="admin", secret=("key",))
 async def create_key(body: KeyInput, record: Db) -> Response:
     """The key itself is in this answer only; repeated with the same `Idempotency-Key`, the answer comes without it."""

@@ -1,0 +1,89 @@
+"""File contents: kept once by their hash, read back whole, swept when nobody needs them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import io
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from obstore.store import MemoryStore, ObjectStore
+
+from shared import blobs
+
+CONTENT = bytes(range(256)) * 50_000
+
+
+@pytest.fixture(params=["folder", "memory"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> ObjectStore:
+    """A folder, and a store that like S3 has no folders and no files."""
+    return blobs.open_store((tmp_path / "a b").as_uri()) if request.param == "folder" else MemoryStore()
+
+
+def names(store: ObjectStore) -> list[str]:
+    import obstore  # noqa: PLC0415
+
+    return sorted(entry["path"] for page in obstore.list(store) for entry in page)
+
+
+def test_content_is_read_back_as_it_was_written(store: ObjectStore, tmp_path: Path) -> None:
+    file = tmp_path / "content"
+    file.write_bytes(CONTENT)
+    written = [blobs.write(store, content) for content in (CONTENT, file, io.BytesIO(CONTENT))]
+    assert written == [blobs.Blob(hashlib.sha256(CONTENT).hexdigest(), len(CONTENT))] * 3
+    assert names(store) == [blobs.place(written[0].sha256)]
+    with blobs.read(store, written[0].sha256) as stream:
+        assert stream.read(3) == CONTENT[:3]
+        assert stream.seek(-4, 2) == len(CONTENT) - 4
+        assert stream.read() == CONTENT[-4:]
+        assert stream.seek(1) == 1
+        assert stream.read() == CONTENT[1:]
+    blobs.fetch(store, written[0].sha256, tmp_path / "copy")
+    assert (tmp_path / "copy").read_bytes() == CONTENT
+
+
+def test_nothing_is_content_too(store: ObjectStore) -> None:
+    blob = blobs.write(store, b"")
+    assert blob.size == 0
+    with blobs.read(store, blob.sha256) as stream:
+        assert stream.read() == b""
+
+
+def test_what_is_not_there_is_not_found(store: ObjectStore, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        blobs.read(store, "0" * 64)
+    with pytest.raises(FileNotFoundError):
+        blobs.fetch(store, "0" * 64, tmp_path / "copy")
+
+
+def test_a_stream_that_breaks_leaves_nothing(store: ObjectStore) -> None:
+    async def chunks(broken: bool) -> AsyncIterator[bytes]:
+        for start in range(0, len(CONTENT), 1 << 20):
+            yield CONTENT[start : start + (1 << 20)]
+        if broken:
+            raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        asyncio.run(blobs.receive(store, chunks(broken=True)))
+    assert names(store) == []
+    blob = asyncio.run(blobs.receive(store, chunks(broken=False)))
+    assert names(store) == [blobs.place(blob.sha256)]
+
+    async def part(start: int, end: int) -> bytes:
+        return b"".join([chunk async for chunk in blobs.stream(store, blob.sha256, start, end)])
+
+    assert asyncio.run(part(5, 9)) == CONTENT[5:9]
+    assert asyncio.run(part(0, len(CONTENT))) == CONTENT
+    assert asyncio.run(part(3, 3)) == b""
+
+
+def test_a_sweep_takes_what_is_old_and_unused(store: ObjectStore) -> None:
+    used, unused = blobs.write(store, b"used"), blobs.write(store, b"unused")
+    past, future = datetime.now(UTC) - timedelta(hours=1), datetime.now(UTC) + timedelta(hours=1)
+    assert blobs.sweep(store, past, lambda hashes: set()) == 0
+    assert blobs.sweep(store, future, lambda hashes: {used.sha256} & set(hashes)) == 1
+    assert names(store) == [blobs.place(used.sha256)]
+    assert unused.sha256 != used.sha256

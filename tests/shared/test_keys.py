@@ -1,0 +1,34 @@
+"""API keys: drawn, told apart, and kept as hashes only."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from shared import keys
+from shared.db import connect
+
+
+def test_a_key_is_told_by_its_shape() -> None:
+    key = keys.issue("t", "n", ["read"]).key
+    assert keys.key_id(key) == key.split("_")[1]
+    assert keys.matches(key, keys.digest(key))
+    assert not keys.matches(key + "x", keys.digest(key))
+    for wrong in ("", "ask_", key + "x", key[:-1], key.replace("ask_", "pk_"), key + "\n", key.upper()):
+        assert keys.key_id(wrong) is None or wrong == key
+
+
+@pytest.mark.parametrize(("hours", "valid"), [(None, True), (1, True), (-1, False)])
+def test_a_key_is_valid_until_it_expires_or_is_revoked(database_url: str, hours: int | None, valid: bool) -> None:
+    expires = None if hours is None else datetime.now(UTC) + timedelta(hours=hours)
+    engine = connect(database_url)
+    with engine.begin() as connection:
+        info, key = keys.create(connection, "acme", "ci", ["write", "read"], expires)
+        assert (info.tenant, info.name, info.scopes) == ("acme", "ci", ["read", "write"])
+        assert (connection.execute(keys.valid(info.id)).one_or_none() is not None) is valid
+        assert keys.key_id(key) == info.id
+        assert connection.execute(keys.revoke(info.id)).one_or_none() is not None
+        assert connection.execute(keys.valid(info.id)).one_or_none() is None
+        assert connection.execute(keys.revoke(info.id)).one_or_none() is None
+    engine.dispose()
