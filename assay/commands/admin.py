@@ -70,7 +70,9 @@ def get_prompt(key: str) -> int:
 
 
 @prompts.command(name="set")
-def set_prompt(key: str, file: Annotated[str, Parameter(help="The new text; - is standard input")]) -> int:
+def set_prompt(
+    key: str, file: Annotated[str, Parameter(help="The new text; - is standard input", allow_leading_hyphen=True)]
+) -> int:
     """Make a file the new version of a prompt."""
     text = sys.stdin.read() if file == "-" else readable(Path(file)).read_text("utf-8")
     current().show(current().client.fetch(registries.set_prompt(key, text)), _version)

@@ -18,7 +18,10 @@ def api(
     method: str,
     path: Annotated[str, Parameter(help="For example /v1/jobs?limit=5")],
     *,
-    body: Annotated[str | None, Parameter(name=["-d", "--body"], help="JSON, @FILE, or - for standard input")] = None,
+    body: Annotated[
+        str | None,
+        Parameter(name=["-d", "--body"], help="JSON, @FILE, or - for standard input", allow_leading_hyphen=True),
+    ] = None,
     header: Annotated[Sequence[str], Parameter(name=["-H", "--header"], help="NAME=VALUE", negative="")] = (),
     include: Annotated[bool, Parameter(name=["-i", "--include"], help="Show status and headers", negative="")] = False,
 ) -> int:

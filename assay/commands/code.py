@@ -20,7 +20,7 @@ Repeated = Parameter(negative="")
 
 
 def execute(
-    file: Annotated[str, Parameter(help="The program; - reads it from standard input")],
+    file: Annotated[str, Parameter(help="The program; - reads it from standard input", allow_leading_hyphen=True)],
     *,
     language: Literal["python", "r", "javascript", "sql"] | None = None,
     attach: Annotated[Sequence[str], Parameter(help="FILE or FILE=PATH-IN-SANDBOX", negative="")] = (),

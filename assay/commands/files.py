@@ -24,7 +24,12 @@ def put(file: Path, *, name: str | None = None, media_type: str | None = None) -
 
 
 @app.command
-def get(id: str, out: Annotated[Path | None, Parameter(help="A file or folder; - is standard output")] = None) -> int:
+def get(
+    id: str,
+    out: Annotated[
+        Path | None, Parameter(help="A file or folder; - is standard output", allow_leading_hyphen=True)
+    ] = None,
+) -> int:
     """Fetch a file; without a target, under its own name in the current folder."""
     session = current()
     if session.json:

@@ -129,6 +129,9 @@ def _pair(data: Mapping[str, Any], name: str) -> str:
 
 
 def first_line(text: str, most: int = 160) -> str:
-    """The first line that says something, cut to a readable length."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    """The line that says most, cut to a readable length: the first one, of a traceback the last one."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or [""]
+    line = lines[0]
+    if "Traceback (most recent call last)" in line:
+        line = f"{line.partition('Traceback')[0]}{lines[-1]}"
     return line if len(line) <= most else f"{line[: most - 1]}…"

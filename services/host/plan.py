@@ -21,7 +21,7 @@ from services.host.redis import Redis
 from services.host.settings import HostSettings, ServerSettings
 
 #: The script that ``assay up --demo`` lets the scripted LLM server play.
-DEMO_SCRIPT = Path(__file__).with_name("demo_script.json")
+DEMO_SCRIPT = Path(__file__).parent / "demo" / "script.yaml"
 _SCRIPTED_KEY = "scripted"
 
 

@@ -1,0 +1,45 @@
+# Everything sets itself up: nothing but Python >= 3.11 and make is needed.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo up down test check bench lock venv clean
+
+help: ## Show what there is to do
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: venv ## Start everything, run two jobs on real data, show them, stop
+	@$(BIN)/python -m services.host.demo
+
+up: venv ## Start everything and keep it running; prints URL, key and a first request
+	@$(BIN)/assay up -d
+
+down: venv ## Stop what `make up` started
+	@$(BIN)/assay down
+
+test: venv ## Run all tests
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: venv ## Style, types, imports, schema, manifests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m scripts.check_schema
+	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
+	$(BIN)/hadolint deploy/*/Dockerfile
+	$(BIN)/kubernetes-validate --strict deploy/kubernetes/*.yaml
+
+bench: venv ## Measure, as ratios in one run
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+lock: venv ## Pin all dependencies anew (pip finds the newest that fit)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-header --quiet -o requirements.lock
+
+clean: ## Remove the environment and the local installation's data
+	rm -rf .venv .venv.lock .assay
+
+venv:
+	@$(PYTHON) scripts/environment.py

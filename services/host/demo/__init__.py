@@ -1,0 +1,1 @@
+"""The demonstration: real processes and real data; only the models' words are scripted."""

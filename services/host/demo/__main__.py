@@ -1,0 +1,71 @@
+"""``python -m services.host.demo``: start everything, run a program and a transform on real data, show it, stop."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from services.host.environment import python_path
+
+_HERE = Path(__file__).parent
+_TASK = "One row per month: the mean adjusted close, the number of trading days, and the total volume"
+
+
+def main() -> int:
+    began = time.monotonic()
+    home = Path(tempfile.mkdtemp(prefix="assay-demo-", dir="/tmp"))
+    home.chmod(0o755)
+    env = _environment(home)
+    desk = home / "desk"
+    desk.mkdir()
+    for file in (_stock_prices(), _HERE / "busiest_days.py"):
+        shutil.copy(file, desk)
+    steps = [
+        ("A program in the sandbox, beside a file", ["execute", "busiest_days.py", "--attach", "msft.csv"]),
+        ("A task for a model, whose program is run and checked", ["transform", "msft.csv", _TASK]),
+        ("What ran", ["jobs", "ls"]),
+    ]
+    try:
+        status = _assay(
+            ["up", "--demo", "-d"], env, desk, "Start Postgres, Redis, gateway, workers, and scripted models"
+        )
+        for title, words in steps:
+            status = status or _assay(words, env, desk, title)
+    finally:
+        stopped = _assay(["down"], env, desk, "Stop")
+        shutil.rmtree(home, ignore_errors=True)
+    print(f"\nThat took {time.monotonic() - began:.0f} s. `make up` keeps it running.", file=sys.stderr)  # noqa: T201
+    return status or stopped
+
+
+def _assay(words: Sequence[str], env: dict[str, str], cwd: Path, title: str) -> int:
+    """Run the command as a person would, and show it."""
+    shown = " ".join(f'"{word}"' if " " in word else word for word in words)
+    print(f"\n# {title}\n$ assay {shown}", file=sys.stderr, flush=True)  # noqa: T201
+    return subprocess.run([sys.executable, "-P", "-m", "assay", *words], env=env, cwd=cwd, check=False).returncode
+
+
+def _stock_prices() -> Path:
+    """64 days of a share's prices in 2003, which ship with matplotlib (found, not imported)."""
+    package = find_spec("matplotlib")
+    if package is None or package.origin is None:
+        sys.exit("the demonstration's data ships with matplotlib: pip install 'assay[execution]'")
+    return Path(package.origin).parent / "mpl-data" / "sample_data" / "msft.csv"
+
+
+def _environment(home: Path) -> dict[str, str]:
+    """Nothing of this machine's own Assay, servers or keys takes part."""
+    foreign = ("ASSAY_", "DATABASE_URL", "REDIS_URL", "QDRANT_URL", "BLOB_URL")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    return {**env, "ASSAY_HOME": str(home), "ASSAY_PORT": "0", "PYTHONPATH": python_path(os.environ)}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
