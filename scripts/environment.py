@@ -78,7 +78,7 @@ def _make() -> None:
     # Debian's python3 has no ensurepip unless python3-venv is installed, but often a pip that can help.
     shutil.rmtree(VENV, ignore_errors=True)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", VENV], check=True)
-    help_out = [sys.executable, "-m", "pip", "--python", _python(), "install", "--quiet", "pip"]
+    help_out: list[str | Path] = [sys.executable, "-m", "pip", "--python", _python(), "install", "--quiet", "pip"]
     if subprocess.run(help_out, check=False).returncode != 0:
         shutil.rmtree(VENV, ignore_errors=True)
         sys.exit("this Python can make no virtual environment: install python3-venv (Debian, Ubuntu) or a full Python")
@@ -86,7 +86,7 @@ def _make() -> None:
 
 def _install() -> None:
     options = ["--quiet", "--disable-pip-version-check", "--no-input", "--require-hashes", "--no-deps"]
-    command = [_python(), "-m", "pip", "install", *options, "-r", LOCK]
+    command: list[str | Path] = [_python(), "-m", "pip", "install", *options, "-r", LOCK]
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     if subprocess.run(command, env=env, check=False).returncode != 0:
         sys.exit("the packages of requirements.lock could not be installed")
