@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from threading import Thread
 
 from sqlalchemy import Engine
 
@@ -41,11 +42,21 @@ class LlmLayer:
         self._calls = calls
         self._endpoints = endpoints(providers, calls)
         self._asks = {endpoint.name: adapter(endpoint) for endpoint in self._endpoints if endpoint.configured}
-        states = SharedStates(redis_url) if redis_url else LocalStates()
-        self._breaker = Breaker(states, calls.breaker)
+        self._states = SharedStates(redis_url) if redis_url else LocalStates()
+        self._breaker = Breaker(self._states, calls.breaker)
         self.ledger = Ledger(engine)
         self.models = ModelRegistry(engine, self._endpoints, providers.openai_model)
         self.prompts = PromptRegistry(engine)
+
+    def warm(self) -> None:
+        """Load the SDKs of the configured providers in the background, so that no job waits for them."""
+        Thread(target=self._connect, name="llm-warm", daemon=True).start()
+
+    def close(self) -> None:
+        """Close every connection."""
+        for provider in self._asks.values():
+            provider.close()
+        self._states.close()
 
     def for_job(
         self,
@@ -103,6 +114,10 @@ class LlmLayer:
         seconds = time.monotonic() - began
         model = link.model if error else reply.model
         return ModelTest(ok=error is None, provider=link.provider, model=model, seconds=seconds, error=error)
+
+    def _connect(self) -> None:
+        for provider in self._asks.values():
+            provider.connect()
 
     def _state(self, endpoint: Endpoint, models: Sequence[str]) -> ProviderState:
         if not endpoint.configured:

@@ -201,8 +201,8 @@ class _Round:
             first_token = total
         cancelled = self.failover.cancelled
         return Watch(
-            replace(limits, first_token=first_token),
-            now + total,
+            replace(limits, first_token=first_token, total=total),
+            now + left,
             cancelled if abandoned is None else lambda: abandoned.is_set() or cancelled(),
         )
 

@@ -53,6 +53,9 @@ class LocalStates:
             self._values[key] = new
             return True
 
+    def close(self) -> None:
+        """Nothing to close."""
+
     def put(self, key: str, value: bytes) -> None:
         with self._lock:
             self._values[key] = value
@@ -91,6 +94,9 @@ class SharedStates:
                     self._local.put(key, new)
                 return swapped
         return self._local.swap(key, old, new)
+
+    def close(self) -> None:
+        self._redis.close()
 
     def _is_away(self, error: Exception) -> None:
         self._away_until = time.monotonic() + _AWAY

@@ -39,7 +39,7 @@ class Watch:
     """The limits of one call, and what was seen on its connection."""
 
     timeouts: Timeouts
-    deadline: float  #: monotonic; the total of this call or the job's deadline, whichever is earlier
+    latest: float  #: monotonic; the job's deadline, which may come before the call's own total
     cancelled: Callable[[], bool] = lambda: False
     began: float = field(default_factory=time.monotonic)
     headers: Mapping[str, str] = field(default_factory=dict)  #: of the response
@@ -48,6 +48,14 @@ class Watch:
     first_token: float | None = None  #: seconds until the first token
     ended: str | None = None  #: the stage that ended the call: a time-out's name or ``cancelled``
     progress: float = field(default_factory=time.monotonic)
+
+    def start(self) -> None:
+        """The request goes out now: what came before, as loading an SDK, is not the provider's time."""
+        self.began = self.progress = time.monotonic()
+
+    @property
+    def deadline(self) -> float:
+        return min(self.latest, self.began + self.timeouts.total)
 
     def token(self) -> None:
         """The model said something: the idle limit starts again."""

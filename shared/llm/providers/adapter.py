@@ -17,6 +17,12 @@ from shared.llm.watch import Watch, watching
 class Wire(Protocol):
     """A vendor's SDK behind our request and reply."""
 
+    def connect(self) -> None:
+        """Load the SDK and make its client, once."""
+        ...
+
+    def close(self) -> None: ...
+
     def answer(self, request: ChatRequest, watch: Watch, with_schema: bool) -> ChatReply:
         """Raises: whatever the SDK does; ProviderFault."""
         ...
@@ -30,11 +36,20 @@ class Adapter:
         self._wire = wire
         self._schemaless: set[str] = set()  #: models that refused an answer schema
 
+    def connect(self) -> None:
+        """Load the vendor's SDK now, which takes most of a second, instead of with the first request."""
+        self._wire.connect()
+
+    def close(self) -> None:
+        self._wire.close()
+
     def ask(self, request: ChatRequest, watch: Watch) -> ChatReply:
         """Ask once. Raises: ProviderFault; JobCancelled."""
         model = request.model or ""
         with watching(watch):
             try:
+                self._wire.connect()
+                watch.start()
                 reply = self._wire.answer(request, watch, with_schema=model not in self._schemaless)
             except Exception as error:
                 fault = fault_of(error, watch)

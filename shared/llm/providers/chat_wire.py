@@ -31,9 +31,16 @@ class ChatWire:
         self._stream_options = stream_options
         self._sdk: Any = None
 
-    def answer(self, request: ChatRequest, watch: Watch, with_schema: bool) -> ChatReply:
+    def connect(self) -> None:
         if self._sdk is None:
             self._sdk = self._connect(self._endpoint)
+
+    def close(self) -> None:
+        if self._sdk is not None:
+            self._sdk.close()
+            self._sdk = None
+
+    def answer(self, request: ChatRequest, watch: Watch, with_schema: bool) -> ChatReply:
         said = body(request, self._cap, with_schema)
         # Parameters are the operator's and may be newer than the SDK, so they go around its signature.
         fixed = {"model": said.pop("model"), "messages": said.pop("messages")}

@@ -19,9 +19,16 @@ class MessagesWire:
         self._endpoint = endpoint
         self._sdk: Any = None
 
-    def answer(self, request: ChatRequest, watch: Watch, with_schema: bool) -> ChatReply:
+    def connect(self) -> None:
         if self._sdk is None:
             self._sdk = _connect(self._endpoint)
+
+    def close(self) -> None:
+        if self._sdk is not None:
+            self._sdk.close()
+            self._sdk = None
+
+    def answer(self, request: ChatRequest, watch: Watch, with_schema: bool) -> ChatReply:
         said = body(request, with_schema)
         fixed = {name: said.pop(name) for name in ("model", "messages", "max_tokens")}
         collected = Collected()

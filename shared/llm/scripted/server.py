@@ -141,7 +141,7 @@ async def _stream(scene: Scene, fault: Fault, asked: Asked, answering: Answering
     for number, piece in enumerate(wires.pieces(_said(scene, fault, asked))):
         if fault.kind in ("cut", "stall", "malformed") and number >= fault.after:
             if fault.kind == "malformed":
-                await answering.piece(b'data: {"choices": [{"ind\n\n')
+                await answering.piece(wires.broken(asked.provider))
                 await answering.end()
             elif fault.kind == "stall":
                 await _silence(answering)

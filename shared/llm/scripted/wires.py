@@ -57,6 +57,12 @@ def error(provider: str, status: int, code: str | None, message: str, generation
     return {"error": {**inner, "code": code or kind}}
 
 
+def broken(provider: str) -> bytes:
+    """A piece that is no JSON."""
+    name = b"event: content_block_delta\n" if provider == "anthropic" else b""
+    return name + b'data: {"type": "content_block_delta", "ind\n\n'
+
+
 def _words(text: str) -> list[str]:
     return re.findall(r"\s*\S+\s*$|\s*\S+", text) or ([text] if text else [])
 

@@ -1,0 +1,90 @@
+"""A layer on the scripted server, with limits short enough for tests."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pydantic import JsonValue, SecretStr
+from sqlalchemy import Engine
+
+from shared.llm.chat import ChatMessage, ChatReply, ChatRequest
+from shared.llm.client import LlmLayer
+from shared.llm.ledger import Owner, Usage
+from shared.llm.settings import CallSettings, ProviderSettings
+from shared.loop import Budget
+from tests.support.scripted import ScriptedLlm
+
+PROVIDERS = ("groq", "cerebras", "anthropic", "openai")
+HELLO = (ChatMessage("system", "Be brief."), ChatMessage("user", "Say hello"))
+
+
+def settings(server: ScriptedLlm, providers: Sequence[str] = PROVIDERS, **more: Any) -> ProviderSettings:
+    """The named providers, and no others, at the scripted server."""
+    found: dict[str, Any] = {}
+    for name in PROVIDERS:
+        found[f"{name}_api_key"] = SecretStr(f"key-of-{name}") if name in providers else None
+        found[f"{name}_base_url"] = server.base_url(name) if name in providers else None
+    return ProviderSettings(**{**found, **more})
+
+
+@contextmanager
+def layer(
+    server: ScriptedLlm,
+    providers: Sequence[str] = PROVIDERS,
+    engine: Engine | None = None,
+    redis_url: str | None = None,
+    **calls: Any,
+) -> Iterator[LlmLayer]:
+    limits = {"first_token_seconds": 0.5, "idle_seconds": 0.5, "total_seconds": 5, **calls}
+    llm = LlmLayer(settings(server, providers), CallSettings(**limits), engine, redis_url)
+    try:
+        yield llm
+    finally:
+        llm.close()
+
+
+@dataclass
+class Asked:
+    """What came of one request."""
+
+    usage: Usage
+    events: list[tuple[str, dict[str, JsonValue]]] = field(default_factory=list)
+    reply: ChatReply | None = None
+    seconds: float = 0.0
+
+    def told(self, *names: str) -> list[tuple[JsonValue, ...]]:
+        """The given fields of every call that was made."""
+        return [tuple(data[name] for name in names) for type, data in self.events if type == "llm_call"]
+
+
+def ask(
+    llm: LlmLayer,
+    *selector: str,
+    budget: Budget | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
+    owner: Owner = Owner("tenant", "job"),  # noqa: B008
+    fails: type[Exception] | None = None,
+    **request: Any,
+) -> Asked:
+    """Ask once; ``fails`` is swallowed."""
+    events: list[tuple[str, dict[str, JsonValue]]] = []
+
+    def on_event(type: str, **data: JsonValue) -> None:
+        events.append((type, data))
+
+    job = llm.for_job(owner, budget or Budget(seconds=20), on_event, cancelled, selector)
+    asked = Asked(job.usage, events)
+    began = time.monotonic()
+    try:
+        asked.reply = job.complete(replace(ChatRequest("flows.edit", HELLO), **request))
+    except Exception as error:
+        if fails is None or not isinstance(error, fails):
+            raise
+    else:
+        assert fails is None, f"it answered: {asked.reply}"
+    asked.seconds = time.monotonic() - began
+    return asked

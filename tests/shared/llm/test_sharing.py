@@ -1,0 +1,90 @@
+"""Workers share what they know of providers through Redis, and get along without it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from services.host.redis import Redis
+from shared.llm.client import LlmLayer
+from tests.shared.llm.support import ask, layer
+from tests.support.scripted import ScriptedLlm
+
+FALLING_OVER = ({"when": {"provider": "groq"}, "fault": "server_error"}, {"reply": "ok"})
+
+
+def test_two_workers_share_a_tripped_breaker(scripted_llm: ScriptedLlm, redis_url: str) -> None:
+    """At most one call of the primary in each cooldown between them."""
+    limits: dict[str, Any] = {"redis_url": redis_url, "breaker_failures": 2, "breaker_cooldown_seconds": 1.0}
+    with (
+        layer(scripted_llm, ("groq", "cerebras"), None, **limits) as one,
+        layer(scripted_llm, ("groq", "cerebras"), None, **limits) as other,
+    ):
+        scripted_llm.play(*FALLING_OVER)
+        ask(one)
+        ask(one)
+        assert len(scripted_llm.requests("groq")) == 2
+        ask(other)
+        assert len(scripted_llm.requests("groq")) == 2, "the other one knows"
+        assert {each.name: each.state for each in other.providers()}["groq"] == "open"
+        scripted_llm.play(*FALLING_OVER)
+        end = time.monotonic() + 3.5
+        threads = [threading.Thread(target=_ask_until, args=(llm, end)) for llm in (one, other) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        times = [request["at"] for request in scripted_llm.requests("groq")]
+        assert times
+        assert all(later - earlier >= 1.0 for earlier, later in pairwise(times))
+
+
+def test_a_rate_limit_that_one_worker_met_parks_the_provider_for_all(scripted_llm: ScriptedLlm, redis_url: str) -> None:
+    with (
+        layer(scripted_llm, ("groq", "cerebras"), redis_url=redis_url) as one,
+        layer(scripted_llm, ("groq", "cerebras"), redis_url=redis_url) as other,
+    ):
+        limit = {"kind": "rate_limit", "headers": {"retry-after": "60"}}
+        model = "groq/shared-park", "cerebras/shared-park"
+        scripted_llm.play({"when": {"provider": "groq"}, "fault": limit}, {"reply": "ok"})
+        ask(one, *model)
+        ask(other, *model)
+        assert len(scripted_llm.requests("groq")) == 1
+
+
+def test_a_killed_redis_changes_nothing_but_the_sharing(scripted_llm: ScriptedLlm, tmp_path: Path) -> None:
+    with Redis(tmp_path / "redis", durable=False) as redis:
+        limits: dict[str, Any] = {"redis_url": redis.url, "breaker_failures": 2, "breaker_cooldown_seconds": 60}
+        with layer(scripted_llm, ("groq", "cerebras"), None, **limits) as llm:
+            scripted_llm.play(*FALLING_OVER)
+            assert ask(llm).told("provider", "outcome") == [("groq", "server_error"), ("cerebras", "ok")]
+            redis.kill()
+            for _ in range(4):
+                assert ask(llm).reply is not None
+            assert len(scripted_llm.requests("groq")) == 2, "it still counts, by itself"
+            assert {each.name: each.state for each in llm.providers()}["groq"] == "open"
+
+
+def test_a_redis_that_was_never_there_costs_little(scripted_llm: ScriptedLlm) -> None:
+    with layer(scripted_llm, ("groq",), redis_url="redis://127.0.0.1:1/0") as llm:
+        scripted_llm.play({"reply": "ok"})
+        ask(llm)
+        assert ask(llm).reply is not None
+
+
+def test_a_new_key_or_address_starts_with_a_clean_slate(scripted_llm: ScriptedLlm, redis_url: str) -> None:
+    with layer(scripted_llm, ("groq",), redis_url=redis_url) as llm:
+        scripted_llm.play({"fault": {"kind": "status", "status": 401}})
+        ask(llm, "groq/slate", fails=Exception)
+    moved = ScriptedLlm(scripted_llm.url.replace("127.0.0.1", "localhost"))
+    with layer(moved, ("groq",), redis_url=redis_url) as llm:
+        scripted_llm.play({"reply": "ok"})
+        assert ask(llm, "groq/slate").reply is not None
+
+
+def _ask_until(llm: LlmLayer, end: float) -> None:
+    while time.monotonic() < end:
+        ask(llm)
