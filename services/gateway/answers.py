@@ -32,10 +32,12 @@ def encode(content: object) -> bytes:
     return orjson.dumps(content, default=_plain, option=orjson.OPT_UTC_Z)
 
 
-def tagged(request: Request, content: object, headers: Mapping[str, str] | None = None) -> Response:
-    """The answer with its ``ETag``; 304 without a body when the client has it already."""
+def tagged(
+    request: Request, content: object, headers: Mapping[str, str] | None = None, tag: str | None = None
+) -> Response:
+    """The answer with its ``ETag``, by default a hash of it; 304 without a body when the client has it already."""
     body = encode(content)
-    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    tag = tag or f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     if has_tag(request.headers.get("if-none-match"), tag):
         return Response(status_code=304, headers={"ETag": tag, **(headers or {})})
     return Response(body, headers={"ETag": tag, **(headers or {})}, media_type="application/json")

@@ -25,6 +25,7 @@ from services.gateway import (
     keys,
     models,
     problems,
+    prompts,
 )
 from services.gateway.edge import Edge
 from services.gateway.metrics import Metrics
@@ -42,6 +43,7 @@ ROUTERS = (
     flows.router,
     flow_history.router,
     flow_events.router,
+    prompts.router,
     models.router,
     models.providers_router,
     collections.router,

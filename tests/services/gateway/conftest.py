@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import httpx2 as httpx
 import pytest
+import structlog
 import uvicorn
 from sqlalchemy import Engine
 
@@ -71,6 +72,14 @@ def settings_of(stores: StoreSettings) -> Settings:
     """Settings that take nothing from the environment of the test run."""
     none = ProviderSettings(groq_api_key=None, cerebras_api_key=None, anthropic_api_key=None, openai_api_key=None)
     return Settings(stores=stores, http=HttpSettings(), jobs=JobSettings(), providers=none)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quiet_logs() -> None:
+    """Log lines go where pytest catches them, as they go to standard logging in production."""
+    structlog.configure(
+        processors=[structlog.stdlib.render_to_log_kwargs], logger_factory=structlog.stdlib.LoggerFactory()
+    )
 
 
 @pytest.fixture(scope="module")

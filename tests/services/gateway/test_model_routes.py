@@ -6,7 +6,7 @@ import httpx2 as httpx
 
 from shared import conversations
 from shared.contracts.conversations import Conversation
-from shared.contracts.models import Models, Providers
+from shared.contracts.models import Models, Prompt, Providers
 from shared.llm.tables import llm_calls
 from tests.services.gateway import workers
 from tests.services.gateway.conftest import Gateway
@@ -29,6 +29,40 @@ def test_the_models_of_a_role_are_changed_and_reset(admin: httpx.Client, client:
     tested = admin.post("/v1/models/flows.edit/test")
     assert (tested.status_code, tested.json()["ok"]) == (200, False)
     assert_problem(admin.post("/v1/models/no.role/test"), 404, "not_found")
+
+
+def test_a_prompt_is_changed_rolled_back_and_reset(admin: httpx.Client, client: httpx.Client) -> None:
+    listed = client.get("/v1/prompts").json()
+    assert "execution.transform" in [prompt["key"] for prompt in listed["items"]]
+    answer = client.get("/v1/prompts/execution.transform")
+    first = Prompt.model_validate(answer.json())
+    assert first.is_default
+    tag = {"If-None-Match": answer.headers["etag"]}
+    assert client.get("/v1/prompts/execution.transform", headers=tag).status_code == 304
+    text = {"text": first.text + " Mind the gaps."}
+    assert_problem(client.put("/v1/prompts/execution.transform", json=text), 403, "missing_scope")
+    current = {"If-Match": answer.headers["etag"]}
+    changed = admin.put("/v1/prompts/execution.transform", json=text, headers=current)
+    assert (changed.status_code, changed.json()["text"]) == (200, text["text"])
+    assert changed.json()["version"] > first.version
+    stale = admin.put("/v1/prompts/execution.transform", json=text, headers=current)
+    assert_problem(stale, 412, "precondition_failed")
+    nonsense = admin.put("/v1/prompts/execution.transform", json=text, headers={"If-Match": '"x"'})
+    assert_problem(nonsense, 412, "precondition_failed")
+    wrong = admin.put("/v1/prompts/execution.transform", json={"text": first.text + "{{ no_such_thing }}"})
+    assert wrong.status_code == 422
+    gone = admin.put("/v1/prompts/execution.transform", json={"text": "Do it."})
+    assert gone.status_code == 422 or not first.variables.required
+    back = admin.post("/v1/prompts/execution.transform/rollback", json={"version": first.version}).json()
+    assert (back["text"], back["version"]) == (first.text, changed.json()["version"] + 1)
+    reset = admin.post("/v1/prompts/execution.transform/reset").json()
+    assert reset["is_default"]
+    versions = client.get("/v1/prompts/execution.transform/versions").json()["items"]
+    assert [version["version"] for version in versions] == sorted((v["version"] for v in versions), reverse=True)
+    assert_problem(client.get("/v1/prompts/no.prompt"), 404, "not_found")
+    assert_problem(admin.put("/v1/prompts/no.prompt", json=text), 404, "not_found")
+    unknown = admin.post("/v1/prompts/execution.transform/rollback", json={"version": 9999})
+    assert_problem(unknown, 404, "not_found")
 
 
 def test_providers_without_a_key_are_unconfigured(client: httpx.Client) -> None:
