@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down test check bench lock venv clean
+.PHONY: help demo up down test check bench lock docs venv clean
 
 help: ## Show what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -28,7 +28,7 @@ check: venv ## Style, types, imports, schema, manifests
 	$(BIN)/python -m scripts.check_schema
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
 	$(BIN)/hadolint deploy/*/Dockerfile
-	$(BIN)/kubernetes-validate --strict deploy/kubernetes/*.yaml
+	$(BIN)/kubernetes-validate --quiet --strict $(filter-out %/kustomization.yaml,$(wildcard deploy/kubernetes/*.yaml))
 
 bench: venv ## Measure, as ratios in one run
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -37,6 +37,10 @@ lock: venv ## Pin all dependencies anew (pip finds the newest that fit)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-header --quiet -o requirements.lock
+	$(BIN)/python -m scripts.lock_images
+
+docs: venv ## Write the generated parts of the documentation anew
+	@$(BIN)/python -m scripts.settings_table
 
 clean: ## Remove the environment and the local installation's data
 	rm -rf .venv .venv.lock .assay

