@@ -46,8 +46,10 @@ _DATES = (
     "%d %b %Y",
     "%d-%b-%Y",
     "%b %d, %Y",
+    "%b %d %Y",
     "%d %B %Y",
     "%B %d, %Y",
+    "%B %d %Y",
 )
 _TIMES = ("%H:%M:%S%.f", "%H:%M", "%I:%M:%S %p", "%I:%M %p")
 _ZONED = ("%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f %#z", "%Y-%m-%dT%H:%M%#z")

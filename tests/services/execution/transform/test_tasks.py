@@ -1,0 +1,57 @@
+"""The suite of tasks over real tables: both strategies, every language, answers checked in plain Python."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.transform_tasks import TASKS
+from benchmarks.transform_tasks.task import Task, content, same
+from shared.contracts.transform import TransformResult
+from shared.llm.chat import ChatReply
+from tests.services.execution.transform.support import Lab, calls
+
+
+def code_of(task: Task, language: str) -> str:
+    return {"pandas": task.pandas, "polars": task.polars, "sql": task.sql, "r": task.r}[language]
+
+
+def run(lab: Lab, task: Task, language: str, *replies: str | ChatReply, **wanted: object) -> TransformResult:
+    data: list[dict[str, object]] = []
+    for name in task.data:
+        file, body = content(name)
+        data.append({"name": name, "file_id": lab.files.save(file, body, "application/octet-stream").id})
+    data += [{"name": name, "rows": list(rows)} for name, rows in task.rows.items()]
+    frame = {"dataframe": language} if language in ("pandas", "polars") else {}
+    spoken = "python" if frame else language
+    return lab.transform(*replies, data=data, task=task.text, language=spoken, **frame, **wanted)
+
+
+def assert_right(task: Task, result: TransformResult) -> None:
+    assert result.status == "done"
+    assert result.table is not None
+    assert result.table.row_count == len(task.answer())
+    assert same(result.table.rows, [list(row) for row in task.answer()[:50]], task.ordered), result.table.rows[:5]
+
+
+def test_there_are_at_least_forty_tasks() -> None:
+    assert len(TASKS) >= 40
+    assert len({task.name for task in TASKS}) == len(TASKS)
+
+
+SOLUTIONS = [(task, language) for task in TASKS for language in ("pandas", "polars", "sql") if code_of(task, language)]
+
+
+@pytest.mark.parametrize(("task", "language"), SOLUTIONS, ids=lambda part: getattr(part, "name", part))
+def test_the_deterministic_strategy_solves_it(lab: Lab, task: Task, language: str) -> None:
+    code = code_of(task, language)
+    fence = "python" if language in ("pandas", "polars") else language
+    rows = f"rows == {len(task.answer())}"
+    assert_right(task, run(lab, task, language, f"```{fence}\n{code}\n```", assertions=[rows]))
+    assert len(lab.script.asked) == 1
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_the_tools_strategy_solves_it(lab: Lab, task: Task) -> None:
+    replies = [calls(("look", {})), calls(("run_code", {"code": task.pandas})), calls(("finish", {}))]
+    assert_right(task, run(lab, task, "pandas", *replies, strategy="tools"))
+    assert len(lab.script.asked) == 3
