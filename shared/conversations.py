@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any
 
 from pydantic import JsonValue
 from sqlalchemy import (
@@ -60,13 +60,6 @@ messages = Table(
 )
 
 
-class Spoken(NamedTuple):
-    """A row of :func:`history`."""
-
-    role: Literal["user", "assistant"]
-    content: str
-
-
 def start(tenant: str, conversation: str) -> Insert:
     """Begin a conversation; harmless when it is there."""
     return upsert(conversations).values(id=conversation, tenant_id=tenant).on_conflict_do_nothing()
@@ -107,14 +100,13 @@ def add_pair(
         .select_from(touched.join(halves, literal(True)))
         .order_by(halves.c.position)
     )
-    return insert(messages).from_select(
-        ["tenant_id", "conversation_id", "job_id", "role", "content", "tool_calls"], rows
-    )
+    columns = ["tenant_id", "conversation_id", "job_id", "role", "content", "tool_calls"]
+    return insert(messages).inline().from_select(columns, rows)
 
 
 def _half(
     position: int, role: str, content: str, tool_calls: Sequence[Mapping[str, JsonValue]]
-) -> Select[tuple[int, str, str, object]]:
+) -> Select[int, str, str, Any]:
     calls = literal([dict(call) for call in tool_calls], JSONB)
     return select(
         literal(position).label("position"),
@@ -124,7 +116,7 @@ def _half(
     )
 
 
-def history(tenant: str, conversation: str, pairs: int = HISTORY_PAIRS) -> Select[tuple[str, str]]:
+def history(tenant: str, conversation: str, pairs: int = HISTORY_PAIRS) -> Select[str, str]:
     """The last exchanges as ``role, content``, newest first: see :func:`as_chat`."""
     return (
         select(messages.c.role, messages.c.content)
@@ -140,7 +132,7 @@ def as_chat(rows: Iterable[Sequence[str]]) -> tuple[ChatMessage, ...]:
     return tuple(reversed(newest_first))
 
 
-def listing(tenant: str, limit: int, after: tuple[object, str] | None = None) -> Select[tuple[object, ...]]:
+def listing(tenant: str, limit: int, after: tuple[object, str] | None = None) -> Select[*tuple[Any, ...]]:
     """``id, created_at, updated_at, messages_count``, newest first; ``after`` is the last row's (created_at, id)."""
     counted = (
         select(func.count())
@@ -156,14 +148,14 @@ def listing(tenant: str, limit: int, after: tuple[object, str] | None = None) ->
     return rows.order_by(conversations.c.created_at.desc(), conversations.c.id.desc()).limit(limit)
 
 
-def one(tenant: str, conversation: str) -> Select[tuple[object, ...]]:
+def one(tenant: str, conversation: str) -> Select[*tuple[Any, ...]]:
     """``id, created_at, updated_at`` of one conversation of the tenant."""
     return select(conversations.c.id, conversations.c.created_at, conversations.c.updated_at).where(
         conversations.c.id == conversation, conversations.c.tenant_id == tenant
     )
 
 
-def messages_of(tenant: str, conversation: str, limit: int = 1000) -> Select[tuple[object, ...]]:
+def messages_of(tenant: str, conversation: str, limit: int = 1000) -> Select[*tuple[Any, ...]]:
     """``role, content, tool_calls, job_id, time`` of the newest messages, newest first."""
     return (
         select(

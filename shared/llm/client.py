@@ -21,6 +21,7 @@ from shared.llm.ledger import Ledger, Owner
 from shared.llm.prompts import PromptRegistry
 from shared.llm.providers.endpoint import Endpoint
 from shared.llm.providers.vendors import adapter
+from shared.llm.recorder import Recorder
 from shared.llm.registry import ModelRegistry
 from shared.llm.settings import CallSettings, ProviderSettings, endpoints
 from shared.llm.states import LocalStates, SharedStates
@@ -68,13 +69,21 @@ class LlmLayer:
     ) -> JobLlm:
         """The models for one job; ``selector`` holds for every request that names no models of its own."""
 
+        asked: dict[str, int] = {}
+
         def ask(tell: Tell) -> Provider:
-            return Failover(self._asks, self.models.for_request, self._breaker, self._calls.failover, tell, cancelled)
+            chain = self.models.for_request
+            failover = Failover(self._asks, chain, self._breaker, self._calls.failover, tell, cancelled)
+            if self._calls.record == "off" or self._calls.recordings is None:
+                return failover
+            return Recorder(self._calls.recordings, self._calls.record, failover, tell, asked)
 
         return JobLlm(owner, self.ledger, budget, on_event, tuple(selector), ask)
 
     def configured(self, role: str | None = None) -> bool:
-        """Whether anybody could answer for the role, or for any role."""
+        """Whether anybody could answer for the role, or for any role; recordings can."""
+        if self._calls.recordings is not None and self._calls.record in ("replay", "auto"):
+            return True
         return any(self.models.configured(each) for each in ([role] if role else self.models.chains()))
 
     def providers(self) -> list[ProviderState]:

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
+from typing import Any
 
 from pydantic import JsonValue
-from sqlalchemy import Connection, Engine, Select, func, insert, select
+from sqlalchemy import Connection, Engine, RowMapping, Select, func, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.contracts.models import LlmCall, ModelName, PromptUsed
@@ -119,7 +120,7 @@ def row(owner: Owner, attempt: Attempt) -> dict[str, object]:
     }
 
 
-def calls_of(tenant: str, job: str) -> Select[tuple[object, ...]]:
+def calls_of(tenant: str, job: str) -> Select[*tuple[Any, ...]]:
     """Rows of a job's attempts, in order; ``as_call`` makes them items of the API."""
     return (
         select(llm_calls)
@@ -129,7 +130,7 @@ def calls_of(tenant: str, job: str) -> Select[tuple[object, ...]]:
     )
 
 
-def as_call(values: Mapping[str, object]) -> LlmCall:
+def as_call(values: Mapping[str, Any] | RowMapping) -> LlmCall:
     """A row's mapping as an item of ``GET /v1/jobs/{id}/llm-calls``."""
 
     def name(provider: object, model: object) -> ModelName | None:
@@ -165,7 +166,7 @@ def totals(connection: Connection, job: str) -> dict[str, JsonValue]:
     return {"llm_calls": row[0], "input_tokens": row[1], "output_tokens": row[2], "cost_usd": cost_usd}
 
 
-def tokens_since(tenant: str, moment: datetime) -> Select[tuple[int]]:
+def tokens_since(tenant: str, moment: datetime) -> Select[int]:
     """How many tokens the tenant has used since then; for the daily budget."""
     calls = llm_calls.c
     spent = func.sum(func.coalesce(calls.input_tokens, 0) + func.coalesce(calls.output_tokens, 0))

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, and_, func, select, text
 from sqlalchemy.dialects.postgresql import insert
@@ -202,5 +203,5 @@ def _add(connection: Connection, key: str, body: str, is_default: bool, actor: s
     return _stored(row)
 
 
-def _stored(row: Row[tuple[object, ...]]) -> Stored:
+def _stored(row: Row[*tuple[Any, ...]]) -> Stored:
     return Stored(row.key, row.version, row.text, row.is_default, row.created_at)

@@ -1,0 +1,101 @@
+"""Who plays which role: defaults, changes that every replica follows, and what is refused."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Engine
+
+from shared import db
+from shared.errors import NotFound
+from shared.llm.chain import Link
+from shared.llm.faults import UnknownProvider
+from shared.llm.roles import DEFAULTS
+from tests.shared.llm.support import ask, layer
+from tests.support.scripted import ScriptedLlm
+
+
+@pytest.fixture
+def engine(database_url: str) -> Iterator[Engine]:
+    engine = db.connect(database_url)
+    yield engine
+    engine.dispose()
+
+
+def test_the_defaults_are_groq_then_cerebras_and_claude_first_for_search(scripted_llm: ScriptedLlm) -> None:
+    with layer(scripted_llm) as llm:
+        named = {role: [(link.provider, link.model) for link in chain] for role, chain in llm.models.chains().items()}
+    fast = [("groq", "openai/gpt-oss-120b"), ("cerebras", "gpt-oss-120b")]
+    assert named["flows.edit"] == named["execution.transform"] == named["stacks.identify"] == fast
+    assert named["search.reflect"] == [("anthropic", "claude-haiku-5-5"), *fast]
+    assert set(named) == set(DEFAULTS)
+
+
+def test_a_changed_chain_is_followed_by_every_replica_within_two_seconds(
+    scripted_llm: ScriptedLlm, engine: Engine
+) -> None:
+    with layer(scripted_llm, engine=engine) as here, layer(scripted_llm, engine=engine) as there:
+        scripted_llm.play({"reply": "ok"})
+        assert ask(there).told("provider") == [("groq",)]
+        changed = (Link("anthropic", "claude-opus-5-5"), Link("openai", "local", {"temperature": 0}))
+        assert here.models.set_chain("flows.edit", changed, "someone") == []
+        assert here.models.chain("flows.edit") == changed
+        end = time.monotonic() + 2
+        while ask(there).told("provider", "model") != [("anthropic", "claude-opus-5-5")]:
+            assert time.monotonic() < end
+        assert there.models.chain("search.plan") == DEFAULTS["search.plan"]
+        here.models.reset()
+        assert here.models.chain("flows.edit") == DEFAULTS["flows.edit"]
+        end = time.monotonic() + 2
+        while ask(there).told("provider") != [("groq",)]:
+            assert time.monotonic() < end
+
+
+def test_the_parameters_of_a_link_are_sent(scripted_llm: ScriptedLlm, engine: Engine) -> None:
+    with layer(scripted_llm, engine=engine) as llm:
+        scripted_llm.play({"reply": "ok"})
+        llm.models.set_chain("search.plan", [Link("groq", "m", {"temperature": 0.25, "max_completion_tokens": 100})])
+        ask(llm, role="search.plan")
+        sent = scripted_llm.requests()[0]["body"]
+        assert (sent["temperature"], sent["max_completion_tokens"]) == (0.25, 100)
+
+
+def test_unknown_roles_and_providers_are_refused(scripted_llm: ScriptedLlm, engine: Engine) -> None:
+    with layer(scripted_llm, engine=engine) as llm:
+        with pytest.raises(NotFound):
+            llm.models.set_chain("flows.unknown", [Link("groq", "m")])
+        with pytest.raises(UnknownProvider) as refused:
+            llm.models.set_chain("flows.edit", [Link("groq", "m"), Link("bedrock", "m")])
+        assert (refused.value.code, refused.value.status) == ("unknown_provider", 422)
+        assert llm.models.chain("flows.edit") == DEFAULTS["flows.edit"]
+
+
+def test_a_retired_model_is_allowed_with_a_warning(scripted_llm: ScriptedLlm, engine: Engine) -> None:
+    with layer(scripted_llm, engine=engine) as llm:
+        (warning,) = llm.models.set_chain("search.answer", [Link("anthropic", "claude-sonnet-4-20250514")])
+        assert "2026-06-15" in warning
+        assert llm.models.warnings() == [warning]
+        llm.models.reset()
+
+
+def test_the_available_models_say_whether_their_provider_has_a_key(scripted_llm: ScriptedLlm) -> None:
+    with layer(scripted_llm, ("groq",)) as llm:
+        known = {(model["provider"], model["model"]): model["configured"] for model in llm.models.available()}
+    assert known["groq", "openai/gpt-oss-120b"] is True
+    assert known["cerebras", "gpt-oss-120b"] is False
+
+
+def test_a_test_of_a_role_is_a_real_call_whatever_its_breaker_says(scripted_llm: ScriptedLlm) -> None:
+    with layer(scripted_llm, ("groq", "cerebras"), breaker_failures=1) as llm:
+        scripted_llm.play({"when": {"provider": "groq"}, "fault": "server_error"}, {"reply": "ok"})
+        ask(llm)
+        failed = llm.test("flows.edit", "tenant")
+        assert (failed.ok, failed.provider) == (False, "groq")
+        assert "server_error" in (failed.error or "")
+        scripted_llm.play({"reply": "ready"})
+        passed = llm.test("flows.edit", "tenant")
+        assert (passed.ok, passed.provider, passed.model, passed.error) == (True, "groq", "openai/gpt-oss-120b", None)
+        with pytest.raises(NotFound):
+            llm.test("no.role", "tenant")
