@@ -160,7 +160,8 @@ class Warden:
         self._own_tasks = max(self._own_tasks, self._first.tasks)
         tasks = processes + self._own_tasks - 1
         limits = {
-            resource.RLIMIT_NPROC: tasks + 1,  # and this warden
+            # And this warden. A group refuses first where there is one: it counts its refusals.
+            resource.RLIMIT_NPROC: tasks + (9 if message["grouped"] else 1),
             resource.RLIMIT_FSIZE: (disk + 64) << 20,
             resource.RLIMIT_DATA: self._data_bytes() + (2 * megabytes + 320 << 20),
             resource.RLIMIT_CPU: int(cast("float", message["cpu_seconds"])) + 5,

@@ -32,6 +32,7 @@ class Box:
     def __init__(self, runtime: Runtime, uid: int, python_command: Sequence[str] | None = None) -> None:
         """Start it, from a thread that lives as long as the box. Raises: SandboxUnavailable."""
         self._lock = threading.Lock()
+        self.uid = uid
         self._control, inside = control_pair()
         self._errors = TemporaryFile()  # noqa: SIM115 - closed with the box
         with inside:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +11,8 @@ from typing import Literal, cast
 
 from pydantic import JsonValue
 
-from services.execution.kernels.wire import Json
+from services.execution.kernels.wire import Json, Message, frame
+from services.execution.sandbox.rlang import expression, table_for_r, table_from_r
 from services.execution.sandbox.run import KernelError, Value
 from services.execution.sandbox.streams import escaped
 from shared.contracts.execute import CodeError, Language
@@ -54,7 +57,34 @@ def inward(language: Language, value: Value | JsonValue, target: Path) -> Sent:
         return Sent({"kind": value.kind, "json": value.json})
     if language == "javascript":
         return Sent({"kind": "json", "json": cast("JsonValue", _rows(value.table))})
-    return Sent({"kind": "table"}, value.table)
+    source, told = given(language, value.table, target)
+    return Sent({"kind": "table", **told}, source)
+
+
+def framed(language: str, request: Message) -> bytes:
+    """A request in the notation that the language reads without help."""
+    if language != "r":
+        return frame(request)
+    body = expression(request)
+    return struct.pack(">I", len(body)) + body
+
+
+def given(language: Language, table: Path, target: Path) -> tuple[Path, Mapping[str, Json]]:
+    """A table as a file that the language reads, and what it must be told about it. Raises: KernelError."""
+    if language == "r":
+        return target, {"columns": table_for_r(table, target)}
+    if language == "javascript":
+        target.write_text(json.dumps(_rows(table)))
+        return target, {}
+    return table, {}
+
+
+def brought(language: Language, claimed: Mapping[str, Json], content: Path) -> Path | None:
+    """A table that came out, as an Arrow file that is still to be checked."""
+    if language != "r":
+        return content
+    target = content.with_name(f"{content.name}.arrow")
+    return target if table_from_r(claimed.get("columns"), content, target) else None
 
 
 def _rows(table: Path) -> Json:

@@ -1,18 +1,197 @@
-"""Control groups, where this process may write them: limits of a whole room, whatever it forks."""
+"""Control groups, where this process may write them: limits of a whole room, whatever it forks.
+
+Version 1 and 2, decided per controller: hybrid machines mount version 2 without memory and pids. Without any, the
+warden's own counting and the process limits of the room's user namespace take their place.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import secrets
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
+_CONTROLLERS = ("memory", "pids")
+_GONE_WITHIN = 2.0
+
 
 @dataclass(frozen=True)
+class Hierarchy:
+    """Where one controller's groups can be made."""
+
+    controller: str
+    version: int
+    root: Path
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What the kernel counted: processes killed for memory, and forks refused."""
+
+    memory_kills: int = 0
+    refused_forks: int = 0
+
+
 class Group:
-    """One room's group; a folder per hierarchy."""
+    """One room's group, a folder per hierarchy; a plain count of nothing where there is none."""
 
-    folders: tuple[Path, ...]
-    counts_memory: bool
+    def __init__(self, hierarchies: tuple[Hierarchy, ...], name: str) -> None:
+        """Raises: OSError."""
+        self._hierarchies = hierarchies
+        self._folders = {each.controller: each.root / name for each in hierarchies}
+        for folder in dict.fromkeys(self._folders.values()):
+            folder.mkdir()
 
-    def add(self, pid: int) -> None: ...
+    @property
+    def counts_memory(self) -> bool:
+        return "memory" in self._folders
 
-    def remove(self) -> None: ...
+    @property
+    def counts_tasks(self) -> bool:
+        return "pids" in self._folders
+
+    def add(self, pid: int) -> None:
+        """Put a process, and with it all its later children, under the limits. Raises: OSError."""
+        for folder in dict.fromkeys(self._folders.values()):
+            (folder / "cgroup.procs").write_text(str(pid))
+
+    def limit(self, memory_mb: int, tasks: int) -> None:
+        """Raises: OSError."""
+        for hierarchy in self._hierarchies:
+            folder = self._folders[hierarchy.controller]
+            if hierarchy.controller == "pids":
+                (folder / "pids.max").write_text(str(tasks))
+            elif hierarchy.version == 2:
+                (folder / "memory.max").write_text(str(memory_mb << 20))
+                _write_if_there(folder / "memory.swap.max", "0")
+            else:
+                (folder / "memory.limit_in_bytes").write_text(str(memory_mb << 20))
+                _write_if_there(folder / "memory.memsw.limit_in_bytes", str(memory_mb << 20))
+
+    def counted(self) -> Counted:
+        kills = forks = 0
+        for hierarchy in self._hierarchies:
+            folder = self._folders[hierarchy.controller]
+            if hierarchy.controller == "pids":
+                forks = _field(folder / "pids.events", "max")
+            elif hierarchy.version == 2:
+                kills = _field(folder / "memory.events", "oom_kill")
+            else:
+                kills = _field(folder / "memory.oom_control", "oom_kill")
+        return Counted(kills, forks)
+
+    def remove(self) -> None:
+        """After the last process; the kernel may need a moment to let go of it."""
+        deadline = time.monotonic() + _GONE_WITHIN
+        for folder in dict.fromkeys(self._folders.values()):
+            while folder.exists() and time.monotonic() < deadline:
+                try:
+                    folder.rmdir()
+                except OSError:
+                    _write_if_there(folder / "cgroup.kill", "1")
+                    time.sleep(0.005)
+
+
+def _write_if_there(path: Path, text: str) -> None:
+    with contextlib.suppress(OSError):
+        path.write_text(text)
+
+
+def _field(path: Path, name: str) -> int:
+    with contextlib.suppress(OSError, ValueError):
+        for line in path.read_text().splitlines():
+            key, _, value = line.partition(" ")
+            if key == name:
+                return int(value)
+    return 0
+
+
+class Groups:
+    """The groups of one sandbox, under a folder of its own; ``None`` of them where nothing is delegated."""
+
+    def __init__(self, mounts: Path = Path("/proc/self/mounts"), own: Path = Path("/proc/self/cgroup")) -> None:
+        self._name = f"assay-{os.getpid()}-{secrets.token_hex(4)}"
+        self._hierarchies = tuple(self._usable(find_hierarchies(mounts, own)))
+
+    def _usable(self, found: list[Hierarchy]) -> list[Hierarchy]:
+        """Those in which a group can really be made and limited."""
+        usable: list[Hierarchy] = []
+        for hierarchy in found:
+            folder = hierarchy.root / self._name
+            try:
+                folder.mkdir(exist_ok=True)
+                if hierarchy.version == 2:
+                    (folder / "cgroup.subtree_control").write_text(f"+{hierarchy.controller}")
+                own = Hierarchy(hierarchy.controller, hierarchy.version, folder)
+                probe = Group((own,), "probe")
+                try:
+                    probe.limit(64, 64)
+                finally:
+                    probe.remove()
+                usable.append(own)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+        return usable
+
+    @property
+    def controllers(self) -> tuple[str, ...]:
+        return tuple(each.controller for each in self._hierarchies)
+
+    def make(self) -> Group | None:
+        if not self._hierarchies:
+            return None
+        try:
+            return Group(self._hierarchies, f"room-{secrets.token_hex(6)}")
+        except OSError:
+            return None
+
+    def close(self) -> None:
+        for folder in dict.fromkeys(each.root for each in self._hierarchies):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+
+def find_hierarchies(mounts: Path, own: Path) -> list[Hierarchy]:
+    """For each controller the folder of this process's own group, in whichever version has the controller."""
+    points: dict[str, Path] = {}
+    unified: Path | None = None
+    for line in mounts.read_text().splitlines():
+        _device, point, kind, options, *_ = line.split()
+        if kind == "cgroup2":
+            unified = Path(point)
+        elif kind == "cgroup":
+            points.update({name: Path(point) for name in options.split(",") if name in _CONTROLLERS})
+    groups = _own_groups(own)
+    found: list[Hierarchy] = []
+    for controller in _CONTROLLERS:
+        if controller in points and controller in groups:
+            found.append(Hierarchy(controller, 1, _below(points[controller], groups[controller])))
+        elif unified is not None and "" in groups:
+            root = _below(unified, groups[""])
+            if controller in _words(root / "cgroup.controllers"):
+                found.append(Hierarchy(controller, 2, root))
+    return found
+
+
+def _own_groups(own: Path) -> dict[str, str]:
+    """Controller (empty for version 2) to the path of this process's group."""
+    groups: dict[str, str] = {}
+    for line in own.read_text().splitlines():
+        _number, names, path = line.split(":", 2)
+        groups.update(dict.fromkeys(names.split(","), path))
+    return groups
+
+
+def _below(point: Path, path: str) -> Path:
+    """In a container the path may be one of the host's: then the mount point is the own group."""
+    inner = point / path.lstrip("/")
+    return inner if inner.is_dir() else point
+
+
+def _words(path: Path) -> list[str]:
+    with contextlib.suppress(OSError):
+        return path.read_text().split()
+    return []

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import cast
 
 from services.execution.kernels.wire import Json
+from services.execution.sandbox.bridge import brought
+from services.execution.sandbox.cgroups import Counted
 from services.execution.sandbox.run import Outcome, Product, Run, Shown
 from services.execution.sandbox.streams import both, escaped
 from services.execution.sandbox.supervise import Facts
-from services.execution.sandbox.verdict import Counted, Judgement
+from services.execution.sandbox.verdict import Judgement
 from shared.contracts.execute import RunUsage, ValueView, Verdict
 
 _MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]{1,80}")
@@ -37,9 +39,11 @@ def bring_out(
     taker = _Taker(facts, folder)
     notes = list(facts.refused) if run.collect else []
     table = taker.take(result.get("table"), _TABLE_BYTES) if finished and result is not None else None
-    if table is not None and not check(table):
-        table = None
-        notes.append("the table: it is too large or does not hold together")
+    if table is not None and result is not None:
+        table = brought(run.language, result, table)
+        if table is None or not check(table):
+            table = None
+            notes.append("the table: it is too large or does not hold together")
     return Outcome(
         verdict=judgement.verdict,
         stdout=stdout,

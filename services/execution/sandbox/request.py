@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 
 from services.execution.kernels.wire import Json, Message
+from services.execution.sandbox.bridge import given
 from services.execution.sandbox.run import Run
 
 ARTIFACTS = 20
@@ -20,6 +23,8 @@ class Order:
         self.descriptors: list[int] = []
         self.start: Message = {}
         self.request: Message = {}
+        self.given_mb = 0
+        self._converted: TemporaryDirectory[str] | None = None
 
     def __enter__(self) -> Order:
         run = self._run
@@ -29,9 +34,12 @@ class Order:
             files.append({"root": "work", "path": path})
             self.descriptors.append(os.open(source, os.O_RDONLY | os.O_CLOEXEC))
         for number, (name, frame) in enumerate(run.frames.items()):
-            files.append({"root": "given", "path": f"{number}.arrow"})
-            self.descriptors.append(os.open(frame.path, os.O_RDONLY | os.O_CLOEXEC))
-            frames.append({"name": name, "path": f"/store/given/{number}.arrow", "dataframe": frame.dataframe})
+            source, told = given(run.language, frame.path, self._folder() / str(number))
+            files.append({"root": "given", "path": f"{number}.table"})
+            self.descriptors.append(os.open(source, os.O_RDONLY | os.O_CLOEXEC))
+            path = f"/store/given/{number}.table"
+            frames.append({"name": name, "path": path, "dataframe": frame.dataframe, **told})
+        self.given_mb = sum(os.fstat(descriptor).st_size for descriptor in self.descriptors) >> 20
         limits = run.limits
         self.start = {
             "t": "start",
@@ -59,3 +67,11 @@ class Order:
     ) -> None:
         for descriptor in self.descriptors:
             os.close(descriptor)
+        if self._converted is not None:
+            self._converted.cleanup()
+
+    def _folder(self) -> Path:
+        """Where tables stand that had to be converted for the language."""
+        if self._converted is None:
+            self._converted = TemporaryDirectory(prefix="assay-tables-")
+        return Path(self._converted.name)

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Literal
 
 from services.execution.sandbox.box import Box
+from services.execution.sandbox.cgroups import Groups
 from services.execution.sandbox.languages import installed_languages, unavailable
 from services.execution.sandbox.outcome import bring_out
 from services.execution.sandbox.pool import Pool
@@ -24,7 +25,7 @@ from services.execution.sandbox.settings import SandboxSettings
 from services.execution.sandbox.slot import Slot
 from services.execution.sandbox.supervise import Supervision
 from services.execution.sandbox.tables import holds_together
-from services.execution.sandbox.verdict import Counted, judge
+from services.execution.sandbox.verdict import judge
 from shared.contracts.execute import Language, Limits
 from shared.errors import InternalError, JobCancelled, SandboxUnavailable
 
@@ -44,6 +45,7 @@ class WarmSandbox:
         self._runtime = describe_runtime(settings)
         self._languages = installed_languages()
         self._box: Box | None = None
+        self._groups = Groups() if settings.cgroups else None
         self._fault: SandboxUnavailable | None = None
         self._opened = threading.Event()
         wanted: dict[str, int] = {language: 1 for language, version in self._languages.items() if version is not None}
@@ -71,7 +73,7 @@ class WarmSandbox:
     def _make_slot(self, language: str) -> Slot:
         if self._box is None:
             raise SandboxUnavailable("The box is not open.")
-        return Slot(self._box, language, None)
+        return Slot(self._box, language, None if self._groups is None else self._groups.make())
 
     def __enter__(self) -> WarmSandbox:
         return self
@@ -87,6 +89,8 @@ class WarmSandbox:
         self._keeper.join(timeout=30)
         if self._box is not None:
             self._box.close()
+        if self._groups is not None:
+            self._groups.close()
 
     @property
     def tier(self) -> Literal["ns", "microvm"]:
@@ -137,9 +141,10 @@ class WarmSandbox:
         facts = supervision.facts
         try:
             with Order(run) as order:
-                supervision.drive(order.start, order.descriptors, order.request, run.stdin)
+                slot.limit(run.limits, order.given_mb)
+                supervision.drive({**order.start, "grouped": slot.grouped}, order.descriptors, order.request, run.stdin)
             if facts.cancelled:
                 raise JobCancelled("The job was cancelled while its code ran.")
-            return bring_out(run, facts, Counted(), folder, self.tier, judge, self._table_holds)
+            return bring_out(run, facts, slot.counted(), folder, self.tier, judge, self._table_holds)
         finally:
             facts.close()

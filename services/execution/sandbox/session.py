@@ -21,7 +21,7 @@ from services.execution.sandbox.run import KernelError, KernelInfo, OnOutput, Ou
 from services.execution.sandbox.slot import Slot
 from services.execution.sandbox.streams import escaped
 from services.execution.sandbox.supervise import Facts, Supervision
-from services.execution.sandbox.verdict import Counted, judge
+from services.execution.sandbox.verdict import judge
 from shared.contracts.execute import CodeError, Language, Limits, ValueView
 from shared.errors import JobCancelled
 
@@ -54,7 +54,10 @@ class KernelSession:
         self._count = 0
         self.used_at = time.monotonic()
         with Order(Run(self.language, "", files=files, limits=limits)) as order:
-            slot.tell({**order.start, "collect": None, "wall_seconds": None}, order.descriptors)
+            slot.limit(limits, order.given_mb)
+            slot.tell(
+                {**order.start, "collect": None, "wall_seconds": None, "grouped": slot.grouped}, order.descriptors
+            )
             self._wait_for("started")
         slot.close_stdin()
 
@@ -82,7 +85,7 @@ class KernelSession:
                 self._count += 1
                 folder = self._folder / str(self._count)
                 folder.mkdir()
-                outcome = bring_out(run, facts, Counted(), folder, self._tier, judge, self._check)
+                outcome = bring_out(run, facts, self._slot.counted(), folder, self._tier, judge, self._check)
             finally:
                 facts.close()
             if outcome is None:
@@ -99,6 +102,8 @@ class KernelSession:
             if not isinstance(typed, dict):
                 raise _gone()
             content = self._fetched(typed.get("file")) if typed.get("kind") == "table" else None
+            if content is not None:
+                content = bridge.brought(self.language, typed, content)
             return bridge.outward(typed, content, self._check)
 
     def set(self, name: str, value: Value | JsonValue) -> None:
@@ -163,7 +168,7 @@ class KernelSession:
         with self._calling:
             facts = self._call({**fields, "once": False, "memory_mb": self._limits.memory_mb})
             facts.close()
-            judgement = judge(facts, Counted(), reply := _reply(facts))
+            judgement = judge(facts, self._slot.counted(), reply := _reply(facts))
             if judgement is None or reply is None:
                 raise _gone()
             if judgement.error is not None:

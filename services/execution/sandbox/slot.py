@@ -12,11 +12,14 @@ from collections.abc import Sequence
 
 from services.execution.kernels.wire import FrameReader, Message, control_pair, receive, send
 from services.execution.sandbox.box import Box
-from services.execution.sandbox.cgroups import Group
+from services.execution.sandbox.cgroups import Counted, Group
+from shared.contracts.execute import Limits
 from shared.errors import SandboxUnavailable
 
 _READY_WITHIN = 20.0
 _HELLO_WITHIN = 60.0  #: for an interpreter that starts, and loads its libraries, in the room
+_ROOM_MB = 96  #: of the warden, the kernel itself, and results on their way out
+_ROOM_TASKS = {"python": 1, "javascript": 17}  #: the warden, and threads of the interpreter's own
 _AT_ONCE = ("python", "sql")  #: forks of the warm parent: ready when their warden is
 
 
@@ -26,6 +29,7 @@ class Slot:
     def __init__(self, box: Box, language: str, group: Group | None) -> None:
         """Raises: SandboxUnavailable."""
         self.language = language
+        self._box = box
         self.born = time.monotonic()
         self.group = group
         self._open: list[int] = []
@@ -56,6 +60,8 @@ class Slot:
     def _pipe(self) -> tuple[int, int]:
         ends = os.pipe2(os.O_CLOEXEC)
         self._open += ends
+        if os.geteuid() == 0:
+            os.fchown(ends[0], self._box.uid, self._box.uid)  # or /dev/stdout and its kin could not be opened inside
         return ends
 
     def _close(self, descriptor: int) -> None:
@@ -89,7 +95,16 @@ class Slot:
                 break
             if any(message.get("t") == "hello" for message in reader.feed(data)):
                 return
+        os.set_blocking(self.stderr, False)
+        with contextlib.suppress(OSError):
+            said = os.read(self.stderr, 4096).decode(errors="replace").strip().splitlines()
+            if said:
+                raise SandboxUnavailable(f"The {self.language} interpreter did not start. It said: {said[-4:]}")
         raise SandboxUnavailable(f"The {self.language} interpreter did not become ready.")
+
+    @property
+    def grouped(self) -> bool:
+        return self.group is not None and self.group.counts_tasks
 
     @property
     def alive(self) -> bool:
@@ -98,6 +113,15 @@ class Slot:
         poll = select.poll()
         poll.register(self._watch, select.POLLIN)
         return not poll.poll(0)
+
+    def limit(self, limits: Limits, given_mb: int) -> None:
+        """The group's limits; files count as memory in it, so what may be written is on top of it."""
+        if self.group is not None:
+            memory = limits.memory_mb + limits.disk_mb + given_mb + _ROOM_MB
+            self.group.limit(memory, limits.processes + _ROOM_TASKS.get(self.language, 8))
+
+    def counted(self) -> Counted:
+        return Counted() if self.group is None else self.group.counted()
 
     def tell(self, message: Message, descriptors: Sequence[int] = ()) -> None:
         """A word to the warden; one that is gone hears nothing."""

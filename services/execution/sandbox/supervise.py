@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Event as Flag
 
-from services.execution.kernels.wire import FrameReader, Message, frame, receive
+from services.execution.kernels.wire import FrameReader, Message, receive
+from services.execution.sandbox.bridge import framed
 from services.execution.sandbox.live import LiveOutput
 from services.execution.sandbox.run import OnOutput
 from services.execution.sandbox.slot import Slot
@@ -90,7 +91,7 @@ class Supervision:
         slot, facts = self._slot, self.facts
         slot.tell(start, descriptors)
         self._pending = {slot.stdin: memoryview(stdin)} if self._once else {}
-        self._request = memoryview(frame({**request, "nonce": self._nonce}))
+        self._request = memoryview(framed(slot.language, {**request, "nonce": self._nonce}))
         for descriptor in (slot.stdout, slot.stderr, slot.replies, slot.control.fileno()):
             os.set_blocking(descriptor, False)
             self._poll.register(descriptor, select.POLLIN)

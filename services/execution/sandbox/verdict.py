@@ -9,19 +9,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from services.execution.kernels.wire import Json
+from services.execution.sandbox.cgroups import Counted
 from services.execution.sandbox.supervise import Facts
 from shared.contracts.execute import CodeError, Verdict
 
 _REASONS = {"wall": Verdict.TIMEOUT_WALL, "cpu": Verdict.TIMEOUT_CPU, "memory": Verdict.MEMORY}
 _LIMITS = {"memory": Verdict.MEMORY, "disk": Verdict.DISK, "processes": Verdict.PROCESSES}
-
-
-@dataclass(frozen=True)
-class Counted:
-    """What a control group saw; without one, nothing."""
-
-    memory_kills: int = 0
-    refused_forks: int = 0
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,354 @@
+# The R kernel: one global environment, requests from descriptor 3 (as R expressions), replies on descriptor 4 (as JSON).
+# Everything of ours lives in one environment of its own, so that rm(list = ls()) of the code's takes nothing away.
+local({
+  requests <- file("/proc/self/fd/3", open = "rb", raw = TRUE)
+  replies <- file("/proc/self/fd/4", open = "wb", raw = TRUE)
+  nonce <- ""
+  shown <- 0L
+  plots <- 0L
+  longest <- 10000L
+
+  # -- JSON, written -----------------------------------------------------------------------------------------------
+
+  text <- function(value) {
+    value <- iconv(enc2utf8(as.character(value)), "UTF-8", "UTF-8", sub = "byte")
+    value <- gsub("\\", "\\\\", value, fixed = TRUE)
+    value <- gsub("\"", "\\\"", value, fixed = TRUE)
+    value <- gsub("\n", "\\n", value, fixed = TRUE)
+    value <- gsub("\r", "\\r", value, fixed = TRUE)
+    value <- gsub("\t", "\\t", value, fixed = TRUE)
+    value <- gsub("[\001-\037\177]", "?", value)
+    paste0("\"", value, "\"")
+  }
+
+  number <- function(value) {
+    ifelse(is.finite(value), format(value, digits = 17L, scientific = NA, trim = TRUE, justify = "none"), "null")
+  }
+
+  scalar <- function(value) {
+    if (is.logical(value)) return(ifelse(is.na(value), "null", ifelse(value, "true", "false")))
+    if (is.numeric(value)) return(vapply(as.numeric(value), number, ""))
+    ifelse(is.na(value), "null", text(value))
+  }
+
+  json <- function(value) {
+    if (is.null(value)) return("null")
+    if (inherits(value, "json")) return(unclass(value))
+    if (is.factor(value)) value <- as.character(value)
+    if (inherits(value, c("Date", "POSIXct", "difftime"))) value <- format(value)
+    if (is.list(value)) {
+      inner <- vapply(value, json, "", USE.NAMES = FALSE)
+      if (is.null(names(value))) return(paste0("[", paste(inner, collapse = ","), "]"))
+      return(paste0("{", paste(paste0(text(names(value)), ":", inner), collapse = ","), "}"))
+    }
+    if (!is.atomic(value) || is.complex(value) || is.raw(value)) stop("no plain value")
+    parts <- scalar(value)
+    if (length(value) == 1L && is.null(names(value))) return(parts)
+    if (is.null(names(value))) return(paste0("[", paste(parts, collapse = ","), "]"))
+    paste0("{", paste(paste0(text(names(value)), ":", parts), collapse = ","), "}")
+  }
+
+  always_list <- function(value) structure(json(as.list(unname(value))), class = "json")
+
+  send <- function(message) {
+    body <- charToRaw(enc2utf8(json(c(message, list(nonce = nonce)))))
+    writeBin(length(body), replies, size = 4L, endian = "big")
+    writeBin(body, replies)
+    flush(replies)
+  }
+
+  # -- looks at values ---------------------------------------------------------------------------------------------
+
+  shape_of <- function(value) {
+    if (!is.null(dim(value))) return(always_list(as.integer(dim(value))))
+    if (is.vector(value) && length(value) != 1L) return(always_list(length(value)))
+    NULL
+  }
+
+  view <- function(value) {
+    printed <- tryCatch(
+      paste(utils::capture.output(print(value)), collapse = "\n"),
+      error = function(problem) paste0("<", class(value)[1L], ": it cannot be printed>")
+    )
+    list(type = class(value)[1L], shape = shape_of(value), text = substr(printed, 1L, longest))
+  }
+
+  is_plot <- function(value) inherits(value, c("gg", "ggplot", "recordedplot", "trellis", "grob"))
+
+  # -- tables: columns of plain binary in one file, their kinds in the message ---------------------------------------
+
+  read_table <- function(path, columns) {
+    from <- file(path, open = "rb")
+    on.exit(close(from))
+    made <- lapply(columns, function(column) {
+      rows <- column$rows
+      if (column$kind == "string") {
+        sizes <- readBin(from, "integer", rows, size = 4L, endian = "little")
+        bytes <- readBin(from, "raw", sum(sizes[sizes > 0L]))
+        values <- rep(NA_character_, rows)
+        there <- sizes >= 0L
+        if (any(there)) values[there] <- readChar(bytes, sizes[there], useBytes = TRUE)
+        Encoding(values) <- "UTF-8"
+        return(values)
+      }
+      if (column$kind %in% c("integer", "logical")) {
+        values <- readBin(from, "integer", rows, size = 4L, endian = "little")
+        return(if (column$kind == "logical") as.logical(values) else values)
+      }
+      values <- readBin(from, "double", rows, size = 8L, endian = "little")
+      switch(column$kind,
+        date = structure(values, class = "Date"),
+        datetime = structure(values, class = c("POSIXct", "POSIXt"), tzone = "UTC"),
+        duration = as.difftime(values, units = "secs"),
+        values
+      )
+    })
+    names(made) <- vapply(columns, function(column) column$name, "")
+    rows <- if (length(made)) length(made[[1L]]) else 0L
+    structure(made, class = "data.frame", row.names = .set_row_names(rows))
+  }
+
+  kind_of <- function(values) {
+    if (is.logical(values)) return("logical")
+    if (inherits(values, "Date")) return("date")
+    if (inherits(values, "POSIXct")) return("datetime")
+    if (inherits(values, "difftime")) return("duration")
+    if (is.integer(values) && !is.factor(values)) return("integer")
+    if (is.numeric(values) && !is.factor(values)) return("double")
+    "string"
+  }
+
+  write_table <- function(frame, path) {
+    frame <- as.data.frame(frame)
+    to <- file(path, open = "wb")
+    on.exit(close(to))
+    names <- make.unique(as.character(colnames(frame)), sep = "_")
+    described <- lapply(seq_along(frame), function(position) {
+      values <- frame[[position]]
+      if (inherits(values, "POSIXlt")) values <- as.POSIXct(values)
+      kind <- kind_of(values)
+      if (kind == "string") {
+        if (is.list(values)) values <- vapply(values, function(each) paste(format(each), collapse = ", "), "")
+        values <- enc2utf8(as.character(values))
+        sizes <- nchar(values, type = "bytes", allowNA = TRUE, keepNA = TRUE)
+        sizes[is.na(sizes)] <- -1L
+        writeBin(as.integer(sizes), to, size = 4L, endian = "little")
+        for (part in split(values[sizes > 0L], ceiling(seq_along(values[sizes > 0L]) / 100000))) {
+          writeBin(charToRaw(paste(part, collapse = "")), to)
+        }
+      } else if (kind %in% c("integer", "logical")) {
+        writeBin(as.integer(values), to, size = 4L, endian = "little")
+      } else {
+        if (kind == "duration") units(values) <- "secs"
+        writeBin(as.double(values), to, size = 8L, endian = "little")
+      }
+      list(name = names[position], kind = kind, rows = nrow(frame))
+    })
+    structure(json(described), class = "json")
+  }
+
+  # -- displays ----------------------------------------------------------------------------------------------------
+
+  open_device <- function(...) {
+    grDevices::png("/out/plot-%03d.png", type = "cairo", width = 1200, height = 800, res = 150)
+  }
+
+  show_plots <- function() {
+    while (grDevices::dev.cur() > 1L) grDevices::dev.off()
+    made <- sort(list.files("/out", pattern = "^plot-[0-9]+[.]png$"))
+    for (name in made) {
+      plots <<- plots + 1L
+      kept <- sprintf("display-plot-%d.png", plots)
+      file.rename(file.path("/out", name), file.path("/out", kept))
+      send(list(t = "display", media_type = "image/png", file = kept))
+    }
+  }
+
+  display <- function(value) {
+    shown <<- shown + 1L
+    if (shown > 50L) return(invisible(NULL))
+    if (is_plot(value)) {
+      print(value)
+      show_plots()
+    } else if (is.character(value) && length(value) == 1L) {
+      send(list(t = "display", media_type = if (grepl("^\\s*<svg", value)) "image/svg+xml" else "text/plain", text = value))
+    } else {
+      send(list(t = "display", media_type = "text/plain", text = view(value)$text))
+    }
+    invisible(NULL)
+  }
+
+  # -- operations --------------------------------------------------------------------------------------------------
+
+  run <- function(code) {
+    parsed <- parse(text = code, keep.source = FALSE, encoding = "UTF-8")
+    last <- list(value = NULL, visible = FALSE)
+    for (position in seq_along(parsed)) {
+      last <- withVisible(eval(parsed[[position]], globalenv()))
+      if (last$visible && position < length(parsed)) print(last$value)
+    }
+    last
+  }
+
+  described_result <- function(last, take) {
+    value <- last$value
+    if (take != "view" && exists("result", envir = globalenv(), inherits = FALSE)) {
+      value <- get("result", envir = globalenv())
+      last$visible <- TRUE
+    }
+    made <- list(class = class(value)[1L])
+    drawn <- is_plot(value) && (last$visible || take == "plot")
+    if (drawn && take == "plot") {
+      grDevices::png("/out/result.png", type = "cairo", width = 1200, height = 800, res = 150)
+      print(value)
+      grDevices::dev.off()
+      made <- c(made, list(plot = "result.png", plot_type = "image/png"))
+    } else if (drawn) {
+      print(value)
+    } else if (take == "plot" && grDevices::dev.cur() > 1L) {
+      while (grDevices::dev.cur() > 1L) grDevices::dev.off()
+      pages <- sort(list.files("/out", pattern = "^plot-[0-9]+[.]png$"), decreasing = TRUE)
+      if (length(pages)) {
+        file.rename(file.path("/out", pages[1L]), "/out/result.png")
+        made <- c(list(class = "plot", plot = "result.png", plot_type = "image/png"))
+      }
+    }
+    if (take != "view" && is.data.frame(value)) {
+      made <- c(made, list(table = "result.table", columns = write_table(value, "/out/result.table"), rows = nrow(value)))
+    }
+    if (last$visible || take != "view") made <- c(made, list(value = if (is_plot(value)) plot_view(value) else view(value)))
+    made
+  }
+
+  plot_view <- function(value) list(type = class(value)[1L], shape = NULL, text = paste0("<", class(value)[1L], ">"))
+
+  typed <- function(value, name) {
+    look <- if (is_plot(value)) plot_view(value) else view(value)
+    if (is.data.frame(value)) {
+      columns <- write_table(value, file.path("/out", name))
+      return(c(look, list(kind = "table", file = name, columns = columns, rows = nrow(value))))
+    }
+    if (inherits(value, "Date") && length(value) == 1L) return(c(look, list(kind = "date", json = format(value))))
+    if (inherits(value, "POSIXct") && length(value) == 1L) {
+      return(c(look, list(kind = "datetime", json = format(value, "%Y-%m-%dT%H:%M:%OS6+00:00", tz = "UTC"))))
+    }
+    plain <- tryCatch(structure(json(value), class = "json"), error = function(problem) NULL)
+    if (is.null(plain) || is.function(value) || is.environment(value)) return(c(look, list(kind = "opaque")))
+    c(look, list(kind = "json", json = plain))
+  }
+
+  operations <- list(
+    execute = function(request) {
+      if (!is.null(request$seed)) set.seed(request$seed %% .Machine$integer.max)
+      for (frame in request$frames) assign(frame$name, read_table(frame$path, frame$columns), envir = globalenv())
+      described_result(run(request$code), request$take)
+    },
+    evaluate = function(request) {
+      value <- eval(parse(text = request$code, encoding = "UTF-8"), globalenv())
+      list(value = view(value), class = class(value)[1L])
+    },
+    get = function(request) list(typed = typed(get(request$name, envir = globalenv(), inherits = FALSE), request$file)),
+    set = function(request) {
+      sent <- request$typed
+      value <- switch(sent$kind,
+        table = read_table(sent$path, sent$columns),
+        date = as.Date(sent$json),
+        datetime = as.POSIXct(sent$json, tz = "UTC", tryFormats = c("%Y-%m-%dT%H:%M:%OS", "%Y-%m-%d %H:%M:%OS")),
+        sent$json
+      )
+      assign(request$name, value, envir = globalenv())
+      list()
+    },
+    list = function(request) {
+      names <- Filter(function(name) !is.function(get(name, envir = globalenv())), ls(globalenv()))
+      described <- lapply(names, function(name) {
+        value <- get(name, envir = globalenv())
+        size <- as.numeric(utils::object.size(value))
+        list(name = name, type = class(value)[1L], shape = shape_of(value), bytes = size)
+      })
+      list(variables = structure(json(unname(described)), class = "json"))
+    },
+    remove = function(request) {
+      suppressWarnings(rm(list = request$name, envir = globalenv()))
+      list()
+    },
+    info = function(request) list(language = "r", version = paste(R.version$major, R.version$minor, sep = ".")),
+    packages = function(request) {
+      found <- utils::installed.packages()[, "Version"]
+      list(packages = as.list(found[!duplicated(names(found))]))
+    }
+  )
+
+  # -- the loop ----------------------------------------------------------------------------------------------------
+
+  described <- function(problem, calls) {
+    message <- conditionMessage(problem)
+    limit <- NULL
+    if (grepl("cannot allocate|memory exhausted", message)) limit <- "memory"
+    if (grepl("No space left|File too large", message)) limit <- "disk"
+    if (grepl("Resource temporarily unavailable|unable to fork", message)) limit <- "processes"
+    where <- conditionCall(problem)
+    where <- if (is.null(where)) "" else deparse(where, nlines = 1L)[1L]
+    head <- if (where == "" || grepl("^(eval|parse|get)\\(", where)) "Error: " else paste0("Error in ", where, " : ")
+    kind <- setdiff(class(problem), c("condition"))[1L]
+    list(type = kind, message = message, traceback = paste(c(paste0(head, message), calls), collapse = "\n"), limit = limit)
+  }
+
+  answer <- function(request) {
+    nonce <<- request$nonce
+    shown <<- 0L
+    calls <- character()
+    reply <- tryCatch(
+      withCallingHandlers(
+        {
+          fields <- operations[[request$op]](request)
+          c(list(t = "result", error = NULL), fields)
+        },
+        error = function(problem) {
+          lines <- vapply(sys.calls(), function(call) deparse(call, nlines = 1L)[1L], "")
+          ours <- grep("^eval\\((parsed|parse\\()|^operations\\[\\[", lines)
+          inner <- lines[seq_along(lines) > max(ours, 0L)]
+          inner <- inner[!grepl("^(run|parse|h|stop|[.]handleSimpleError|described_result)\\(", inner)]
+          calls <<- if (length(inner)) paste0("  at ", utils::head(inner, 20L)) else character()
+        }
+      ),
+      error = function(problem) list(t = "result", error = described(problem, calls)),
+      interrupt = function(problem) {
+        list(t = "result", error = list(type = "interrupt", message = "interrupted", traceback = "", limit = NULL))
+      }
+    )
+    if (request$once && !is.null(reply$error) && identical(request$take, "view")) {
+      cat(reply$error$traceback, "\n", sep = "", file = stderr())
+    }
+    while (sink.number() > 0L) sink()
+    try(show_plots(), silent = TRUE)
+    flush(stdout())
+    send(reply)
+    if (request$once) quit(save = "no", status = 0L, runLast = FALSE)
+  }
+
+  options(
+    device = open_device, warn = 1L, width = 120L, max.print = 2000L, browserNOK = TRUE, menu.graphics = FALSE,
+    repos = character(), pillar.width = 120L
+  )
+  for (name in c("dplyr", "tidyr", "ggplot2", "stats", "utils", "grDevices")) {
+    suppressPackageStartupMessages(requireNamespace(name, quietly = TRUE))
+  }
+  assign("display", display, envir = attach(NULL, name = "room"))
+  setwd("/work")
+  set.seed(NULL)
+  send(list(t = "hello"))
+  repeat {
+    size <- readBin(requests, "integer", 1L, size = 4L, endian = "big")
+    if (length(size) == 0L) break
+    body <- raw()
+    while (length(body) < size) {
+      part <- readBin(requests, "raw", size - length(body))
+      if (length(part) == 0L) break
+      body <- c(body, part)
+    }
+    source <- rawToChar(body)
+    Encoding(source) <- "UTF-8"
+    tryCatch(answer(eval(parse(text = source, keep.source = FALSE, encoding = "UTF-8"))), interrupt = function(late) NULL)
+  }
+})
