@@ -1,0 +1,86 @@
+"""What is said to the model: the request with the state of the flow, and what came of its calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from services.flows.state import state_of
+from shared.flows.calls import Call, Outcome
+from shared.flows.document import Document, Json, description_of, label_of, text_of
+from shared.flows.settings import merged
+from shared.flows.tools.definitions import DEFINITIONS
+from shared.llm.chat import Prompts
+
+_PARAMETERS = 400  #: characters of a call that a retry repeats
+_LISTED = 300  #: nodes, and edges, that a retry lists
+
+
+def request_message(prompts: Prompts, document: Document, message: str, tokens: int) -> str:
+    tools = "\n\n".join(
+        f"{tool.name}: {tool.description}\nParameters: {json.dumps(tool.parameters, indent=2)}" for tool in DEFINITIONS
+    )
+    settings = json.dumps(merged(document.settings), indent=2, ensure_ascii=False)[:_SETTINGS]
+    flow = state_of(document, message, tokens)
+    return prompts.render("flows.request", flow=flow, settings=settings, tools=tools, message=message).text.rstrip()
+
+
+_SETTINGS = 20_000
+
+
+def retry_message(prompts: Prompts, document: Document, outcomes: Sequence[Outcome], atomic: bool) -> str:
+    nodes = sorted(document.nodes.items(), key=lambda pair: pair[1].rank)
+    edges = sorted(document.edges.items(), key=lambda pair: pair[1].rank)
+    return prompts.render(
+        "flows.retry",
+        outcomes=[_told(outcome) for outcome in outcomes],
+        nodes=[_node(key, item.body) for key, item in nodes[:_LISTED]] + _more(len(nodes)),
+        nodes_count=len(nodes),
+        edges=[_edge(item.body) for _, item in edges[:_LISTED]] + _more(len(edges)),
+        edges_count=len(edges),
+        atomic=atomic,
+    ).text.rstrip()
+
+
+def unreadable_message(prompts: Prompts, error: str) -> str:
+    return prompts.render("flows.unreadable", error=error).text.rstrip()
+
+
+def spoken(call: Call) -> str:
+    """``addNode({"label":"Login"})``."""
+    params = json.dumps(call.params, ensure_ascii=False, separators=(",", ":"))
+    return f"{call.name}({params if len(params) <= _PARAMETERS else params[:_PARAMETERS] + '…'})"
+
+
+def _told(outcome: Outcome) -> Mapping[str, object]:
+    made = ""
+    if outcome.call.name in ("addNode", "addEdge", "createGroup"):
+        kinds = (("node", outcome.node_id), ("edge", outcome.edge_id), ("group", outcome.group_id))
+        made = next((f'{kind} with ID: "{key}"' for kind, key in kinds if key), "")
+    return {
+        "call": spoken(outcome.call),
+        "error": outcome.error or "",
+        "suggestions": ", ".join(outcome.suggestions),
+        "rolled_back": outcome.rolled_back,
+        "made": made,
+    }
+
+
+def _node(key: str, body: Json) -> str:
+    description = description_of(body)
+    line = f'"{_line(label_of(body))}" (ID: "{key}")'
+    return f"{line} - {_line(description)}" if description else line
+
+
+def _edge(body: Json) -> str:
+    label = label_of(body)
+    line = f"{text_of(body, 'source')} → {text_of(body, 'target')}"
+    return f"{line} [{_line(label)}]" if label else line
+
+
+def _more(count: int) -> list[str]:
+    return [f"… and {count - _LISTED} more"] if count > _LISTED else []
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:200]

@@ -1,0 +1,23 @@
+"""The flows worker: edits of diagrams by messages."""
+
+from __future__ import annotations
+
+from services.flows.mutate import Mutate
+from services.flows.settings import TurnSettings
+from shared.contracts.flow import FlowInput
+from shared.contracts.kinds import JobKind
+from shared.db import connect
+from shared.flows.flow_settings import FlowSettings
+from shared.flows.store import Store
+from shared.flows.turns import Flows
+from shared.jobs.process import open_worker
+from shared.settings import JobSettings, StoreSettings
+
+
+def main() -> None:
+    kept = FlowSettings()
+    engine = connect(StoreSettings().database_url, JobSettings().concurrency)
+    flows = Flows(engine, Store(kept.undo_depth, kept.flow_versions))
+    worker = open_worker("flows")
+    worker.serve(JobKind.FLOW, FlowInput, Mutate(flows, TurnSettings()))
+    worker.run()

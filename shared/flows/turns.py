@@ -1,0 +1,158 @@
+"""A turn on a stored flow: attempts on one draft that follows the current version, written once, at the very end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from sqlalchemy import Connection, Engine
+
+from shared.flows import editing, proposals
+from shared.flows.batch import Batch, History
+from shared.flows.calls import Call, Outcome
+from shared.flows.changes import Operation
+from shared.flows.document import Document
+from shared.flows.ids import random_id
+from shared.flows.store import Author, Flow, Store
+
+Effect = Callable[[Connection], None]
+
+
+class Flows:
+    """The flows of a worker process."""
+
+    def __init__(self, engine: Engine, store: Store) -> None:
+        self._engine = engine
+        self._store = store
+
+    def begin(self, tenant: str, flow_id: str, author: Author, atomic: bool = False) -> FlowTurn:
+        """Raises: NotFound."""
+        return FlowTurn(self, self.current(tenant, flow_id), author, atomic)
+
+    @property
+    def store(self) -> Store:
+        return self._store
+
+    def current(self, tenant: str, flow_id: str) -> Flow:
+        """The flow as it is now. Raises: NotFound."""
+        with self._engine.connect() as connection:
+            return self._store.read(connection, tenant, flow_id)
+
+    def past(self, flow_id: str, steps: int) -> History:
+        if not steps:
+            return History()
+        with self._engine.connect() as connection:
+            return self._store.past(connection, flow_id, steps)
+
+
+class FlowTurn:
+    """One user's message, however many attempts it takes."""
+
+    def __init__(self, flows: Flows, flow: Flow, author: Author, atomic: bool) -> None:
+        self._flows = flows
+        self._author = author
+        self._atomic = atomic
+        self._attempts: list[Sequence[Call]] = []
+        self._outcomes: list[list[Outcome]] = []
+        self._ids = _SameIds()
+        self.flow = flow  #: the version that the draft stands on
+        self.batch = Batch(flow.document, new_id=self._ids)
+
+    def attempt(self, calls: Sequence[Call]) -> list[Outcome]:
+        """Run the calls on top of the earlier attempts, on the flow as it is now. Raises: NotFound."""
+        self.catch_up()
+        self._attempts.append(calls)
+        if any(_walks(call) for call in calls):
+            self._start_again(self._flows.past(self.flow.id, self._steps()))
+        else:
+            self._run(calls)
+        return self._outcomes[-1]
+
+    def catch_up(self) -> None:
+        """Do the attempts again when somebody has changed the flow meanwhile. Raises: NotFound."""
+        current = self._flows.current(self.flow.tenant, self.flow.id)
+        if current.version != self.flow.version:
+            self.flow = current
+            self._start_again(self._flows.past(current.id, self._steps()))
+
+    def effective(self) -> list[Outcome]:
+        """What counts in the end: everything that worked, and what the last attempt could not do."""
+        worked = [
+            outcome
+            for outcomes in self._outcomes[:-1]
+            for outcome in outcomes
+            if outcome.success and not outcome.rolled_back
+        ]
+        last = self._outcomes[-1] if self._outcomes else []
+        return worked + [outcome for outcome in last if not (outcome.repeated and outcome.success)]
+
+    def result(self) -> Flow:
+        """The flow as it will be once the turn is written."""
+        walked = len(editing.net(self.batch.moves))
+        written = walked if self.batch.only_moves else int(bool(self.operations()))
+        return replace(self.flow, version=self.flow.version + written, document=self.draft)
+
+    @property
+    def draft(self) -> Document:
+        return self.batch.draft.document()
+
+    def operations(self) -> list[Operation]:
+        """What the turn changes altogether."""
+        return self.batch.draft.operations()[0]
+
+    def commit(self, summary: str) -> Effect:
+        """Writes the turn as one change set, when it is called; on a newer version the attempts run once more."""
+
+        def write(connection: Connection) -> None:
+            store = self._flows.store
+            flow = store.lock(connection, self.flow.tenant, self.flow.id)
+            if flow.version != self.flow.version:
+                self.flow = flow
+                self._start_again(store.past(connection, flow.id, self._steps()))
+            editing.settle(store, connection, flow, self.batch, self._author, summary)
+
+        return write
+
+    def propose(self, summary: str) -> tuple[str, Effect]:
+        """The id of a proposal of the turn, and what writes it."""
+        proposal_id, flow, forward = proposals.new_id(), self.flow, self.operations()
+
+        def write(connection: Connection) -> None:
+            proposals.propose(connection, proposal_id, flow, self._author.actor, summary, forward)
+
+        return proposal_id, write
+
+    def _steps(self) -> int:
+        return sum(_walks(call) for calls in self._attempts for call in calls)
+
+    def _start_again(self, history: History) -> None:
+        self._ids.rewind()
+        self.batch = Batch(self.flow.document, history, self._ids)
+        self._outcomes = []
+        for calls in self._attempts:
+            self._run(calls)
+
+    def _run(self, calls: Sequence[Call]) -> None:
+        earlier = [outcome for outcomes in self._outcomes for outcome in outcomes]
+        self._outcomes.append(self.batch.run(calls, self._atomic, earlier))
+
+
+class _SameIds:
+    """Random ids, and the same ones in the same order after ``rewind``: the model has seen them already."""
+
+    def __init__(self) -> None:
+        self._made: list[str] = []
+        self._next = 0
+
+    def __call__(self) -> str:
+        if self._next == len(self._made):
+            self._made.append(random_id())
+        self._next += 1
+        return self._made[self._next - 1]
+
+    def rewind(self) -> None:
+        self._next = 0
+
+
+def _walks(call: Call) -> bool:
+    return call.name in ("undo", "redo")

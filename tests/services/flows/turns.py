@@ -1,0 +1,147 @@
+"""A turn with a scripted model, real prompts and a real Postgres; the end of the job is one transaction, as always."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from threading import Event as Flag
+from typing import Any, cast
+
+from pydantic import JsonValue
+from sqlalchemy import Connection, Engine
+
+from services.flows.mutate import Mutate
+from services.flows.settings import TurnSettings
+from shared.contracts.flow import FlowInput, FlowResult
+from shared.contracts.jobs import JobState
+from shared.errors import ProvidersFailed
+from shared.flows import editing, history
+from shared.flows.calls import Call
+from shared.flows.document import Document
+from shared.flows.store import Author, Flow, Store
+from shared.flows.turns import Flows
+from shared.jobs.job import Context, Files, Job, Results
+from shared.llm.chat import ChatMessage, ChatReply, ChatRequest
+from shared.llm.prompts import PromptRegistry
+from shared.loop import Budget
+
+TENANT, ACTOR = "t", "anne"
+
+
+def tagged(*calls: tuple[str, Mapping[str, JsonValue]], thinking: str = "I see") -> str:
+    body = [{"type": "tool_use", "id": str(n), "name": name, "input": params} for n, (name, params) in enumerate(calls)]
+    return f"<thinking>{thinking}</thinking>\n<response>\n{json.dumps(body)}\n</response>"
+
+
+@dataclass
+class Script:
+    """A provider that gives these replies; ``before`` happens while the model thinks."""
+
+    replies: list[str | ChatReply]
+    before: Callable[[int], None] = lambda number: None
+    asked: list[ChatRequest] = field(default_factory=list)
+    name: str = "script"
+
+    def complete(self, request: ChatRequest) -> ChatReply:
+        self.asked.append(request)
+        self.before(len(self.asked))
+        if not self.replies:
+            raise ProvidersFailed("the script is over")
+        reply = self.replies.pop(0)
+        return reply if isinstance(reply, ChatReply) else ChatReply(reply, "script", "scripted")
+
+    def last(self) -> str:
+        return self.asked[-1].messages[-1].content
+
+
+@dataclass
+class Said:
+    """``Report``: keeps what it is told."""
+
+    pairs: list[tuple[str, str]] = field(default_factory=list)
+    turns: list[tuple[int, JsonValue, JsonValue]] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
+    effects: list[Callable[[Connection], None]] = field(default_factory=list)
+
+    def event(self, type: str, **data: JsonValue) -> None: ...
+
+    def turn(self, number: int, proposal: JsonValue, outcome: JsonValue) -> None:
+        self.turns.append((number, proposal, outcome))
+
+    def thinking(self, message: str, **data: JsonValue) -> None:
+        self.thoughts.append(message)
+
+    def output(self, stream: str, text: str) -> None: ...
+
+    def warn(self, text: str) -> None: ...
+
+    def remember(self, user: str, assistant: str, tool_calls: Sequence[Mapping[str, JsonValue]] = ()) -> None:
+        self.pairs.append((user, assistant))
+
+    def form(self, name: str, media_type: str, body: bytes) -> None: ...
+
+    def effect(self, apply: Callable[[Connection], None]) -> None:
+        self.effects.append(apply)
+
+
+@dataclass
+class Place:
+    """One flow, and turns on it."""
+
+    engine: Engine
+    id: str
+    settings: TurnSettings = field(default_factory=TurnSettings)
+    history: list[ChatMessage] = field(default_factory=list)
+
+    def turn(
+        self, script: Script, message: str = "please", budget: Budget | None = None, **fields: Any
+    ) -> tuple[FlowResult, Said]:
+        """Run a job to its end, effects included."""
+        said = Said()
+        moment = datetime.now(UTC)
+        job = Job("j", TENANT, "flow", JobState.RUNNING, {}, 1, 1, moment, "c", {}, ACTOR)
+        context = Context(
+            job=job,
+            llm=script,
+            prompts=PromptRegistry(None),
+            history=self.history,
+            files=cast(Files, None),
+            results=cast(Results, None),
+            budget=budget or Budget(),
+            report=said,
+            cancelled=Flag(),
+        )
+        request = FlowInput(flow_id=self.id, message=message, **fields)
+        result = Mutate(Flows(self.engine, Store()), self.settings)(context, request)
+        with self.engine.begin() as connection:
+            for effect in said.effects:
+                effect(connection)
+        return result, said
+
+    def edit(self, *calls: Call, actor: str = "bert") -> Flow:
+        with self.engine.begin() as connection:
+            store = Store()
+            flow = store.lock(connection, TENANT, self.id)
+            return editing.edit(store, connection, flow, calls, Author(actor, "api")).flow
+
+    def undo(self) -> Flow | None:
+        with self.engine.begin() as connection:
+            store = Store()
+            return history.undo(store, connection, store.lock(connection, TENANT, self.id), Author("anne", "api"))
+
+    @property
+    def now(self) -> Flow:
+        with self.engine.connect() as connection:
+            return Store().read(connection, TENANT, self.id)
+
+    @property
+    def labels(self) -> list[str]:
+        return sorted(self.now.document.nodes)
+
+
+def place(engine: Engine, document: Document, **more: Any) -> Place:
+    with engine.begin() as connection:
+        flow = Store().create(connection, TENANT, "Test", document, Author("anne", "api"))
+    return Place(engine, flow.id, **more)
