@@ -2,21 +2,107 @@
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
+from pydantic_core import PydanticCustomError
 
 from shared.contracts.common import Answer, FileId, Request
 
 Kind = Literal["language", "build_system", "package_manager", "framework", "runtime", "orchestrator"]
 
 
+_LOCAL_NAMES = re.compile(r"(^|\.)(localhost|local|internal|localdomain|home\.arpa|lan|intranet)$")
+_REF = re.compile(r"(?!.*(\.\.|@\{|//))[A-Za-z0-9_][A-Za-z0-9._/@+#-]*")
+
+
+def not_allowed(reason: str) -> PydanticCustomError:
+    """What a validator raises for a source that Assay will not open; its type is the problem's ``code``."""
+    return PydanticCustomError("source_not_allowed", "{reason}", {"reason": reason})
+
+
+def _public_https(url: str) -> str:
+    """Refuse everything but ``https`` to a host that is not private by its looks; the worker checks where it leads."""
+    if url != url.strip() or any(ord(c) < 33 or c == "\\" for c in url):
+        raise not_allowed("a git URL holds no spaces, control characters or backslashes")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise not_allowed("that is not a URL") from None
+    if parts.scheme != "https" or not url.lower().startswith("https://"):
+        raise not_allowed("only https:// git URLs are opened")
+    if parts.username is not None or parts.password is not None or "@" in parts.netloc:
+        raise not_allowed("a git URL must not carry credentials")
+    if not host or host.startswith("-") or (port is not None and port == 0):
+        raise not_allowed("the git URL names no host")
+    if _private(host.rstrip(".").lower()):
+        raise not_allowed("git sources are fetched from public addresses only")
+    return url
+
+
+def _private(host: str) -> bool:
+    address = _literal_address(host)
+    if address is not None:
+        return not public_address(address)
+    return "." not in host or _LOCAL_NAMES.search(host) is not None
+
+
+def public_address(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Whether an address is reachable from anywhere, and not a private one in another spelling."""
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
+        if inner is None and address in ipaddress.ip_network("64:ff9b::/96"):
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is not None:
+            return public_address(inner)
+    return address.is_global and not address.is_multicast
+
+
+def _literal_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that a host spells out, in the short, octal and hexadecimal forms that resolvers accept too."""
+    try:
+        return ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        pass
+    parts = host.split(".")
+    if len(parts) > 4 or not all(re.fullmatch(r"0[xX][0-9a-fA-F]*|\d+", part) for part in parts):
+        return None
+    try:
+        numbers = [_number(part) for part in parts]
+        value = numbers[-1]
+        for position, number in enumerate(numbers[:-1]):
+            value += number << (24 - 8 * position)
+        return ipaddress.IPv4Address(value)
+    except ValueError:
+        return ipaddress.IPv4Address(0)  # spelled like an address, but none: not public
+
+
+def _number(part: str) -> int:
+    if part[:2].lower() == "0x":
+        return int(part[2:] or "0", 16)
+    return int(part, 8) if part.startswith("0") and len(part) > 1 else int(part)
+
+
+def _plain_ref(ref: str) -> str:
+    if not _REF.fullmatch(ref) or ref.endswith((".lock", "/", ".")):
+        raise not_allowed("that is not the name of a branch, a tag or a commit")
+    return ref
+
+
+GitUrl = Annotated[str, Field(min_length=1, max_length=2048), AfterValidator(_public_https)]
+GitRef = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_plain_ref)]
+
+
 class Source(Request):
     """Where the tree is: an uploaded archive, a public https git URL, or a local path (embedded mode only)."""
 
     file_id: FileId | None = None
-    git: Annotated[str, Field(min_length=1, max_length=2048)] | None = None
-    ref: Annotated[str, Field(min_length=1, max_length=255)] | None = None
+    git: GitUrl | None = None
+    ref: GitRef | None = None
     path: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
 
     @model_validator(mode="after")
@@ -30,8 +116,10 @@ class Source(Request):
 
 
 class DependencyRule(Request):
-    ecosystem: str
-    name: str
+    """A package name as its registry spells it; ``ecosystem`` is npm, pypi, cargo, go, maven, gem, composer, ..."""
+
+    ecosystem: Annotated[str, Field(min_length=1, max_length=40)]
+    name: Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class Definition(Request):
@@ -40,17 +128,29 @@ class Definition(Request):
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
     kind: Kind
     name: Annotated[str, Field(min_length=1, max_length=100)]
-    files: Annotated[list[str], Field(max_length=50)] = []
+    files: Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=50)] = []
     dependencies: Annotated[list[DependencyRule], Field(max_length=50)] = []
     weight: Annotated[float, Field(gt=0, le=1)] = 0.9
+
+    @model_validator(mode="after")
+    def _provable(self) -> Self:
+        if not self.files and not self.dependencies:
+            raise ValueError("give files or dependencies that prove the technology")
+        return self
 
 
 class DetectInput(Request):
     source: Source
     mode: Literal["full", "static", "llm_only"] = "full"
     root: Annotated[str, Field(max_length=4096)] = ""
-    disable: Annotated[list[str], Field(max_length=1000)] = []
+    disable: Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=1000)] = []
     definitions: Annotated[list[Definition], Field(max_length=200)] = []
+
+    @model_validator(mode="after")
+    def _inside(self) -> Self:
+        if self.root.startswith("/") or "\\" in self.root or "\0" in self.root or ".." in self.root.split("/"):
+            raise ValueError("root is a folder inside the source, such as apps/api")
+        return self
 
 
 class Evidence(Answer):
@@ -63,13 +163,16 @@ class Evidence(Answer):
 
 
 class Candidate(Answer):
-    kind: str
+    """One technology that a package may use; the best of its kind comes first."""
+
+    kind: Kind
     id: str
     name: str
     custom: bool
     confidence: float
     version: str | None
     evidence: list[Evidence]
+    source: Literal["rule", "user", "llm", "default"] = "rule"
 
 
 class Primary(Answer):
@@ -88,29 +191,54 @@ class Overridden(Answer):
 
 
 class VersionTrail(Answer):
+    """The version that counts, where it was said, and every other statement about it, best first."""
+
     runtime: str
     value: str
     source: str
     overridden: list[Overridden]
+    file: str | None = None
+    line: int | None = None
+    range: str | None = None  #: the widest statement (``engines``, ``requires-python``), when there is one
+    eol: bool | None = None  #: whether that release line is out of support; null when the table does not know it
 
 
 class Build(Answer):
+    """System packages, environment names (value null unless a rule sets it), commands in order, cache folders."""
+
     packages: list[str] = []
-    env: list[str] = []
+    env: dict[str, str | None] = {}
     commands: list[str] = []
     cache: list[str] = []
 
 
+class Copy(Answer):
+    from_: str = Field(alias="from")
+    to: str
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True, serialize_by_alias=True)
+
+
+class Health(Answer):
+    endpoint: str
+
+
 class Runtime(Answer):
+    """What the built service needs to run; ``command`` is an argument list, empty when unknown."""
+
     packages: list[str] = []
-    env: list[str] = []
-    copy_: list[str] = Field([], alias="copy")
-    command: str | None = None
+    env: dict[str, str | None] = {}
+    copy_: list[Copy] = Field([], alias="copy")
+    command: list[str] = []
     ports: list[int] = []
-    health: str | None = None
+    health: Health | None = None
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True, serialize_by_alias=True)
 
 
 class Conflict(Answer):
+    """Statements that do not go together, and which one was believed, by which rule."""
+
     kind: str
     claims: list[JsonValue]
     winner: str | None

@@ -1,0 +1,142 @@
+"""The assemble phase: findings become the answer, in an order that never changes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from services.stacks.detectors import javascript, orchestrators, python
+from services.stacks.facts.build import build_facts
+from services.stacks.facts.code import Reading, code_facts
+from services.stacks.facts.deployment import deployment
+from services.stacks.facts.run import run_facts
+from services.stacks.packages import Finding, Package, Survey
+from services.stacks.ranking import ordered, primary_of
+from services.stacks.roles import first_of, role_of
+from services.stacks.rules import Rules
+from services.stacks.versions.precedence import trails
+from services.stacks.workspaces import find_workspace
+from shared.contracts.detect import (
+    Candidate,
+    Conflict,
+    DetectResult,
+    DetectStats,
+    Evidence,
+    Kind,
+    Primary,
+    Service,
+    VersionTrail,
+)
+
+KINDS: tuple[Kind, ...] = ("language", "build_system", "package_manager", "framework", "runtime", "orchestrator")
+_VERSIONED = {"jvm": "java", "beam": "elixir", "csharp": "dotnet", "fsharp": "dotnet", "vbnet": "dotnet",
+              "javascript": "", "typescript": "", "kotlin": "kotlin", "native": ""}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Analysed:
+    service: Service
+    named: bool
+    bytes: int
+
+
+def analyse(survey: Survey, package: Package, rules: Rules, reading: Reading) -> Analysed:
+    """The service phase for one package: versions, build, run, role."""
+    code = code_facts(survey, package, reading)
+    deployed = deployment(survey, package)
+    versions, conflicts = trails(survey, package)
+    runtime = run_facts(package, rules, code, deployed)
+    role = role_of(package, rules, code, deployed, runtime.command)
+    conflicts = [
+        *javascript.lockfile_conflicts(survey, package), *python.lockfile_conflicts(survey, package),
+        *_build_systems(package), *conflicts,
+    ]  # fmt: skip
+    service = Service(
+        path=package.path,
+        name=_name(package),
+        role="app" if role == "app" else "library",
+        primary=Primary(**{kind: _id(primary_of(package, kind)) for kind in KINDS if kind != "orchestrator"}),
+        candidates=[_candidate(it, versions) for kind in KINDS for it in ordered(package, kind)],
+        versions=versions,
+        build=build_facts(survey, package, rules, code, deployed),
+        runtime=runtime,
+        conflicts=conflicts,
+        warnings=list(dict.fromkeys(package.warnings)),
+    )
+    return Analysed(service, deployed.named, sum(it.bytes for it in package.sources.values()))
+
+
+def assemble(survey: Survey, rules: Rules) -> DetectResult:
+    reading = Reading()
+    done = {path: analyse(survey, package, rules, reading) for path, package in survey.packages.items()}
+    if reading.cut:
+        survey.warnings.append("the tree is large: ports and variable names were searched for in the main files only")
+    first = first_of(
+        survey,
+        {path: it.service.role for path, it in done.items()},
+        {path for path, it in done.items() if it.named},
+        {path: it.bytes for path, it in done.items()},
+    )
+    services = [done[first].service] if first is not None else []
+    services += [done[path].service for path in sorted(done) if path != first]
+    return DetectResult(
+        services=services,
+        orchestrator=orchestrators.chosen(survey),
+        workspace=find_workspace(survey),
+        languages=survey.scan.languages,
+        root_cache=root_cache(survey, rules),
+        stats=DetectStats(files=survey.scan.files, seconds=0, llm_calls=survey.llm_calls),
+    )
+
+
+def root_cache(survey: Survey, rules: Rules) -> list[str]:
+    """Cache folders at the root: the orchestrator's, then those of the root's and the members' build systems."""
+    found: list[str] = []
+    for package in survey.packages.values():
+        for it in package.found("orchestrator"):
+            technology = rules.get("orchestrator", it.id)
+            found += technology.list("cache") if technology else ()
+    root = survey.packages.get(survey.scan.root)
+    for package in [root] if root else survey.packages.values():
+        built = primary_of(package, "build_system")
+        technology = rules.get("build_system", built.id) if built else None
+        found += [it for it in technology.list("cache") if not it.startswith("~")] if technology else ()
+    return list(dict.fromkeys(found))
+
+
+def _id(found: Finding | None) -> str | None:
+    return found.id if found else None
+
+
+def _name(package: Package) -> str:
+    order = sorted(package.manifests, key=lambda it: it.kind in {"Makefile", "requirements.txt"})
+    named = next((it.name for it in order if it.name), None)
+    return named or package.path.rpartition("/")[2] or "root"
+
+
+def _candidate(it: Finding, versions: list[VersionTrail]) -> Candidate:
+    version = it.version
+    if version is None and it.kind in {"language", "runtime", "package_manager", "build_system"}:
+        wanted = _VERSIONED.get(it.id, it.id)
+        version = next((trail.value for trail in versions if trail.runtime == wanted), None)
+    proofs = sorted(it.proofs, key=lambda proof: (-proof.weight, proof.file, proof.line or 0))
+    return Candidate(
+        kind=it.kind, id=it.id, name=it.name, custom=it.custom, confidence=it.confidence, version=version,
+        evidence=[Evidence(file=p.file, line=p.line, rule=p.rule, snippet=p.snippet) for p in proofs],
+        source=it.source,
+    )  # fmt: skip
+
+
+def _build_systems(package: Package) -> list[Conflict]:
+    """Maven and Gradle side by side build the same sources twice."""
+    both = [it.id for it in ordered(package, "build_system") if it.id in {"maven", "gradle"} and it.confidence >= 0.5]
+    if len(both) < 2:
+        return []
+    return [Conflict(kind="build_systems", claims=list(both), winner=both[0], rule="order")]
+
+
+def canonical(result: DetectResult) -> bytes:
+    """The same bytes for the same tree and rule set: everything but how long it took."""
+    body = result.model_dump(mode="json", by_alias=True)
+    body["stats"].pop("seconds")
+    return json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()

@@ -1,0 +1,47 @@
+"""Build systems that their manifests name outright, and the package managers that belong to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from services.stacks.detectors.detector import file_proof, finding
+from services.stacks.packages import Finding, Package, Survey
+from services.stacks.rules import Rules
+from shared.contracts.detect import Kind
+
+
+@dataclass(frozen=True)
+class BuildSystems:
+    rules: Rules
+    kind: Kind = "build_system"
+
+    def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
+        for package in survey.packages.values():
+            for manifest in package.manifests:
+                for it in self.rules.by_manifest.get(manifest.kind, ()):
+                    weight = it.number("weight", 0.95)
+                    proofs = [file_proof(package, manifest.path.rpartition("/")[2], it, weight)]
+                    proofs += [
+                        file_proof(package, name, it, 0.5)
+                        for name in it.list("support")
+                        if name in package.files or ("/" in name and survey.scan.tree.has(f"{package.path}/{name}"))
+                    ]
+                    yield package, finding(it, proofs)
+
+
+@dataclass(frozen=True)
+class PackageManagers:
+    """The manager of every build system found, unless something said another one."""
+
+    rules: Rules
+    kind: Kind = "package_manager"
+
+    def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
+        for package in survey.packages.values():
+            for built in package.found("build_system"):
+                system = self.rules.get("build_system", built.id)
+                manager = self.rules.get("package_manager", system.text("manager") or "") if system else None
+                if manager and not (system and system.text("ecosystem")):
+                    proofs = [replace(proof, rule=manager.rule) for proof in built.proofs]
+                    yield package, finding(manager, proofs, built.version, built.source)

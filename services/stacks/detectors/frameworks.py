@@ -1,0 +1,100 @@
+"""Frameworks: by the exact name of a dependency, then by the files that they leave in a package."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from services.stacks.detectors.detector import file_proof, finding
+from services.stacks.locks import locked_version
+from services.stacks.manifests.model import Dependency
+from services.stacks.packages import Finding, Package, Proof, Survey
+from services.stacks.rules import Rules, Technology
+from shared.contracts.detect import Kind
+
+#: How much a dependency proves, by where it is declared.
+_WEIGHTS = {"prod": 0.92, "optional": 0.6, "peer": 0.55, "dev": 0.35, "test": 0.3, "indirect": 0.15}
+_USUAL_IN_DEV = 0.88
+_MODULE_MAJOR = re.compile(r"/v\d+$")
+
+
+@dataclass(frozen=True)
+class Frameworks:
+    rules: Rules
+    kind: Kind = "framework"
+
+    def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
+        for package in survey.packages.values():
+            for dependency in package.dependencies.values():
+                it = self._named(dependency)
+                if it is not None:
+                    yield package, self._by_dependency(survey, package, dependency, it)
+            yield from ((package, found) for found in self._by_files(survey, package))
+
+    def _named(self, dependency: Dependency) -> Technology | None:
+        ecosystem, name = dependency.ecosystem, dependency.name
+        if ecosystem == "go":
+            name = _MODULE_MAJOR.sub("", name)
+        elif ecosystem == "nuget":
+            name = name.lower()
+        found = self.rules.by_dependency.get((ecosystem, name))
+        if found is not None or ecosystem not in self.rules.by_prefix:
+            return found
+        for prefix, it in self.rules.by_prefix[ecosystem]:
+            if name.startswith(prefix):
+                return it
+        return None
+
+    def _by_dependency(self, survey: Survey, package: Package, dependency: Dependency, it: Technology) -> Finding:
+        weight = _WEIGHTS[dependency.scope] * min(1.0, it.number("weight", 1.0))
+        if dependency.scope == "dev" and it.usual_in_dev:
+            weight = _USUAL_IN_DEV
+        if any(dependency.name.startswith(prefix) for prefix in self.rules.unless_prefix):
+            weight = min(weight, 0.45)
+        manifest, line = dependency.manifest, dependency.line
+        proof = Proof(manifest.path, line, it.rule, manifest.snippet(line), round(weight, 4))
+        return finding(it, [proof], locked_version(survey, package, dependency) or declared(dependency))
+
+    def _by_files(self, survey: Survey, package: Package) -> Iterable[Finding]:
+        for name in package.files.keys() & self.rules.by_file.keys():
+            for it in self.rules.by_file[name]:
+                if self._fits(package, it):
+                    yield finding(it, [file_proof(package, name, it, it.number("file_weight", 0.6))])
+        for path, it in self.rules.by_path:
+            top = path.partition("/")[0]
+            if package.folders and top in package.folders[0].folders and self._fits(package, it):
+                whole = f"{package.path}/{path}" if package.path else path
+                if survey.scan.tree.has(whole):
+                    yield finding(it, [file_proof(package, path, it, it.number("file_weight", 0.6))])
+        for manifest in package.manifests:
+            for it in self._by_manifest_kind(manifest.kind):
+                yield finding(it, [file_proof(package, manifest.path.rpartition("/")[2], it, 0.9)])
+
+    def _by_manifest_kind(self, kind: str) -> Iterable[Technology]:
+        return [it for it in self.rules.of("framework") if kind in it.list("manifest_kinds")] if kind in _OWN else ()
+
+    def _fits(self, package: Package, it: Technology) -> bool:
+        """A file proves a framework only in a package of its ecosystem."""
+        if it.id in {"hugo", "wordpress", "jekyll"}:
+            return True
+        return any(manifest.ecosystem in _FAMILIES.get(it.ecosystem, (it.ecosystem,)) for manifest in package.manifests)
+
+
+_OWN = frozenset(("hugo", "_config.yml"))
+_FAMILIES: Mapping[str, tuple[str, ...]] = {"npm": ("npm", "deno")}
+
+
+def declared(dependency: Dependency) -> str | None:
+    """What the manifest asks for, when it says a version at all."""
+    version = dependency.version
+    if (
+        version is None
+        or version in {"", "*", "latest", "workspace", "next"}
+        or version.startswith(("$", "git", "http"))
+    ):
+        return None
+    for prefix in ("workspace:", "npm:", "catalog:", "file:", "link:", "portal:"):
+        if version.startswith(prefix):
+            return None
+    return version.strip()

@@ -1,0 +1,224 @@
+"""Which manager a package.json is for: what it says, then what lies beside it, then what is used on it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from services.stacks.detectors.detector import finding
+from services.stacks.manifests.formats import Broken, read_yaml
+from services.stacks.manifests.javascript import package_manager
+from services.stacks.manifests.model import Manifest, dig, snippet, table, text_of
+from services.stacks.packages import Finding, Package, Proof, Survey
+from services.stacks.rules import Rules
+from services.stacks.tree import join
+from shared.contracts.detect import Conflict, Kind
+
+MANAGERS = ("bun", "pnpm", "yarn", "npm")
+LOCKFILES = {
+    "bun.lock": "bun",
+    "bun.lockb": "bun",
+    "pnpm-lock.yaml": "pnpm",
+    "yarn.lock": "yarn",
+    "package-lock.json": "npm",
+    "npm-shrinkwrap.json": "npm",
+}
+_CONFIGS = {".yarnrc.yml": "yarn", ".yarnrc": "yarn", "bunfig.toml": "bun", ".pnpmfile.cjs": "pnpm"}
+_COMMAND = re.compile(
+    r"(?:\bcorepack\s+(?:prepare|enable)\s+|&&\s*|\bRUN\s+(?:--\S+\s+)*|\brun:\s*)(npm|pnpm|yarn|bun)\b"
+)
+_BERRY = re.compile(r"yarnPath:\s*\S*yarn-(\d[\w.-]*)\.c?js")
+_RANKED = ("packageManager", "devEngines", "lockfile", "engines", "config", "command")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something speaks for a manager; ``step`` is its place in the order of precedence."""
+
+    manager: str
+    step: str
+    proof: Proof
+    depth: int  #: how many folders above the package
+    version: str | None = None
+
+
+@dataclass(frozen=True)
+class JavaScriptManagers:
+    rules: Rules
+    kind: Kind = "build_system"
+
+    def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
+        for package in survey.packages.values():
+            manifest = package.of("npm")
+            if manifest is None:
+                continue
+            claims = list(self._claims(survey, package))
+            winner = choose(claims)
+            for manager in MANAGERS:
+                mine = [claim for claim in claims if claim.manager == manager]
+                if winner is None and manager == "npm":
+                    proof = Proof(manifest.path, None, "build.npm", None, 0.5)
+                    yield from self._both(package, manager, [proof], None, "default")
+                elif mine:
+                    first = winner is not None and winner.manager == manager
+                    proofs = [claim.proof if first else _doubted(claim.proof) for claim in mine]
+                    version = next((claim.version for claim in mine if claim.version), None)
+                    yield from self._both(package, manager, proofs, version, "rule")
+
+    def _both(
+        self, package: Package, manager: str, proofs: list[Proof], version: str | None, source: str
+    ) -> Iterable[tuple[Package, Finding]]:
+        for kind in ("build_system", "package_manager"):
+            it = self.rules.get(kind, manager)
+            if it:
+                yield package, finding(it, [replace(proof, rule=it.rule) for proof in proofs], version, source)
+
+    def _claims(self, survey: Survey, package: Package) -> Iterable[Claim]:
+        locked = False
+        named = False
+        for depth, (folder, names) in enumerate(survey.above(package.path)):
+            manifest = next((it for it in survey.manifests_at(folder) if it.ecosystem == "npm"), None)
+            if manifest is not None and not named:
+                for claim in _spoken(manifest, depth):
+                    named = named or claim.step == "packageManager"
+                    yield claim
+            here = [(name, manager) for name, manager in LOCKFILES.items() if name in names]
+            if here and not locked:
+                locked = True
+                for name, manager in here:
+                    path = join(folder, name)
+                    yield Claim(manager, "lockfile", Proof(path, None, f"build.{manager}", None, 0.9), depth)
+            for name, manager in _CONFIGS.items():
+                if name in names:
+                    yield _config(survey, join(folder, name), manager, depth)
+            if "pnpm-workspace.yaml" in names and (depth or "package.json" in names):
+                yield Claim(
+                    "pnpm", "config", Proof(join(folder, "pnpm-workspace.yaml"), None, "build.pnpm", None, 0.8), depth
+                )
+        if not locked and not named:
+            yield from _commands(survey, package)
+
+
+def choose(claims: list[Claim]) -> Claim | None:
+    """The claim that wins: by the step of precedence, then the nearest, then Bun before the rest and npm last."""
+    if not claims:
+        return None
+    configured = {claim.manager for claim in claims if claim.step == "config"}
+
+    def order(claim: Claim) -> tuple[int, int, int, int]:
+        preferred = {"bun": 0, "npm": 3}.get(claim.manager, 1 if claim.manager in configured else 2)
+        return _RANKED.index(claim.step), claim.depth, preferred, MANAGERS.index(claim.manager)
+
+    return min(claims, key=order)
+
+
+def _doubted(proof: Proof) -> Proof:
+    return replace(proof, weight=proof.weight / 2)
+
+
+def _spoken(manifest: Manifest, depth: int) -> Iterable[Claim]:
+    """What a package.json itself says about managers."""
+
+    def claim(manager: str, step: str, key: str, after: str | None, weight: float, version: str | None) -> Claim:
+        line = manifest.line_of(key, after)
+        return Claim(
+            manager,
+            step,
+            Proof(manifest.path, line, f"build.{manager}", manifest.snippet(line), weight),
+            depth,
+            version,
+        )
+
+    named = package_manager(manifest.data)
+    if named and named[0] in MANAGERS:
+        yield claim(named[0], "packageManager", "packageManager", None, 0.97, named[1])
+    wanted = dig(manifest.data, "devEngines", "packageManager")
+    for one in wanted if isinstance(wanted, list) else [wanted]:
+        name = text_of(table(one).get("name"))
+        if name in MANAGERS:
+            yield claim(name, "devEngines", "packageManager", "devEngines", 0.95, text_of(table(one).get("version")))
+    for manager in MANAGERS:
+        value = text_of(dig(manifest.data, "engines", manager))
+        if (
+            value
+            and re.search(r"\d", value)
+            and not re.search(r"[a-z]{4,}", value)
+            and (manager != "npm" or depth == 0)
+        ):
+            yield claim(manager, "engines", manager, "engines", 0.3 if manager == "npm" else 0.7, None)
+
+
+def _config(survey: Survey, path: str, manager: str, depth: int) -> Claim:
+    version = None
+    if path.endswith(".yarnrc.yml"):
+        found = _BERRY.search(survey.scan.tree.text(path) or "")
+        version = found[1] if found else None
+    return Claim(manager, "config", Proof(path, None, f"build.{manager}", None, 0.6), depth, version)
+
+
+def _commands(survey: Survey, package: Package) -> Iterable[Claim]:
+    """What Dockerfiles and workflows run, when nothing else says which manager it is."""
+    tree = survey.scan.tree
+    paths = [join(folder, "Dockerfile") for folder in dict.fromkeys((package.path, ""))]
+    workflows = tree.folders.get(".github/workflows")
+    paths += [f".github/workflows/{name}" for name in sorted(workflows.files)] if workflows else []
+    for path in paths[:10]:
+        text = (tree.text(path, 1 << 16) or "") if tree.has(path) else ""
+        if found := _COMMAND.search(text):
+            line = text.count("\n", 0, found.start(1)) + 1
+            yield Claim(found[1], "command", Proof(path, line, f"build.{found[1]}", snippet(text, line), 0.6), 0)
+            return
+
+
+def lockfile_conflicts(survey: Survey, package: Package) -> Iterable[Conflict]:
+    """Several lockfiles, or a lockfile of another manager than the one that package.json names."""
+    if package.of("npm") is None:
+        return
+    named = named_manager(survey, package.path)
+    for _, names in survey.above(package.path):
+        locked = list(dict.fromkeys(manager for name, manager in LOCKFILES.items() if name in names))
+        if not locked:
+            continue
+        others = [manager for manager in locked if manager != named]
+        if len(locked) > 1:
+            winner, rule = _winner(locked, named, names)
+            claims = [winner, *(manager for manager in locked if manager != winner)]
+            yield Conflict(kind="lockfiles", claims=list(claims), winner=winner, rule=rule)
+        elif named and others:
+            yield Conflict(kind="package_manager", claims=[named, *others], winner=named, rule="packageManager-field")
+        return
+
+
+def _winner(locked: list[str], named: str | None, names: dict[str, int]) -> tuple[str, str]:
+    if named:
+        return named, "packageManager-field"
+    if "bun" in locked:
+        return "bun", "bun-over-others"
+    left = [manager for manager in locked if manager != "npm"]
+    if len(left) == 1:
+        return left[0], "npm-last"
+    configured = [manager for name, manager in _CONFIGS.items() if name in names and manager in left]
+    return (configured[0], "tool-configuration") if configured else (left[0], "order")
+
+
+def named_manager(survey: Survey, path: str) -> str | None:
+    for folder, _ in survey.above(path):
+        for manifest in survey.manifests_at(folder):
+            if manifest.ecosystem == "npm":
+                named = package_manager(manifest.data)
+                if named:
+                    return named[0]
+                wanted = text_of(dig(manifest.data, "devEngines", "packageManager", "name"))
+                if wanted in MANAGERS:
+                    return wanted
+    return None
+
+
+def pnpm_packages(text: str) -> list[str]:
+    """The globs of ``pnpm-workspace.yaml``; without them the file is only settings."""
+    try:
+        wanted = read_yaml(text).get("packages")
+    except Broken:
+        return []
+    return [one for one in wanted if isinstance(one, str)] if isinstance(wanted, list) else []

@@ -1,0 +1,113 @@
+"""Which manager a Python project is for. The build backend is a fact of its own and proves no manager."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from services.stacks.detectors.detector import finding
+from services.stacks.manifests.model import Manifest, dig, table
+from services.stacks.packages import Finding, Package, Proof, Survey
+from services.stacks.rules import Rules
+from services.stacks.tree import join
+from shared.contracts.detect import Conflict, Kind
+
+#: In the order of precedence.
+MANAGERS = ("uv", "poetry", "pdm", "hatch", "pipenv", "pixi", "conda", "pip")
+LOCKFILES = {
+    "uv.lock": "uv",
+    "poetry.lock": "poetry",
+    "pdm.lock": "pdm",
+    "Pipfile.lock": "pipenv",
+    "pixi.lock": "pixi",
+    "conda-lock.yml": "conda",
+}
+_SECTIONS = (
+    ("uv", ("tool", "uv"), 0.85),
+    ("poetry", ("tool", "poetry"), 0.9),
+    ("pdm", ("tool", "pdm"), 0.85),
+    ("hatch", ("tool", "hatch", "envs"), 0.85),
+    ("pixi", ("tool", "pixi"), 0.85),
+    ("conda", ("tool", "conda"), 0.3),
+)
+_BACKENDS = {"poetry.core.masonry.api": ("poetry", 0.7), "pdm.backend": ("pdm", 0.6), "uv_build": ("uv", 0.6)}
+_FILES = {
+    "Pipfile": ("pipenv", 0.9),
+    "pixi.toml": ("pixi", 0.95),
+    "environment.yml": ("conda", 0.9),
+    "requirements.txt": ("pip", 0.8),
+    "setup.py": ("pip", 0.7),
+    "setup.cfg": ("pip", 0.6),
+}
+
+
+@dataclass(frozen=True)
+class PythonManagers:
+    rules: Rules
+    kind: Kind = "build_system"
+
+    def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
+        for package in survey.packages.values():
+            if package.of("pypi") is None:
+                continue
+            proofs = claims(survey, package)
+            chosen = next((manager for manager in MANAGERS if proofs.get(manager)), None)
+            if chosen is None:
+                manifest = package.of("pypi")
+                proofs["pip"] = [Proof(manifest.path, None, "build.pip", None, 0.6)] if manifest else []
+                chosen = "pip"
+            for manager in MANAGERS:
+                for kind in ("build_system", "package_manager"):
+                    it = self.rules.get(kind, manager)
+                    mine = proofs.get(manager)
+                    if it and mine:
+                        share = 1.0 if manager == chosen else 0.5
+                        shown = [replace(proof, rule=it.rule, weight=proof.weight * share) for proof in mine]
+                        yield package, finding(it, shown)
+
+
+def claims(survey: Survey, package: Package) -> dict[str, list[Proof]]:
+    """The proofs for each manager: lockfiles of the nearest folder that has one, sections, backends, manifests."""
+    found: dict[str, list[Proof]] = {}
+    for folder, names in survey.above(package.path):
+        locked = [(name, manager) for name, manager in LOCKFILES.items() if name in names]
+        for name, manager in locked:
+            found.setdefault(manager, []).append(Proof(join(folder, name), None, "", None, 0.9))
+        if locked:
+            break
+    for manifest in package.manifests:
+        if manifest.kind == "pyproject.toml":
+            _pyproject(survey, manifest, found)
+        elif manifest.kind in _FILES:
+            manager, weight = _FILES[manifest.kind]
+            found.setdefault(manager, []).append(Proof(manifest.path, None, "", None, weight))
+    if "hatch.toml" in package.files:
+        found.setdefault("hatch", []).append(Proof(join(package.path, "hatch.toml"), None, "", None, 0.9))
+    return found
+
+
+def _pyproject(survey: Survey, manifest: Manifest, found: dict[str, list[Proof]]) -> None:
+    for manager, keys, weight in _SECTIONS:
+        if dig(manifest.data, *keys) is not None:
+            line = manifest.line_of(".".join(keys)) or manifest.line_of(f"{keys[0]}.{keys[1]}")
+            found.setdefault(manager, []).append(survey.line_proof(manifest, line, "", weight))
+    backend = manifest.facts.get("backend", "")
+    for prefix, (manager, weight) in _BACKENDS.items():
+        if backend.startswith(prefix):
+            line = manifest.line_of("build-backend")
+            found.setdefault(manager, []).append(survey.line_proof(manifest, line, "", weight))
+    if table(manifest.data.get("project")):
+        line = manifest.line_of("project")
+        found.setdefault("pip", []).append(survey.line_proof(manifest, line, "", 0.5))
+
+
+def lockfile_conflicts(survey: Survey, package: Package) -> Iterable[Conflict]:
+    if package.of("pypi") is None:
+        return
+    for _, names in survey.above(package.path):
+        locked = [manager for name, manager in LOCKFILES.items() if name in names]
+        if len(locked) > 1:
+            order = sorted(locked, key=MANAGERS.index)
+            yield Conflict(kind="lockfiles", claims=list(order), winner=order[0], rule="python-manager-order")
+        if locked:
+            return

@@ -1,0 +1,64 @@
+"""Runtimes: what the primary language needs, unless the package manager or the framework brings its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from services.stacks.detectors.detector import finding
+from services.stacks.packages import Finding, Package, Proof, Survey
+from services.stacks.ranking import primary_language, primary_of
+from services.stacks.rules import Rules
+from shared.contracts.detect import Kind
+
+
+@dataclass(frozen=True)
+class Runtimes:
+    rules: Rules
+    kind: Kind = "runtime"
+
+    def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
+        for package in survey.packages.values():
+            main = primary_language(package)
+            for language in package.found("language"):
+                if language.source == "llm" or language.custom:
+                    continue
+                id, weight = self._of(package, language.id)
+                it = self.rules.get("runtime", id) if id else None
+                if it and (language is main or language.confidence >= 0.5):
+                    sure = weight if language is main else weight / 2
+                    first = max(language.proofs, key=lambda proof: proof.weight)
+                    yield package, finding(it, [Proof(first.file, first.line, it.rule, first.snippet, sure)])
+            yield from self._static(package)
+
+    def _of(self, package: Package, language: str) -> tuple[str | None, float]:
+        technology = self.rules.get("language", language)
+        runtime = technology.text("runtime") if technology else None
+        if runtime == "node":
+            return self._javascript(package), 0.9
+        if language == "gleam":
+            manifest = package.has("gleam.toml")
+            return ("node" if manifest and manifest.facts.get("target") == "javascript" else "beam"), 0.9
+        if language == "rust" and ("framework", "yew") in package.findings:
+            return "wasm", 0.8
+        return runtime, 0.9
+
+    def _javascript(self, package: Package) -> str:
+        node, deno = package.of("npm"), package.has("deno.json")
+        if deno and not (node and (node.dependencies or "scripts" in node.data)):
+            return "deno"
+        built = primary_of(package, "build_system")
+        says_node = any(it.runtime == "node" for manifest in package.manifests for it in manifest.statements)
+        if built and built.id == "bun" and not says_node and ".nvmrc" not in package.files:
+            return "bun"
+        return "node"
+
+    def _static(self, package: Package) -> Iterable[tuple[Package, Finding]]:
+        """A page that a build leaves as files needs no server of its own: a second candidate."""
+        framework = primary_of(package, "framework")
+        technology = self.rules.get("framework", framework.id) if framework else None
+        it = self.rules.get("runtime", "static")
+        if framework and technology and technology.static and it and framework.confidence >= 0.5:
+            first = framework.proofs[0]
+            weight = 0.9 if framework.id == "hugo" else 0.4
+            yield package, finding(it, [Proof(first.file, first.line, it.rule, first.snippet, weight)])

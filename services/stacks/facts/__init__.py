@@ -1,0 +1,1 @@
+"""Facts about building and running a package: commands, ports, health, names of variables, caches."""

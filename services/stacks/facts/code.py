@@ -1,0 +1,172 @@
+"""What the code itself says: ports it listens on, variables it reads, health routes it serves."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from services.stacks.packages import Package, Survey
+from services.stacks.scan import SMALL_TREE
+from services.stacks.tree import HEAD_BYTES, join
+
+ENTRIES = frozenset(
+    ("main", "app", "server", "index", "settings", "config", "application", "program", "startup", "manage", "wsgi", "asgi",
+     "routes", "router", "api", "web", "run", "__main__", "start", "boot", "bootstrap", "health", "urls", "lib", "endpoint")
+)  # fmt: skip
+CODE = (".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".jsx", ".py", ".go", ".rs", ".rb", ".php", ".java", ".kt", ".cs",
+        ".fs", ".ex", ".exs", ".scala", ".clj", ".swift", ".dart", ".cr", ".ru", ".vue", ".svelte", ".hs", ".pl", ".r", ".R",
+        ".cpp", ".cc", ".gleam", ".nim", ".jl", ".ml")  # fmt: skip
+CONFIGS = ("application.properties", "application.yml", "application.yaml", "bootstrap.yml", "micronaut.yml")
+#: Of a large tree, so many files are read for facts; the nearest to their package first.
+MOST_READ = 256
+_ENV = re.compile(
+    r"process\.env\.([A-Z][A-Z0-9_]+)|process\.env\[['\"]([A-Z][A-Z0-9_]+)['\"]\]|import\.meta\.env\.([A-Z][A-Z0-9_]+)"
+    r"|(?:Bun|Deno)\.env\.(?:get\(['\"])?([A-Z][A-Z0-9_]+)|os\.environ(?:\.get)?[\[(]\s*['\"]([A-Z][A-Z0-9_]+)['\"]"
+    r"|os\.getenv\(\s*['\"]([A-Z][A-Z0-9_]+)['\"]|\bENV(?:\.fetch)?[\[(]\s*['\"]([A-Z][A-Z0-9_]+)['\"]"
+    r"|os\.(?:Getenv|LookupEnv)\(\s*\"([A-Z][A-Z0-9_]+)\"|env::var(?:_os)?\(\s*\"([A-Z][A-Z0-9_]+)\""
+    r"|System\.getenv\(\s*\"([A-Z][A-Z0-9_]+)\"|\b(?:getenv|env)\(\s*['\"]([A-Z][A-Z0-9_]+)['\"]"
+    r"|GetEnvironmentVariable\(\s*\"([A-Z][A-Z0-9_]+)\"|System\.(?:get_env|fetch_env!?)\(\s*\"([A-Z][A-Z0-9_]+)\""
+    r"|(?:env!|option_env!)\(\s*\"([A-Z][A-Z0-9_]+)\"|\$_(?:ENV|SERVER)\[['\"]([A-Z][A-Z0-9_]+)['\"]\]"
+    r"|\$\{([A-Z][A-Z0-9_]+)(?::[^}]*)?\}"
+)
+_PORT = re.compile(
+    r"\.listen\(\s*\{?\s*(?:port\s*:\s*)?(\d{2,5})\b|\bPORT['\"]?\]?\)?\s*(?:\|\||\?\?|,|or)\s*['\"]?(\d{2,5})\b"
+    r"|\bport\s*[:=]\s*(?:int\()?(\d{2,5})\b|(?:ListenAndServe|\.Run|\.Start|\.Listen)\(\s*\"[\w.]*:(\d{2,5})\""
+    r"|Addr:\s*\"[\w.]*:(\d{2,5})\"|(?:0\.0\.0\.0|127\.0\.0\.1|localhost|\[::\]):(\d{4,5})\b"
+    r"|\(\s*\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]\s*,\s*(\d{2,5})\s*\)|\.bind\(\(\s*\"[\d.]+\"\s*,\s*(\d{2,5})\s*\)"
+    r"|\bset\s+:port\s*,\s*(\d{2,5})|\bserver\.port\s*[=:]\s*(?:\$\{\w+:)?(\d{2,5})|\bPORT\s*=\s*(\d{2,5})\b"
+    r"|getenv\(\s*['\"]PORT['\"]\s*,\s*['\"]?(\d{2,5})|unwrap_or(?:_else)?\([^)]{0,40}?\"?(\d{4,5})"
+)
+_HEALTH = re.compile(
+    r"['\"`](/(?:api/|v\d+/|_)?(?:health(?:[-_]?checks?|z)?|healthcheck|livez?|readyz?|status/health|up|ping|-/healthy)(?:/(?:live|ready|liveness|readiness))?)/?['\"`]"
+)
+_TEST = re.compile(
+    r"(?:^|/)(?:tests?|__tests__|specs?|e2e|docs?|examples?|scripts|migrations|fixtures)/|[._-](?:test|spec)\.|_test\.|(?:^|/)test_"
+)
+_BUILD_TIME = re.compile(r"^(?:VITE_|NEXT_PUBLIC_|REACT_APP_|PUBLIC_|NUXT_PUBLIC_|GATSBY_|EXPO_PUBLIC_|VUE_APP_)")
+_NOT_NAMES = frozenset(
+    ("NODE_ENV", "HOME", "PATH", "USER", "PWD", "SHELL", "TERM", "MODE", "DEV", "PROD", "SSR", "BASE_URL", "CI")
+)
+
+
+@dataclass
+class CodeFacts:
+    ports: list[int] = field(default_factory=list)
+    configured: list[int] = field(default_factory=list)  #: from configuration files, surer than code
+    env: list[str] = field(default_factory=list)
+    build_env: list[str] = field(default_factory=list)
+    health: str | None = None
+    text: dict[str, str] = field(default_factory=dict)  #: the entry files that were read
+
+
+@dataclass
+class Reading:
+    """How much was read for facts so far, over all packages of a survey."""
+
+    left: int = MOST_READ
+    cut: bool = False
+
+
+def code_facts(survey: Survey, package: Package, reading: Reading) -> CodeFacts:
+    facts = CodeFacts()
+    small = bool(survey.scan.heads) or survey.scan.files <= SMALL_TREE
+    for depth, name, path in _files(package, small):
+        head = survey.scan.heads.get(path)
+        if head is None:
+            if not small and reading.left <= 0:
+                reading.cut = True
+                continue
+            reading.left -= 1
+            head = survey.scan.tree.read(path, HEAD_BYTES)
+        if head is None:
+            continue
+        text = head.decode("utf-8", "replace")
+        if depth <= 3 and name.partition(".")[0].lower() in ENTRIES:
+            facts.text[path] = text
+        _search(text, facts, name)
+    _dotenv(survey, package, facts)
+    _configs(survey, package, facts)
+    return facts
+
+
+def _files(package: Package, small: bool) -> list[tuple[int, str, str]]:
+    base = len(package.path) + 1 if package.path else 0
+    found = []
+    for folder in package.folders:
+        depth = folder.path[base:].count("/") + 1 if folder.path != package.path else 0
+        if not small and depth > 3:
+            continue
+        for name in folder.files:
+            if not name.endswith(CODE):
+                continue
+            path = join(folder.path, name)
+            if (small or name.partition(".")[0].lower() in ENTRIES) and not _TEST.search(path[base:]):
+                found.append((depth, name, path))
+    return sorted(found, key=lambda it: (it[0], it[2]))
+
+
+def _search(text: str, facts: CodeFacts, name: str) -> None:
+    for found in _ENV.finditer(text):
+        _variable(next(group for group in found.groups() if group), facts)
+    stem = name.partition(".")[0].lower()
+    if stem in ENTRIES or "listen" in text or name.endswith((".ru", ".rb")):
+        for port in _PORT.finditer(text):
+            number = int(next(group for group in port.groups() if group))
+            if 0 < number < 65536 and number not in facts.ports and number not in {5432, 6379, 27017, 3306, 9092, 5672}:
+                facts.ports.append(number)
+    if facts.health is None and (route := _HEALTH.search(text)):
+        facts.health = route[1]
+
+
+def _variable(name: str, facts: CodeFacts) -> None:
+    if name in _NOT_NAMES:
+        return
+    target = facts.build_env if _BUILD_TIME.match(name) else facts.env
+    if name not in target:
+        target.append(name)
+
+
+def _dotenv(survey: Survey, package: Package, facts: CodeFacts) -> None:
+    """Names, never values; a port is no secret."""
+    for name in sorted(package.files):
+        if name == ".env" or name.startswith(".env."):
+            text = survey.scan.tree.text(join(package.path, name), 1 << 16) or ""
+            for found in re.finditer(
+                r"(?m)^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*[\"']?([^\s\"'#]*)", text
+            ):
+                if found[1].endswith("_VERSION") and found[1].isupper():
+                    continue
+                _variable(found[1], facts)
+                if found[1] == "PORT" and found[2].isdigit() and 0 < int(found[2]) < 65536:
+                    facts.configured.append(int(found[2]))
+
+
+def _configs(survey: Survey, package: Package, facts: CodeFacts) -> None:
+    tree = survey.scan.tree
+    for folder in ("src/main/resources", "config", "src/main/conf", ""):
+        base = join(package.path, folder) if folder else package.path
+        for name in CONFIGS:
+            path = join(base, name)
+            if not tree.has(path):
+                continue
+            text = tree.text(path, HEAD_BYTES) or ""
+            for found in re.finditer(r"\$\{([A-Z][A-Z0-9_]+)(?::[^}]*)?\}", text):
+                _variable(found[1], facts)
+            port = re.search(
+                r"(?m)^(?:quarkus\.http|server|micronaut\.server)\.port\s*=\s*(?:\$\{\w+:)?(\d+)", text
+            ) or re.search(
+                r"(?ms)^(?:quarkus|micronaut|server)\s*:(?:\s*\n\s+http:|\s*\n\s+server:)?\s*\n(?:\s+[^\n]*\n)*?\s+port\s*:\s*(?:\$\{\w+:)?(\d+)",
+                text,
+            )
+            if port and 0 < int(port[1]) < 65536 and int(port[1]) not in facts.configured:
+                facts.configured.append(int(port[1]))
+            if (base_path := re.search(r"management\.endpoints\.web\.base-path\s*=\s*(\S+)", text)) is not None:
+                facts.health = f"{base_path[1].rstrip('/')}/health"
+    for path in (join(package.path, "Properties/launchSettings.json"), join(package.path, "appsettings.json")):
+        if tree.has(path):
+            for found in re.finditer(
+                r"\"(?:applicationUrl|Url|Urls)\"\s*:\s*\"([^\"]+)\"", tree.text(path, HEAD_BYTES) or ""
+            ):
+                for one in re.findall(r"http://[^:/\"]*:(\d{2,5})", found[1]):
+                    if int(one) not in facts.configured:
+                        facts.configured.append(int(one))

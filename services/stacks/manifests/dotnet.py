@@ -1,0 +1,90 @@
+"""MSBuild projects and what ``Directory.Build.props`` and ``Directory.Packages.props`` add to them; solutions."""
+
+from __future__ import annotations
+
+import re
+
+from services.stacks.manifests.formats import Element, read_xml
+from services.stacks.manifests.model import Manifest
+
+_SOLUTION_PROJECT = re.compile(r'(?m)^Project\("[^"]*"\)\s*=\s*"[^"]*",\s*"([^"]+\.(?:cs|fs|vb)proj)"')
+_FRAMEWORK = re.compile(r"^net(?:coreapp|standard)?(\d+(?:\.\d+)?)")
+
+
+def read_project(manifest: Manifest) -> None:
+    """Raises: Broken."""
+    project = read_xml(manifest.text)
+    manifest.name = manifest.path.rpartition("/")[2].rpartition(".")[0]
+    sdk = project.attributes.get("Sdk") or next((it.attributes.get("Name", "") for it in project.all("Sdk")), "")
+    if sdk:
+        manifest.depend(f"sdk:{sdk.partition('/')[0]}", None, "prod", _offset(manifest, project.line))
+    read_properties(manifest, project)
+    for group in project.all("ItemGroup"):
+        for item in group.children:
+            name = item.attributes.get("Include") or item.attributes.get("Update")
+            if not name:
+                continue
+            if item.tag == "PackageReference":
+                version = item.attributes.get("Version") or item.value("Version")
+                manifest.depend(name.lower(), version, "prod", _offset(manifest, item.line))
+            elif item.tag == "FrameworkReference":
+                manifest.depend(f"framework:{name}".lower(), None, "prod", _offset(manifest, item.line))
+            elif item.tag == "Reference" and name.startswith("System.Web"):
+                manifest.depend(name.partition(",")[0].lower(), None, "prod", _offset(manifest, item.line))
+
+
+def read_properties(manifest: Manifest, project: Element) -> None:
+    for group in project.all("PropertyGroup"):
+        for item in group.children:
+            value = item.text.strip()
+            if item.tag in {"TargetFramework", "TargetFrameworks"}:
+                for target in value.split(";"):
+                    if found := _FRAMEWORK.match(target.strip()):
+                        number = found[1] if "." in found[1] else ".".join(found[1])
+                        manifest.state("dotnet", item.tag, number, item.line)
+            elif item.tag == "TargetFrameworkVersion":
+                manifest.state("dotnet", item.tag, value.removeprefix("v"), item.line)
+            elif item.tag in {"OutputType", "AssemblyName", "UseMaui", "UseWPF", "UseWindowsForms", "IsPackable",
+                              "IsTestProject"}:  # fmt: skip
+                manifest.facts[item.tag] = value
+                if item.tag.startswith("Use") and value.lower() == "true":
+                    manifest.depend(item.tag.lower(), None, "prod", _offset(manifest, item.line))
+
+
+def _offset(manifest: Manifest, line: int) -> int:
+    at = 0
+    for _ in range(line - 1):
+        at = manifest.text.find("\n", at) + 1
+    return at
+
+
+def read_solution(manifest: Manifest) -> None:
+    """Raises: Broken."""
+    manifest.package = False
+    if manifest.path.endswith(".slnx"):
+        found = [it.attributes.get("Path", "") for it in _deep(read_xml(manifest.text)) if it.tag == "Project"]
+    else:
+        found = [it[1] for it in _SOLUTION_PROJECT.finditer(manifest.text)]
+    manifest.facts["projects"] = "\n".join(path.replace("\\", "/") for path in found if path)
+
+
+def _deep(element: Element) -> list[Element]:
+    return [element, *(inner for child in element.children for inner in _deep(child))]
+
+
+def read_packages_props(text: str) -> dict[str, str]:
+    """Central versions: package to version."""
+    versions = {}
+    for item in _deep(read_xml(text)):
+        if item.tag == "PackageVersion":
+            versions[item.attributes.get("Include", "").lower()] = item.attributes.get("Version", "")
+    return versions
+
+
+def read_packages_config(manifest: Manifest) -> None:
+    """Raises: Broken."""
+    manifest.package = False
+    for item in read_xml(manifest.text).all("package"):
+        manifest.depend(
+            item.attributes.get("id", "").lower(), item.attributes.get("version"), "prod", _offset(manifest, item.line)
+        )

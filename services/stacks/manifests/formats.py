@@ -1,0 +1,141 @@
+"""JSON, JSON with comments, TOML, YAML and XML, read under limits; what is broken is told with its line."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+import orjson
+import yaml
+
+from services.stacks.manifests.model import Json
+
+_YAML_BYTES = 512 << 10
+_AT_LINE = re.compile(r"line (\d+)")
+_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.S)
+_TRAILING_COMMA = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[}\]])', re.S)
+
+
+class Broken(Exception):
+    """The text is not what its name promises; ``line`` counts from 1."""
+
+    def __init__(self, line: int | None, reason: str) -> None:
+        super().__init__(reason)
+        self.line = line
+        self.reason = reason
+
+
+def read_json(text: str, comments: bool = False) -> Json:
+    """Raises: Broken."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        if comments:
+            return read_json(without_comments(text))
+        raise Broken(error.lineno, f"not valid JSON ({error.msg})") from None
+    if not isinstance(value, dict):
+        raise Broken(1, "not a JSON object")
+    return value
+
+
+def without_comments(text: str) -> str:
+    """JSON with comments and trailing commas as JSON; line numbers stay."""
+    plain = _COMMENT.sub(lambda found: found[1] or "\n" * found[0].count("\n"), text)
+    return _TRAILING_COMMA.sub(lambda found: found[1] or "", plain)
+
+
+def read_toml(text: str) -> Json:
+    """Raises: Broken."""
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        found = _AT_LINE.search(str(error))
+        reason = str(error).partition(" (at ")[0] if found else "nested too deeply"
+        raise Broken(int(found[1]) if found else None, f"not valid TOML ({reason})") from None
+
+
+def read_yaml(text: str) -> Json:
+    """The first document. Raises: Broken."""
+    if len(text) > _YAML_BYTES:
+        raise Broken(None, "larger than Assay reads")
+    try:
+        value = next(iter(yaml.load_all(text, yaml.CSafeLoader)), None)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        raise Broken(mark.line + 1 if mark else None, f"not valid YAML ({error.problem})") from None
+    except (yaml.YAMLError, RecursionError, ValueError, OverflowError):
+        raise Broken(None, "not valid YAML") from None
+    return {str(key): item for key, item in value.items()} if isinstance(value, dict) else {}
+
+
+@dataclass(slots=True)
+class Element:
+    """An XML element without its namespace."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    text: str = ""
+    children: list[Element] = field(default_factory=list)
+
+    def all(self, tag: str) -> list[Element]:
+        return [child for child in self.children if child.tag == tag]
+
+    def first(self, *path: str) -> Element | None:
+        here: Element | None = self
+        for tag in path:
+            here = next((child for child in here.children if child.tag == tag), None) if here else None
+        return here
+
+    def value(self, *path: str) -> str | None:
+        found = self.first(*path)
+        return found.text.strip() or None if found else None
+
+
+def read_xml(text: str) -> Element:
+    """Raises: Broken; a document that declares entities is refused."""
+    top = Element("", {}, 0)
+    open_elements = [top]
+    parser = expat.ParserCreate(namespace_separator=None)
+    parser.buffer_text = True
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        if len(open_elements) > 200:
+            raise Broken(parser.CurrentLineNumber, "XML nested too deeply")
+        element = Element(tag.rpartition(":")[2], attributes, parser.CurrentLineNumber)
+        open_elements[-1].children.append(element)
+        open_elements.append(element)
+
+    def end(_tag: str) -> None:
+        open_elements.pop()
+
+    def characters(data: str) -> None:
+        open_elements[-1].text += data
+
+    def entity(*_: object) -> None:
+        raise Broken(parser.CurrentLineNumber, "XML with entities of its own is not read")
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler, parser.EntityDeclHandler = characters, entity
+    try:
+        parser.Parse(re.sub(r"^\s*<\?xml[^>]*\?>", lambda found: "\n" * found[0].count("\n"), text), True)
+    except expat.ExpatError as error:
+        raise Broken(error.lineno, f"not valid XML ({expat.errors.messages[error.code]})") from None
+    return top.children[0]
+
+
+_CODE_COMMENT = re.compile(
+    r"(\"\"\".*?\"\"\"|'''.*?'''|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')|//[^\n]*|/\*.*?\*/", re.S
+)
+_HASH_COMMENT = re.compile(r"(\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')|#[^\n]*")
+
+
+def blank_comments(text: str, hashes: bool = False) -> str:
+    """Code with its comments turned into blanks, so that every offset still counts."""
+
+    def blank(found: re.Match[str]) -> str:
+        return found[1] or re.sub(r"[^\n]", " ", found[0])
+
+    return (_HASH_COMMENT if hashes else _CODE_COMMENT).sub(blank, text)

@@ -1,0 +1,169 @@
+"""Gradle's build files in both languages, settings and version catalogs, by their text."""
+
+from __future__ import annotations
+
+import re
+
+from services.stacks.manifests.formats import Broken, blank_comments, read_toml
+from services.stacks.manifests.model import Manifest, Scope, table, text_of
+
+_PLUGIN = re.compile(
+    r"""\bid\s*\(?\s*["']([\w.-]+)["']\s*\)?(?:\s*version\s*\(?\s*["']([^"']+)["'])?(\s*\)?\s*apply\s*\(?\s*false)?"""
+)
+_KOTLIN_PLUGIN = re.compile(
+    r"""\bkotlin\(\s*["']([\w.-]+)["']\s*\)(?:\s*version\s*["']([^"']+)["'])?(\s*apply\s*\(?\s*false)?"""
+)
+_ALIAS = re.compile(r"""\balias\s*\(?\s*libs\.plugins\.([\w.]+)\s*\)?(\s*apply\s*\(?\s*false)?""")
+_APPLY = re.compile(r"""\bapply\s*\(?\s*plugin\s*[:=]\s*["']([\w.-]+)["']""")
+_CONFIGURATION = (
+    r"\b(implementation|api|compile|compileOnly|runtimeOnly|runtime|developmentOnly|annotationProcessor|kapt|ksp"
+    r"|providedRuntime|provided|testImplementation|testCompile|testRuntimeOnly|androidTestImplementation"
+    r"|debugImplementation|integrationTestImplementation|classpath|commonMainImplementation|jvmMainImplementation)\b"
+)
+_COORDINATES = re.compile(
+    _CONFIGURATION + r"""\s*\(?\s*(?:(?:enforcedPlatform|platform|kotlin)\s*\(\s*)?["']([\w.-]+(?::[\w.${}-]+)*)["']"""
+)
+_MAP_FORM = re.compile(
+    _CONFIGURATION + r"""\s*\(?\s*group\s*[:=]\s*["']([\w.-]+)["']\s*,\s*name\s*[:=]\s*["']([\w.-]+)["']"""
+    r"""(?:\s*,\s*version\s*[:=]\s*["']([^"']+)["'])?"""
+)
+_CATALOG = re.compile(_CONFIGURATION + r"""\s*\(?\s*(?:(?:enforcedPlatform|platform)\s*\(\s*)?libs\.([\w.]+)""")
+_JAVA = (
+    (re.compile(r"JavaLanguageVersion\.of\(\s*[\"']?(\d+)"), "toolchain"),
+    (re.compile(r"jvmToolchain\s*[({]?\s*(\d+)"), "toolchain"),
+    (re.compile(r"(?:options\.)?release(?:\.set\(|\s*=)\s*(\d+)"), "options.release"),
+    (re.compile(r"sourceCompatibility\s*=?\s*[\"']?(?:JavaVersion\.)?(?:VERSION_)?(?:toVersion\([\"']?)?(1[._])?(\d+)"),
+     "sourceCompatibility"),
+)  # fmt: skip
+_BLOCK = re.compile(r"\b(subprojects|allprojects)\s*\{")
+_INCLUDE = re.compile(r"\binclude(?:Flat)?\b\s*\(?((?:\s*[\"'][^\"']+[\"']\s*,?)+)")
+_ONE_NAME = re.compile(r"[\"']([^\"']+)[\"']")
+_ROOT_NAME = re.compile(r"rootProject\.name\s*=\s*[\"']([^\"']+)[\"']")
+_PROJECT_FOLDER = re.compile(
+    r"project\(\s*[\"'](:[^\"']+)[\"']\s*\)\.projectDir\s*=\s*(?:new\s+File|file)\s*\(?[^\"'\n]*[\"']([^\"']+)[\"']"
+)
+
+
+def read_build_gradle(manifest: Manifest) -> None:
+    text = blank_comments(manifest.text)
+    manifest.facts["plain"] = text
+    shared = _shared_ranges(text)
+    for pattern, build in ((_PLUGIN, "{}"), (_KOTLIN_PLUGIN, "org.jetbrains.kotlin.{}")):
+        for found in pattern.finditer(text):
+            if not found[3]:
+                _plugin(manifest, build.format(found[1]), found[2], found.start(), shared)
+    for found in _ALIAS.finditer(text):
+        if not found[2]:
+            manifest.facts[f"alias:{found[1]}"] = str(found.start())
+    for found in _APPLY.finditer(text):
+        _plugin(manifest, found[1], None, found.start(), shared)
+    for found in _COORDINATES.finditer(text):
+        parts = found[2].split(":")
+        if len(parts) >= 2 and found[1] != "classpath":
+            _depend(manifest, ":".join(parts[:2]), parts[2] if len(parts) > 2 else None, found, shared)
+    for found in _MAP_FORM.finditer(text):
+        _depend(manifest, f"{found[2]}:{found[3]}", found[4], found, shared)
+    for found in _CATALOG.finditer(text):
+        manifest.facts[f"library:{found[2]}"] = f"{found.start()} {_scope(found[1])}"
+    for pattern, source in _JAVA:
+        if found := pattern.search(text):
+            manifest.state("java", source, found[found.re.groups], manifest.line_at(found.start()))
+
+
+def _shared_ranges(text: str) -> list[tuple[int, int]]:
+    """Where ``subprojects`` and ``allprojects`` blocks stand: what they say holds for the children."""
+    ranges = []
+    for found in _BLOCK.finditer(text):
+        depth, at = 1, found.end()
+        while depth and at < len(text):
+            depth += {"{": 1, "}": -1}.get(text[at], 0)
+            at += 1
+        ranges.append((found.start(), at))
+    return ranges
+
+
+def _plugin(manifest: Manifest, name: str, version: str | None, at: int, shared: list[tuple[int, int]]) -> None:
+    key = "shared-plugin:" if any(start <= at < end for start, end in shared) else "plugin:"
+    manifest.facts[f"{key}{name}"] = str(at)
+    if key == "plugin:" or "allprojects" in manifest.text:
+        manifest.depend(f"plugin:{name}", version, "prod", at)
+
+
+def _depend(
+    manifest: Manifest, name: str, version: str | None, found: re.Match[str], shared: list[tuple[int, int]]
+) -> None:
+    if any(start <= found.start() < end for start, end in shared):
+        manifest.facts[f"shared-library:{name}"] = f"{found.start()} {_scope(found[1])}"
+    manifest.depend(name, version, _scope(found[1]), found.start())
+
+
+def _scope(configuration: str) -> Scope:
+    lower = configuration.lower()
+    return "test" if "test" in lower else "dev" if "development" in lower or "debug" in lower else "prod"
+
+
+def read_settings_gradle(manifest: Manifest) -> None:
+    text = blank_comments(manifest.text)
+    if found := _ROOT_NAME.search(text):
+        manifest.name = found[1]
+    moved = {found[1]: found[2] for found in _PROJECT_FOLDER.finditer(text)}
+    members = []
+    for found in _INCLUDE.finditer(text):
+        for one in _ONE_NAME.finditer(found[1]):
+            path = one[1] if one[1].startswith(":") else ":" + one[1]
+            members.append(moved.get(path, path.strip(":").replace(":", "/")))
+    manifest.facts["include"] = "\n".join(members)
+    manifest.package = not members
+
+
+def read_catalog(text: str) -> tuple[dict[str, tuple[str, str | None]], dict[str, tuple[str, str | None]]]:
+    """Libraries and plugins of ``libs.versions.toml``: accessor to (coordinates or id, version)."""
+    try:
+        data = read_toml(text)
+    except Broken:
+        return {}, {}
+    versions = table(data.get("versions"))
+
+    def version(spec: object) -> str | None:
+        it = table(spec).get("version")
+        if isinstance(it, dict):
+            reference = text_of(it.get("ref"))
+            named = versions.get(reference or "")
+            return text_of(named) or text_of(table(named).get("require") or table(named).get("strictly"))
+        return text_of(it)
+
+    libraries: dict[str, tuple[str, str | None]] = {}
+    for alias, spec in table(data.get("libraries")).items():
+        if isinstance(spec, str):
+            parts = spec.split(":")
+            libraries[_accessor(alias)] = (":".join(parts[:2]), parts[2] if len(parts) > 2 else None)
+        elif module := text_of(table(spec).get("module")):
+            libraries[_accessor(alias)] = (module, version(spec))
+        else:
+            libraries[_accessor(alias)] = (f"{table(spec).get('group')}:{table(spec).get('name')}", version(spec))
+    plugins: dict[str, tuple[str, str | None]] = {}
+    for alias, spec in table(data.get("plugins")).items():
+        if isinstance(spec, str):
+            plugins[_accessor(alias)] = (spec.partition(":")[0], spec.partition(":")[2] or None)
+        else:
+            plugins[_accessor(alias)] = (text_of(table(spec).get("id")) or "", version(spec))
+    return libraries, plugins
+
+
+def _accessor(alias: str) -> str:
+    return re.sub(r"[-_]", ".", alias)
+
+
+def apply_catalog(manifest: Manifest, text: str) -> None:
+    """Resolve what a build file takes from its catalog."""
+    libraries, plugins = read_catalog(text)
+    for key, value in list(manifest.facts.items()):
+        kind, _, accessor = key.partition(":")
+        if kind == "alias" and accessor in plugins:
+            name, version = plugins[accessor]
+            manifest.facts[f"plugin:{name}"] = value
+            manifest.depend(f"plugin:{name}", version, "prod", int(value))
+        elif kind == "library" and accessor in libraries:
+            name, version = libraries[accessor]
+            at, _, scope = value.partition(" ")
+            manifest.depend(name, version, "test" if scope == "test" else "prod", int(at))

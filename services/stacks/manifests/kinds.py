@@ -1,0 +1,161 @@
+"""The table of manifests: which names they have, whose they are, and who reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from services.stacks.manifests import beam, dotnet, gradle, javascript, maven, others, python, ruby_php, rust_go
+from services.stacks.manifests.formats import Broken
+from services.stacks.manifests.model import Manifest
+from services.stacks.tree import MANIFEST_BYTES, Tree
+
+
+@dataclass(frozen=True)
+class Kind:
+    name: str
+    ecosystem: str
+    read: Callable[[Manifest], None]
+    weak: bool = False  #: makes a package only where nothing stronger does and sources stand beside it
+
+
+_EXACT = {
+    "package.json": Kind("package.json", "npm", javascript.read_package_json),
+    "package.json5": Kind("package.json5", "npm", javascript.read_package_json),
+    "deno.json": Kind("deno.json", "deno", javascript.read_deno_json),
+    "deno.jsonc": Kind("deno.json", "deno", javascript.read_deno_json),
+    "pyproject.toml": Kind("pyproject.toml", "pypi", python.read_pyproject),
+    "setup.py": Kind("setup.py", "pypi", python.read_setup_py),
+    "setup.cfg": Kind("setup.cfg", "pypi", python.read_setup_cfg),
+    "Pipfile": Kind("Pipfile", "pypi", python.read_pipfile),
+    "environment.yml": Kind("environment.yml", "pypi", python.read_conda),
+    "environment.yaml": Kind("environment.yml", "pypi", python.read_conda),
+    "pixi.toml": Kind("pixi.toml", "pypi", python.read_pixi),
+    "Cargo.toml": Kind("Cargo.toml", "cargo", rust_go.read_cargo),
+    "go.mod": Kind("go.mod", "go", rust_go.read_go_mod),
+    "pom.xml": Kind("pom.xml", "maven", maven.read_pom),
+    "build.gradle": Kind("build.gradle", "maven", gradle.read_build_gradle),
+    "build.gradle.kts": Kind("build.gradle.kts", "maven", gradle.read_build_gradle),
+    "settings.gradle": Kind("settings.gradle", "maven", gradle.read_settings_gradle),
+    "settings.gradle.kts": Kind("settings.gradle.kts", "maven", gradle.read_settings_gradle),
+    "build.sbt": Kind("build.sbt", "maven", others.read_sbt),
+    "build.sc": Kind("build.mill", "maven", others.read_mill),
+    "build.mill": Kind("build.mill", "maven", others.read_mill),
+    "project.clj": Kind("project.clj", "maven", others.read_clojure),
+    "deps.edn": Kind("deps.edn", "maven", others.read_clojure),
+    "packages.config": Kind("packages.config", "nuget", dotnet.read_packages_config),
+    "Gemfile": Kind("Gemfile", "gem", ruby_php.read_gemfile),
+    "gems.rb": Kind("Gemfile", "gem", ruby_php.read_gemfile),
+    "composer.json": Kind("composer.json", "composer", ruby_php.read_composer),
+    "mix.exs": Kind("mix.exs", "hex", beam.read_mix),
+    "rebar.config": Kind("rebar.config", "hex", beam.read_rebar),
+    "gleam.toml": Kind("gleam.toml", "hex", beam.read_gleam),
+    "stack.yaml": Kind("stack.yaml", "hackage", others.read_nothing),
+    "package.yaml": Kind("package.yaml", "hackage", others.read_hpack),
+    "Package.swift": Kind("Package.swift", "swift", others.read_swift),
+    "pubspec.yaml": Kind("pubspec.yaml", "pub", others.read_pubspec),
+    "shard.yml": Kind("shard.yml", "shards", others.read_shard),
+    "dune-project": Kind("dune-project", "opam", others.read_dune),
+    "Project.toml": Kind("Project.toml", "julia", others.read_julia),
+    "JuliaProject.toml": Kind("Project.toml", "julia", others.read_julia),
+    "renv.lock": Kind("renv.lock", "cran", others.read_renv),
+    "DESCRIPTION": Kind("DESCRIPTION", "cran", others.read_description),
+    "cpanfile": Kind("cpanfile", "cpan", others.read_cpanfile),
+    "Makefile.PL": Kind("Makefile.PL", "cpan", others.read_nothing),
+    "Build.PL": Kind("Build.PL", "cpan", others.read_nothing),
+    "dist.ini": Kind("dist.ini", "cpan", others.read_nothing, weak=True),
+    "build.zig": Kind("build.zig", "zig", others.read_nothing),
+    "build.zig.zon": Kind("build.zig.zon", "zig", others.read_zon),
+    "CMakeLists.txt": Kind("CMakeLists.txt", "native", others.read_cmake),
+    "meson.build": Kind("meson.build", "native", others.read_meson),
+    "Makefile": Kind("Makefile", "native", others.read_nothing, weak=True),
+    "makefile": Kind("Makefile", "native", others.read_nothing, weak=True),
+    "GNUmakefile": Kind("Makefile", "native", others.read_nothing, weak=True),
+    "conanfile.txt": Kind("conanfile", "native", others.read_conan, weak=True),
+    "vcpkg.json": Kind("vcpkg.json", "native", others.read_vcpkg, weak=True),
+    "configure.ac": Kind("configure.ac", "native", others.read_nothing, weak=True),
+    "elm.json": Kind("elm.json", "elm", others.read_elm),
+    "v.mod": Kind("v.mod", "v", others.read_nothing),
+    "dub.json": Kind("dub.json", "dub", others.read_nothing),
+    "dub.sdl": Kind("dub.json", "dub", others.read_nothing),
+    "fpm.toml": Kind("fpm.toml", "fortran", others.read_generic_toml),
+    "alire.toml": Kind("alire.toml", "ada", others.read_generic_toml),
+    "hugo.toml": Kind("hugo", "hugo", others.read_nothing),
+    "hugo.yaml": Kind("hugo", "hugo", others.read_nothing),
+    "hugo.json": Kind("hugo", "hugo", others.read_nothing),
+    "mkdocs.yml": Kind("mkdocs.yml", "pypi", others.read_nothing, weak=True),
+    "_config.yml": Kind("_config.yml", "jekyll", others.read_nothing, weak=True),
+    "MODULE.bazel": Kind("bazel", "bazel", others.read_nothing),
+    "WORKSPACE": Kind("bazel", "bazel", others.read_nothing),
+    "WORKSPACE.bazel": Kind("bazel", "bazel", others.read_nothing),
+    "pants.toml": Kind("pants.toml", "pants", others.read_nothing),
+    ".buckconfig": Kind(".buckconfig", "buck", others.read_nothing),
+    "foundry.toml": Kind("foundry.toml", "solidity", others.read_nothing),
+    "Podfile": Kind("Podfile", "cocoapods", others.read_nothing, weak=True),
+}
+_ENDINGS = {
+    ".csproj": Kind("*.csproj", "nuget", dotnet.read_project),
+    ".fsproj": Kind("*.fsproj", "nuget", dotnet.read_project),
+    ".vbproj": Kind("*.vbproj", "nuget", dotnet.read_project),
+    ".sln": Kind("*.sln", "nuget", dotnet.read_solution),
+    ".slnx": Kind("*.sln", "nuget", dotnet.read_solution),
+    ".gemspec": Kind("*.gemspec", "gem", ruby_php.read_gemspec),
+    ".cabal": Kind("*.cabal", "hackage", others.read_cabal),
+    ".nimble": Kind("*.nimble", "nimble", others.read_nimble),
+    ".opam": Kind("*.opam", "opam", others.read_opam, weak=True),
+    ".tf": Kind("*.tf", "terraform", others.read_terraform, weak=True),
+    ".rockspec": Kind("*.rockspec", "luarocks", others.read_nothing),
+    ".rkt": Kind("info.rkt", "racket", others.read_nothing, weak=True),
+    ".asd": Kind("*.asd", "quicklisp", others.read_nothing),
+    ".gpr": Kind("*.gpr", "ada", others.read_nothing, weak=True),
+}
+_REQUIREMENTS = re.compile(r"^(?:requirements[\w.-]*|[\w.-]*[-_]requirements|requires)\.(?:txt|in)$")
+_REQUIREMENTS_KIND = Kind("requirements.txt", "pypi", python.read_requirements, weak=True)
+
+
+def kind_of(name: str) -> Kind | None:
+    """What manifest a file name stands for."""
+    found = _EXACT.get(name)
+    if found is not None:
+        return found
+    dot = name.rfind(".")
+    if dot > 0:
+        ending = name[dot:]
+        if ending in _ENDINGS:
+            return None if ending == ".rkt" and name != "info.rkt" else _ENDINGS[ending]
+        if ending in {".txt", ".in"} and "require" in name and _REQUIREMENTS.match(name):
+            return _REQUIREMENTS_KIND
+    return None
+
+
+def _reader(kind: Kind, manifest: Manifest) -> Callable[[Manifest], None]:
+    """``package.yaml`` is hpack's when its dependencies are a list, and pnpm's otherwise."""
+    if kind.name == "package.yaml" and not re.search(r"(?m)^dependencies:\s*(?:#.*)?\n\s*-", manifest.text):
+        manifest.ecosystem = "npm"
+        return javascript.read_package_json
+    return kind.read
+
+
+def parse(tree: Tree, path: str, kind: Kind) -> Manifest:
+    """Read one manifest; what is wrong with it stands in ``problems``."""
+    size = tree.size(path)
+    body = tree.read(path) if kind.read is not others.read_nothing else b""
+    manifest = Manifest(path, kind.name, kind.ecosystem, (body or b"").decode("utf-8-sig", "replace"))
+    if body is None:
+        manifest.problems.append(f"{path}: could not be read")
+        return manifest
+    if size > MANIFEST_BYTES and len(body) >= MANIFEST_BYTES:
+        manifest.problems.append(f"{path}: {size:,} bytes; a manifest over {MANIFEST_BYTES >> 20} MB is not read")
+        manifest.text = ""
+        return manifest
+    if body[:2] == b"\xff\xfe" or b"\0" in body[:512]:
+        manifest.problems.append(f"{path}:1: not UTF-8 text")
+        manifest.text = ""
+        return manifest
+    try:
+        _reader(kind, manifest)(manifest)
+    except Broken as broken:
+        where = f"{path}:{broken.line}" if broken.line else path
+        manifest.problems.append(f"{where}: {broken.reason}")
+    return manifest

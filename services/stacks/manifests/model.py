@@ -1,0 +1,125 @@
+"""A parsed manifest: names, dependencies, statements about versions; every one of them knows its line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import JsonValue
+
+Scope = Literal["prod", "dev", "test", "peer", "optional", "indirect"]
+Json = dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dependency:
+    ecosystem: str  #: npm, pypi, cargo, go, maven, nuget, gem, composer, hex, ...
+    name: str  #: as its registry compares it
+    version: str | None
+    scope: Scope
+    manifest: Manifest
+    offset: int | None = None  #: where it stands in the text; None to search for it when somebody asks
+    section: str | None = None  #: the table of the manifest in which to search
+
+    @property
+    def line(self) -> int | None:
+        if self.offset is not None:
+            return self.manifest.line_at(self.offset)
+        return self.manifest.line_of(self.name, self.section)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Somebody says which version of something is to be used."""
+
+    runtime: str
+    source: str
+    value: str
+    file: str
+    line: int | None
+
+
+@dataclass(slots=True, eq=False)
+class Manifest:
+    path: str
+    kind: str  #: the file name, or ``*.csproj`` for a family of names
+    ecosystem: str
+    text: str
+    name: str | None = None
+    version: str | None = None
+    data: Json = field(default_factory=dict)
+    dependencies: list[Dependency] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    package: bool = True  #: False when it only gathers others or configures tools
+    facts: dict[str, str] = field(default_factory=dict)  #: small facts of one ecosystem, by name
+
+    @property
+    def folder(self) -> str:
+        return self.path.rpartition("/")[0]
+
+    def line_at(self, offset: int) -> int:
+        return self.text.count("\n", 0, offset) + 1
+
+    def line_of(self, key: str, after: str | None = None) -> int | None:
+        """The line of a key, searched behind ``after`` when that is found."""
+        start = 0
+        if after is not None and (found := re.search(rf"[\"'\[]?{re.escape(after)}[\"'\]]?\s*[:=\]]", self.text)):
+            start = found.start()
+        name = re.escape(key)
+        for pattern in (rf"[\"']{name}[\"']\s*[:=]", rf"(?<![\w@/.-]){name}(?![\w/-])"):
+            wanted = re.compile(pattern, re.I)
+            found = wanted.search(self.text, start) or wanted.search(self.text)
+            if found:
+                return self.line_at(found.start())
+        return None
+
+    def snippet(self, line: int | None) -> str | None:
+        return snippet(self.text, line)
+
+    def depend(
+        self, name: str, version: str | None, scope: Scope, offset: int | None = None, section: str | None = None
+    ) -> None:
+        self.dependencies.append(Dependency(self.ecosystem, name, version, scope, self, offset, section))
+
+    def state(self, runtime: str, source: str, value: str, line: int | None) -> None:
+        if value := value.strip():
+            self.statements.append(Statement(runtime, source, value[:100], self.path, line))
+
+
+_SECRET = re.compile(r"(?i)((?:password|passwd|secret|token|api[_-]?key|credential)[\w-]*[\"']?\s*[:=]\s*).+")
+
+
+def snippet(text: str, line: int | None) -> str | None:
+    """One line of a text, short enough to show, without what looks like a secret."""
+    if line is None:
+        return None
+    start = 0
+    for _ in range(line - 1):
+        start = text.find("\n", start) + 1
+        if not start:
+            return None
+    end = text.find("\n", start)
+    shown = text[start : end if end >= 0 else len(text)].strip()[:160]
+    return _SECRET.sub(r"\1***", shown) or None
+
+
+def table(value: object) -> Mapping[str, JsonValue]:
+    """The value when it is an object, else an empty one: a manifest may hold anything anywhere."""
+    return value if isinstance(value, dict) else {}
+
+
+def texts(value: object) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def text_of(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def dig(value: object, *keys: str) -> object:
+    for key in keys:
+        value = table(value).get(key)
+    return value

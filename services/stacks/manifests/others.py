@@ -1,0 +1,273 @@
+"""The smaller ecosystems: JVM languages by their own tools, functional, native, mobile, scientific."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from services.stacks.manifests.formats import blank_comments, read_json, read_toml, read_yaml
+from services.stacks.manifests.model import Manifest, Scope, dig, table, text_of
+
+_SBT = re.compile(r"""["']([\w.-]+)["']\s*%%?%?\s*["']([\w.-]+)["']\s*%\s*(?:["']([^"']+)["']|(\w+))([^\n,]*)""")
+_MILL = re.compile(r"""(?:ivy|mvn)"([\w.-]+)::?:?([\w.-]+):([^"]+)\"""")
+_CLOJURE = re.compile(
+    r"""([\w.-]+(?:/[\w.-]+)?)\s+(?:"([^"]+)"|\{\s*:(?:mvn/version|git/\w+|local/root)\s+"([^"]+)")"""
+)
+
+
+def read_sbt(manifest: Manifest) -> None:
+    text = blank_comments(manifest.text)
+    if found := re.search(r"\bname\s*:=\s*\"([^\"]+)\"", text):
+        manifest.name = found[1]
+    if found := re.search(r"\bscalaVersion\s*:=\s*\"([^\"]+)\"", text):
+        manifest.state("scala", "scalaVersion", found[1], manifest.line_at(found.start()))
+    for found in _SBT.finditer(text):
+        scope: Scope = "test" if re.search(r"%\s*[\"']?[Tt]est", found[5]) else "prod"
+        manifest.depend(f"{found[1]}:{found[2]}", found[3], scope, found.start())
+    for found in re.finditer(r"enablePlugins\(([^)]*)\)", text):
+        for name in re.findall(r"\w+", found[1]):
+            manifest.depend(f"sbt-plugin:{name}", None, "prod", found.start())
+    manifest.facts["members"] = "\n".join(re.findall(r"\(project\s+in\s+file\(\s*\"([^\"]+)\"\s*\)\)", text))
+
+
+def read_mill(manifest: Manifest) -> None:
+    text = blank_comments(manifest.text)
+    if found := re.search(r"\bscalaVersion\s*=\s*\"([^\"]+)\"", text):
+        manifest.state("scala", "scalaVersion", found[1], manifest.line_at(found.start()))
+    for found in _MILL.finditer(text):
+        manifest.depend(f"{found[1]}:{found[2]}", found[3], "prod", found.start())
+
+
+def read_clojure(manifest: Manifest) -> None:
+    text = re.sub(r";[^\n]*", lambda found: " " * len(found[0]), manifest.text)
+    if found := re.search(r"\(defproject\s+([\w./-]+)\s+\"([^\"]+)\"", text):
+        manifest.name, manifest.version = found[1], found[2]
+    for found in _CLOJURE.finditer(text):
+        name = found[1] if "/" in found[1] else f"{found[1]}/{found[1]}"
+        version = found[2] or found[3]
+        if name == "org.clojure/clojure":
+            manifest.state("clojure", manifest.kind, version, manifest.line_at(found.start()))
+        manifest.depend(name.replace("/", ":"), version, "prod", found.start(1))
+
+
+def read_cabal(manifest: Manifest) -> None:
+    text = re.sub(r"--[^\n]*", lambda found: " " * len(found[0]), manifest.text)
+    if found := re.search(r"(?mi)^name:\s*([\w-]+)", text):
+        manifest.name = found[1]
+    if re.search(r"(?mi)^executable\b", text):
+        manifest.facts["executable"] = "yes"
+    for block in re.finditer(r"(?mis)^([ \t]*)build-depends:(.*?)(?=^\1\w[\w-]*:|^\S|\Z)", text):
+        for found in re.finditer(r"([A-Za-z][\w-]*)([^,\n]*)", block[2]):
+            manifest.depend(found[1], found[2].strip() or None, "prod", block.start(2) + found.start())
+
+
+def read_hpack(manifest: Manifest) -> None:
+    """Raises: Broken."""
+    data = manifest.data = read_yaml(manifest.text)
+    manifest.name = text_of(data.get("name"))
+    if "executables" in data or "executable" in data:
+        manifest.facts["executable"] = "yes"
+    wanted = data.get("dependencies")
+    for one in wanted if isinstance(wanted, list) else []:
+        if isinstance(one, str) and one.split():
+            manifest.depend(one.split()[0], " ".join(one.split()[1:]) or None, "prod")
+
+
+def read_swift(manifest: Manifest) -> None:
+    text = blank_comments(manifest.text)
+    if found := re.search(r"swift-tools-version:\s*([\d.]+)", manifest.text):
+        manifest.state("swift", "swift-tools-version", found[1], manifest.line_at(found.start()))
+    if found := re.search(r"Package\(\s*name:\s*\"([^\"]+)\"", text):
+        manifest.name = found[1]
+    if ".executableTarget(" in text or ".executable(" in text:
+        manifest.facts["executable"] = "yes"
+    for found in re.finditer(r"\.package\([^)]*?url:\s*\"([^\"]+)\"(?:[^)\"]*\"([\d][^\"]*)\")?", text, re.S):
+        name = re.sub(r"\.git$", "", found[1]).rpartition("/")[2].lower()
+        manifest.depend(name, found[2], "prod", found.start(1))
+
+
+def read_pubspec(manifest: Manifest) -> None:
+    """Raises: Broken."""
+    data = manifest.data = read_yaml(manifest.text)
+    manifest.name, manifest.version = text_of(data.get("name")), text_of(data.get("version"))
+    for runtime, key in (("dart", "sdk"), ("flutter", "flutter")):
+        if value := text_of(dig(data, "environment", key)):
+            manifest.state(runtime, "pubspec.yaml", value, manifest.line_of(key, "environment"))
+    for key, scope in (("dependencies", "prod"), ("dev_dependencies", "dev")):
+        for name, spec in table(data.get(key)).items():
+            manifest.depend(name, text_of(spec), scope, section=key)  # type: ignore[arg-type]
+
+
+def _shards(manifest: Manifest, wanted: Mapping[str, object], scope: Scope) -> None:
+    for name, spec in wanted.items():
+        manifest.depend(name, text_of(table(spec).get("version")) or text_of(spec), scope)
+
+
+def read_shard(manifest: Manifest) -> None:
+    """Raises: Broken."""
+    data = manifest.data = read_yaml(manifest.text)
+    manifest.name = text_of(data.get("name"))
+    if "targets" in data:
+        manifest.facts["executable"] = "yes"
+    _shards(manifest, table(data.get("dependencies")), "prod")
+    _shards(manifest, table(data.get("development_dependencies")), "dev")
+    if value := text_of(data.get("crystal")):
+        manifest.state("crystal", "shard.yml", value, manifest.line_of("crystal"))
+
+
+def read_dune(manifest: Manifest) -> None:
+    if found := re.search(r"\(name\s+([\w-]+)\)", manifest.text):
+        manifest.name = found[1]
+    if found := re.search(r"\(depends(.*?)\)\s*\)?\s*(?:\(|\Z)", manifest.text, re.S):
+        for item in re.finditer(r"(?<=[\s(])([a-z][\w-]*)", found[1]):
+            manifest.depend(item[1], None, "prod", found.start(1) + item.start())
+
+
+def read_opam(manifest: Manifest) -> None:
+    if found := re.search(r"(?ms)^depends:\s*\[(.*?)^\]", manifest.text):
+        for item in re.finditer(r"\"([\w-]+)\"", found[1]):
+            manifest.depend(item[1], None, "prod", found.start(1) + item.start())
+
+
+def read_julia(manifest: Manifest) -> None:
+    """Raises: Broken."""
+    data = manifest.data = read_toml(manifest.text)
+    manifest.name = text_of(data.get("name"))
+    manifest.package = bool({"deps", "uuid", "name", "compat"} & set(data))
+    for name in table(data.get("deps")):
+        manifest.depend(name, text_of(dig(data, "compat", name)), "prod")
+    if value := text_of(dig(data, "compat", "julia")):
+        manifest.state("julia", "Project.toml", value, manifest.line_of("julia", "compat"))
+
+
+def read_renv(manifest: Manifest) -> None:
+    """Raises: Broken."""
+    data = manifest.data = read_json(manifest.text)
+    if value := text_of(dig(data, "R", "Version")):
+        manifest.state("r", "renv.lock", value, manifest.line_of("Version", "R"))
+    for name, spec in table(data.get("Packages")).items():
+        manifest.depend(name, text_of(table(spec).get("Version")), "prod")
+
+
+def read_description(manifest: Manifest) -> None:
+    if found := re.search(r"(?m)^Package:\s*(\S+)", manifest.text):
+        manifest.name = found[1]
+    manifest.package = manifest.name is not None or "Imports:" in manifest.text
+    for block in re.finditer(r"(?ms)^(Depends|Imports|Suggests):(.*?)(?=^\S|\Z)", manifest.text):
+        for item in re.finditer(r"([A-Za-z][\w.]*)\s*(?:\(([^)]*)\))?\s*(?:,|$)", block[2], re.M):
+            if item[1] == "R":
+                manifest.state("r", "DESCRIPTION", item[2] or "", manifest.line_at(block.start(2) + item.start()))
+            else:
+                scope: Scope = "dev" if block[1] == "Suggests" else "prod"
+                manifest.depend(item[1], item[2], scope, block.start(2) + item.start())
+
+
+def read_cpanfile(manifest: Manifest) -> None:
+    for found in re.finditer(
+        r"""(?m)^\s*requires\s*\(?\s*["']([\w:]+)["'](?:\s*(?:=>|,)\s*["']([^"']+)["'])?""", manifest.text
+    ):
+        if found[1] == "perl":
+            manifest.state("perl", "cpanfile", found[2] or "", manifest.line_at(found.start()))
+        else:
+            manifest.depend(found[1], found[2], "prod", found.start(1))
+
+
+def read_zon(manifest: Manifest) -> None:
+    if found := re.search(r"\.name\s*=\s*(?:\.(\w+)|\"([^\"]+)\")", manifest.text):
+        manifest.name = found[1] or found[2]
+    if found := re.search(r"\.minimum_zig_version\s*=\s*\"([^\"]+)\"", manifest.text):
+        manifest.state("zig", "build.zig.zon", found[1], manifest.line_at(found.start()))
+
+
+def read_nimble(manifest: Manifest) -> None:
+    for found in re.finditer(r"requires[ (]+\"([^\"]+)\"", manifest.text):
+        name, _, version = found[1].partition(" ")
+        if name == "nim":
+            manifest.state("nim", "nimble", version, manifest.line_at(found.start()))
+        else:
+            manifest.depend(name.lower(), version or None, "prod", found.start(1))
+    manifest.name = manifest.path.rpartition("/")[2].removesuffix(".nimble")
+    if re.search(r"(?m)^bin\s*=", manifest.text):
+        manifest.facts["executable"] = "yes"
+
+
+def read_cmake(manifest: Manifest) -> None:
+    text = blank_comments(manifest.text, hashes=True)
+    if found := re.search(r"(?i)\bproject\s*\(\s*[\"']?([\w.+-]+)([^)]*)\)", text):
+        manifest.name = found[1]
+        manifest.facts["languages"] = found[2]
+    if re.search(r"(?i)\badd_executable\s*\(", text):
+        manifest.facts["executable"] = "yes"
+    for found in re.finditer(
+        r"(?i)\b(?:find_package|FetchContent_Declare|CPMAddPackage)\s*\(\s*[\"']?(?:gh:\S+/)?([\w.+-]+)", text
+    ):
+        manifest.depend(found[1].lower(), None, "prod", found.start())
+    if found := re.search(r"(?i)CMAKE_(CXX|C)_STANDARD\s+(\d+)", text):
+        runtime = "c++" if found[1].upper() == "CXX" else "c"
+        manifest.state(runtime, f"CMAKE_{found[1].upper()}_STANDARD", found[2], manifest.line_at(found.start()))
+
+
+def read_meson(manifest: Manifest) -> None:
+    text = blank_comments(manifest.text, hashes=True)
+    if found := re.search(r"\bproject\s*\(\s*'([^']+)'\s*,\s*(\[[^\]]*\]|'[^']*')", text):
+        manifest.name = found[1]
+        manifest.facts["languages"] = found[2]
+    else:
+        manifest.package = False  # a subfolder of somebody else's project
+    if re.search(r"\bexecutable\s*\(", text):
+        manifest.facts["executable"] = "yes"
+    for found in re.finditer(r"\bdependency\s*\(\s*'([^']+)'", text):
+        manifest.depend(found[1].lower(), None, "prod", found.start())
+
+
+def read_conan(manifest: Manifest) -> None:
+    for found in re.finditer(r"(?m)^\s*([a-z][\w.+-]*)/([\d][\w.+-]*)", manifest.text):
+        manifest.depend(found[1], found[2], "prod", found.start())
+    manifest.package = False
+
+
+def read_vcpkg(manifest: Manifest) -> None:
+    """Raises: Broken."""
+    data = manifest.data = read_json(manifest.text)
+    wanted = data.get("dependencies")
+    for one in wanted if isinstance(wanted, list) else []:
+        name = text_of(one) or text_of(table(one).get("name"))
+        if name:
+            manifest.depend(name, None, "prod")
+    manifest.package = False
+
+
+def read_generic_toml(manifest: Manifest) -> None:
+    """Raises: Broken."""
+    data = manifest.data = read_toml(manifest.text)
+    manifest.name = text_of(data.get("name")) or text_of(dig(data, "package", "name"))
+
+
+def read_generic_yaml(manifest: Manifest) -> None:
+    """Raises: Broken."""
+    data = manifest.data = read_yaml(manifest.text)
+    manifest.name = text_of(data.get("name"))
+
+
+def read_elm(manifest: Manifest) -> None:
+    """Raises: Broken."""
+    data = manifest.data = read_json(manifest.text)
+    manifest.name = text_of(data.get("name"))
+    direct = table(dig(data, "dependencies", "direct")) or table(data.get("dependencies"))
+    for name, version in direct.items():
+        manifest.depend(name, text_of(version), "prod")
+    if value := text_of(data.get("elm-version")):
+        manifest.state("elm", "elm.json", value, manifest.line_of("elm-version"))
+    if data.get("type") == "application":
+        manifest.facts["executable"] = "yes"
+
+
+def read_terraform(manifest: Manifest) -> None:
+    if found := re.search(r"required_version\s*=\s*\"([^\"]+)\"", manifest.text):
+        manifest.state("terraform", "required_version", found[1], manifest.line_at(found.start()))
+    for found in re.finditer(r"source\s*=\s*\"([\w.-]+/[\w-]+)\"(?:\s*version\s*=\s*\"([^\"]+)\")?", manifest.text):
+        manifest.depend(found[1], found[2], "prod", found.start())
+
+
+def read_nothing(manifest: Manifest) -> None:
+    """Its existence is all that it says."""

@@ -1,0 +1,178 @@
+"""Python's manifests: ``pyproject.toml``, requirement files, ``setup.py`` and ``.cfg``, ``Pipfile``, conda and pixi."""
+
+from __future__ import annotations
+
+import configparser
+import re
+from collections.abc import Iterable, Mapping
+
+from services.stacks.manifests.formats import Broken, read_toml, read_yaml
+from services.stacks.manifests.model import Manifest, Scope, dig, table, text_of, texts
+
+_REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(.*?)(?:\s+#.*|;.*)?\s*$")
+_PROJECT_TOOLS = frozenset({"poetry", "pdm", "hatch", "uv", "pixi", "flit", "setuptools", "rye", "maturin"})
+_QUOTED = re.compile(r"""["']([A-Za-z0-9][^"'\n]*)["']""")
+_DEV_GROUPS = re.compile(r"(?i)dev|test|lint|doc|type|check|ci$|style|format|bench|example")
+
+
+def normal(name: str) -> str:
+    """A project name as PEP 503 compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def read_pyproject(manifest: Manifest) -> None:
+    """Raises: Broken."""
+    data = manifest.data = read_toml(manifest.text)
+    project, tools = table(data.get("project")), table(data.get("tool"))
+    poetry = table(tools.get("poetry"))
+    manifest.name = text_of(project.get("name")) or text_of(poetry.get("name"))
+    manifest.version = text_of(project.get("version")) or text_of(poetry.get("version"))
+    manifest.package = bool(
+        project or "build-system" in data or _PROJECT_TOOLS & set(tools) or "dependency-groups" in data
+    )
+    _requirements(manifest, texts(project.get("dependencies")), "prod")
+    for group, wanted in table(project.get("optional-dependencies")).items():
+        _requirements(manifest, texts(wanted), "dev" if _DEV_GROUPS.search(group) else "optional")
+    for group, wanted in table(data.get("dependency-groups")).items():
+        _requirements(manifest, texts(wanted), "dev" if _DEV_GROUPS.search(group) else "optional")
+    _poetry(manifest, poetry)
+    for wanted in table(dig(tools, "pdm", "dev-dependencies")).values():
+        _requirements(manifest, texts(wanted), "dev")
+    _requirements(manifest, texts(dig(tools, "uv", "dev-dependencies")), "dev")
+    for environment in table(dig(tools, "hatch", "envs")).values():
+        _requirements(manifest, texts(dig(environment, "dependencies")), "dev")
+    _named(manifest, table(dig(tools, "pixi", "dependencies")), "prod")
+    _named(manifest, table(dig(tools, "pixi", "pypi-dependencies")), "prod")
+    if value := text_of(project.get("requires-python")):
+        manifest.state("python", "requires-python", value, manifest.line_of("requires-python"))
+    backend = text_of(dig(data, "build-system", "build-backend"))
+    if backend:
+        manifest.facts["backend"] = backend
+
+
+def _poetry(manifest: Manifest, poetry: Mapping[str, object]) -> None:
+    main = table(poetry.get("dependencies"))
+    if value := text_of(main.get("python")):
+        manifest.state("python", "poetry", value, manifest.line_of("python", "tool.poetry.dependencies"))
+    _named(manifest, {name: it for name, it in main.items() if name != "python"}, "prod")
+    _named(manifest, table(poetry.get("dev-dependencies")), "dev")
+    for group, inner in table(poetry.get("group")).items():
+        wanted = table(dig(inner, "dependencies"))
+        _named(manifest, wanted, "dev" if _DEV_GROUPS.search(group) else "prod")
+
+
+def _named(manifest: Manifest, wanted: Mapping[str, object], scope: Scope) -> None:
+    for name, it in wanted.items():
+        version = it if isinstance(it, str) else text_of(table(it).get("version"))
+        manifest.depend(normal(name), version, scope, _at(manifest.text, name))
+
+
+def _at(text: str, name: str) -> int | None:
+    found = re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text)
+    return found.start() if found else None
+
+
+def _requirements(manifest: Manifest, wanted: Iterable[str], scope: Scope) -> None:
+    for one in wanted:
+        found = _REQUIREMENT.match(one)
+        if found:
+            at = manifest.text.find(one)
+            manifest.depend(normal(found[1]), found[2].strip() or None, scope, at if at >= 0 else None)
+
+
+def read_requirements(manifest: Manifest) -> None:
+    name = manifest.path.rpartition("/")[2]
+    scope: Scope = "dev" if re.search(r"(?i)dev|test|lint|doc|ci\b|type", name) else "prod"
+    offset = 0
+    for line in manifest.text.splitlines(keepends=True):
+        bare = line.strip()
+        if bare and bare[0] not in "#-./" and "://" not in bare.partition("@")[0]:
+            found = _REQUIREMENT.match(bare)
+            if found:
+                manifest.depend(normal(found[1]), found[2].strip(" \\") or None, scope, offset)
+        offset += len(line)
+
+
+def read_setup_py(manifest: Manifest) -> None:
+    """By its text, never by running it: the lists behind the usual keywords."""
+    text = manifest.text
+    if found := re.search(r"""\bname\s*=\s*["']([\w.-]+)["']""", text):
+        manifest.name = found[1]
+    if found := re.search(r"""python_requires\s*=\s*["']([^"']+)["']""", text):
+        manifest.state("python", "python_requires", found[1], manifest.line_at(found.start()))
+    for keyword, scope in (("install_requires", "prod"), ("setup_requires", "dev"), ("tests_require", "test")):
+        if found := re.search(rf"\b{keyword}\s*=\s*\[(.*?)\]", text, re.S):
+            _quoted(manifest, found, scope)  # type: ignore[arg-type]
+    if found := re.search(r"extras_require\s*=\s*\{(.*?)\}", text, re.S):
+        for group in re.finditer(r"""["']([\w-]+)["']\s*:\s*\[(.*?)\]""", found[1], re.S):
+            scope = "dev" if _DEV_GROUPS.search(group[1]) else "optional"
+            for item in _QUOTED.finditer(group[2]):
+                _one(manifest, item[1], scope, found.start(1) + group.start(2) + item.start())  # type: ignore[arg-type]
+
+
+def _quoted(manifest: Manifest, found: re.Match[str], scope: Scope) -> None:
+    for item in _QUOTED.finditer(found[1]):
+        _one(manifest, item[1], scope, found.start(1) + item.start())
+
+
+def _one(manifest: Manifest, requirement: str, scope: Scope, at: int) -> None:
+    if parsed := _REQUIREMENT.match(requirement):
+        manifest.depend(normal(parsed[1]), parsed[2].strip() or None, scope, at)
+
+
+def read_setup_cfg(manifest: Manifest) -> None:
+    """Raises: Broken."""
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        parser.read_string(manifest.text)
+    except configparser.ParsingError as error:
+        raise Broken(error.errors[0][0] if error.errors else None, "not valid INI") from None
+    except configparser.Error:
+        raise Broken(1, "not valid INI") from None
+    manifest.name = parser.get("metadata", "name", fallback=None)
+    manifest.package = parser.has_section("options") or manifest.name is not None
+    wanted = parser.get("options", "install_requires", fallback="")
+    _requirements(manifest, [line for line in wanted.splitlines() if line.strip()], "prod")
+    if value := parser.get("options", "python_requires", fallback=""):
+        manifest.state("python", "python_requires", value, manifest.line_of("python_requires"))
+
+
+def read_pipfile(manifest: Manifest) -> None:
+    """Raises: Broken."""
+    data = manifest.data = read_toml(manifest.text)
+    _named(manifest, table(data.get("packages")), "prod")
+    _named(manifest, table(data.get("dev-packages")), "dev")
+    for key in ("python_full_version", "python_version"):
+        if value := text_of(dig(data, "requires", key)):
+            manifest.state("python", "Pipfile", value, manifest.line_of(key))
+
+
+def read_conda(manifest: Manifest) -> None:
+    """Raises: Broken."""
+    data = manifest.data = read_yaml(manifest.text)
+    wanted = data.get("dependencies")
+    manifest.package = isinstance(wanted, list)
+    manifest.name = text_of(data.get("name"))
+    for one in wanted if isinstance(wanted, list) else []:
+        if isinstance(one, str):
+            spec = one.rpartition("::")[2]
+            parts = re.match(r"\s*([\w.-]+)\s*(.*)", spec)
+            if not parts:
+                continue
+            if parts[1] == "python":
+                manifest.state("python", "environment.yml", parts[2].strip("= ") or "", manifest.line_of("python"))
+            else:
+                manifest.depend(normal(parts[1]), parts[2] or None, "prod", _at(manifest.text, parts[1]))
+        else:
+            _requirements(manifest, texts(table(one).get("pip")), "prod")
+
+
+def read_pixi(manifest: Manifest) -> None:
+    """Raises: Broken."""
+    data = manifest.data = read_toml(manifest.text)
+    manifest.name = text_of(dig(data, "workspace", "name")) or text_of(dig(data, "project", "name"))
+    main = table(data.get("dependencies"))
+    if value := text_of(main.get("python")):
+        manifest.state("python", "pixi.toml", value, manifest.line_of("python", "dependencies"))
+    _named(manifest, {name: it for name, it in main.items() if name != "python"}, "prod")
+    _named(manifest, table(data.get("pypi-dependencies")), "prod")

@@ -1,0 +1,92 @@
+"""``Cargo.toml``, ``go.mod``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from services.stacks.manifests.formats import blank_comments, read_toml
+from services.stacks.manifests.model import Manifest, Scope, dig, table, text_of
+
+_CARGO: tuple[tuple[str, Scope], ...] = (
+    ("dependencies", "prod"),
+    ("dev-dependencies", "dev"),
+    ("dev_dependencies", "dev"),
+    ("build-dependencies", "dev"),
+)
+
+
+def read_cargo(manifest: Manifest) -> None:
+    """Raises: Broken."""
+    data = manifest.data = read_toml(manifest.text)
+    package = table(data.get("package") or data.get("project"))
+    manifest.name, manifest.version = text_of(package.get("name")), text_of(package.get("version"))
+    manifest.package = bool(package) or "workspace" not in data
+    targets = [data, *(table(target) for target in table(data.get("target")).values())]
+    for target in targets:
+        for key, scope in _CARGO:
+            _crates(manifest, table(target.get(key)), scope)
+    if (value := text_of(package.get("rust-version"))) or (
+        value := text_of(dig(data, "workspace", "package", "rust-version"))
+    ):
+        manifest.state("rust", "rust-version", value, manifest.line_of("rust-version"))
+    if "bin" in data or text_of(package.get("default-run")):
+        manifest.facts["bin"] = text_of(package.get("default-run")) or _first_binary(data) or manifest.name or ""
+    if "lib" in data:
+        manifest.facts["lib"] = "yes"
+
+
+def _first_binary(data: Mapping[str, object]) -> str | None:
+    binaries = data.get("bin")
+    return text_of(table(binaries[0]).get("name")) if isinstance(binaries, list) and binaries else None
+
+
+def _crates(manifest: Manifest, wanted: Mapping[str, object], scope: Scope) -> None:
+    for alias, it in wanted.items():
+        spec = table(it)
+        name = text_of(spec.get("package")) or alias
+        version = it if isinstance(it, str) else text_of(spec.get("version"))
+        if spec.get("workspace") is True:
+            version = "workspace"
+        found = re.search(
+            rf"(?m)^\s*(?:\[[\w.-]*dependencies\.)?[\"']?{re.escape(alias)}[\"']?\s*[\].=]", manifest.text
+        )
+        optional = spec.get("optional") is True and scope == "prod"
+        manifest.depend(name, version, "optional" if optional else scope, found.start() if found else None)
+
+
+_REQUIRE = re.compile(
+    r"(?m)^[ \t]*(?:require[ \t]+)?([\w.~-]+\.[\w.~-]+/[^\s]+)[ \t]+(v[^\s/]+)([ \t]*//[ \t]*indirect)?"
+)
+_DIRECTIVE = re.compile(r"(?m)^(module|go|toolchain)[ \t]+\"?([^\s\"]+)")
+
+
+def read_go_mod(manifest: Manifest) -> None:
+    text = blank_replace(manifest.text)
+    for found in _DIRECTIVE.finditer(text):
+        line = manifest.line_at(found.start())
+        if found[1] == "module":
+            manifest.name = found[2]
+        elif found[1] == "go":
+            manifest.state("go", "go.mod", found[2], line)
+        elif found[2] != "default":
+            manifest.state("go", "toolchain", found[2].removeprefix("go"), line)
+    for found in _REQUIRE.finditer(text):
+        manifest.depend(found[1], found[2], "indirect" if found[3] else "prod", found.start(1))
+
+
+def blank_replace(text: str) -> str:
+    """Without ``replace`` and ``exclude``: they name modules that may not be used."""
+    blank = re.compile(r"(?ms)^(?:replace|exclude|retract|tool)[ \t]*(?:\(.*?^\)|[^\n]*)")
+    return blank.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+
+
+_GO_USE = re.compile(r"(?m)^[ \t]*(?:use[ \t]+)?\"?(\.{1,2}(?:/[^\s\")]*)?|[\w-][^\s\")(]*)\"?[ \t]*$")
+
+
+def go_work_members(text: str) -> list[str]:
+    plain = blank_comments(text)
+    inside = [block[1] for block in re.finditer(r"(?ms)^use[ \t]*\((.*?)^\)", plain)]
+    single = [found[1] for found in re.finditer(r"(?m)^use[ \t]+([^\s(]+)", plain)]
+    listed = [found[1] for block in inside for found in _GO_USE.finditer(block)]
+    return [*single, *listed]

@@ -1,0 +1,196 @@
+"""The rule set: one readable place per technology (``rules/*.yaml``), indexed for one look-up per name."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+
+import yaml
+
+from services.stacks.families import ecosystem_of
+from services.stacks.manifests.model import Json, table, text_of, texts
+from shared.contracts.detect import Kind
+
+#: What outranks what within one package: a meta framework stands over what lies beneath it.
+TIERS = {
+    "platform": 90, "meta": 80, "app": 75, "server-plus": 70, "server": 65, "native-ui": 60, "server-under": 45,
+    "ui-app": 40, "ui": 35, "ui-base": 30, "bundler": 20, "tool": 10, "docs": 5,
+}  # fmt: skip
+SERVING = frozenset(tier for name, tier in TIERS.items() if name.startswith(("server", "meta", "platform")))
+PREFIXES: Mapping[Kind, str] = {
+    "language": "lang",
+    "build_system": "build",
+    "package_manager": "pm",
+    "framework": "fw",
+    "runtime": "rt",
+    "orchestrator": "orch",
+}
+FILES = ("languages", "build_systems", "orchestrators", "runtimes")
+FRAMEWORKS = ("javascript", "python", "jvm", "dotnet", "go_rust", "ruby_php", "others")
+
+
+@dataclass(frozen=True)
+class Technology:
+    """One thing that can be detected, and what follows from it."""
+
+    kind: Kind
+    id: str
+    name: str
+    spec: Json = field(compare=False, hash=False)
+    ecosystem: str = ""
+    tier: int = 0
+
+    @property
+    def rule(self) -> str:
+        return f"{PREFIXES[self.kind]}.{self.id}"
+
+    def text(self, key: str) -> str | None:
+        return text_of(self.spec.get(key))
+
+    def list(self, key: str) -> Sequence[str]:
+        return texts(self.spec.get(key))
+
+    def number(self, key: str, default: float) -> float:
+        value = self.spec.get(key)
+        return float(value) if isinstance(value, (int, float)) else default
+
+    @property
+    def port(self) -> int | None:
+        value = self.spec.get("port")
+        return value if isinstance(value, int) else None
+
+    @property
+    def usual_in_dev(self) -> bool:
+        return self.spec.get("dev") is True
+
+    @property
+    def static(self) -> bool:
+        return self.spec.get("static") is True
+
+
+@dataclass(frozen=True)
+class Rules:
+    technologies: Mapping[tuple[Kind, str], Technology]
+    by_dependency: Mapping[tuple[str, str], Technology]
+    by_prefix: Mapping[str, Sequence[tuple[str, Technology]]]
+    unless_prefix: Sequence[str]
+    by_file: Mapping[str, Sequence[Technology]]  #: frameworks by a file beside the manifest
+    by_path: Sequence[tuple[str, Technology]]  #: frameworks by a file deeper in the package
+    by_manifest: Mapping[str, Sequence[Technology]]  #: build systems by the kind of their manifest
+    language_of: Mapping[str, str]  #: linguist's name to our id
+    aliases: Mapping[tuple[Kind, str], str]
+    version: str
+
+    def of(self, kind: Kind) -> list[Technology]:
+        return [it for (one, _), it in self.technologies.items() if one == kind]
+
+    def get(self, kind: Kind, id: str) -> Technology | None:
+        return self.technologies.get((kind, id))
+
+    def canonical(self, kind: Kind, name: str) -> tuple[str, str, bool]:
+        """The id, the display name and whether it is custom, for a name as somebody writes it."""
+        slug = re.sub(r"\s+", "-", name.strip().lower())
+        for candidate in (slug, _near(slug), slug.replace("-", ""), slug.replace(".", "")):
+            id = self.aliases.get((kind, candidate))
+            if id:
+                return id, self.technologies[kind, id].name, False
+        return re.sub(r"[^a-z0-9.+#_-]", "", slug) or slug, name.strip(), True
+
+
+def _near(slug: str) -> str:
+    """``npm-workspaces`` is npm, ``nextjs-framework`` is Next.js."""
+    return re.sub(
+        r"[-_ ](?:workspaces?|build(?:-system)?|framework|lang(?:uage)?|package-manager|cli|runtime|js)$", "", slug
+    )
+
+
+@cache
+def load_rules() -> Rules:
+    folder = files(__package__).joinpath("rules")
+    bodies = {name: folder.joinpath(f"{name}.yaml").read_bytes() for name in _names()}
+    loaded = {name: table(yaml.load(body, yaml.CSafeLoader)) for name, body in bodies.items()}
+    every: dict[tuple[Kind, str], Technology] = {}
+    kinds: dict[str, Kind] = {
+        "languages": "language", "build_systems": "build_system", "orchestrators": "orchestrator", "runtimes": "runtime",
+    }  # fmt: skip
+    for name, kind in kinds.items():
+        for id, spec in loaded[name].items():
+            every[kind, id] = _technology(kind, id, table(spec), "")
+    for name in FRAMEWORKS:
+        file = loaded[f"frameworks_{name}"]
+        more = file.get("more")
+        for part in [file, *(more if isinstance(more, list) else [])]:
+            ecosystem = text_of(table(part).get("ecosystem")) or ""
+            for id, spec in table(table(part).get("frameworks")).items():
+                every["framework", id] = _technology("framework", id, table(spec), ecosystem)
+    for it in [it for it in every.values() if it.kind == "build_system" and it.text("manager")]:
+        manager = it.text("manager") or ""
+        known = every.get(("build_system", manager))
+        every["package_manager", manager] = _technology(
+            "package_manager", manager, {"name": known.name if known else _manager_name(manager)}, it.ecosystem
+        )
+    return _indexed(every, hashlib.sha256(b"".join(bodies[name] for name in sorted(bodies))).hexdigest()[:16])
+
+
+def _names() -> list[str]:
+    return [*FILES, *(f"frameworks_{name}" for name in FRAMEWORKS)]
+
+
+def _manager_name(id: str) -> str:
+    return {"nuget": "NuGet", "cran": "CRAN", "quicklisp": "Quicklisp"}.get(id, id)
+
+
+def _technology(kind: Kind, id: str, spec: Mapping[str, object], ecosystem: str) -> Technology:
+    tier = TIERS.get(text_of(spec.get("tier")) or "", 0)
+    name = text_of(spec.get("name")) or id
+    if not ecosystem and kind == "build_system":
+        ecosystem = ecosystem_of(text_of(spec.get("language")) or "")
+    return Technology(kind, id, name, dict(spec), text_of(spec.get("ecosystem")) or ecosystem, tier)  # type: ignore[arg-type]
+
+
+def _indexed(every: dict[tuple[Kind, str], Technology], version: str) -> Rules:
+    by_dependency: dict[tuple[str, str], Technology] = {}
+    prefixes: dict[str, list[tuple[str, Technology]]] = defaultdict(list)
+    by_file: dict[str, list[Technology]] = defaultdict(list)
+    by_path: list[tuple[str, Technology]] = []
+    by_manifest: dict[str, list[Technology]] = defaultdict(list)
+    languages: dict[str, str] = {}
+    aliases: dict[tuple[Kind, str], str] = {}
+    unless: list[str] = []
+    for (kind, id), it in every.items():
+        for alias in (id, it.name.lower(), re.sub(r"\s+", "-", it.name.lower()), *it.list("aliases")):
+            aliases.setdefault((kind, alias), id)
+        if kind == "language":
+            languages.update(dict.fromkeys(it.list("linguist"), id))
+        elif kind == "build_system":
+            for name in it.list("manifests"):
+                by_manifest[name].append(it)
+        elif kind == "framework":
+            unless.extend(it.list("unless"))
+            for ecosystem, key in ((it.ecosystem, "packages"), ("jsr", "jsr"), ("deno", "deno")):
+                for name in it.list(key):
+                    lower = name.lower() if ecosystem in {"nuget"} else name
+                    if lower.endswith("*"):
+                        prefixes[ecosystem].append((lower.removesuffix("*"), it))
+                    else:
+                        by_dependency[ecosystem, lower] = it
+            for pattern in it.list("files"):
+                for name in _expanded(pattern):
+                    if "/" in name:
+                        by_path.append((name, it))
+                    else:
+                        by_file[name].append(it)
+    return Rules(
+        every, by_dependency, prefixes, [p.removesuffix("*") for p in unless], by_file, by_path, by_manifest, languages,
+        aliases, version,
+    )  # fmt: skip
+
+
+def _expanded(pattern: str) -> list[str]:
+    found = re.match(r"(.*)\{([^}]*)\}(.*)", pattern)
+    return [f"{found[1]}{part}{found[3]}" for part in found[2].split(",")] if found else [pattern]

@@ -1,0 +1,134 @@
+"""Which bytes of an archive's entry are worth keeping while the stream passes by once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from services.stacks.tree import Folder, Tree, join, parent
+from shared.errors import SourceTooLarge
+
+#: The path of a file to the bytes of it to keep; 0 when its name and size are enough.
+Interest = Callable[[str], int]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of a source is read before it is refused."""
+
+    entries: int = 1_000_000
+    unpacked_bytes: int = 10 << 30
+    kept_bytes: int = 512 << 20
+    ratio: int = 400  #: unpacked to packed bytes, checked beyond 256 MB; no source code packs that well
+
+
+@dataclass
+class Kept:
+    """The files of an archive that were kept; the rest of a tree is names and sizes."""
+
+    contents: dict[str, bytes] = field(default_factory=dict)
+
+    def read(self, path: str, limit: int) -> bytes | None:
+        body = self.contents.get(path)
+        return None if body is None else body[:limit]
+
+    def prefetch(self, paths: Iterable[str]) -> None:
+        """Nothing to do: it was read when it passed by."""
+
+
+@dataclass
+class Gathering:
+    """Builds a tree from the entries of an archive, in any order, refusing what does not belong in a tree."""
+
+    interest: Interest
+    limits: Limits
+    sizes: dict[str, int] = field(default_factory=dict)
+    kept: Kept = field(default_factory=Kept)
+    entries: int = 0
+    unpacked: int = 0
+    kept_bytes: int = 0
+    unsafe: dict[str, list[str]] = field(default_factory=dict)
+    full: bool = False
+
+    def admit(self, raw: str, size: int) -> tuple[str, int] | None:
+        """The clean path of a file and how many bytes of it to keep; None when it is refused.
+
+        Raises: SourceTooLarge.
+        """
+        path = self.clean(raw)
+        if path is None:
+            return None
+        self.unpacked += max(size, 0)
+        if self.unpacked > self.limits.unpacked_bytes:
+            raise SourceTooLarge(f"the archive unpacks to more than {self.limits.unpacked_bytes >> 30} GB")
+        self.sizes[path] = size
+        wanted = min(size, self.interest(path))
+        if wanted and self.kept_bytes + wanted > self.limits.kept_bytes:
+            self.full = True
+            wanted = 0
+        self.kept_bytes += wanted
+        return path, wanted
+
+    def count(self) -> None:
+        """Raises: SourceTooLarge."""
+        self.entries += 1
+        if self.entries > self.limits.entries:
+            raise SourceTooLarge(f"the archive holds more than {self.limits.entries:,} entries")
+
+    def clean(self, raw: str) -> str | None:
+        if raw.startswith("/") or "\\" in raw or "\0" in raw or (len(raw) > 1 and raw[1] == ":"):
+            self.refuse("an absolute or foreign path", raw)
+            return None
+        parts = [part for part in raw.split("/") if part not in {"", "."}]
+        if ".." in parts:
+            self.refuse("a path that leaves the archive", raw)
+            return None
+        path = "/".join(parts)
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            self.refuse("a name that is not UTF-8", raw)
+            return None
+        return path or None
+
+    def refuse(self, why: str, raw: str) -> None:
+        self.unsafe.setdefault(why, []).append(raw.encode("utf-8", "backslashreplace").decode()[:120])
+
+    def tree(self) -> Tree:
+        prefix = _single_top_folder(self.sizes)
+        cut = len(prefix)
+        folders: dict[str, Folder] = {"": Folder("")}
+        for path, size in self.sizes.items():
+            folder, _, name = path[cut:].rpartition("/")
+            _folder(folders, folder).files[name] = size
+        if cut:
+            self.kept.contents = {path[cut:]: body for path, body in self.kept.contents.items()}
+        for one in folders.values():  # a name that is both a file and a folder would be two things at once
+            for name in [name for name in one.files if join(one.path, name) in folders]:
+                del one.files[name]
+        return Tree(folders, self.kept, self.warnings())
+
+    def warnings(self) -> list[str]:
+        told = [
+            f"skipped {len(names)} unsafe archive {'entry' if len(names) == 1 else 'entries'} with {why}: "
+            + ", ".join(names[:3])
+            + (", ..." if len(names) > 3 else "")
+            for why, names in self.unsafe.items()
+        ]
+        if self.full:
+            told.append(f"the archive's manifests exceed {self.limits.kept_bytes >> 20} MB; the rest were not read")
+        return told
+
+
+def _single_top_folder(sizes: Mapping[str, int]) -> str:
+    tops = {path.partition("/")[0] if "/" in path else "" for path in sizes}
+    top = tops.pop() if len(tops) == 1 else ""
+    return top + "/" if top else ""
+
+
+def _folder(folders: dict[str, Folder], path: str) -> Folder:
+    found = folders.get(path)
+    if found is None:
+        found = folders[path] = Folder(path)
+        _folder(folders, parent(path)).folders.append(path.rpartition("/")[2])
+    return found

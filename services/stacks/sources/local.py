@@ -1,0 +1,149 @@
+"""A folder on this machine (embedded mode only). Links are never followed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from services.stacks.tree import Folder, Tree, join
+from shared.errors import SourceTooLarge, SourceUnreadable
+
+#: Folders that tools fill and nobody writes; a package in them is someone else's.
+NEVER_FIRST_PARTY = frozenset(
+    [
+        ".git",
+        ".hg",
+        ".svn",
+        ".bzr",
+        "node_modules",
+        "bower_components",
+        "jspm_packages",
+        "__pycache__",
+        ".tox",
+        ".nox",
+        ".venv",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".next",
+        ".nuxt",
+        ".svelte-kit",
+        ".turbo",
+        ".parcel-cache",
+        ".gradle",
+        ".terraform",
+        ".dart_tool",
+        ".bundle",
+        ".eggs",
+        "site-packages",
+        ".stack-work",
+        "dist-newstyle",
+        "elm-stuff",
+        ".zig-cache",
+        "zig-cache",
+        "zig-out",
+        ".build",
+        ".pnpm-store",
+        ".pnp",
+        ".cache",
+        ".direnv",
+        ".idea",
+        ".angular",
+        ".expo",
+        ".serverless",
+        ".vercel",
+        ".netlify",
+        ".astro",
+        ".output",
+        ".bloop",
+        ".metals",
+        ".import_linter_cache",
+        ".hypothesis",
+        "DerivedData",
+        ".Rproj.user",
+        ".ipynb_checkpoints",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class LocalReader:
+    root: Path
+
+    def read(self, path: str, limit: int) -> bytes | None:
+        try:
+            descriptor = os.open(f"{self.root}/{path}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except (OSError, ValueError):
+            return None
+        try:
+            body = os.read(descriptor, limit)
+            while 0 < len(body) < limit and (more := os.read(descriptor, limit - len(body))):
+                body += more
+            return body
+        except OSError:
+            return None
+        finally:
+            os.close(descriptor)
+
+    def prefetch(self, paths: Iterable[str]) -> None:
+        """Nothing to do: a file is opened when it is asked for."""
+
+
+def open_folder(root: Path, most_entries: int) -> Tree:
+    """List the folder.
+
+    Raises: SourceUnreadable when it is no folder, SourceTooLarge beyond ``most_entries``.
+    """
+    if not root.is_dir():
+        raise SourceUnreadable("the path is not a folder that Assay can read")
+    folders: dict[str, Folder] = {}
+    warnings: list[str] = []
+    stack, seen = [""], 0
+    base = str(root)
+    while stack:
+        path = stack.pop()
+        folder = folders[path] = Folder(path)
+        files, inner = folder.files, folder.folders
+        try:
+            with os.scandir(f"{base}/{path}") as entries:
+                for entry in entries:
+                    name = entry.name
+                    if entry.is_dir(follow_symlinks=False):
+                        if name not in NEVER_FIRST_PARTY:
+                            inner.append(name)
+                    elif entry.is_file(follow_symlinks=False):
+                        files[name] = entry.stat(follow_symlinks=False).st_size
+        except OSError:
+            warnings.append(f"the folder {_shown(path) or '.'} could not be read")
+        seen += len(files) + len(inner)
+        if seen > most_entries:
+            raise SourceTooLarge(f"the folder holds more than {most_entries:,} entries")
+        _name_strange(folder, warnings)
+        stack.extend(join(path, name) for name in inner)
+    return Tree(folders, LocalReader(root), warnings)
+
+
+def _name_strange(folder: Folder, warnings: list[str]) -> None:
+    """Leave out names that are not text: they cannot stand in an answer."""
+    for names in (folder.files, folder.folders):
+        strange = [name for name in names if not name.isprintable() and not _is_text(name)]
+        for name in strange:
+            warnings.append(f"skipped a name that is not UTF-8: {_shown(join(folder.path, name))}")
+            if names is folder.files:
+                del folder.files[name]
+            else:
+                folder.folders.remove(name)
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _shown(path: str) -> str:
+    return path.encode("utf-8", "backslashreplace").decode()

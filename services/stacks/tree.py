@@ -1,0 +1,82 @@
+"""A source tree as the engine sees it: folders with names and sizes, and the bytes of the few files that matter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+#: What is kept of a manifest; a larger one is reported and read no further.
+MANIFEST_BYTES = 4 << 20
+#: What is kept of a file whose language its content decides, or whose code is searched for facts.
+HEAD_BYTES = 64 << 10
+
+
+@dataclass(slots=True)
+class Folder:
+    path: str  #: relative to the root of the source, ``""`` for the root itself
+    files: dict[str, int] = field(default_factory=dict)  #: name to size in bytes
+    folders: list[str] = field(default_factory=list)  #: names
+
+
+class Reader(Protocol):
+    """How the content of a file is reached."""
+
+    def read(self, path: str, limit: int) -> bytes | None:
+        """The first ``limit`` bytes; None when the file is gone, unreadable or was not kept."""
+        ...
+
+    def prefetch(self, paths: Iterable[str]) -> None:
+        """Get the contents of these files ready in one go, where that is cheaper."""
+        ...
+
+
+@dataclass(slots=True)
+class Tree:
+    folders: dict[str, Folder]
+    reader: Reader
+    warnings: list[str] = field(default_factory=list)
+    identity: str | None = None  #: hash of the whole content, when the source gives one for nothing
+
+    def has(self, path: str) -> bool:
+        """Whether a file stands at that path."""
+        folder, _, name = path.rpartition("/")
+        found = self.folders.get(folder)
+        return found is not None and name in found.files
+
+    def size(self, path: str) -> int:
+        folder, _, name = path.rpartition("/")
+        return self.folders[folder].files[name]
+
+    def read(self, path: str, limit: int = MANIFEST_BYTES) -> bytes | None:
+        return self.reader.read(path, limit)
+
+    def text(self, path: str, limit: int = MANIFEST_BYTES) -> str | None:
+        body = self.read(path, limit)
+        return None if body is None else body.decode("utf-8-sig", "replace")
+
+    def ordered(self) -> Iterator[Folder]:
+        """Every folder, parents first, in the order of their paths."""
+        for path in sorted(self.folders):
+            yield self.folders[path]
+
+
+def join(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def parent(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def ancestors(path: str) -> Iterator[str]:
+    """The folder itself, its parent, and so on to the root."""
+    while True:
+        yield path
+        if not path:
+            return
+        path = parent(path)
+
+
+def within(path: str, root: str) -> bool:
+    return not root or path == root or path.startswith(root + "/")

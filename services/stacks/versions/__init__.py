@@ -1,0 +1,1 @@
+"""Versions: everybody who says one, and who of them is believed."""
