@@ -102,6 +102,14 @@ class SourceNotAllowed(AssayError):
     code, title, status = "source_not_allowed", "That source may not be read", 422
 
 
+class SourceTooLarge(AssayError):
+    code, title, status = "source_too_large", "The source is larger than Assay reads", 422
+
+
+class SourceUnreadable(AssayError):
+    code, title, status = "source_unreadable", "The source cannot be read", 422
+
+
 class RangeNotSatisfiable(AssayError):
     code, title, status = "range_not_satisfiable", "The range begins after the end", 416
 

@@ -103,7 +103,7 @@ def _parse(folder: str, text: str) -> IgnoreFile:
 
 
 def glob_regex(glob: str) -> str:
-    """A path glob (``*``, ``?``, ``[..]``, ``**``, ``{a,b}`` left as it stands) as a regular expression for a full match."""
+    """A path glob (``*``, ``?``, ``[..]``, ``**``) as a regular expression for a full match."""
     out, at = [], 0
     while at < len(glob):
         char = glob[at]

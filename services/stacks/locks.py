@@ -17,10 +17,10 @@ _PATTERNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("yarn.lock", r"""(?m)^"?{name}@(?!npm:\S*@)[^\n]*:\n\s+version:?\s+"?([^"\n]+)"""),
         ("bun.lock", r'"{name}"\s*:\s*\[\s*"{name}@([^"]+)"'),
     ),
-    "pypi": tuple(
-        (lock, r'(?m)^name = "{name}"\nversion = "([^"]+)"') for lock in ("uv.lock", "poetry.lock", "pdm.lock")
-    )
-    + (("Pipfile.lock", r'"{name}"\s*:\s*\{{.*?"version"\s*:\s*"==([^"]+)"'),),
+    "pypi": (
+        *((lock, r'(?m)^name = "{name}"\nversion = "([^"]+)"') for lock in ("uv.lock", "poetry.lock", "pdm.lock")),
+        ("Pipfile.lock", r'"{name}"\s*:\s*\{{.*?"version"\s*:\s*"==([^"]+)"'),
+    ),
     "cargo": (("Cargo.lock", r'(?m)^name = "{name}"\nversion = "([^"]+)"'),),
     "gem": (("Gemfile.lock", r"(?m)^ {{4}}{name} \(([^)]+)\)"),),
     "composer": (("composer.lock", r'"name":\s*"{name}",\s*"version":\s*"v?([^"]+)"'),),

@@ -181,7 +181,7 @@ def _weak_counts(scan: Scan, manifest: Manifest, folder: ScannedFolder, above: l
 
 
 def _tool_settings_only(folder: ScannedFolder, above: list[Package]) -> bool:
-    """A ``pyproject.toml`` that configures tools makes a package where Python stands beside it and nothing else does."""
+    """A ``pyproject.toml`` that only configures tools makes a package where Python stands beside it."""
     return (
         any(it.kind == "pyproject.toml" for it in folder.manifests)
         and "Python" in folder.sources

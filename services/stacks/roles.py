@@ -102,7 +102,7 @@ def is_aggregator(package: Package) -> bool:
 
 
 def first_of(survey: Survey, roles: dict[str, str], named: set[str], shares: dict[str, int]) -> str | None:
-    """The primary package: the root one, then one that is deployed, then apps by their share of the code, then paths."""
+    """The primary package: the root one, then a deployed one, then apps by their share of the code, then paths."""
     root = survey.scan.root
 
     def order(path: str) -> tuple[object, ...]:

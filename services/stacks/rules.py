@@ -116,7 +116,8 @@ def load_rules() -> Rules:
     loaded = {name: table(yaml.load(body, yaml.CSafeLoader)) for name, body in bodies.items()}
     every: dict[tuple[Kind, str], Technology] = {}
     kinds: dict[str, Kind] = {
-        "languages": "language", "build_systems": "build_system", "orchestrators": "orchestrator", "runtimes": "runtime",
+        "languages": "language", "build_systems": "build_system", "orchestrators": "orchestrator",
+        "runtimes": "runtime",
     }  # fmt: skip
     for name, kind in kinds.items():
         for id, spec in loaded[name].items():

@@ -14,7 +14,8 @@ from shared.contracts.detect import Kind
 
 _JVM = ("java", "kotlin", "scala", "groovy")
 _PROJECTS = {"*.csproj": "csharp", "*.fsproj": "fsharp", "*.vbproj": "vbnet"}
-_BY_SOURCES = {"CMakeLists.txt", "meson.build", "configure.ac", "Makefile", "bazel", "pants.toml", ".buckconfig", "conanfile",
+_BY_SOURCES = {"CMakeLists.txt", "meson.build", "configure.ac", "Makefile", "bazel", "pants.toml", ".buckconfig",
+    "conanfile",
                "vcpkg.json", "*.sln", "packages.config"}  # fmt: skip
 _KOTLIN = ("plugin:org.jetbrains.kotlin", "org.jetbrains.kotlin:", "plugin:kotlin", "plugin:org.jetbrains.kotlin.jvm")
 _SCALA = ("org.scala-lang:", "plugin:scala")
@@ -127,7 +128,7 @@ class Languages:
         return sum(it.bytes for name, it in package.sources.items() if self.rules.language_of.get(name) == id)
 
     def _sources(self, package: Package) -> Iterable[Finding]:
-        """Every other language of the package's own code, weighed by its share: a candidate, hardly ever the primary."""
+        """Every other language of the package's own code, weighed by its share; hardly ever the primary one."""
         total = sum(it.bytes for it in package.sources.values()) or 1
         for id, written in self._by_id(package).items():
             it = self.rules.get("language", id)

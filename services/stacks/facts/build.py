@@ -13,14 +13,16 @@ from shared.contracts.detect import Build
 
 #: What a dependency needs from the system to build.
 _SYSTEM = {
-    ("pypi", "psycopg2"): ("libpq-dev", "gcc"), ("pypi", "mysqlclient"): ("default-libmysqlclient-dev", "pkg-config", "gcc"),
+    ("pypi", "psycopg2"): ("libpq-dev", "gcc"), ("pypi", "mysqlclient"): ("default-libmysqlclient-dev", "pkg-config",
+    "gcc"),
     ("pypi", "lxml"): ("libxml2-dev", "libxslt1-dev"), ("pypi", "python-ldap"): ("libldap2-dev", "libsasl2-dev"),
     ("pypi", "pycairo"): ("libcairo2-dev", "pkg-config"), ("pypi", "pyaudio"): ("portaudio19-dev",),
     ("pypi", "weasyprint"): ("libpango-1.0-0", "libpangoft2-1.0-0"), ("pypi", "pdf2image"): ("poppler-utils",),
     ("pypi", "opencv-python"): ("libgl1", "libglib2.0-0"), ("gem", "pg"): ("libpq-dev", "build-essential"),
     ("gem", "mysql2"): ("default-libmysqlclient-dev", "build-essential"), ("gem", "sqlite3"): ("libsqlite3-dev",),
     ("gem", "nokogiri"): ("libxml2-dev", "libxslt1-dev"), ("gem", "rmagick"): ("libmagickwand-dev",),
-    ("npm", "bcrypt"): ("python3", "make", "g++"), ("npm", "canvas"): ("libcairo2-dev", "libpango1.0-dev", "libjpeg-dev"),
+    ("npm", "bcrypt"): ("python3", "make", "g++"), ("npm", "canvas"): ("libcairo2-dev", "libpango1.0-dev",
+    "libjpeg-dev"),
     ("npm", "node-gyp"): ("python3", "make", "g++"), ("npm", "better-sqlite3"): ("python3", "make", "g++"),
     ("npm", "puppeteer"): ("chromium",), ("cargo", "openssl"): ("libssl-dev", "pkg-config"),
     ("cargo", "openssl-sys"): ("libssl-dev", "pkg-config"), ("cargo", "diesel"): ("libpq-dev",),

@@ -10,11 +10,14 @@ from services.stacks.scan import SMALL_TREE
 from services.stacks.tree import HEAD_BYTES, join
 
 ENTRIES = frozenset(
-    ("main", "app", "server", "index", "settings", "config", "application", "program", "startup", "manage", "wsgi", "asgi",
-     "routes", "router", "api", "web", "run", "__main__", "start", "boot", "bootstrap", "health", "urls", "lib", "endpoint")
+    ("main", "app", "server", "index", "settings", "config", "application", "program", "startup", "manage", "wsgi",
+    "asgi",
+     "routes", "router", "api", "web", "run", "__main__", "start", "boot", "bootstrap", "health", "urls", "lib",
+     "endpoint")
 )  # fmt: skip
 CODE = (".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".jsx", ".py", ".go", ".rs", ".rb", ".php", ".java", ".kt", ".cs",
-        ".fs", ".ex", ".exs", ".scala", ".clj", ".swift", ".dart", ".cr", ".ru", ".vue", ".svelte", ".hs", ".pl", ".r", ".R",
+        ".fs", ".ex", ".exs", ".scala", ".clj", ".swift", ".dart", ".cr", ".ru", ".vue", ".svelte", ".hs", ".pl",
+        ".r", ".R",
         ".cpp", ".cc", ".gleam", ".nim", ".jl", ".ml")  # fmt: skip
 CONFIGS = ("application.properties", "application.yml", "application.yaml", "bootstrap.yml", "micronaut.yml")
 #: Of a large tree, so many files are read for facts; the nearest to their package first.

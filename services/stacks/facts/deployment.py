@@ -100,9 +100,8 @@ def _pairs(body: str) -> tuple[str, str]:
 def _installed(body: str) -> list[str]:
     names = []
     for found in _APT.finditer(body):
-        for word in (found[1] or found[2]).split():
-            if not word.startswith(("-", "$", ".")) and re.fullmatch(r"[a-z0-9][a-z0-9+.:=~-]*", word):
-                names.append(word.partition("=")[0])
+        words = (found[1] or found[2]).split()
+        names += [word.partition("=")[0] for word in words if re.fullmatch(r"[a-z0-9][a-z0-9+.:=~-]*", word)]
     return names
 
 

@@ -12,12 +12,11 @@ import sys
 import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any
 
 import yaml
 
 TARGET = Path(__file__).with_name("data.json")
-Yaml: TypeAlias = "str | int | list[Yaml] | dict[str, Yaml]"
 
 
 def convert(folder: Path) -> dict[str, object]:
@@ -54,13 +53,13 @@ def _index(languages: Mapping[str, Mapping[str, list[str]]], field: str) -> dict
     return index
 
 
-def _heuristics(source: Mapping[str, list[dict[str, object]]]) -> dict[str, list[list[object]]]:
+def _heuristics(source: Any) -> dict[str, list[list[object]]]:  # noqa: ANN401 - YAML of any shape
     """Extension to rules; a rule is [languages, [[must match, pattern], ...]], and all its patterns have to hold."""
-    named = {key: _joined(value) for key, value in dict(source["named_patterns"]).items()}  # type: ignore[arg-type]
+    named = {key: _joined(value) for key, value in source["named_patterns"].items()}
 
-    def conditions(rule: Mapping[str, object]) -> Iterable[list[object]]:
+    def conditions(rule: Mapping[str, Any]) -> Iterable[list[object]]:
         if "and" in rule:
-            for part in rule["and"]:  # type: ignore[attr-defined]
+            for part in rule["and"]:
                 yield from conditions(part)
         if "pattern" in rule:
             yield [True, _joined(rule["pattern"])]
@@ -72,12 +71,12 @@ def _heuristics(source: Mapping[str, list[dict[str, object]]]) -> dict[str, list
     table: dict[str, list[list[object]]] = {}
     for group in source["disambiguations"]:
         rules: list[list[object]] = []
-        for rule in group["rules"]:  # type: ignore[attr-defined]
+        for rule in group["rules"]:
             answer = rule["language"] if isinstance(rule["language"], list) else [rule["language"]]
             checks = list(conditions(rule))
             if all(_compiles(str(pattern)) for _, pattern in checks):
                 rules.append([answer, checks])
-        for extension in group["extensions"]:  # type: ignore[attr-defined]
+        for extension in group["extensions"]:
             table[extension.lower()] = rules
     return table
 

@@ -66,8 +66,9 @@ def read_build_gradle(manifest: Manifest) -> None:
     for found in _CATALOG.finditer(text):
         manifest.facts[f"library:{found[2]}"] = f"{found.start()} {_scope(found[1])}"
     for pattern, source in _JAVA:
-        if found := pattern.search(text):
-            manifest.state("java", source, found[found.re.groups], manifest.line_at(found.start()))
+        said = pattern.search(text)
+        if said:
+            manifest.state("java", source, said[said.re.groups], manifest.line_at(said.start()))
 
 
 def _shared_ranges(text: str) -> list[tuple[int, int]]:

@@ -28,9 +28,10 @@ def read_gemfile(manifest: Manifest) -> None:
         scope: Scope = "dev" if _DEV.search(words) and not _PROD.search(words) else "prod"
         versions = re.findall(r"[\"']([^\"']+)[\"']", found[3])
         manifest.depend(found[2], ", ".join(versions) or None, scope, found.start(2))
-    if found := _RUBY.search(text):
-        value = ", ".join(part for part in found.groups() if part)
-        manifest.state("ruby", "Gemfile", value, manifest.line_at(found.start()))
+    said = _RUBY.search(text)
+    if said:
+        value = ", ".join(part for part in said.groups() if part)
+        manifest.state("ruby", "Gemfile", value, manifest.line_at(said.start()))
 
 
 def _groups(text: str) -> list[tuple[int, int, str]]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from services.stacks.sources.compression import packing, plain_blocks
@@ -21,9 +20,11 @@ class UnknownFormat(AssayError):
         super().__init__("upload a tar (plain, gz, bz2, xz or zst) or a zip archive")
 
 
-def open_archive(stream: BinaryIO, interest: Interest, limits: Limits) -> Tree:
-    """Raises: UnknownFormat, SourceUnreadable, SourceTooLarge."""
-    gathering = Gathering(interest, limits)
+def open_archive(
+    stream: BinaryIO, interest: Interest, limits: Limits, stop: Callable[[], bool] = lambda: False
+) -> Tree:
+    """Raises: UnknownFormat, SourceUnreadable, SourceTooLarge, JobCancelled."""
+    gathering = Gathering(interest, limits, stop=stop)
     head = stream.read(512)
     stream.seek(0)
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
@@ -43,10 +44,6 @@ def open_archive(stream: BinaryIO, interest: Interest, limits: Limits) -> Tree:
     if not _empty_tar(head):
         read_tar(blocks, gathering)
     return gathering.tree()
-
-
-def archive_identity(sha256: str) -> str:
-    return hashlib.sha256(f"archive:{sha256}".encode()).hexdigest()
 
 
 def _empty_tar(head: bytes) -> bool:

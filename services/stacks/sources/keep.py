@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from services.stacks.tree import Folder, Tree, join, parent
-from shared.errors import SourceTooLarge
+from shared.errors import JobCancelled, SourceTooLarge
 
 #: The path of a file to the bytes of it to keep; 0 when its name and size are enough.
 Interest = Callable[[str], int]
@@ -49,6 +49,7 @@ class Gathering:
     kept_bytes: int = 0
     unsafe: dict[str, list[str]] = field(default_factory=dict)
     full: bool = False
+    stop: Callable[[], bool] = lambda: False
 
     def admit(self, raw: str, size: int) -> tuple[str, int] | None:
         """The clean path of a file and how many bytes of it to keep; None when it is refused.
@@ -70,8 +71,10 @@ class Gathering:
         return path, wanted
 
     def count(self) -> None:
-        """Raises: SourceTooLarge."""
+        """Raises: SourceTooLarge, JobCancelled."""
         self.entries += 1
+        if self.entries % 1024 == 0 and self.stop():
+            raise JobCancelled("the job was cancelled")
         if self.entries > self.limits.entries:
             raise SourceTooLarge(f"the archive holds more than {self.limits.entries:,} entries")
 
@@ -94,8 +97,9 @@ class Gathering:
     def refuse(self, why: str, raw: str) -> None:
         self.unsafe.setdefault(why, []).append(raw.encode("utf-8", "backslashreplace").decode()[:120])
 
-    def tree(self) -> Tree:
-        prefix = _single_top_folder(self.sizes)
+    def tree(self, strip: bool = True) -> Tree:
+        """The tree of what was admitted; an archive's single top folder is stripped."""
+        prefix = _single_top_folder(self.sizes) if strip else ""
         cut = len(prefix)
         folders: dict[str, Folder] = {"": Folder("")}
         for path, size in self.sizes.items():

@@ -22,7 +22,8 @@ _TOOL_NAMES = {
     "java": "java", "rust": "rust", "elixir": "elixir", "erlang": "erlang", "deno": "deno", "bun": "bun",
     "dotnet-core": "dotnet", "dotnet": "dotnet", "dotnetcore": "dotnet", "pnpm": "pnpm", "yarn": "yarn", "npm": "npm",
     "maven": "maven", "gradle": "gradle", "kotlin": "kotlin", "scala": "scala", "sbt": "sbt", "clojure": "clojure",
-    "terraform": "terraform", "zig": "zig", "crystal": "crystal", "gleam": "gleam", "flutter": "flutter", "dart": "dart",
+    "terraform": "terraform", "zig": "zig", "crystal": "crystal", "gleam": "gleam", "flutter": "flutter",
+    "dart": "dart",
     "swift": "swift", "julia": "julia", "ocaml": "ocaml", "haskell": "haskell", "ghc": "haskell", "nim": "nim",
     "perl": "perl", "r": "r", "lua": "lua", "poetry": "poetry", "uv": "uv", "hugo": "hugo", "bazel": "bazel",
     "cmake": "cmake",
@@ -40,7 +41,8 @@ _IMAGES = {
     "erlang": "erlang", "oven/bun": "bun", "denoland/deno": "deno", "swift": "swift", "dart": "dart", "perl": "perl",
     "julia": "julia", "r-base": "r", "rocker/r-ver": "r", "crystallang/crystal": "crystal", "haskell": "haskell",
     "mcr.microsoft.com/dotnet/sdk": "dotnet", "mcr.microsoft.com/dotnet/aspnet": "dotnet",
-    "mcr.microsoft.com/dotnet/runtime": "dotnet", "azul/zulu-openjdk": "java", "bellsoft/liberica-openjdk-alpine": "java",
+    "mcr.microsoft.com/dotnet/runtime": "dotnet", "azul/zulu-openjdk": "java",
+    "bellsoft/liberica-openjdk-alpine": "java",
     "cirrusci/flutter": "flutter", "ghcr.io/cirruslabs/flutter": "flutter",
 }  # fmt: skip
 _FROM = re.compile(r"(?mi)^[ \t]*FROM[ \t]+(?:--platform=\S+[ \t]+)?(\S+)")

@@ -16,7 +16,8 @@ from shared.contracts.detect import Conflict, Overridden, VersionTrail
 #: (class, rank in the class): within a class the nearest folder wins, then the rank.
 _RANK = {
     "env": (0, 0), "packageManager": (1, 0), ".tool-versions": (2, 0), "mise.toml": (2, 1), "volta": (4, 0),
-    "devEngines": (4, 1), "runtime.txt": (3, 5), "toolchain": (4, 2), "config.platform.php": (4, 3), "Gemfile.lock": (6, 0),
+    "devEngines": (4, 1), "runtime.txt": (3, 5), "toolchain": (4, 2), "config.platform.php": (4, 3),
+    "Gemfile.lock": (6, 0),
     "Dockerfile": (7, 0),
 }  # fmt: skip
 _FILES = (3, 0)

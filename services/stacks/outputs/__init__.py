@@ -1,0 +1,1 @@
+"""Other forms of the same result: UniversalBuild, CycloneDX, a Dockerfile."""

@@ -1,0 +1,111 @@
+"""CycloneDX 1.6: the frameworks, languages and tools of each service as components, the services as applications."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from urllib.parse import quote
+
+from pydantic import JsonValue
+
+from services.stacks.rules import Rules
+from shared.contracts.detect import Candidate, DetectResult, Service
+
+_PURL = {
+    "npm": "npm", "pypi": "pypi", "cargo": "cargo", "go": "golang", "maven": "maven", "nuget": "nuget", "gem": "gem",
+    "composer": "composer", "hex": "hex", "pub": "pub", "hackage": "hackage", "cran": "cran", "cpan": "cpan",
+}  # fmt: skip
+_NAMESPACE = uuid.UUID("5d3c1f52-9f7a-5c4b-8f2e-0f4a5be0a1c7")
+
+
+def cyclonedx(result: DetectResult, rules: Rules, version: str) -> JsonValue:
+    """Without a time stamp: the same tree gives the same document."""
+    components: list[JsonValue] = []
+    dependencies: list[JsonValue] = []
+    for service in result.services:
+        reference = f"service:{service.path or '.'}"
+        inner = [_component(it, service, rules) for it in service.candidates if it.confidence >= 0.5]
+        components.append(_application(service, reference, inner))
+        dependencies.append({"ref": reference, "dependsOn": [str(it["bom-ref"]) for it in inner]})
+    serial = uuid.uuid5(_NAMESPACE, result.model_dump_json(by_alias=True, exclude={"stats"}))
+    return {
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "serialNumber": f"urn:uuid:{serial}",
+        "version": 1,
+        "metadata": {
+            "tools": {"components": [{"type": "application", "name": "assay", "version": version}]},
+            "properties": [
+                {"name": f"assay:language:{name}", "value": str(size)} for name, size in result.languages.items()
+            ],
+        },
+        "components": components,
+        "services": [_service(it) for it in result.services if it.role == "app" and it.runtime.ports],
+        "dependencies": dependencies,
+    }
+
+
+def _application(service: Service, reference: str, inner: list[dict[str, JsonValue]]) -> JsonValue:
+    listed: list[JsonValue] = list(inner)
+    properties: list[JsonValue] = [{"name": "assay:path", "value": service.path or "."}]
+    properties += [{"name": f"assay:{it.runtime}", "value": f"{it.value} ({it.source})"} for it in service.versions]
+    return {
+        "type": "application" if service.role == "app" else "library",
+        "bom-ref": reference,
+        "name": service.name,
+        "properties": properties,
+        "components": listed,
+    }
+
+
+def _component(it: Candidate, service: Service, rules: Rules) -> dict[str, JsonValue]:
+    component: dict[str, JsonValue] = {
+        "type": {"framework": "framework", "runtime": "platform"}.get(it.kind, "application"),
+        "bom-ref": f"{service.path or '.'}#{it.kind}:{it.id}",
+        "name": it.name,
+        "properties": [{"name": "assay:kind", "value": it.kind}, {"name": "assay:id", "value": it.id}],
+        "evidence": {
+            "identity": [
+                {
+                    "field": "name",
+                    "confidence": it.confidence,
+                    "methods": [{"technique": "manifest-analysis", "confidence": it.confidence, "value": proof.rule}],
+                }
+                for proof in it.evidence[:1]
+            ],
+            "occurrences": [
+                {"location": proof.file, **({"line": proof.line} if proof.line else {})} for proof in it.evidence[:20]
+            ],
+        },
+    }
+    if it.version:
+        component["version"] = it.version
+    purl = _purl(it, rules)
+    if purl:
+        component["purl"] = purl
+    return component
+
+
+def _purl(it: Candidate, rules: Rules) -> str | None:
+    """Of a framework that is a package of a registry, by the first name that its rule knows."""
+    technology = rules.get("framework", it.id) if it.kind == "framework" else None
+    kind = _PURL.get(technology.ecosystem) if technology else None
+    names = [one for one in technology.list("packages") if "*" not in one] if technology else []
+    name = next((one for one in names if not one.startswith(("plugin:", "sdk:", "framework:", "sbt-plugin:"))), None)
+    if not kind or not name:
+        return None
+    path = "/".join(quote(part, safe=".-_~") for part in name.replace(":", "/").split("/"))
+    exact = it.version if it.version and re.fullmatch(r"v?\d+(?:\.\d+)*[\w.+-]*", it.version) else None
+    return f"pkg:{kind}/{path}" + (f"@{quote(exact, safe='.-_~')}" if exact else "")
+
+
+def _service(it: Service) -> JsonValue:
+    return {
+        "bom-ref": f"endpoint:{it.path or '.'}",
+        "name": it.name,
+        "endpoints": [
+            f"http://localhost:{port}{it.runtime.health.endpoint if it.runtime.health else '/'}"
+            for port in it.runtime.ports
+        ],
+    }

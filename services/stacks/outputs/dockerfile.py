@@ -1,0 +1,112 @@
+"""A Dockerfile with one target per service that runs; the primary one is the last, and so the default."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from services.stacks.rules import Rules
+from shared.contracts.detect import DetectResult, Service
+
+_BUILD_IMAGES = {
+    "npm": "node:{node}", "pnpm": "node:{node}", "yarn": "node:{node}", "bun": "oven/bun:{bun}",
+    "deno": "denoland/deno:{deno}",
+    "pip": "python:{python}-slim", "uv": "python:{python}-slim", "poetry": "python:{python}-slim",
+    "pdm": "python:{python}-slim", "hatch": "python:{python}-slim", "pipenv": "python:{python}-slim",
+    "conda": "continuumio/miniconda3:24.9.2-0", "pixi": "ghcr.io/prefix-dev/pixi:0.40.0", "cargo": "rust:{rust}",
+    "go-mod": "golang:{go}", "maven": "maven:3.9-eclipse-temurin-{java}", "gradle": "gradle:8-jdk{java}",
+    "sbt": "sbtscala/scala-sbt:eclipse-temurin-{java}_1.10.7_3.6.2", "leiningen": "clojure:temurin-{java}-lein",
+    "tools-deps": "clojure:temurin-{java}-tools-deps", "dotnet": "mcr.microsoft.com/dotnet/sdk:{dotnet}",
+    "bundler": "ruby:{ruby}", "composer": "composer:2", "mix": "elixir:{elixir}", "swiftpm": "swift:{swift}",
+    "pub": "dart:{dart}", "julia": "julia:{julia}", "renv": "rocker/r-ver:{r}", "cpanm": "perl:{perl}",
+    "shards": "crystallang/crystal:{crystal}", "cmake": "gcc:14", "meson": "gcc:14", "make": "gcc:14",
+    "cabal": "haskell:9.8", "stack": "haskell:9.8",
+}  # fmt: skip
+_DEFAULTS = {
+    "node": "22", "bun": "1", "deno": "2.1.4", "python": "3.13", "rust": "1.83", "go": "1.23", "java": "21",
+    "dotnet": "8.0",
+    "ruby": "3.4", "elixir": "1.18", "swift": "6.0", "dart": "3.6", "julia": "1.11", "r": "4.4.2", "perl": "5.40",
+    "crystal": "1.14.0", "php": "8.4",
+}  # fmt: skip
+_TOOLS = {"pnpm": "corepack enable", "yarn": "corepack enable", "uv": "pip install --no-cache-dir uv==0.5.*",
+          "poetry": "pip install --no-cache-dir poetry==1.8.*", "pdm": "pip install --no-cache-dir pdm==2.*",
+          "pipenv": "pip install --no-cache-dir pipenv==2024.*",
+          "hatch": "pip install --no-cache-dir hatch==1.*"}  # fmt: skip
+_COMPILED = frozenset(("cargo", "go-mod", "maven", "gradle", "dotnet"))
+_FINAL = {"cargo": "debian:bookworm-slim", "go-mod": "debian:bookworm-slim", "maven": "eclipse-temurin:{java}-jre",
+          "gradle": "eclipse-temurin:{java}-jre", "dotnet": "mcr.microsoft.com/dotnet/aspnet:{dotnet}"}  # fmt: skip
+
+
+def dockerfile(result: DetectResult, rules: Rules) -> str:
+    """Raises nothing: a service that cannot be built by an image of its own is named in a comment."""
+    running = [it for it in result.services if it.role == "app"] or result.services[:1]
+    if not running:
+        return "# Nothing to build was found in this source.\n"
+    stages, left = [], []
+    for service in reversed(running):
+        image = _image(_BUILD_IMAGES.get(service.primary.build_system or ""), service)
+        if image is None:
+            left.append(service.path or ".")
+        else:
+            stages.append(_stage(service, image))
+    head = "# Proposed from the detected build and run facts; each service is a target, the last one is the default.\n"
+    head += "".join(f"# {path}: no image is known for its build system\n" for path in sorted(left))
+    return head + "\n" + "\n".join(stages)
+
+
+def _stage(service: Service, image: str) -> str:
+    target = _target(service)
+    final = _image(_FINAL.get(service.primary.build_system or ""), service)
+    compiled = final is not None and bool(service.runtime.copy_)
+    lines = [f"FROM {image} AS {target + '-build' if compiled else target}"]
+    system = service.primary.build_system or ""
+    lines.append(f"WORKDIR /app{'/' + service.path if service.path else ''}")
+    if service.build.packages:
+        names = " ".join(sorted(set(service.build.packages)))
+        lines.append(
+            "# hadolint ignore=DL3008\n"
+            f"RUN apt-get update && apt-get install -y --no-install-recommends {names} && rm -rf /var/lib/apt/lists/*"
+        )
+    if system in _TOOLS:
+        lines.append(f"RUN {_TOOLS[system]}")
+    lines.append("COPY . /app")
+    lines += [f"ARG {name}" for name in service.build.env]
+    lines += [f"RUN {command}" for command in service.build.commands if command != "gleam build"]
+    if compiled and final is not None:
+        lines += ["", f"FROM {final} AS {target}", "WORKDIR /app"]
+        lines += [
+            f"COPY --from={target}-build /app/{_joined(service.path, it.from_)} {it.to}" for it in service.runtime.copy_
+        ]
+    lines += _running(service)
+    return "\n".join(lines) + "\n"
+
+
+def _running(service: Service) -> list[str]:
+    lines = [f"EXPOSE {' '.join(map(str, service.runtime.ports))}"] if service.runtime.ports else []
+    command = list(service.runtime.command)
+    jar = next((it.to for it in service.runtime.copy_ if it.to.endswith(".jar")), None)
+    if jar and command[:2] == ["java", "-jar"]:
+        command = ["java", "-jar", jar]
+    if command:
+        lines.append(f"CMD {json.dumps(command)}")
+    return lines
+
+
+def _image(template: str | None, service: Service) -> str | None:
+    if template is None:
+        return None
+    said = {it.runtime: it.value for it in service.versions}
+
+    def version(found: re.Match[str]) -> str:
+        number = re.search(r"\d+(?:\.\d+){0,2}", said.get(found[1], ""))
+        return number[0] if number else _DEFAULTS.get(found[1], "latest")
+
+    return re.sub(r"\{(\w+)\}", version, template)
+
+
+def _target(service: Service) -> str:
+    return re.sub(r"[^a-z0-9_.-]+", "-", (service.path or service.name).lower()).strip("-.") or "app"
+
+
+def _joined(path: str, below: str) -> str:
+    return f"{path}/{below}" if path else below

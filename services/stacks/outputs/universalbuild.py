@@ -1,0 +1,69 @@
+"""UniversalBuild 1.0: a list with one record per service; names and places of the form, our additions beside them."""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from shared.contracts.detect import Candidate, DetectResult, Service
+
+
+def universalbuild(result: DetectResult) -> list[JsonValue]:
+    return [_record(service, result, primary=at == 0) for at, service in enumerate(result.services)]
+
+
+def _record(service: Service, result: DetectResult, primary: bool) -> JsonValue:
+    build = service.build.model_dump(mode="json")
+    runtime = service.runtime.model_dump(mode="json", by_alias=True)
+    evidence: list[JsonValue] = []
+    candidates: list[JsonValue] = []
+    ranks: dict[str, int] = {}
+    for it in service.candidates:
+        ranks[it.kind] = ranks.get(it.kind, 0) + 1
+        first = len(evidence)
+        evidence += [proof.model_dump(mode="json") for proof in it.evidence]
+        candidates.append(
+            {
+                "axis": it.kind, "id": it.id, "rank": ranks[it.kind], "confidence": it.confidence,
+                "source": it.source, "evidence": list(range(first, len(evidence))),
+            }
+        )  # fmt: skip
+    best = next((it for it in service.candidates if it.kind == "framework"), None) or _first(service)
+    return {
+        "version": "1.0",
+        "metadata": {
+            "project_name": service.name,
+            "language": service.primary.language,
+            "build_system": service.primary.build_system,
+            "framework": service.primary.framework,
+            "reasoning": _reasoning(service),
+        },
+        "build": build,
+        "runtime": runtime,
+        "root": service.path,
+        "primary": primary,
+        "runtime_id": service.primary.runtime,
+        "orchestrator": result.orchestrator,
+        "confidence": best.confidence if best else 0.0,
+        "candidates": candidates,
+        "evidence": evidence,
+        "versions": [it.model_dump(mode="json") for it in service.versions],
+        "conflicts": [it.model_dump(mode="json") for it in service.conflicts],
+    }
+
+
+def _first(service: Service) -> Candidate | None:
+    return next((it for it in service.candidates if it.kind == "language"), None)
+
+
+def _reasoning(service: Service) -> str:
+    """One sentence per primary technology, with the file that proves it."""
+    said = []
+    for kind in ("language", "build_system", "framework", "runtime"):
+        id = getattr(service.primary, kind)
+        it = next((one for one in service.candidates if one.kind == kind and one.id == id), None)
+        if it is None or not it.evidence:
+            continue
+        proof = it.evidence[0]
+        where = f"{proof.file}:{proof.line}" if proof.line else proof.file
+        said.append(f"{kind.replace('_', ' ')} {it.name}, by {where}")
+    return "; ".join(said)

@@ -1,0 +1,19 @@
+"""The stacks worker: detect."""
+
+from __future__ import annotations
+
+from services.stacks.detect import Detect
+from services.stacks.engine import Engine
+from services.stacks.settings import StacksSettings
+from shared.contracts.detect import DetectInput
+from shared.contracts.kinds import JobKind
+from shared.jobs.process import open_worker
+from shared.llm.settings import CallSettings, ProviderSettings, endpoints
+
+
+def main() -> None:
+    calls = CallSettings()
+    asks = calls.record in {"replay", "auto"} or any(it.configured for it in endpoints(ProviderSettings(), calls))
+    worker = open_worker("stacks")
+    worker.serve(JobKind.DETECT, DetectInput, Detect(StacksSettings(), Engine(), lambda: asks))
+    worker.run()
