@@ -1,0 +1,90 @@
+"""The search worker: search and ingest, on one store."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+
+import structlog
+from pydantic import JsonValue
+from sqlalchemy.exc import SQLAlchemyError
+
+from services.search.catalog import SqlCatalog
+from services.search.embed.models import Models, RemoteAccess
+from services.search.ingest import Ingest
+from services.search.library import Library
+from services.search.search import Search
+from services.search.settings import EmbeddingServer, QdrantSettings, SearchSettings
+from services.search.store.open import open_store
+from services.search.store.port import Store
+from shared.contracts.kinds import JobKind
+from shared.contracts.search import IngestInput, SearchInput
+from shared.db import connect
+from shared.errors import AssayError, SearchStoreUnavailable
+from shared.jobs.process import open_worker
+from shared.settings import StoreSettings
+
+log = structlog.get_logger(__name__)
+#: A worker that is being replaced may finish its jobs first.
+_HANDOVER_SECONDS = 30.0
+_KEYWORDS_ONLY = "no embedding model is installed, so tables are searched by keywords only"
+
+
+def main() -> None:
+    settings, qdrant = SearchSettings(), QdrantSettings()
+    try:
+        store = _open(settings, qdrant)
+    except SearchStoreUnavailable as fault:
+        refused: Mapping[str, JsonValue] = {"unavailable": fault.detail}
+        open_worker("search", facts=lambda: refused).stand_by(fault.detail)
+        return
+    models = Models(
+        settings.embedding,
+        settings.home / "cache" / "embedding",
+        _remote(EmbeddingServer()),
+        settings.embedding_threads,
+    )
+    catalog = SqlCatalog(connect(StoreSettings().database_url, pool_size=4))
+    library = Library(store, models, catalog, settings)
+    degraded: dict[str, JsonValue] = {}
+    worker = open_worker("search", facts=lambda: {"degraded": degraded} if degraded else {})
+    threading.Thread(target=_warm_up, args=(library, degraded), name="warm-up", daemon=True).start()
+    worker.serve(JobKind.SEARCH, SearchInput, Search(library))
+    worker.serve(JobKind.INGEST, IngestInput, Ingest(library))
+    try:
+        worker.run()
+    finally:
+        store.close()
+
+
+def _open(settings: SearchSettings, qdrant: QdrantSettings) -> Store:
+    """Raises: SearchStoreUnavailable when another process keeps the embedded store."""
+    until = time.monotonic() + _HANDOVER_SECONDS
+    while True:
+        try:
+            return open_store(qdrant.url, settings.home / "search", qdrant.api_key)
+        except SearchStoreUnavailable as fault:
+            if time.monotonic() >= until:
+                raise
+            log.warning("store_owned", detail=fault.detail)
+            time.sleep(1)
+
+
+def _remote(server: EmbeddingServer) -> RemoteAccess | None:
+    """Where to embed remotely; a server of one's own needs no key."""
+    own = "base_url" in server.model_fields_set and server.base_url
+    return RemoteAccess(server.base_url, server.api_key) if server.api_key or own else None
+
+
+def _warm_up(library: Library, degraded: dict[str, JsonValue]) -> None:
+    """Load the embedding model before the first question, and remove what was deleted while nobody was here."""
+    try:
+        embedder = library.models.named(None)
+        if embedder is None:
+            degraded.update({JobKind.SEARCH.value: _KEYWORDS_ONLY, JobKind.INGEST.value: _KEYWORDS_ONLY})
+        else:
+            library.probes(embedder)
+        library.sweep()
+    except (AssayError, SQLAlchemyError) as fault:
+        log.warning("warm_up_failed", reason=type(fault).__name__)
