@@ -71,9 +71,15 @@ class RemoteEmbedder:
                 self._open_until = time.monotonic() + _OPEN_SECONDS
                 self._failures = 0
                 return False
-        passing = not isinstance(fault, httpx2.HTTPStatusError) or fault.response.status_code in (408, 409, 429)
-        passing = passing or (isinstance(fault, httpx2.HTTPStatusError) and fault.response.status_code >= 500)
-        return passing and attempt < _RETRIES
+        return attempt < _RETRIES and _passes(fault)
+
+
+def _passes(fault: Exception) -> bool:
+    """Whether the same request may well succeed a moment later."""
+    if isinstance(fault, httpx2.HTTPStatusError):
+        status = fault.response.status_code
+        return status in (408, 409, 429) or status >= 500
+    return isinstance(fault, httpx2.TransportError)
 
 
 def _plain(fault: Exception) -> str:
