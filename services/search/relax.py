@@ -46,8 +46,10 @@ def second_step(engine: Engine, evidence: Sequence[Evidence], untried: Sequence[
     """Whole records instead of facets, no filters, the floor; and other tables, which must match as well as usual."""
     out = []
     for item in evidence:
-        broad = replace(item.query, mode="master", filters=(), threshold=None)
-        out.append(replace(lowered(engine, broad), limit=_wider(item.query.limit)))
+        chosen = item.query.threshold
+        # A threshold below the floor was somebody's wish; one at the floor was ours, and master has a floor of its own.
+        kept = chosen if chosen is not None and chosen < engine.mark(item.query).floor else None
+        out.append(lowered(engine, replace(item.query, mode="master", filters=(), threshold=kept)))
     limit = max((item.query.limit for item in evidence), default=10)
     out.extend(Query(table, "master", text, limit, None, (), label="pivoted") for table in untried)
     return out

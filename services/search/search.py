@@ -72,10 +72,13 @@ class _Run:
         first = tuple(self._able(query) for query in plan.queries)
         self._execute(Replan("initial", first, "", ""))
         why: list[Evidence] = []
-        while self._needs_retry(plan):
+        while self._unanswered(plan):
+            again = self._may_retry()
+            if not again and why:
+                break
             found = self._evidence()
             why = why or found
-            replan = self._replan(found)
+            replan = self._replan(found) if again else None
             if replan is None:
                 break
             self._execute(replan)
@@ -136,16 +139,18 @@ class _Run:
         self._context.report.turn(number, {"strategy": replan.strategy, "queries": proposal}, outcome)
         return done
 
-    def _needs_retry(self, plan: Plan) -> bool:
+    def _unanswered(self, plan: Plan) -> bool:
+        """Whether a table came back empty that should not have."""
         self._progress("check_results", "Checking what was found.")
-        self._check_cancelled()
+        if self._context.cancelled.is_set():
+            raise JobCancelled("the search was cancelled")
         self._refuse_outage()
-        zero = self._ledger.zero_tables
-        if not zero or len(self._ledger.tries) > self._wanted.max_reflections or time.monotonic() >= self._deadline:
-            return False
         # A plan that nobody chose tries every table; one that answers is enough.
         answered = any(item.matches for item in self._ledger.executed)
-        return plan.deliberate or not answered
+        return bool(self._ledger.zero_tables) and (plan.deliberate or not answered)
+
+    def _may_retry(self) -> bool:
+        return len(self._ledger.tries) <= self._wanted.max_reflections and time.monotonic() < self._deadline
 
     def _refuse_outage(self) -> None:
         """A store that failed has not said that there is nothing."""
@@ -230,10 +235,6 @@ class _Run:
         self._context.report.effect(catalog.recording(rows))
         for rewrite in kept.rewrites(self._ledger):
             self._context.report.effect(catalog.remembering(self._info.id, rewrite))
-
-    def _check_cancelled(self) -> None:
-        if self._context.cancelled.is_set():
-            raise JobCancelled("the search was cancelled")
 
     def _progress(self, node: str, message: str, **data: JsonValue) -> None:
         self._say("progress", node=node, message=message, **data)

@@ -94,12 +94,24 @@ def _identity(value: JsonValue) -> str | Refused:
 
 def _field(name: str, value: JsonValue, kind: FieldType | None) -> JsonValue:
     """The value as the declared type; undeclared fields are kept as they are. Raises: InvalidRequest."""
-    if value is None or kind is None:
+    if kind is None:
+        _check_numbers(name, value)
         return value
+    if value is None:
+        return None
     if isinstance(value, list):
         items: list[JsonValue] = [typed(name, item, kind) for item in value if item is not None]
         return items
     return typed(name, value, kind)
+
+
+def _check_numbers(name: str, value: JsonValue) -> None:
+    """Raises: InvalidRequest for a number that no store can hold."""
+    if isinstance(value, int) and abs(value) >= 2**63:
+        raise InvalidRequest(f"the field {name[:100]!r} holds a number of more than 64 bits")
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for item in inner:
+        _check_numbers(name, item)
 
 
 def _parsed(value: JsonValue, kind: FieldType | None) -> JsonValue:

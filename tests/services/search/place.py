@@ -49,7 +49,7 @@ _COMMON = {
 class HashedWords:
     """An embedder whose similarity one can count: common words over all words."""
 
-    def __init__(self, name: str = "hashed", size: int = 512) -> None:
+    def __init__(self, name: str = "hashed", size: int = 2048) -> None:
         self.size = size
         self.name = name
         self.embedded = 0

@@ -41,6 +41,15 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
+@pytest.fixture(scope="module", params=["edge", "local"])
+def conference(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A filled store, only to be asked."""
+    folder = tmp_path_factory.mktemp("conference")
+    opened: Store = EdgeStore(folder) if request.param == "edge" else open_local()
+    yield filled(opened)
+    opened.close()
+
+
 def point(number: int, text: str = "dogs run", **fields: object) -> Point:
     dense = np.array([1.0, number, 0.0, 0.0], dtype=np.float32)
     payload = {"record": f"r{number}", "name": f"talk {number}", "fields": fields}
@@ -72,10 +81,9 @@ def matching(store: Store, filters: Filters) -> set[str]:
     return {str(item.payload["record"]) for item in found}
 
 
-def test_dense_search_ranks_by_cosine_and_cuts_at_the_threshold_and_the_limit(store: Store) -> None:
-    filled(store)
+def test_dense_search_ranks_by_cosine_and_cuts_at_the_threshold_and_the_limit(conference: Store) -> None:
     vector = np.array([1.0, 0, 0, 0], dtype=np.float32)
-    everything, strict, one = store.search(
+    everything, strict, one = conference.search(
         BUCKET, [Nearest(vector, 10), Nearest(vector, 10, threshold=0.7), Nearest(vector, 1)]
     )
     assert [item.id for item in everything] == [identity(0), identity(1), identity(2)]
@@ -84,9 +92,8 @@ def test_dense_search_ranks_by_cosine_and_cuts_at_the_threshold_and_the_limit(st
     assert [len(strict), len(one)] == [2, 1]
 
 
-def test_word_search_finds_stems_and_ignores_what_shares_no_word(store: Store) -> None:
-    filled(store)
-    [found] = store.search(BUCKET, [Nearest(WORDS.query("running dog"), 10, keys=("record",), with_dense=True)])
+def test_word_search_finds_stems_and_ignores_what_shares_no_word(conference: Store) -> None:
+    [found] = conference.search(BUCKET, [Nearest(WORDS.query("running dog"), 10, keys=("record",), with_dense=True)])
     assert [item.payload["record"] for item in found] == ["r2", "r0"]
     assert found[0].dense is not None
     assert np.linalg.norm(found[0].dense) == pytest.approx(1.0, abs=1e-5)
@@ -115,13 +122,13 @@ def test_word_search_finds_stems_and_ignores_what_shares_no_word(store: Store) -
         ({"track": "ai", "live": True, "seats": 20}, set()),
     ],
 )
-def test_filters_really_filter(store: Store, filters: Filters, expected: set[str]) -> None:
-    assert matching(filled(store), filters) == expected
+def test_filters_really_filter(conference: Store, filters: Filters, expected: set[str]) -> None:
+    assert matching(conference, filters) == expected
 
 
-def test_a_text_field_matches_by_its_words(store: Store) -> None:
-    assert matching(filled(store), {"blurb": "Hello big World"}) == {"r2"}
-    assert matching(store, {"blurb": "goodbye"}) == set()
+def test_a_text_field_matches_by_its_words(conference: Store) -> None:
+    assert matching(conference, {"blurb": "Hello big World"}) == {"r2"}
+    assert matching(conference, {"blurb": "goodbye"}) == set()
 
 
 def test_writing_a_point_twice_keeps_one(store: Store) -> None:
@@ -139,9 +146,8 @@ def test_deletes_by_id_and_by_condition(store: Store) -> None:
     assert set(store.payloads(BUCKET, [identity(n) for n in range(3)], ["name"])) == {identity(2)}
 
 
-def test_payloads_bring_only_the_keys_asked_for(store: Store) -> None:
-    filled(store)
-    assert store.payloads(BUCKET, [identity(1)], ["name"]) == {identity(1): {"name": "talk 1"}}
+def test_payloads_bring_only_the_keys_asked_for(conference: Store) -> None:
+    assert conference.payloads(BUCKET, [identity(1)], ["name"]) == {identity(1): {"name": "talk 1"}}
 
 
 def test_every_payload_pages_through_all(store: Store) -> None:

@@ -1,0 +1,227 @@
+"""Records out of files of every format."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import json
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from services.search.records.files import read, sniff
+from services.search.records.shape import Refused
+from shared.contracts.search import TableSpec
+from shared.errors import UnreadableFile
+
+SPEC = TableSpec.model_validate(
+    {
+        "facets": {"topic": 1.0},
+        "fields": {"track": "keyword", "seats": "integer", "price": "float", "live": "bool", "start": "datetime"},
+    }
+)
+PENTABARF = """<?xml version="1.0" encoding="utf-8"?>
+<schedule><conference><title>Ours</title></conference>
+<day index="1" date="2026-05-01"><room name="Main Hall">
+ <event id="101" guid="g1"><date>2026-05-01T10:00:00+02:00</date><start>10:00</start><duration>00:45</duration>
+  <title>Opening &amp; welcome</title><subtitle>Hello</subtitle><track>General</track>
+  <abstract>&lt;p&gt;We begin.&lt;/p&gt;</abstract><description>In detail.</description>
+  <persons><person id="7">Ada L.</person><person id="8">Bob</person></persons></event>
+ <event id="102"><start>11:30</start><duration>1:30</duration><title>Databases</title>
+  <persons><person id="7">Ada L.</person></persons></event>
+</room></day></schedule>"""
+FRAB = {
+    "schedule": {
+        "conference": {
+            "days": [
+                {
+                    "date": "2026-05-01",
+                    "rooms": {
+                        "Main Hall": [
+                            {
+                                "id": 101,
+                                "date": "2026-05-01T10:00:00+02:00",
+                                "start": "10:00",
+                                "duration": "00:45",
+                                "title": "Opening",
+                                "track": {"en": "General", "de": "Allgemein"},
+                                "abstract": "We begin.",
+                                "persons": [{"code": "ADA", "public_name": "Ada L.", "biography": "Wrote programs."}],
+                            }
+                        ]
+                    },
+                }
+            ]
+        }
+    }
+}
+PRETALX = {
+    "count": 1,
+    "results": [
+        {
+            "code": "XYZ9",
+            "title": "Opening",
+            "abstract": "We begin.",
+            "speakers": [{"code": "ADA", "name": "Ada L.", "biography": None}],
+            "track": {"en": "General"},
+            "slot": {
+                "room": {"en": "Main Hall"},
+                "start": "2026-05-01T10:00:00+02:00",
+                "end": "2026-05-01T10:45:00+02:00",
+            },
+        }
+    ],
+}
+
+
+def records(content: bytes, format: str = "auto", table: str = "sessions") -> list[Any]:
+    return list(read(io.BytesIO(content), format, table, SPEC))
+
+
+@pytest.mark.parametrize(
+    ("content", "format"),
+    [
+        (b'{"id": 1}\n{"id": 2}\n', "jsonl"),
+        (b'\xef\xbb\xbf{"id": 1}', "jsonl"),
+        (b'  [{"id": 1}]', "json"),
+        (b"id,name\n1,x\n", "csv"),
+        (b"PAR1....", "parquet"),
+        (PENTABARF.encode(), "pentabarf"),
+        (json.dumps(FRAB).encode(), "pretalx"),
+        (json.dumps(FRAB, indent=1).encode(), "pretalx"),
+        (json.dumps(PRETALX).encode(), "pretalx"),
+    ],
+)
+def test_the_format_is_seen_from_the_first_bytes(content: bytes, format: str) -> None:
+    assert sniff(io.BytesIO(content)) == format
+
+
+def test_csv_columns_are_matched_by_name_and_typed_as_declared() -> None:
+    text = (
+        "ID;Title;abstract;topic;track;seats;price;live;extra\n"
+        '1;"A; B";"two\nlines";queues;web;12;1.5;yes;more\n'
+        "2;C;;;;;;;\n"
+    )
+    first, second = records(text.encode())
+    assert first == {
+        "id": "1",
+        "name": "A; B",
+        "text": "two\nlines",
+        "facets": {"topic": "queues"},
+        "fields": {"track": "web", "seats": 12, "price": 1.5, "live": True, "extra": "more"},
+    }
+    assert second == {"id": "2", "name": "C", "text": "", "facets": {}, "fields": {}}
+
+
+def test_csv_rows_with_other_columns_are_refused_one_by_one() -> None:
+    first, second, third = records(b"id,name\n1,a\n2,b,c\n3,d\n")
+    assert isinstance(second, Refused)
+    assert (first["id"], second.code, third["id"]) == ("1", "wrong_columns", "3")
+
+
+def test_csv_without_an_id_column_is_unreadable() -> None:
+    with pytest.raises(UnreadableFile, match="no column named id"):
+        records(b"name,text\na,b\n", "csv")
+
+
+def test_a_json_list_is_read_under_auto_and_under_jsonl() -> None:
+    content = b'[{"id": "a", "name": "x", "track": "web"}, 5]'
+    for format in ("auto", "jsonl"):
+        first, second = records(content, format)
+        assert first == {"id": "a", "name": "x", "facets": {}, "fields": {"track": "web"}}
+        assert isinstance(second, Refused)
+
+
+def test_records_of_the_contracts_shape_pass_through() -> None:
+    whole = {"id": "a", "name": "x", "facets": {"topic": "t"}, "fields": {"track": "web"}}
+    assert records(json.dumps(whole).encode()) == [whole]
+
+
+def test_parquet_keeps_types_and_writes_times_as_text() -> None:
+    table = pa.table(
+        {
+            "id": [1, 2],
+            "name": ["a", "b"],
+            "seats": [5, None],
+            "start": [dt.datetime(2026, 5, 1, tzinfo=dt.UTC), None],
+            "tags": [["x", "y"], []],
+        }
+    )
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer)
+    first, second = records(buffer.getvalue())
+    assert first["fields"] == {"seats": 5, "start": "2026-05-01T00:00:00+00:00", "tags": ["x", "y"]}
+    assert second["fields"] == {"tags": []}
+
+
+def test_a_pentabarf_schedule_gives_sessions() -> None:
+    first, second = records(PENTABARF.encode())
+    assert first == {
+        "id": "101",
+        "name": "Opening & welcome",
+        "text": "Hello\n\nWe begin.\n\nIn detail.",
+        "fields": {
+            "track": "General",
+            "room": "Main Hall",
+            "start": "2026-05-01T10:00:00+02:00",
+            "end": "2026-05-01T10:45:00+02:00",
+            "speakers": ["Ada L.", "Bob"],
+        },
+    }
+    assert second["fields"]["start"] == "2026-05-01T11:30:00+00:00"
+    assert second["fields"]["end"] == "2026-05-01T13:00:00+00:00"
+
+
+def test_a_schedule_gives_one_speaker_per_person() -> None:
+    ada, bob = records(PENTABARF.encode(), table="speakers")
+    assert (ada["id"], ada["name"], bob["name"]) == ("7", "Ada L.", "Bob")
+    assert ada["fields"] == {"sessions": ["Opening & welcome", "Databases"], "track": ["General"]}
+    assert "Databases" in ada["text"]
+
+
+def test_frab_json_gives_sessions_and_speakers() -> None:
+    [session] = records(json.dumps(FRAB).encode())
+    assert session["id"] == "101"
+    assert session["fields"]["track"] == "General"
+    assert session["fields"]["end"] == "2026-05-01T10:45:00+02:00"
+    [speaker] = records(json.dumps(FRAB).encode(), table="speakers")
+    assert (speaker["id"], speaker["name"]) == ("ADA", "Ada L.")
+    assert speaker["text"].startswith("Wrote programs.")
+
+
+def test_pretalx_lists_of_talks_give_sessions() -> None:
+    [session] = records(json.dumps(PRETALX).encode())
+    assert session == {
+        "id": "XYZ9",
+        "name": "Opening",
+        "text": "We begin.",
+        "fields": {
+            "track": "General",
+            "room": "Main Hall",
+            "start": "2026-05-01T10:00:00+02:00",
+            "end": "2026-05-01T10:45:00+02:00",
+            "speakers": ["Ada L."],
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "format"),
+    [
+        (b"not xml", "pentabarf"),
+        (b"<schedule><unclosed>", "pentabarf"),
+        (b'<!DOCTYPE x [<!ENTITY a "b">]><schedule>&a;</schedule>', "pentabarf"),
+        (b"[]x", "pretalx"),
+        (b'{"schedule": 5}', "pretalx"),
+        (b"5", "pretalx"),
+        (b"\xff\xfe\x00", "csv"),
+        (b"", "csv"),
+        (b"PAR1", "parquet"),
+        (b"[" * 100_000, "jsonl"),
+    ],
+)
+def test_what_is_not_of_its_format_is_unreadable(content: bytes, format: str) -> None:
+    with pytest.raises(UnreadableFile):
+        records(content, format)

@@ -1,0 +1,531 @@
+"""Reflect and replan, with a scripted model: what it may do, and the defects of its forerunner that are absent here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from services.search.search import Search
+from services.search.store.port import Bucket, Nearest
+from shared.contracts.search import SearchInput, SearchResult
+from shared.errors import JobCancelled, ProvidersFailed, SearchStoreUnavailable
+from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish
+from shared.loop import Budget
+from tests.services.search.place import Place
+from tests.support.context import MemoryContext, ScriptedProvider
+
+
+def query(text: str, table: str = "sessions", mode: str = "master", limit: int = 10, **more: Any) -> dict[str, Any]:
+    return {"table": table, "search_mode": mode, "query_text": text, "limit": limit, **more}
+
+
+def reflection(strategy: str, *queries: dict[str, Any], **more: Any) -> str:
+    reply = {"reasoning": "because", "strategy": strategy, "user_message": "Let me look elsewhere.", **more}
+    return json.dumps({**reply, "new_queries": list(queries)})
+
+
+def job(**scripts: Any) -> MemoryContext:
+    """A job whose model answers by role: ``plan``, ``reflect``, ``answer``."""
+    return MemoryContext(llm=ScriptedProvider({f"search.{role}": script for role, script in scripts.items()}))
+
+
+def ids(result: SearchResult, table: str = "sessions") -> list[str]:
+    return [hit.id for hit in result.hits.get(table, [])]
+
+
+def strategies(result: SearchResult) -> list[str]:
+    return [done.strategy for done in result.attempts]
+
+
+REWRITE = reflection("rewrite", query("postgres vacuum tuning"))
+PIVOT = reflection("pivot", query("deploy models consulting", "exhibitors"))
+
+
+def test_a_rewrite_finds_what_other_words_did_not(place: Place) -> None:
+    held = job(reflect=REWRITE)
+    result = place.search("q", job=held, plan=[query("elephant housekeeping")])
+    assert (result.verdict, strategies(result), ids(result)) == ("found", ["initial", "rewrite"], ["s1"])
+    assert result.hits["sessions"][0].label == "rewritten"
+    assert result.attempts[1].reasoning == "because"
+    assert result.attempts[1].user_message == "Let me look elsewhere."
+    [thought] = result.thinking
+    assert (thought.message, thought.strategy, thought.retry_count) == ("Let me look elsewhere.", "rewrite", 1)
+    assert result.zero_result_tables == []
+    [event] = held.report.of("thinking")
+    assert (event["message"], event["strategy"], event["retry_count"]) == ("Let me look elsewhere.", "rewrite", 1)
+    assert "ts" in event
+
+
+def test_a_pivot_finds_it_in_another_table_and_the_first_is_still_reported(place: Place) -> None:
+    result = place.search("q", job=job(reflect=PIVOT), plan=[query("elephant housekeeping")])
+    assert ids(result, "exhibitors") == ["e1"]
+    assert result.hits["exhibitors"][0].label == "pivoted"
+    assert result.zero_result_tables == ["sessions"]
+
+
+def test_relaxing_keeps_the_words_lowers_the_threshold_to_the_floor_and_doubles_the_limit(place: Place) -> None:
+    told = reflection("relax", query("something else entirely", limit=1))
+    text = "postgres vacuum gardens mountains rivers songs whales clouds"
+    result = place.search("q", job=job(reflect=told), plan=[query(text)])
+    assert strategies(result) == ["initial", "relax"]
+    before, after = (done.queries[0] for done in result.attempts)
+    assert (after.query_text, after.limit) == (text, 20)
+    assert after.score_threshold is not None
+    assert before.score_threshold is not None
+    floor = place.catalog.known[("c1", "sessions")].thresholds["master_floor"]
+    assert after.score_threshold == pytest.approx(floor, abs=1e-4)
+    assert after.score_threshold < before.score_threshold
+
+
+def test_two_reflections_and_no_more(place: Place) -> None:
+    held = job(reflect=[reflection("rewrite", query("zeppelins one")), reflection("rewrite", query("zeppelins two"))])
+    result = place.search("q", job=held, plan=[query("zeppelins zero")])
+    assert strategies(result) == ["initial", "rewrite", "rewrite"]
+    assert [thought.retry_count for thought in result.thinking] == [1, 2]
+    assert result.verdict == "not_found"
+    assert held.llm.asked("search.reflect") == 2
+
+
+def test_one_reflection_when_one_is_allowed(place: Place) -> None:
+    held = job(reflect=reflection("rewrite", query("zeppelins one")))
+    result = place.search("q", job=held, plan=[query("zeppelins")], max_reflections=1)
+    assert strategies(result) == ["initial", "rewrite"]
+
+
+def test_no_model_is_asked_about_a_question_that_was_answered(place: Place) -> None:
+    held = job(reflect=REWRITE)
+    result = place.search("q", job=held, plan=[query("postgres vacuum tuning")], answer=False)
+    assert result.verdict == "found"
+    assert held.llm.requests == []
+
+
+def test_reflection_off_asks_no_model(place: Place) -> None:
+    held = job(reflect=REWRITE)
+    place.search("q", job=held, plan=[query("elephant housekeeping")], reflection=False)
+    assert held.llm.asked("search.reflect") == 0
+
+
+def test_one_constraint_that_alone_caused_it_is_relaxed_without_a_model(place: Place) -> None:
+    held = job(reflect=REWRITE)
+    result = place.search("q", job=held, plan=[query("postgres vacuum tuning", filters={"track": "web"})])
+    assert (strategies(result), ids(result)) == (["initial", "mechanical"], ["s1"])
+    result = place.search("q", job=held, plan=[query("postgres vacuum tuning", score_threshold=0.9)])
+    assert (strategies(result), ids(result)) == (["initial", "mechanical"], ["s1"])
+    assert held.llm.asked("search.reflect") == 0
+
+
+def test_the_model_is_given_history_evidence_and_what_was_tried(place: Place) -> None:
+    held = job(reflect=[reflection("rewrite", query("zeppelins one")), reflection("rewrite", query("zeppelins two"))])
+    place.search("where are my zeppelins", job=held, plan=[query("zeppelins zero"), query("postgres vacuum tuning")])
+    # The table has hits by its other query, so nothing was empty.
+    assert held.llm.requests == []
+    place.search("where are my zeppelins", job=held, plan=[query("zeppelins zero"), query("deploy", "exhibitors")])
+    first, second = [json.loads(request.messages[1].content) for request in held.llm.requests][:2]
+    assert first["user_message"] == "where are my zeppelins"
+    assert first["planned_queries"][0]["query_text"] == "zeppelins zero"
+    assert first["results_summary"]["sessions"] == "0 results"
+    assert "sessions" in first["zero_result_tables"]
+    assert (first["retry_count"], second["retry_count"]) == (0, 1)
+    assert first["evidence"][0]["results_without"]["score_threshold"] == 3
+    assert len(first["evidence"][0]["closest_records"]) == 3
+    assert [tried["strategy"] for tried in second["attempts"]] == ["initial", "rewrite"]
+    request = held.llm.requests[0]
+    assert request.schema is not None
+    assert request.prompt is not None
+    assert (request.role, request.prompt.key) == ("search.reflect", "search.reflect")
+    assert "session_topic" in request.messages[0].content
+
+
+# The thirteen defects.
+
+
+def test_1_thresholds_reach_the_search(place: Place) -> None:
+    text = "postgres vacuum tuning python models"
+    everything = place.search("q", plan=[query(text, score_threshold=0.0)])
+    strict = place.search("q", plan=[query(text, score_threshold=0.3)])
+    assert (len(ids(everything)), ids(strict)) == (3, ["s1"])
+
+
+def test_2_a_second_attempt_adds_to_what_was_found(place: Place) -> None:
+    first = [query("postgres vacuum tuning"), query("elephant housekeeping", "exhibitors")]
+    held = job(reflect=reflection("rewrite", query("deploy models consulting", "exhibitors")))
+    result = place.search("q", job=held, plan=first)
+    assert (ids(result), ids(result, "exhibitors")) == (["s1"], ["e1"])
+    assert result.hits["sessions"][0].label == "exact"
+    assert result.hits["sessions"][0].attempt == 1
+    assert result.hits["exhibitors"][0].attempt == 2
+    assert [executed.table for executed in result.attempts[1].queries] == ["exhibitors"]
+
+
+def test_3_the_original_plan_is_kept_and_tables_with_results_are_left_alone(place: Place) -> None:
+    first = [query("postgres vacuum tuning"), query("elephants", "exhibitors", filters={"hall": "A"})]
+    told = reflection("relax", query("postgres vacuum tuning"), query("elephants", "exhibitors"))
+    result = place.search("q", job=job(reflect=told), plan=first)
+    kept = [planned.model_dump() for planned in result.original_plan]
+    assert kept == [{"score_threshold": None, "filters": {}, **planned} for planned in first]
+    assert all(executed.table == "exhibitors" for done in result.attempts[1:] for executed in done.queries)
+
+
+def test_4_thresholds_never_rise_and_limits_never_fall(place: Place) -> None:
+    told = reflection("relax", query("x"))
+    held = job(reflect=told)
+    low = place.search("q", job=held, plan=[query("zeppelins", limit=80, score_threshold=0.05)])
+    mine = [executed for done in low.attempts for executed in done.queries if executed.table == "sessions"]
+    thresholds = [executed.score_threshold for executed in mine]
+    limits = [executed.limit for executed in mine]
+    assert thresholds == sorted(thresholds, reverse=True)  # type: ignore[type-var]
+    assert limits == sorted(limits)
+    assert max(limits) <= 100
+
+
+def test_5_what_is_relaxed_by_hand_is_relaxed_once(place: Place) -> None:
+    """A broken model and no model do the same."""
+    plan = [query("elephants", limit=5)]
+    by_hand = place.search("q", plan=plan)
+    broken = place.search("q", job=job(reflect="no json"), plan=plan)
+    shown = [
+        [(done.strategy, executed.score_threshold, executed.limit) for executed in done.queries]
+        for done in by_hand.attempts
+    ]
+    assert shown == [
+        [(done.strategy, executed.score_threshold, executed.limit) for executed in done.queries]
+        for done in broken.attempts
+    ]
+    assert shown[1][0][2] == 10
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        reflection("rewrite", query("x", "nowhere")),
+        reflection("rewrite", query("")),
+        reflection("rewrite"),
+        reflection("magic", query("x", "nowhere")),
+        "[]",
+        "{}",
+        '{"new_queries": "all"}',
+        '{"new_queries": [null, 5, "x"]}',
+        '{"new_queries": [{"table": 5, "query_text": {}}]}',
+        "{" * 5000,
+        "",
+        "I am sorry, I cannot do that.",
+        '{"strategy": "rewrite", "new_queries": [{"table": "sessions", "limit": NaN}]}',
+    ],
+)
+def test_6_whatever_a_model_says_the_search_goes_on_by_hand(place: Place, reply: str) -> None:
+    result = place.search("q", job=job(reflect=reply), plan=[query("elephant housekeeping")])
+    assert result.verdict in ("not_found", "weak")
+    assert set(strategies(result)[1:]) <= {"mechanical", "relax"}
+    assert all(thought.message for thought in result.thinking)
+
+
+def test_6_numbers_and_modes_of_a_model_are_clamped(place: Place) -> None:
+    told = reflection("rewrite", query("postgres vacuum tuning", limit=10**6, mode="quantum", score_threshold=0.0))
+    result = place.search("q", job=job(reflect=told), plan=[query("elephant housekeeping")])
+    [executed] = result.attempts[1].queries
+    assert (executed.limit, executed.search_mode) == (100, "master")
+    assert executed.score_threshold is not None
+    assert executed.score_threshold > 0.15
+
+
+def test_6_dozens_of_queries_are_cut(place: Place) -> None:
+    told = reflection("rewrite", *[query(f"zeppelins {number}") for number in range(60)])
+    result = place.search("q", job=job(reflect=told), plan=[query("elephants")], max_reflections=1)
+    assert len(result.attempts[1].queries) == 20
+
+
+@pytest.mark.parametrize("message", ["I lowered the score threshold.", "see https://evil.test", "x" * 5000, "", 5])
+def test_6_a_message_that_is_not_fit_for_a_person_is_replaced(place: Place, message: Any) -> None:
+    told = reflection("rewrite", query("postgres vacuum tuning"), user_message=message)
+    result = place.search("q", job=job(reflect=told), plan=[query("elephant housekeeping")])
+    assert result.thinking[0].message == "Let me try that in other words..."
+
+
+def test_6_no_raw_error_text_reaches_anybody(place: Place) -> None:
+    def fails(request: ChatRequest) -> str:
+        raise ProvidersFailed("secret-host refused key sk-123")
+
+    held = job(reflect=fails, answer=fails)
+    result = place.search("q", job=held, plan=[query("elephant housekeeping")])
+    told = result.model_dump_json() + json.dumps(held.report.events) + json.dumps(held.report.warnings)
+    assert "sk-123" not in told
+    assert "secret-host" not in told
+
+
+def test_7_roles_and_prompts_go_by_the_same_key(place: Place) -> None:
+    held = job(
+        plan=json.dumps({"queries": [query("elephants")]}),
+        reflect=REWRITE,
+        answer=json.dumps({"answer": "See Scaling Postgres.", "citations": []}),
+    )
+    place.search("q", job=held)
+    assert [request.role for request in held.llm.requests] == ["search.plan", "search.reflect", "search.answer"]
+    assert all(request.prompt and request.prompt.key == request.role for request in held.llm.requests)
+
+
+def test_8_a_table_that_held_nothing_is_reported_after_every_pivot(place: Place) -> None:
+    there_and_back = [
+        PIVOT.replace("deploy models consulting", "zeppelins"),
+        reflection("pivot", query("x y", "people")),
+    ]
+    result = place.search("q", job=job(reflect=there_and_back), plan=[query("elephant housekeeping")])
+    assert result.zero_result_tables == ["sessions", "exhibitors", "people"]
+
+
+class _Failing:
+    """A store in which the searches of one table fail."""
+
+    def __init__(self, place: Place, table: str) -> None:
+        self._store = place.store
+        self._table = table
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def search(self, bucket: Bucket, searches: list[Nearest]) -> Any:
+        if bucket.table in (self._table, None) or self._table == "*":
+            raise SearchStoreUnavailable("down")
+        return self._store.search(bucket, searches)
+
+
+@pytest.fixture
+def broken(place: Place) -> Any:
+    store = place.library.store
+
+    def break_table(table: str) -> None:
+        place.library.store = _Failing(place, table)  # type: ignore[assignment]
+
+    yield break_table
+    place.library.store = store
+
+
+def test_9_an_outage_is_never_taken_for_emptiness(place: Place, broken: Callable[[str], None]) -> None:
+    broken("*")
+    held = job(reflect=REWRITE)
+    with pytest.raises(SearchStoreUnavailable, match="nothing is known"):
+        place.search("q", job=held, plan=[query("postgres vacuum tuning")])
+    assert held.llm.requests == []
+
+
+def test_9_a_table_that_failed_is_named_and_the_others_answer(place: Place, broken: Callable[[str], None]) -> None:
+    broken("exhibitors")
+    held = job(reflect=REWRITE)
+    result = place.search("q", job=held, plan=[query("postgres vacuum tuning"), query("deploy", "exhibitors")])
+    assert ids(result) == ["s1"]
+    failed = result.attempts[0].queries[1]
+    assert (failed.error, failed.hits) == ("search_store_unavailable", 0)
+    assert result.zero_result_tables == []
+    assert any("exhibitors" in warning for warning in held.report.warnings)
+    assert held.llm.asked("search.reflect") == 0
+
+
+def test_9_an_outage_beside_an_empty_table_is_no_finding_either(place: Place, broken: Callable[[str], None]) -> None:
+    broken("exhibitors")
+    with pytest.raises(SearchStoreUnavailable):
+        place.search("q", plan=[query("elephants"), query("deploy", "exhibitors")])
+
+
+def test_10_earlier_messages_reach_the_plan(place: Place) -> None:
+    held = job(plan=json.dumps({"queries": [query("postgres vacuum tuning")]}))
+    held.history = [ChatMessage("user", f"message {number}") for number in range(8)]
+    place.search("and the second one?", job=held)
+    told = json.loads(held.llm.requests[0].messages[1].content)
+    assert [said["content"] for said in told["history"]] == [f"message {number}" for number in range(3, 8)]
+
+
+def test_10_a_repeat_is_refused(place: Place) -> None:
+    held = job(reflect=reflection("rewrite", query("  Elephant   HOUSEKEEPING ", limit=50)))
+    result = place.search("q", job=held, plan=[query("elephant housekeeping")])
+    identities = [
+        (executed.table, executed.search_mode, executed.query_text.lower().split(), executed.score_threshold)
+        for done in result.attempts
+        for executed in done.queries
+    ]
+    assert len(identities) == len({str(identity) for identity in identities})
+    assert "rewrite" not in strategies(result)
+
+
+def test_11_no_model_id_stands_in_the_code(place: Place) -> None:
+    held = job(reflect=REWRITE)
+    place.search("q", job=held, plan=[query("elephant housekeeping")])
+    [request, *_] = held.llm.requests
+    assert (request.provider, request.model, request.parameters) == (None, None, None)
+
+
+def test_12_progress_is_told_at_every_visit(place: Place) -> None:
+    held = job(reflect=[reflection("rewrite", query("zeppelins one")), reflection("rewrite", query("zeppelins two"))])
+    place.search("q", job=held, plan=[query("zeppelins zero")])
+    nodes = [step["node"] for step in held.report.of("progress")]
+    assert nodes == [
+        "plan_queries",
+        "execute_queries",
+        "check_results",
+        "reflect_and_replan",
+        "execute_queries",
+        "check_results",
+        "reflect_and_replan",
+        "execute_queries",
+        "check_results",
+        "generate_response",
+    ]
+
+
+def test_13_no_model_is_asked_that_could_not_answer_in_time(place: Place) -> None:
+    held = job(plan="never", reflect=REWRITE, answer="never")
+    held.budget = Budget(seconds=1.0)
+    nobody_was_asked_yet = Search(place.library)
+    wanted = SearchInput(collection="c", question="postgres vacuum tuning")
+    result = nobody_was_asked_yet(held.context("search"), wanted)
+    assert held.llm.requests == []
+    assert (result.verdict, ids(result)) == ("found", ["s1"])
+    assert any("too short" in warning for warning in held.report.warnings)
+
+
+def test_13_a_models_deadline_leaves_time_for_the_search(place: Place) -> None:
+    held = job(reflect=REWRITE)
+    held.budget = Budget(seconds=20)
+    place.search("q", job=held, plan=[query("elephant housekeeping")])
+    [request, *_] = held.llm.requests
+    assert request.deadline is not None
+    assert held.budget.deadline is not None
+    assert request.deadline < held.budget.deadline - 1
+
+
+# The rest of the contract.
+
+
+def test_a_dead_model_is_asked_once(place: Place) -> None:
+    asked: list[str] = []
+
+    def dead(request: ChatRequest) -> str:
+        asked.append(request.role)
+        raise ProvidersFailed("all of them")
+
+    result = place.search("postgres vacuum tuning", job=job(plan=dead, reflect=dead, answer=dead))
+    assert asked == ["search.plan"]
+    assert (result.verdict, ids(result)) == ("found", ["s1"])
+    assert result.answer
+
+
+def test_spent_turns_end_the_asking_not_the_search(place: Place) -> None:
+    held = job(reflect=REWRITE, plan="never")
+    held.budget = Budget(turns=0)
+    result = place.search("postgres vacuum tuning", job=held)
+    assert result.verdict == "found"
+    assert held.llm.requests == []
+
+
+def test_a_refusal_is_no_answer(place: Place) -> None:
+    class Refusing(ScriptedProvider):
+        def complete(self, request: ChatRequest) -> ChatReply:
+            return replace(super().complete(request), finish=Finish.REFUSAL)
+
+    held = MemoryContext(llm=Refusing({"search.reflect": REWRITE}))
+    result = place.search("q", job=held, plan=[query("elephant housekeeping")])
+    assert "rewrite" not in strategies(result)
+
+
+@pytest.mark.parametrize(
+    "wrap", ["```json\n{}\n```", "Sure!\n{}\nHope that helps.", "{}", "<thinking>{{}}</thinking>{}"]
+)
+def test_fences_and_prose_around_an_answer_are_forgiven(place: Place, wrap: str) -> None:
+    reply = wrap.replace("{}", REWRITE) if "{{}}" not in wrap else REWRITE
+    result = place.search("q", job=job(reflect=reply), plan=[query("elephant housekeeping")])
+    assert ids(result) == ["s1"]
+
+
+def test_a_models_plan_is_run(place: Place) -> None:
+    plan = {"queries": [query("postgres vacuum tuning", filters={"track": "data"}, limit=3)]}
+    result = place.search("tell me about databases", job=job(plan=json.dumps(plan)))
+    [executed] = result.attempts[0].queries
+    assert (executed.query_text, executed.filters, executed.limit) == ("postgres vacuum tuning", {"track": "data"}, 3)
+    assert ids(result) == ["s1"]
+
+
+@pytest.mark.parametrize(
+    "reply", ["nothing", '{"queries": []}', '{"queries": [{"table": "nowhere", "query_text": "x"}]}']
+)
+def test_without_a_usable_plan_the_question_itself_is_searched(place: Place, reply: str) -> None:
+    result = place.search("postgres vacuum tuning", job=job(plan=reply))
+    assert result.attempts[0].queries[0].query_text == "postgres vacuum tuning"
+    assert ids(result) == ["s1"]
+
+
+def test_too_much_of_a_models_plan_is_ignored_with_a_warning(place: Place) -> None:
+    many = [query(f"postgres vacuum tuning {number}", limit=1000) for number in range(30)]
+    held = job(plan=json.dumps({"queries": many}))
+    result = place.search("q", job=held)
+    assert len(result.attempts[0].queries) == 20
+    assert {executed.limit for executed in result.attempts[0].queries} == {100}
+    assert len(held.report.warnings) >= 2
+
+
+def test_a_callers_filters_hold_for_a_models_plan(place: Place) -> None:
+    held = job(plan=json.dumps({"queries": [query("postgres python language models", score_threshold=0.0)]}))
+    result = place.search("q", job=held, filters={"track": "web"})
+    assert ids(result) == ["s2"]
+
+
+def test_a_filter_of_a_model_that_does_not_fit_is_ignored_with_a_warning(place: Place) -> None:
+    held = job(plan=json.dumps({"queries": [query("postgres vacuum tuning", filters={"colour": "red", "seats": "x"})]}))
+    result = place.search("q", job=held)
+    assert ids(result) == ["s1"]
+    assert any("filter" in warning for warning in held.report.warnings)
+
+
+def test_an_answer_cites_only_what_was_found(place: Place) -> None:
+    cited = [{"table": "sessions", "id": "s1"}, {"table": "sessions", "id": "ghost"}, {"table": "x", "id": "s1"}]
+    held = job(answer=json.dumps({"answer": "Go to Scaling Postgres.", "citations": cited}))
+    result = place.search("q", job=held, plan=[query("postgres vacuum tuning")])
+    assert result.answer == "Go to Scaling Postgres."
+    assert [(item.table, item.id) for item in result.citations] == [("sessions", "s1")]
+    assert any("cited 2 records" in warning for warning in held.report.warnings)
+    assert "".join(str(part["text"]) for part in held.report.of("chunk")) == result.answer
+    assert held.report.said == [("q", "Go to Scaling Postgres.")]
+
+
+def test_nothing_found_is_never_put_into_a_models_mouth(place: Place) -> None:
+    held = job(answer=json.dumps({"answer": "It is surely somewhere.", "citations": []}))
+    result = place.search("q", job=held, plan=[query("elephants")], max_reflections=0)
+    assert held.llm.asked("search.answer") == 0
+    assert "Nothing in this collection" in (result.answer or "")
+
+
+def test_the_ledger_is_kept_with_the_gain_of_each_attempt(place: Place) -> None:
+    place.search("q", job=job(reflect=REWRITE), plan=[query("elephant housekeeping")])
+    rows = place.catalog.kept_rows
+    assert [(row["number"], row["strategy"], row["gain"]) for row in rows] == [(1, "initial", 0), (2, "rewrite", 1)]
+    assert rows[1]["queries"][0]["hits"] == 1  # type: ignore[index,call-overload]
+
+
+def test_a_rewrite_that_worked_is_remembered_and_used_when_no_model_answers(place: Place) -> None:
+    plan = [query("elephant housekeeping")]
+    place.search("q", job=job(reflect=REWRITE), plan=plan)
+    result = place.search("q", plan=[query("Elephant housekeeping?")])
+    assert (strategies(result), ids(result)) == (["initial", "rewrite"], ["s1"])
+    assert result.hits["sessions"][0].label == "rewritten"
+
+
+def test_a_rewrite_keeps_the_callers_filters(place: Place) -> None:
+    held = job(reflect=reflection("rewrite", query("postgres python language models")))
+    result = place.search("q", job=held, plan=[query("elephants", filters={"track": "web"})], max_reflections=1)
+    assert ids(result) in ([], ["s2"])
+    assert result.attempts[1].queries[0].filters == {"track": "web"}
+
+
+def test_a_cancelled_search_stops(place: Place) -> None:
+    held = job(reflect=REWRITE)
+    held.cancelled.set()
+    with pytest.raises(JobCancelled):
+        place.search("postgres vacuum tuning", job=held)
+
+
+def test_without_any_model_another_table_is_tried_last(place: Place) -> None:
+    result = place.search("deploy models consulting", plan=[query("deploy rollout consulting")])
+    assert ids(result, "exhibitors") == ["e1"]
+    assert result.hits["exhibitors"][0].label == "pivoted"
+    assert result.zero_result_tables == ["sessions", "people"]

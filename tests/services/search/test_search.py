@@ -1,0 +1,343 @@
+"""Search by hand: plans, filters, thresholds, modes, verdicts, without any model."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from services.search.ranking import composite
+from shared.contracts.search import SearchResult
+from shared.errors import InvalidRequest, UnknownCollection, UnknownField, UnknownTable
+from tests.services.search.conftest import CONFERENCE, SESSIONS
+from tests.services.search.place import HashedWords, Place
+from tests.support.context import MemoryContext
+
+
+def ids(result: SearchResult, table: str = "sessions") -> list[str]:
+    return [hit.id for hit in result.hits.get(table, [])]
+
+
+def plan(text: str = "postgres vacuum tuning", **more: Any) -> list[dict[str, Any]]:
+    return [{"table": "sessions", "search_mode": "master", "query_text": text, **more}]
+
+
+def test_a_question_is_answered_from_the_table_that_holds_it(place: Place) -> None:
+    result = place.search("postgres vacuum tuning")
+    assert result.verdict == "found"
+    assert ids(result) == ["s1"]
+    [hit] = result.hits["sessions"]
+    assert (hit.name, hit.label, hit.weak, hit.attempt) == ("Scaling Postgres", "exact", False, 1)
+    assert hit.fields == SESSIONS[0]["fields"]
+    assert hit.similarity == pytest.approx(3 / math.sqrt(3 * 11), abs=1e-4)
+    assert len(result.attempts) == 1
+    assert result.thinking == []
+    assert result.why_empty == []
+
+
+def test_the_same_works_in_the_embedded_engine(on_disk: Place) -> None:
+    result = on_disk.search("postgres vacuum tuning", filters={"track": "data"})
+    assert (result.verdict, ids(result)) == ("found", ["s1"])
+    assert on_disk.search("zeppelin").verdict == "not_found"
+
+
+def test_without_a_model_the_answer_names_the_records_and_cites_them(place: Place) -> None:
+    result = place.search("postgres vacuum tuning")
+    assert "Scaling Postgres" in (result.answer or "")
+    assert [(cited.table, cited.id) for cited in result.citations] == [("sessions", "s1")]
+
+
+def test_no_answer_is_made_when_none_is_wanted(place: Place) -> None:
+    result = place.search("postgres vacuum tuning", answer=False)
+    assert (result.answer, result.citations) == (None, [])
+
+
+def test_what_is_not_there_is_said_to_be_not_there(place: Place) -> None:
+    result = place.search("zeppelin maintenance")
+    assert result.verdict == "not_found"
+    assert result.hits == {}
+    assert result.citations == []
+    assert "zeppelin maintenance" in (result.answer or "")
+    assert "sessions" in (result.answer or "")
+    assert {"sessions", "exhibitors"} <= set(result.zero_result_tables)
+    assert len(result.attempts) <= 3
+
+
+def test_a_callers_plan_is_run_as_it_is(place: Place) -> None:
+    result = place.search("anything", plan=plan(limit=1, score_threshold=0.3, filters={"track": "data"}))
+    [query] = result.attempts[0].queries
+    assert (query.table, query.search_mode, query.limit, query.score_threshold) == ("sessions", "master", 1, 0.3)
+    assert (query.query_text, query.filters, query.hits, query.error) == (
+        "postgres vacuum tuning",
+        {"track": "data"},
+        1,
+        None,
+    )
+    assert query.ms >= 0
+    assert [planned.model_dump() for planned in result.original_plan] == [
+        {
+            "table": "sessions",
+            "search_mode": "master",
+            "query_text": "postgres vacuum tuning",
+            "limit": 1,
+            "score_threshold": 0.3,
+            "filters": {"track": "data"},
+        }
+    ]
+
+
+def test_master_scores_are_between_zero_and_one_and_order_the_hits(place: Place) -> None:
+    result = place.search("q", plan=plan("language models postgres python", score_threshold=0.0))
+    scores = [hit.score for hit in result.hits["sessions"]]
+    assert len(scores) == 3
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+
+
+def test_faceted_scores_follow_the_formula_from_the_facets_shown(place: Place) -> None:
+    faceted = [{"table": "sessions", "search_mode": "faceted", "query_text": "database administrators tuning"}]
+    [hit] = place.search("q", plan=faceted).hits["sessions"]
+    matched = {facet.key: facet.score for facet in hit.facets}
+    assert set(matched) == {"session_topic", "target_audience"}
+    assert hit.score == pytest.approx(composite(matched, CONFERENCE["sessions"]["facets"]), abs=1e-4)  # type: ignore[arg-type]
+    assert matched["target_audience"] == pytest.approx(2 / math.sqrt(2 * 3), abs=1e-3)
+
+
+def test_a_faceted_plan_on_a_table_without_facets_searches_whole_records(empty: Place) -> None:
+    empty.ingest("sessions", [{"id": "plain", "name": "Postgres vacuum"}])
+    result = empty.search("q", plan=[{"table": "sessions", "search_mode": "faceted", "query_text": "postgres vacuum"}])
+    assert ids(result) == ["plain"]
+    assert result.attempts[0].queries[0].search_mode == "master"
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"track": "data"}, ["s1"]),
+        ({"track": ["data", "web"]}, ["s1", "s2"]),
+        ({"seats": {"gte": 100}}, ["s1", "s3"]),
+        ({"seats": {"gt": 50, "lt": 200}}, ["s1"]),
+        ({"start": {"gte": "2026-05-02"}}, ["s2", "s3"]),
+        ({"track": "data", "seats": 100}, ["s1"]),
+    ],
+)
+def test_hits_of_the_first_attempt_are_within_the_filters(place: Place, filters: Any, expected: list[str]) -> None:
+    everything = plan("postgres python language models", score_threshold=0.0)
+    assert sorted(ids(place.search("q", plan=everything, filters=filters))) == expected
+    inside = plan("postgres python language models", score_threshold=0.0, filters=filters)
+    assert sorted(ids(place.search("q", plan=inside))) == expected
+
+
+def test_top_level_filters_join_each_querys_own(place: Place) -> None:
+    own = plan("postgres python language models", score_threshold=0.0, filters={"seats": {"gte": 100}})
+    result = place.search("q", plan=own, filters={"start": {"gte": "2026-05-02"}})
+    assert ids(result) == ["s3"]
+    assert result.attempts[0].queries[0].filters == {"start": {"gte": "2026-05-02"}, "seats": {"gte": 100}}
+
+
+def test_two_filters_on_one_field_both_hold(place: Place) -> None:
+    own = plan("postgres python language models", score_threshold=0.0, filters={"seats": {"gte": 60}})
+    result = place.search("q", plan=own, filters={"seats": {"lte": 150}})
+    assert ids(result) == ["s1"]
+
+
+def test_filters_choose_the_tables_that_have_their_fields(place: Place) -> None:
+    result = place.search("deploy models consulting", filters={"hall": "A"})
+    assert ids(result, "exhibitors") == ["e1"]
+    assert {query.table for query in result.attempts[0].queries} == {"exhibitors"}
+
+
+def test_a_filter_that_kept_everything_out_is_named_and_relaxed(place: Place) -> None:
+    result = place.search("postgres vacuum tuning", tables=["sessions"], filters={"track": "web", "seats": {"gte": 10}})
+    assert ids(result) == ["s1"]
+    assert result.hits["sessions"][0].label == "relaxed"
+    assert [done.strategy for done in result.attempts] == ["initial", "mechanical"]
+    assert result.attempts[1].queries[0].filters == {"seats": {"gte": 10}}
+    assert {(why.constraint, why.hits_without) for why in result.why_empty} == {
+        ("track", 1),
+        ("seats", 0),
+        ("score_threshold", 1),
+    }
+    assert result.thinking[0].retry_count == 1
+    assert result.zero_result_tables == []
+
+
+def test_two_filters_that_only_together_keep_everything_out_are_relaxed(place: Place) -> None:
+    result = place.search("postgres vacuum tuning", tables=["sessions"], filters={"track": "web", "seats": 200})
+    assert ids(result) == ["s1"]
+    assert result.hits["sessions"][0].label == "relaxed"
+    assert all(why.hits_without == 0 for why in result.why_empty)
+
+
+def test_a_callers_threshold_is_obeyed_even_below_the_calibrated_one(place: Place) -> None:
+    low = place.search("q", plan=plan("postgres gardening whales", score_threshold=0.01))
+    assert ids(low) == ["s1"]
+    assert low.attempts[0].queries[0].score_threshold == 0.01
+    assert low.verdict == "weak"
+    assert low.hits["sessions"][0].weak
+    assert len(low.attempts) == 1
+
+
+def test_a_threshold_that_kept_everything_out_is_relaxed_and_named(place: Place) -> None:
+    result = place.search("q", plan=plan(score_threshold=0.99))
+    assert ids(result) == ["s1"]
+    assert result.hits["sessions"][0].label == "relaxed"
+    before, after = (done.queries[0] for done in result.attempts)
+    assert after.score_threshold is not None
+    assert before.score_threshold == 0.99 > after.score_threshold >= 0.15
+    assert after.limit == 2 * before.limit
+    assert [(why.constraint, why.hits_without) for why in result.why_empty] == [("score_threshold", 3)]
+
+
+def test_the_threshold_cuts_keyword_hits_too(place: Place) -> None:
+    """The word is there, but the record is about something else."""
+    strict = plan("postgres whales gardens mountains rivers songs", score_threshold=0.5)
+    result = place.search("q", plan=strict, max_reflections=0)
+    assert result.hits == {}
+
+
+def test_hits_without_ignores_the_limit(empty: Place) -> None:
+    many = [{"id": f"m{n}", "name": "Postgres vacuum tuning", "fields": {"track": "data"}} for n in range(40)]
+    empty.ingest("sessions", many)
+    result = empty.search("q", plan=plan(limit=3, filters={"track": "none"}))
+    assert {(why.constraint, why.hits_without) for why in result.why_empty} == {("track", 40), ("score_threshold", 0)}
+
+
+def test_no_second_try_when_none_is_allowed(place: Place) -> None:
+    result = place.search("postgres vacuum tuning", tables=["sessions"], filters={"track": "none"}, max_reflections=0)
+    assert result.verdict == "not_found"
+    assert len(result.attempts) == 1
+    assert result.thinking == []
+    assert result.zero_result_tables == ["sessions"]
+    assert {why.constraint for why in result.why_empty} == {"track", "score_threshold"}
+
+
+def test_reflection_off_still_relaxes_by_hand(place: Place) -> None:
+    job = MemoryContext()
+    job.llm.scripts["search.reflect"] = "never asked"
+    result = place.search("q", job=job, plan=plan(score_threshold=0.99), reflection=False)
+    assert ids(result) == ["s1"]
+    assert job.llm.asked("search.reflect") == 0
+
+
+def test_a_limit_is_kept(empty: Place) -> None:
+    empty.ingest("sessions", [{"id": f"m{n}", "name": "Postgres vacuum tuning"} for n in range(30)])
+    assert len(empty.search("postgres vacuum tuning", limit=7).hits["sessions"]) == 7
+    assert len(empty.search("q", plan=plan(limit=20)).hits["sessions"]) == 20
+
+
+def test_two_queries_of_one_table_give_each_record_once(place: Place) -> None:
+    both = [*plan("postgres vacuum tuning"), *plan("scaling postgres databases")]
+    assert ids(place.search("q", plan=both)) == ["s1"]
+
+
+def test_a_profile_searches_the_facets_that_answer_it(empty: Place) -> None:
+    empty.ingest(
+        "people",
+        [
+            {"id": "p1", "name": "Ada", "facets": {"selling_intent": "database consulting services for banks"}},
+            {"id": "p2", "name": "Bob", "facets": {"buying_intent": "database consulting services for banks"}},
+            {"id": "p3", "name": "Cy", "facets": {"selling_intent": "garden furniture", "offering": "chief surgeon"}},
+        ],
+    )
+    profile = {"buying_intent": "database consulting services", "seeking": "chief surgeon please"}
+    result = empty.search("whom should I meet", tables=["people"], profile=profile)
+    assert sorted(ids(result, "people")) == ["p1", "p3"]
+    best = next(hit for hit in result.hits["people"] if hit.id == "p1")
+    [facet] = best.facets
+    assert facet.key == "selling_intent"
+    assert best.score == pytest.approx((1 / 2 * 0.4 + facet.score * 0.6) * 10, abs=1e-3)
+
+
+def test_a_profile_text_that_is_too_short_is_not_searched(empty: Place) -> None:
+    empty.ingest("people", [{"id": "p1", "name": "Ada", "facets": {"selling_intent": "databases"}}])
+    result = empty.search("zeppelins", tables=["people"], profile={"buying_intent": "databases"}, max_reflections=0)
+    assert result.hits == {}
+
+
+def test_an_empty_table_is_not_an_error(empty: Place) -> None:
+    result = empty.search("anything at all")
+    assert result.verdict == "not_found"
+    assert result.hits == {}
+
+
+@pytest.mark.parametrize(
+    ("more", "error"),
+    [
+        ({"collection": "nothing"}, UnknownCollection),
+        ({"tables": ["nowhere"]}, UnknownTable),
+        ({"plan": [{"table": "nowhere", "query_text": "x"}]}, UnknownTable),
+        ({"filters": {"colour": "red"}}, UnknownField),
+        ({"plan": [{"table": "sessions", "query_text": "x", "filters": {"hall": "A"}}]}, UnknownField),
+        ({"tables": ["sessions"], "filters": {"hall": "A"}}, UnknownField),
+        ({"filters": {"seats": "many"}}, InvalidRequest),
+        ({"filters": {"track": {"gte": "a"}}}, InvalidRequest),
+        ({"filters": {"seats": {"above": 1}}}, InvalidRequest),
+        ({"filters": {"seats": {}}}, InvalidRequest),
+        ({"filters": {"track": []}}, InvalidRequest),
+        ({"filters": {"track": None}}, InvalidRequest),
+        ({"filters": {"start": "tomorrow"}}, InvalidRequest),
+        ({"plan": [{"table": "sessions", "query_text": "  "}]}, InvalidRequest),
+    ],
+)
+def test_what_does_not_exist_or_fit_is_a_clear_error(place: Place, more: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        place.search("postgres", **more)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"question": ""},
+        {"question": "   "},
+        {"question": "x" * 8001},
+        {"plan": [{"table": "sessions", "query_text": "x"}] * 21},
+        {"plan": [{"table": "sessions", "query_text": "x", "limit": 10**6}]},
+        {"plan": [{"table": "sessions", "query_text": "x", "limit": 0}]},
+        {"plan": [{"table": "sessions", "query_text": "x", "score_threshold": math.nan}]},
+        {"plan": [{"table": "sessions", "query_text": "x", "score_threshold": 1.5}]},
+        {"plan": [{"table": "sessions", "query_text": "x", "search_mode": "magic"}]},
+        {"limit": 101},
+        {"max_reflections": 3},
+        {"surprise": 1},
+    ],
+)
+def test_what_the_contract_refuses_never_becomes_a_job(place: Place, more: Any) -> None:
+    with pytest.raises(ValidationError):
+        place.search(**{"question": "q", **more})
+
+
+def test_another_tenants_collection_is_unknown(place: Place) -> None:
+    with pytest.raises(UnknownCollection):
+        place.search("postgres", job=MemoryContext(tenant="other"))
+
+
+def test_without_an_embedding_model_keywords_are_searched_and_that_is_said(words_only: Place) -> None:
+    job = MemoryContext()
+    result = words_only.search("tuning postgres vacuums", job=job)
+    assert (result.verdict, ids(result)) == ("found", ["s1"])
+    [hit] = result.hits["sessions"]
+    assert hit.similarity is None
+    assert 0 < hit.score < 1
+    assert result.attempts[0].queries[0].score_threshold is None
+    assert any("keywords only" in warning for warning in job.report.warnings)
+    weak = words_only.search("postgres whales mountains gardens")
+    assert weak.verdict == "weak"
+    assert words_only.search("zeppelins").verdict == "not_found"
+
+
+def test_questions_of_every_script_are_searched(place: Place) -> None:
+    for question in ("数据库", "🙂", "؟", "the of and", "a'; DROP TABLE", "{{ config }}", "x" * 8000):
+        assert place.search(question).verdict in ("found", "weak", "not_found")
+
+
+def test_the_embedded_question_is_the_one_that_was_asked(place: Place) -> None:
+    model = place.models.embedder
+    assert isinstance(model, HashedWords)
+    before = model.embedded
+    place.search("a question asked twice")
+    once = model.embedded - before
+    place.search("a question asked twice")
+    assert model.embedded - before == once
