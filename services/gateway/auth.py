@@ -67,7 +67,7 @@ def _key(authorization: str | None) -> str:
     return key.strip()
 
 
-def _caller(request: Request) -> Caller:
+async def _caller(request: Request) -> Caller:
     return cast(Caller, request.state.caller)
 
 

@@ -32,7 +32,7 @@ _ACCEPTED: dict[int | str, dict[str, Any]] = {
 
 
 @router.post("", summary="Submit a job", status_code=202, responses=_ACCEPTED)
-@rules(large="ingest")
+@rules(large="ingest", single=True)
 async def submit_job(
     request: Request,
     body: Annotated[JobRequest, Body(openapi_examples=JOBS)],

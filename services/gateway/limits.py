@@ -78,9 +78,12 @@ class Pressure:
         """Raises: QuotaExceeded, Overloaded when too many jobs wait already."""
         mine, everyone, until = self._queued.get(tenant, (0, 0, 0.0))
         if time.monotonic() >= until:
+            began = time.monotonic()
             async with self._record.read() as connection:
                 row = (await connection.execute(submission.queued(tenant))).one()
-            mine, everyone, until = row.mine, row.everyone, time.monotonic() + _TRUST_SECONDS
+            # A long queue takes long to count: then it is counted less often.
+            trusted = max(_TRUST_SECONDS, 50 * (time.monotonic() - began))
+            mine, everyone, until = row.mine, row.everyone, time.monotonic() + trusted
             if len(self._queued) >= _MOST_REMEMBERED:
                 self._queued.clear()
         if mine + count > self._settings.queued_per_tenant:

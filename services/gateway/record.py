@@ -113,7 +113,7 @@ async def _connection(request: Request) -> AsyncConnection:
     return await cast(Work, request.state.work).connect()
 
 
-def _work(request: Request) -> Work:
+async def _work(request: Request) -> Work:
     return cast(Work, request.state.work)
 
 

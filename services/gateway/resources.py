@@ -76,6 +76,9 @@ async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIte
         retry=None,
     )
     record = Record(engine)
+    # What requests look up in passing has connections of its own, so that none waits for one while it holds another.
+    aside_engine = connect_async(settings.stores.database_url, pool_size=2)
+    aside = Record(aside_engine)
     store = blobs.open_store(settings.stores.blob_url)
     resources = Resources(
         settings=settings,
@@ -83,9 +86,9 @@ async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIte
         record=record,
         redis=redis,
         blobs=store,
-        doorman=Doorman(record),
-        workforce=Workforce(record),
-        pressure=Pressure(settings.http, record, redis),
+        doorman=Doorman(aside),
+        workforce=Workforce(aside),
+        pressure=Pressure(settings.http, aside, redis),
         bells=Bells(settings.stores.redis_url),
         models=Models(settings),
         flows=Store(settings.flows.undo_depth, settings.flows.flow_versions),
@@ -101,9 +104,10 @@ async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIte
         await redis.aclose()
         resources.models.close()
         await engine.dispose()
+        await aside_engine.dispose()
 
 
-def _resources(request: Request) -> Resources:
+async def _resources(request: Request) -> Resources:
     found = request.app.state.resources
     assert isinstance(found, Resources)
     return found

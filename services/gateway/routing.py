@@ -29,6 +29,7 @@ class Rules:
     open: bool = False  #: no key needed
     large: bool | Literal["ingest"] = False  #: the body may be as large as a flow, or only when it is an ingest
     raw: bool = False  #: the endpoint reads the body itself, and minds the idempotency key
+    single: bool = False  #: it writes in one statement, so without a key to keep it needs no transaction around it
     secret: tuple[str, ...] = ()  #: fields of the answer that are never kept
 
 
@@ -38,12 +39,13 @@ def rules(
     open: bool = False,
     large: bool | Literal["ingest"] = False,
     raw: bool = False,
+    single: bool = False,
     secret: tuple[str, ...] = (),
 ) -> Callable[[Endpoint], Endpoint]:
     """Give an endpoint its own rules; stands under the route's decorator."""
 
     def mark(endpoint: Endpoint) -> Endpoint:
-        endpoint.rules = Rules(scope, open, large, raw, secret)  # type: ignore[attr-defined]
+        endpoint.rules = Rules(scope, open, large, raw, single, secret)  # type: ignore[attr-defined]
         return endpoint
 
     return mark
@@ -73,7 +75,8 @@ class Route(APIRoute):
             if not kept.open:
                 await _admit(resources, request, kept)
             content = None if kept.raw else await _content(resources, request, kept, takes_body)
-            work = Work(resources.record, writes=request.method not in _READS)
+            alone = kept.single and "idempotency-key" not in request.headers
+            work = Work(resources.record, writes=request.method not in _READS and not alone)
             request.state.work = work
             try:
                 response = await _once(request, work, kept, content, handle)

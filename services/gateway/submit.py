@@ -60,9 +60,9 @@ async def accept(has: Resources, record: AsyncConnection, unit: Work, row: Row) 
     await has.pressure.admit_jobs(row["tenant_id"], 1)
     served = bool(await has.workforce.serving(kind))
     row["warnings"] = [] if served else await checks.warnings(has, kind)
-    found = (await record.execute(submission.submit(row))).mappings().one()
+    found = (await record.execute(submission.SUBMIT, row)).mappings().one()
     unit.after.append(lambda: rung(has, {kind: [row["id"]]}))
-    waiting = views.in_queue(found["ahead"]) if served else views.no_worker(kind)
+    waiting = views.in_queue(found["ahead"], submission.MOST_AHEAD_AT_SUBMIT) if served else views.no_worker(kind)
     return views.accepted(row, found["created_at"], waiting)
 
 

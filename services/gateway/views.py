@@ -67,10 +67,10 @@ def no_worker(kind: str) -> View:
     return {"reason": "no_worker", "position": None, "detail": detail, "retry_at": None}
 
 
-def in_queue(ahead: int) -> View:
-    return {"reason": "in_queue", "position": place(ahead), "detail": None, "retry_at": None}
+def in_queue(ahead: int, most: int = submission.MOST_AHEAD) -> View:
+    return {"reason": "in_queue", "position": place(ahead, most), "detail": None, "retry_at": None}
 
 
-def place(ahead: int) -> int | None:
+def place(ahead: int, most: int = submission.MOST_AHEAD) -> int | None:
     """The position in the tenant's queue, 1 being next; None when it is too far back to count."""
-    return ahead + 1 if ahead < submission.MOST_AHEAD else None
+    return ahead + 1 if ahead < most else None

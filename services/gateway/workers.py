@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from shared.jobs import queries
 #: Workers say every 2 seconds that they are alive.
 _ALIVE_SECONDS = 6.0
 _TRUST_SECONDS = 1.0
+#: A worker that is missing may have come just now.
+_TRUST_ABSENCE_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -25,30 +28,40 @@ class LiveWorker:
 
 
 class Workforce:
-    """The live workers as of a second ago at most; an absence is never taken from memory."""
+    """The live workers as of a second ago at most, and an absence as of a moment ago."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
         self._known: Sequence[LiveWorker] = ()
-        self._until = 0.0
+        self._seen_at = -_TRUST_SECONDS
+        self._looking = asyncio.Lock()
 
     async def all(self) -> Sequence[LiveWorker]:
-        if time.monotonic() >= self._until:
-            await self._look()
+        await self._look(_TRUST_SECONDS)
         return self._known
 
     async def serving(self, kind: str) -> Sequence[LiveWorker]:
         """The workers of a kind."""
-        found = [worker for worker in await self.all() if kind in worker.kinds]
+        await self._look(_TRUST_SECONDS)
+        found = self._of(kind)
         if not found:
-            await self._look()
-            found = [worker for worker in self._known if kind in worker.kinds]
+            await self._look(_TRUST_ABSENCE_SECONDS)
+            found = self._of(kind)
         return found
 
-    async def _look(self) -> None:
-        async with self._record.read() as connection:
-            rows = (await connection.execute(queries.live_workers(_ALIVE_SECONDS))).mappings().all()
-        self._known = [
-            LiveWorker(row["id"], row["service"], frozenset(row["kinds"]), row["version"], row["facts"]) for row in rows
-        ]
-        self._until = time.monotonic() + _TRUST_SECONDS
+    def _of(self, kind: str) -> Sequence[LiveWorker]:
+        return [worker for worker in self._known if kind in worker.kinds]
+
+    async def _look(self, trust_seconds: float) -> None:
+        if time.monotonic() - self._seen_at < trust_seconds:
+            return
+        async with self._looking:
+            if time.monotonic() - self._seen_at < trust_seconds:
+                return  # another request has looked meanwhile
+            async with self._record.read() as connection:
+                rows = (await connection.execute(queries.live_workers(_ALIVE_SECONDS))).mappings().all()
+            self._known = [
+                LiveWorker(row["id"], row["service"], frozenset(row["kinds"]), row["version"], row["facts"])
+                for row in rows
+            ]
+            self._seen_at = time.monotonic()
