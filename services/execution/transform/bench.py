@@ -19,7 +19,7 @@ from services.execution.transform.veil import error_name
 from services.execution.transform.verdicts import explain
 from shared.contracts.execute import Limits, Verdict
 from shared.contracts.transform import AssertionCheck, Effect, TransformInput
-from shared.loop import Budget
+from shared.loop import Budget, BudgetSpent
 
 OutcomeName = Literal["result", "error", "not_a_table", "assertion_failed", "no_op"]
 
@@ -109,7 +109,8 @@ class Bench:
             return True, "\n".join(part for part in (outcome.stdout.strip(), value) if part)
 
     def run(self, code: str, take: Literal["view", "table", "plot"], limits: Limits) -> AbstractContextManager[Outcome]:
-        self.budget.check()
+        if self.budget.seconds_left <= 0:  # tokens that are spent have bought this code: it is run
+            raise BudgetSpent("seconds")
         seconds = min(limits.wall_seconds, max(self.budget.seconds_left, 0.1))
         frames = {data.name: Frame(data.arrow, self.wanted.dataframe) for data in self.data}
         run = Run(

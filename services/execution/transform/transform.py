@@ -19,7 +19,7 @@ from services.execution.transform.followup import Start, drift_of, expected_sche
 from services.execution.transform.limits import TransformLimits
 from services.execution.transform.loading import Loader
 from services.execution.transform.progress import Progress
-from services.execution.transform.skills import Skill, matching
+from services.execution.transform.skills import SHIPPED, Skill, load_skills, matching
 from services.execution.transform.strategy import Strategy
 from services.execution.transform.telling import Telling
 from services.execution.transform.tools import ToolCalling
@@ -47,7 +47,7 @@ class Transform:
 
     sandbox: Sandbox
     limits: TransformLimits = field(default_factory=TransformLimits)
-    skills: Sequence[Skill] = ()
+    skills: Sequence[Skill] = field(default_factory=lambda: load_skills([SHIPPED]))
 
     def __call__(self, context: Context, wanted: TransformInput) -> TransformResult:
         """Raises: InvalidData, LanguageUnavailable, UserCodeFailed, BudgetSpentError, ProvidersFailed."""

@@ -1,14 +1,10 @@
-"""A transform without a server: scripted replies in memory, files in a folder, code in a child process."""
+"""A transform without a server: scripted replies in memory, files in a folder, the real sandbox."""
 
 from __future__ import annotations
 
-import json
 import shutil
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,9 +14,7 @@ from typing import Any, BinaryIO
 import jinja2
 from pydantic import JsonValue
 
-from services.execution.sandbox.run import OnOutput, Outcome, Run, Session
 from services.execution.transform.transform import Transform
-from shared.contracts.execute import CodeError, Language, Limits, RunUsage, ValueView, Verdict
 from shared.contracts.files import FileInfo
 from shared.contracts.jobs import JobState
 from shared.contracts.transform import TransformInput, TransformResult
@@ -30,7 +24,6 @@ from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish, PromptV
 from shared.loop import Budget
 
 PROMPTS = Path(__file__).parents[4] / "services/execution/prompts"
-_CHILD = Path(__file__).with_name("child.py")
 
 
 class PromptFiles:
@@ -148,72 +141,6 @@ class Past:
         return self.jobs[-1] if self.jobs else None
 
 
-class ChildSandbox:
-    """Runs code in a plain child process: no walls, tests only."""
-
-    tier = "none"
-
-    def languages(self) -> Mapping[str, str | None]:
-        return {"python": "3", "sql": "1", "r": None, "javascript": None}
-
-    @contextmanager
-    def run(self, run: Run, cancelled: Flag | None = None, on_output: OnOutput | None = None) -> Iterator[Outcome]:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            for path, source in run.files.items():
-                target = folder / "work" / path
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source, target)
-            (folder / "work").mkdir(exist_ok=True)
-            order = {
-                "language": run.language,
-                "code": run.code,
-                "take": run.take,
-                "frames": {key: [str(frame.path), frame.dataframe] for key, frame in run.frames.items()},
-                "out": str(folder),
-            }
-            (folder / "order.json").write_text(json.dumps(order))
-            try:
-                child = subprocess.run(
-                    [sys.executable, str(_CHILD), str(folder / "order.json")],
-                    cwd=folder / "work",
-                    capture_output=True,
-                    text=True,
-                    timeout=run.limits.wall_seconds,
-                    check=False,
-                )
-            except subprocess.TimeoutExpired:
-                yield _outcome(Verdict.TIMEOUT_WALL, "", None, {})
-                return
-            told = json.loads((folder / "told.json").read_text()) if (folder / "told.json").exists() else {}
-            error = CodeError(**told["error"]) if told.get("error") else None
-            verdict = Verdict.USER_ERROR if error or child.returncode else Verdict.OK
-            yield _outcome(verdict, child.stdout, error, told)
-
-    def session(self, language: Language, limits: Limits, files: Mapping[str, Path]) -> AbstractContextManager[Session]:
-        raise NotImplementedError
-
-
-def _outcome(verdict: Verdict, stdout: str, error: CodeError | None, told: Mapping[str, Any]) -> Outcome:
-    value = ValueView(type=told["class"], text=told["text"]) if told.get("text") is not None else None
-    return Outcome(
-        verdict=verdict,
-        stdout=stdout,
-        stderr="",
-        truncated=False,
-        error=error,
-        value=value,
-        result_class=told.get("class"),
-        table=Path(told["table"]) if told.get("table") else None,
-        plot=None,
-        displays=(),
-        artifacts=(),
-        refused=(),
-        usage=RunUsage(wall_ms=0, cpu_ms=0, peak_memory_mb=0),
-        tier="none",
-    )
-
-
 @dataclass
 class Lab:
     """Everything a transform needs, and what it left behind."""
@@ -236,14 +163,17 @@ class Lab:
         elif isinstance(data, list) and data and "name" not in data[0]:
             sets = [{"rows": data}]
         body = {"task": "do it", "data": sets, **wanted}
+        context = self.context()
+        self.budget = Budget()
+        return Transform(self.sandbox)(context, TransformInput.model_validate(body))
+
+    def context(self) -> Context:
         job = Job(
             "job", "tenant", "transform", JobState.RUNNING, {}, 1, 1, datetime.now(UTC), "conversation", {}, "key"
         )
-        context = Context(
+        return Context(
             job, self.script, PromptFiles(), self.history, self.files, self.past, self.budget, self.report, Flag()
         )
-        self.budget = Budget()
-        return Transform(self.sandbox)(context, TransformInput.model_validate(body))
 
     def keep(self, job_id: str, result: TransformResult, **wanted: JsonValue) -> None:
         """The job is part of the conversation from now on."""

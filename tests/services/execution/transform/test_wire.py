@@ -1,0 +1,70 @@
+"""The loop over real provider SDKs and HTTP, against the scripted server."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+
+from services.execution.transform.transform import Transform
+from shared.contracts.transform import TransformInput
+from shared.llm.client import LlmLayer
+from shared.llm.ledger import Owner
+from shared.llm.settings import CallSettings, ProviderSettings
+from shared.loop import Budget
+from tests.services.execution.transform.support import Lab
+from tests.support.scripted import ScriptedLlm, scripted_llm
+
+__all__ = ["scripted_llm"]
+SALES = "city,amount\nBerlin,10\nParis,20\nBerlin,5\n"
+SUM = "result = data.groupby('city', as_index=False)['amount'].sum()"
+
+
+@cache  # its connections live as long as the process
+def layer(server: ScriptedLlm, provider: str) -> LlmLayer:
+    named = {name.lower(): value for name, value in server.environment([provider]).items()}
+    settings: dict[str, Any] = {name: value for name, value in named.items() if value}
+    return LlmLayer(ProviderSettings(**settings), CallSettings(), None, None)
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "groq"])
+def test_text_replies_drive_the_loop(lab: Lab, scripted_llm: ScriptedLlm, provider: str) -> None:
+    scripted_llm.play({"replies": ["```python\nresult = data['x']\n```", f"```python\n{SUM}\n```", "DONE"]})
+    wanted = TransformInput.model_validate({"task": "sum by city", "data": [{"csv": SALES}]})
+    budget = Budget()
+    job = layer(scripted_llm, provider).for_job(Owner("tenant", None), budget)
+    context = replace(lab.context(), llm=job, budget=budget)
+    result = Transform(lab.sandbox)(context, wanted)
+    assert [one.outcome for one in result.iterations] == ["error", "result"]
+    assert result.status == "done"
+    assert len(scripted_llm.requests()) == 3
+    assert job.usage.llm_calls == 3
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "groq"])
+def test_native_tool_calls_drive_the_loop(lab: Lab, scripted_llm: ScriptedLlm, provider: str) -> None:
+    calls = [
+        {"tool_calls": [{"name": "look", "params": {"code": "print(data.shape)"}}]},
+        {"tool_calls": [{"name": "run_code", "params": {"code": SUM}}]},
+        {"tool_calls": [{"name": "finish", "params": {"explanation": "summed"}}]},
+    ]
+    scripted_llm.play({"replies": calls})
+    body = {"task": "sum by city", "data": [{"csv": SALES}], "strategy": "tools"}
+    budget = Budget()
+    job = layer(scripted_llm, provider).for_job(Owner("tenant", None), budget)
+    result = Transform(lab.sandbox)(replace(lab.context(), llm=job, budget=budget), TransformInput.model_validate(body))
+    assert result.status == "done"
+    assert result.explanation == "summed"
+    assert len(scripted_llm.requests()) == 3
+
+
+def test_spent_tokens_end_the_loop_with_the_best_so_far(lab: Lab, scripted_llm: ScriptedLlm) -> None:
+    scripted_llm.play({"reply": {"text": f"```python\n{SUM}\n```", "input_tokens": 500, "output_tokens": 500}})
+    wanted = TransformInput.model_validate({"task": "sum by city", "data": [{"csv": SALES}]})
+    budget = Budget(tokens=900)
+    job = layer(scripted_llm, "openai").for_job(Owner("tenant", None), budget)
+    result = Transform(lab.sandbox)(replace(lab.context(), llm=job, budget=budget), wanted)
+    assert result.status == "best_so_far"
+    assert len(scripted_llm.requests()) == 1
