@@ -99,6 +99,9 @@ class Files(Noun):
         """Upload a path, bytes or an open file; streamed."""
         return await self._client.send(files.put(content, name, media_type))
 
+    async def list(self, limit: int | None = None, cursor: str | None = None) -> Page[FileInfo]:
+        return await self._client.send(files.page(limit, cursor))
+
     async def get(self, id: str) -> FileInfo:
         return await self._client.send(files.get(id))
 
@@ -151,11 +154,32 @@ class Flows(Noun):
     async def version(self, id: str, number: int) -> Json:
         return await self._client.send(flows.version(id, number))
 
-    async def diff(self, id: str, old: int, new: int) -> Json:
+    async def versions(self, id: str, limit: int | None = None, cursor: str | None = None) -> Json:
+        return await self._client.send(flows.versions(id, limit, cursor))
+
+    async def name_version(self, id: str, number: int, name: str | None) -> Json:
+        """Name a version, so that it is kept; None takes the name away."""
+        return await self._client.send(flows.name_version(id, number, name))
+
+    async def restore(self, id: str, number: int) -> Json:
+        """Make an earlier version the current one."""
+        return await self._client.send(flows.restore(id, number))
+
+    async def lint(self, id: str) -> Json:
+        return await self._client.send(flows.lint(id))
+
+    async def proposals(self, id: str, limit: int | None = None) -> Json:
+        return await self._client.send(flows.proposals(id, limit))
+
+    async def proposal(self, id: str, proposal_id: str) -> Json:
+        return await self._client.send(flows.proposal(id, proposal_id))
+
+    async def diff(self, id: str, old: int, new: int | None = None) -> Json:
         return await self._client.send(flows.diff(id, old, new))
 
-    async def apply(self, id: str, proposal_id: str) -> Json:
-        return await self._client.send(flows.apply(id, proposal_id))
+    async def apply(self, id: str, proposal_id: str, accept: Sequence[int] | None = None) -> Json:
+        """``accept``: only these operations of the proposal, by their place in its list."""
+        return await self._client.send(flows.apply(id, proposal_id, accept))
 
     async def discard(self, id: str, proposal_id: str) -> Any:
         return await self._client.send(flows.discard(id, proposal_id))
@@ -163,8 +187,8 @@ class Flows(Noun):
     async def export(self, id: str, format: flows.Format) -> str:
         return await self._client.send(flows.export(id, format))
 
-    async def import_text(self, format: Literal["mermaid", "json"], text: str) -> Json:
-        return await self._client.send(flows.import_text(format, text))
+    async def import_text(self, format: Literal["mermaid", "json"], text: str, name: str | None = None) -> Json:
+        return await self._client.send(flows.import_text(format, text, name))
 
     async def layout(self, id: str, direction: Literal["LR", "TB"] | None = None) -> Json:
         return await self._client.send(flows.layout(id, direction))

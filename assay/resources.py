@@ -98,6 +98,9 @@ class Files(Noun):
         """Upload a path, bytes or an open file; streamed."""
         return self._client.send(files.put(content, name, media_type))
 
+    def list(self, limit: int | None = None, cursor: str | None = None) -> Page[FileInfo]:
+        return self._client.send(files.page(limit, cursor))
+
     def get(self, id: str) -> FileInfo:
         return self._client.send(files.get(id))
 
@@ -150,11 +153,32 @@ class Flows(Noun):
     def version(self, id: str, number: int) -> Json:
         return self._client.send(flows.version(id, number))
 
-    def diff(self, id: str, old: int, new: int) -> Json:
+    def versions(self, id: str, limit: int | None = None, cursor: str | None = None) -> Json:
+        return self._client.send(flows.versions(id, limit, cursor))
+
+    def name_version(self, id: str, number: int, name: str | None) -> Json:
+        """Name a version, so that it is kept; None takes the name away."""
+        return self._client.send(flows.name_version(id, number, name))
+
+    def restore(self, id: str, number: int) -> Json:
+        """Make an earlier version the current one."""
+        return self._client.send(flows.restore(id, number))
+
+    def lint(self, id: str) -> Json:
+        return self._client.send(flows.lint(id))
+
+    def proposals(self, id: str, limit: int | None = None) -> Json:
+        return self._client.send(flows.proposals(id, limit))
+
+    def proposal(self, id: str, proposal_id: str) -> Json:
+        return self._client.send(flows.proposal(id, proposal_id))
+
+    def diff(self, id: str, old: int, new: int | None = None) -> Json:
         return self._client.send(flows.diff(id, old, new))
 
-    def apply(self, id: str, proposal_id: str) -> Json:
-        return self._client.send(flows.apply(id, proposal_id))
+    def apply(self, id: str, proposal_id: str, accept: Sequence[int] | None = None) -> Json:
+        """``accept``: only these operations of the proposal, by their place in its list."""
+        return self._client.send(flows.apply(id, proposal_id, accept))
 
     def discard(self, id: str, proposal_id: str) -> Any:
         return self._client.send(flows.discard(id, proposal_id))
@@ -162,8 +186,8 @@ class Flows(Noun):
     def export(self, id: str, format: flows.Format) -> str:
         return self._client.send(flows.export(id, format))
 
-    def import_text(self, format: Literal["mermaid", "json"], text: str) -> Json:
-        return self._client.send(flows.import_text(format, text))
+    def import_text(self, format: Literal["mermaid", "json"], text: str, name: str | None = None) -> Json:
+        return self._client.send(flows.import_text(format, text, name))
 
     def layout(self, id: str, direction: Literal["LR", "TB"] | None = None) -> Json:
         return self._client.send(flows.layout(id, direction))

@@ -47,6 +47,13 @@ def file(reply: Reply) -> FileInfo:
     return FileInfo.model_validate_json(reply.body)
 
 
+def files(reply: Reply) -> Page[FileInfo]:
+    from shared.contracts.common import Page  # noqa: PLC0415
+    from shared.contracts.files import FileInfo  # noqa: PLC0415
+
+    return Page[FileInfo].model_validate_json(reply.body)
+
+
 def content(reply: Reply) -> bytes:
     return reply.body
 

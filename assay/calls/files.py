@@ -13,6 +13,7 @@ from assay.calls import answers
 from assay.calls.call import Call, Upload, nothing, segment
 
 if TYPE_CHECKING:
+    from shared.contracts.common import Page
     from shared.contracts.files import FileInfo
 
 Content = str | os.PathLike[str] | bytes | BinaryIO
@@ -27,6 +28,10 @@ def put(content: Content, name: str | None = None, media_type: str | None = None
     upload = _upload(content)
     headers = {"Content-Type": kind}
     return Call("POST", "/v1/files", answers.file, query={"name": known}, upload=upload, headers=headers)
+
+
+def page(limit: int | None = None, cursor: str | None = None) -> Call[Page[FileInfo]]:
+    return Call("GET", "/v1/files", answers.files, query={"limit": limit, "cursor": cursor})
 
 
 def get(id: str) -> Call[FileInfo]:

@@ -55,12 +55,37 @@ def version(id: str, number: int) -> Call[Json]:
     return Call("GET", _path(id, f"versions/{number}"), raw)
 
 
-def diff(id: str, old: int, new: int) -> Call[Json]:
+def versions(id: str, limit: int | None = None, cursor: str | None = None) -> Call[Json]:
+    return Call("GET", _path(id, "versions"), raw, query={"limit": limit, "cursor": cursor})
+
+
+def name_version(id: str, number: int, name: str | None) -> Call[Json]:
+    return Call("PUT", _path(id, f"versions/{number}"), raw, body={"name": name})
+
+
+def restore(id: str, number: int) -> Call[Json]:
+    return Call("POST", _path(id, f"versions/{number}/restore"), raw)
+
+
+def lint(id: str) -> Call[Json]:
+    return Call("GET", _path(id, "lint"), raw)
+
+
+def proposals(id: str, limit: int | None = None) -> Call[Json]:
+    return Call("GET", _path(id, "proposals"), raw, query={"limit": limit})
+
+
+def proposal(id: str, proposal_id: str) -> Call[Json]:
+    return Call("GET", _path(id, f"proposals/{segment(proposal_id)}"), raw)
+
+
+def diff(id: str, old: int, new: int | None = None) -> Call[Json]:
     return Call("GET", _path(id, "diff"), raw, query={"from": old, "to": new})
 
 
-def apply(id: str, proposal_id: str) -> Call[Json]:
-    return Call("POST", _path(id, f"proposals/{segment(proposal_id)}/apply"), raw)
+def apply(id: str, proposal_id: str, accept: Sequence[int] | None = None) -> Call[Json]:
+    body = without_none(accept=None if accept is None else list(accept))
+    return Call("POST", _path(id, f"proposals/{segment(proposal_id)}/apply"), raw, body=body)
 
 
 def discard(id: str, proposal_id: str) -> Call[Any]:
@@ -71,8 +96,8 @@ def export(id: str, format: Format) -> Call[str]:
     return Call("GET", _path(id, "export"), answers.text, query={"format": format})
 
 
-def import_text(format: Literal["mermaid", "json"], text: str) -> Call[Json]:
-    return Call("POST", "/v1/flows/import", raw, body={"format": format, "text": text})
+def import_text(format: Literal["mermaid", "json"], text: str, name: str | None = None) -> Call[Json]:
+    return Call("POST", "/v1/flows/import", raw, body=without_none(format=format, text=text, name=name))
 
 
 def layout(id: str, direction: Literal["LR", "TB"] | None = None) -> Call[Json]:

@@ -9,6 +9,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from assay.calls import files
+from assay.commands import show
 from assay.commands.run import readable
 from assay.commands.session import current
 
@@ -20,6 +21,22 @@ def put(file: Path, *, name: str | None = None, media_type: str | None = None) -
     """Upload a file and print its id."""
     session = current()
     session.show(session.client.fetch(files.put(readable(file), name, media_type)), lambda info: str(info["id"]))
+    return 0
+
+
+@app.command(name="ls")
+def list_files(*, limit: int = 50, cursor: str | None = None) -> int:
+    """List files, newest first."""
+    current().show(
+        current().client.fetch(files.page(limit, cursor)),
+        lambda page: show.table(
+            ["id", "name", "size", "media type", "created"],
+            [
+                [file["id"], file["name"], file["size"], file["media_type"], show.clock(file.get("created_at"))]
+                for file in show.items(page)
+            ],
+        ),
+    )
     return 0
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from assay.events import JobEvent
 
 #: So long a job may wait while no worker for its kind is alive, before we stop waiting with it.
-_NO_WORKER_SECONDS = 10.0
+_NO_WORKER_SECONDS = 6.0
 
 
 class NoWorker(Exception):

@@ -45,7 +45,7 @@ def make_plan(
 ) -> Plan:
     """Raises: ValueError for settings that do not fit, RuntimeError when the port is taken."""
     home = Home(host.home)
-    table = with_replicas([process for process in processes if _exists(process)], parse_replicas(host.replicas))
+    table = [each for each in with_replicas(processes, parse_replicas(host.replicas)) if _exists(each)]
     port = free_port(host.host, host.port)
     servers: list[Program] = []
     if given.database_url is None:
