@@ -1,0 +1,209 @@
+"""The worker process whole: real Postgres, Redis, Celery, the embedded store, and models scripted over HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis import Redis
+from sqlalchemy import Engine, RowMapping, select, text
+
+from services.search.tables import search_attempts
+from shared import collections
+from shared.contracts.search import CollectionInput
+from shared.db import connect
+from shared.jobs import doorbell, submission
+from shared.jobs.tables import job_events, jobs
+from shared.settings import StoreSettings
+from tests.services.search.conftest import CONFERENCE, EXHIBITORS, SESSIONS
+from tests.support.embedding import weights
+from tests.support.rows import job_row
+from tests.support.scripted import ScriptedLlm
+from tests.support.wait import until
+
+_ROOT = Path(__file__).parents[3]
+
+
+class Installation:
+    """One search worker, and what a gateway would do."""
+
+    def __init__(self, stores: StoreSettings, home: Path, scripted: ScriptedLlm) -> None:
+        self.engine: Engine = connect(stores.database_url)
+        self.redis = Redis.from_url(stores.redis_url)
+        self.ready = home / "ready"
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("ASSAY_", "QDRANT_"))}
+        self.environment = {
+            **kept,
+            **scripted.environment(["anthropic"]),
+            "DATABASE_URL": stores.database_url,
+            "REDIS_URL": stores.redis_url,
+            "BLOB_URL": stores.blob_url,
+            "ASSAY_HOME": str(home),
+            "ASSAY_LEASE_SECONDS": "2",
+            "ASSAY_SEARCH_MODEL_SECONDS": "3",
+            "ASSAY_READY_FILE": str(self.ready),
+            "PYTHONPATH": str(_ROOT),
+        }
+        self.worker = self.start()
+
+    def start(self) -> subprocess.Popen[bytes]:
+        self.ready.unlink(missing_ok=True)
+        worker = subprocess.Popen([sys.executable, "-m", "services.search"], env=self.environment, cwd=_ROOT)
+        until(lambda: self.ready.exists() or worker.poll() is not None, "the worker started", 60)
+        return worker
+
+    def stop(self) -> None:
+        self.worker.send_signal(signal.SIGTERM)
+        self.worker.wait(30)
+        self.engine.dispose()
+        self.redis.close()
+
+    def collection(self, name: str) -> None:
+        wanted = CollectionInput.model_validate({"name": name, "tables": CONFERENCE})
+        with self.engine.begin() as connection:
+            connection.execute(collections.create("t", wanted))
+
+    def run(self, kind: str, given: Mapping[str, Any]) -> RowMapping:
+        row = job_row(kind=kind, input=dict(given))
+        job_id = str(row["id"])
+        with self.engine.begin() as connection:
+            connection.execute(submission.submit(row))
+        doorbell.ring(self.redis, kind, job_id)
+        return until(lambda: self._ended(job_id), f"the end of the {kind} job", 60)
+
+    def events(self, job_id: str) -> list[RowMapping]:
+        query = select(job_events).where(job_events.c.job_id == job_id).order_by(job_events.c.seq)
+        with self.engine.connect() as connection:
+            return list(connection.execute(query).mappings())
+
+    def _ended(self, job_id: str) -> RowMapping | None:
+        with self.engine.connect() as connection:
+            row = connection.execute(select(jobs).where(jobs.c.id == job_id)).mappings().one()
+        return row if row["state"] not in ("queued", "running") else None
+
+
+@pytest.fixture(scope="module")
+def installation(
+    stores: StoreSettings, scripted_llm: ScriptedLlm, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Installation]:
+    weights()
+    opened = Installation(stores, tmp_path_factory.mktemp("home"), scripted_llm)
+    opened.collection("c")
+    try:
+        for table, records in (("sessions", SESSIONS), ("exhibitors", EXHIBITORS)):
+            done = opened.run("ingest", {"collection": "c", "table": table, "records": records})
+            assert done["state"] == "succeeded", done["error"]
+        yield opened
+    finally:
+        opened.stop()
+
+
+def test_an_ingest_counts_and_measures(installation: Installation) -> None:
+    done = installation.run("ingest", {"collection": "c", "table": "sessions", "records": SESSIONS})
+    assert done["result"]["unchanged"] == 3
+    assert 0.15 < done["result"]["thresholds"]["master_floor"] < done["result"]["thresholds"]["master"] < 0.6
+    with installation.engine.connect() as connection:
+        row = connection.execute(collections.find("t", "c")).mappings().one()
+    assert collections.view(row).records == {"sessions": 3, "exhibitors": 1}
+
+
+def test_a_question_is_planned_rewritten_and_answered_by_a_model(
+    installation: Installation, scripted_llm: ScriptedLlm
+) -> None:
+    plan = {"queries": [{"table": "sessions", "search_mode": "master", "query_text": "grandmother's apple strudel"}]}
+    rewrite = {
+        "reasoning": "The words differ.",
+        "strategy": "rewrite",
+        "user_message": "Let me try other words.",
+        "new_queries": [{"table": "sessions", "search_mode": "master", "query_text": "tuning a large database"}],
+    }
+    answer = {"answer": "See Scaling Postgres.", "citations": [{"table": "sessions", "id": "s1"}]}
+    scripted_llm.play(
+        {"when": {"any": "You plan searches"}, "reply": {"json": plan}},
+        {"when": {"any": "You reflect on a search"}, "reply": {"json": rewrite}},
+        {"when": {"any": "You answer a person's question"}, "reply": {"json": answer}},
+    )
+    done = installation.run("search", {"collection": "c", "question": "how do I keep my elephant of a database fast"})
+    assert done["state"] == "succeeded", done["error"]
+    result = done["result"]
+    assert (result["verdict"], result["answer"]) == ("found", "See Scaling Postgres.")
+    assert [hit["label"] for hit in result["hits"]["sessions"]][:1] == ["rewritten"]
+    assert result["citations"] == [{"table": "sessions", "id": "s1"}]
+    assert done["usage"]["llm_calls"] == 3
+    kinds = [event["type"] for event in installation.events(done["id"])]
+    assert {"progress", "thinking", "turn_taken", "chunk", "llm_call"} <= set(kinds)
+    with installation.engine.connect() as connection:
+        kept = select(search_attempts).where(search_attempts.c.job_id == done["id"]).order_by(search_attempts.c.number)
+        rows = connection.execute(kept).mappings().all()
+    assert [(row["strategy"], row["gain"] > 0) for row in rows] == [("initial", False), ("rewrite", True)]
+
+
+@pytest.mark.parametrize("fault", ["server_error", "hang", "half_json", "refusal", "empty", "disconnect"])
+def test_whatever_the_model_does_the_question_is_answered(
+    installation: Installation, scripted_llm: ScriptedLlm, fault: str
+) -> None:
+    scripted_llm.play({"fault": fault, "reply": {"text": '{"queries": [{"table": "sessions"'}})
+    given = {"collection": "c", "question": "tuning a large postgres database"}
+    done = installation.run("search", given)
+    assert done["state"] == "succeeded", done["error"]
+    assert [hit["id"] for hit in done["result"]["hits"]["sessions"]][:1] == ["s1"]
+    assert done["warnings"]
+
+
+def test_an_unknown_collection_fails_the_job_clearly(installation: Installation) -> None:
+    done = installation.run("search", {"collection": "nothing", "question": "q"})
+    assert (done["state"], done["error"]["code"], done["error"]["status"]) == ("failed", "unknown_collection", 404)
+
+
+def test_a_second_worker_on_the_same_folder_stands_by_and_says_why(installation: Installation) -> None:
+    script = (
+        "import sys; from pathlib import Path; from services.search.store.open import open_store\n"
+        "open_store(None, Path(sys.argv[1]))"
+    )
+    folder = Path(installation.environment["ASSAY_HOME"]) / "search"
+    second = subprocess.run(
+        [sys.executable, "-c", script, str(folder)],
+        env=installation.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "another process owns the embedded search store" in second.stderr
+
+
+def test_a_killed_worker_is_replaced_and_nothing_is_lost(installation: Installation) -> None:
+    installation.worker.kill()
+    installation.worker.wait(10)
+    installation.worker = installation.start()
+    plan = [{"table": "sessions", "search_mode": "master", "query_text": "tuning a large postgres database"}]
+    done = installation.run("search", {"collection": "c", "question": "q", "plan": plan, "answer": False})
+    assert [hit["id"] for hit in done["result"]["hits"]["sessions"]] == ["s1"]
+
+
+def test_a_deleted_collection_is_swept_from_the_store(installation: Installation) -> None:
+    installation.collection("doomed")
+    installation.run("ingest", {"collection": "doomed", "table": "sessions", "records": SESSIONS})
+    folder = Path(installation.environment["ASSAY_HOME"]) / "search"
+    with installation.engine.begin() as connection:
+        gone = connection.execute(collections.drop("t", "doomed")).scalar_one()
+    assert list(folder.glob(f"{gone}.*"))
+    installation.run("ingest", {"collection": "c", "table": "sessions", "records": []})
+    assert not list(folder.glob(f"{gone}.*"))
+    with installation.engine.connect() as connection:
+        assert connection.execute(text("SELECT count(*) FROM dropped_collections")).scalar() == 0
+
+
+def test_results_are_what_the_contract_says(installation: Installation) -> None:
+    done = installation.run("search", {"collection": "c", "question": "q", "answer": False, "max_reflections": 0})
+    assert set(done["result"]) == {
+        *("verdict", "answer", "citations", "hits", "zero_result_tables", "attempts", "original_plan", "thinking"),
+        "why_empty",
+    }
+    assert json.dumps(done["result"])
