@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 from alembic import op
+from sqlalchemy.dialects import postgresql
 
 revision = "0002"
 down_revision = "0001"
@@ -24,6 +25,7 @@ def upgrade() -> None:
         sa.Column("snapshot_version", sa.BigInteger(), nullable=False),
         sa.Column("snapshot_bytes", sa.BigInteger(), nullable=False),
         sa.Column("tail_bytes", sa.BigInteger(), server_default="0", nullable=False),
+        sa.Column("notes", postgresql.JSONB(), nullable=True),
         sa.Column("conversation_id", sa.Text(), nullable=True),
         sa.Column(
             "created_at", sa.DateTime(timezone=True), server_default=sa.text("clock_timestamp()"), nullable=False

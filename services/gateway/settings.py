@@ -27,6 +27,7 @@ class HttpSettings(BaseSettings):
     queued_per_tenant: int = Field(100_000, ge=1, description="Queued jobs that one tenant may have")
     queued_in_all: int = Field(1_000_000, ge=1, description="Queued jobs of all tenants, then submits answer 503")
     cors_origins: str = Field("", description="Web origins that may call the API, separated by commas; * for any")
+    compatibility_key: str = Field("", description="The API key of callers of /api routes that send none (a browser)")
     database_connections: int = Field(10, ge=1, description="Connections to Postgres that one gateway keeps")
     embedded: bool = Field(False, description="Whether all runs on one machine: then detect may read local folders")
 

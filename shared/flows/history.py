@@ -91,19 +91,22 @@ def _walk(
         return None
     forward, inverse = decode_operations(row["forward"]), decode_operations(row["inverse"])
     wanted, made = (inverse, forward) if kind == "undo" else (forward, inverse)
-    _check(flow.document, wanted, made)
+    _check(flow.document, wanted, made, alone=scope == "mine")
     after = store.write(connection, flow, kind, author, wanted)
     values: dict[str, object] = {"undone_at": after.version if kind == "undo" else None}
     connection.execute(statements.rewrite_change_set(flow.id, row["seq"], values))
     return after
 
 
-def _check(document: Document, wanted: Sequence[Operation], made: Sequence[Operation]) -> None:
-    """Raises: UndoConflict when somebody else's later work would be lost, or left hanging."""
+def _check(document: Document, wanted: Sequence[Operation], made: Sequence[Operation], *, alone: bool) -> None:
+    """Raises: UndoConflict when somebody else's later work would be lost, or left hanging.
+
+    Without later work in between (not ``alone``) the walk leads to a state that was there before, whatever it holds.
+    """
     found: list[Element] = conflicts(document, made)
     if not found:
         try:
-            found = _left_hanging(document, apply(document, wanted), wanted)
+            found = _left_hanging(document, apply(document, wanted), wanted) if alone else []
         except DoesNotApply:
             found = [(operation.kind, operation.key) for operation in wanted]
     if found:

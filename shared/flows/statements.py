@@ -182,3 +182,11 @@ def decide(flow_id: str, proposal_id: str, state: str) -> Update:
 
 def converse(flow_id: str, conversation_id: str) -> Update:
     return update(flows).where(flows.c.id == flow_id).values(conversation_id=conversation_id)
+
+
+def notes_of(flow_id: str) -> Select[Any]:
+    return select(flows.c.notes).where(flows.c.id == flow_id)
+
+
+def note(flow_id: str, bullets: list[str]) -> Update:
+    return update(flows).where(flows.c.id == flow_id).values(notes=bullets)

@@ -16,6 +16,7 @@ from sqlalchemy import (
     Text,
     text,
 )
+from sqlalchemy.dialects.postgresql import JSONB
 
 from shared.db import metadata
 
@@ -45,6 +46,7 @@ flows = Table(
     Column("snapshot_version", BigInteger, nullable=False),  # the newest snapshot
     Column("snapshot_bytes", BigInteger, nullable=False),
     Column("tail_bytes", BigInteger, nullable=False, server_default="0"),  # operations written since
+    Column("notes", JSONB),
     Column("conversation_id", Text),  # what the compatibility routes say to this flow
     _time("created_at"),
     _time("updated_at"),
