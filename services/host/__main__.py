@@ -5,18 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import time
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from services.host.control import end, look
-from services.host.environment import python_path
 from services.host.home import Home, Status
 from services.host.plan import DEMO_SCRIPT, make_plan
-from services.host.programs import python
 from services.host.settings import HostSettings, ServerSettings
 
 DONE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 5
@@ -43,18 +42,22 @@ def _up(home: Home, settings: HostSettings, words: argparse.Namespace) -> int:
     if script is not None and not script.is_file():
         _say(f"there is no script {script}")
         return USAGE
+    if home.holder() is not None:
+        return _await_ready(home)
     if words.detach:
-        return _detach(home, ["--script", str(script.absolute())] if script is not None else [])
+        return _detach(home, lambda: _supervise(home, settings, script))
+    return _supervise(home, settings, script)
+
+
+def _supervise(home: Home, settings: HostSettings, script: Path | None) -> int:
     from services.host.supervisor import AlreadyRunning, Supervisor  # noqa: PLC0415 - psycopg
 
     try:
-        if home.holder() is not None:
-            raise AlreadyRunning
         plan = make_plan(os.environ, settings, ServerSettings(), script=script)
         _say("Starting Assay ...")
         Supervisor(plan, on_ready=_announce).run()
     except AlreadyRunning:
-        return _await_ready(home, None)
+        return _await_ready(home)
     except ValueError as error:
         _say(str(error))
         return USAGE
@@ -65,39 +68,47 @@ def _up(home: Home, settings: HostSettings, words: argparse.Namespace) -> int:
     return DONE
 
 
-def _detach(home: Home, words: list[str]) -> int:
-    """Start the supervisor in the background, and return when everything is ready."""
+def _detach(home: Home, supervise: Callable[[], int]) -> int:
+    """Go on in the background, and return here when everything is ready."""
     home.make()
-    if home.holder() is not None:
-        return _await_ready(home, None)
     log = home.logs / "supervisor.log"
-    with log.open("w") as output:
-        supervisor = subprocess.Popen(
-            [*python("services.host"), "up", *words],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            env={**os.environ, "PYTHONPATH": python_path(os.environ)},
-            start_new_session=True,
-        )
-    return _await_ready(home, supervisor, log)
+    pid = os.fork()
+    if pid == 0:
+        os._exit(_in_background(log, supervise))
+    return _await_ready(home, pid, log)
 
 
-def _await_ready(
-    home: Home, supervisor: subprocess.Popen[bytes] | None, log: Path | None = None, seconds: float = 120
-) -> int:
+def _in_background(log: Path, supervise: Callable[[], int]) -> int:
+    """Leave the terminal behind and run; the exit status."""
+    os.setsid()
+    with log.open("w") as output, open(os.devnull) as nothing:
+        os.dup2(nothing.fileno(), 0)
+        os.dup2(output.fileno(), 1)
+        os.dup2(output.fileno(), 2)
+    try:
+        return supervise()
+    except BaseException:
+        traceback.print_exc()
+        return FAILED
+    finally:
+        sys.stdout.flush()
+
+
+def _await_ready(home: Home, supervisor: int | None = None, log: Path | None = None, seconds: float = 120) -> int:
+    """Wait for an installation that starts: the child ``supervisor``, or whoever holds it."""
     deadline = time.monotonic() + seconds
+    status: Status | None = None
     while time.monotonic() < deadline:
         status = look(home)
-        ours = status is not None and (supervisor is None or status.supervisor == supervisor.pid)
+        ours = status is not None and (supervisor is None or status.supervisor == supervisor)
         if status is not None and ours and status.ready:
             if supervisor is None:
                 _say("Assay is already running.")
             _announce(status)
             return DONE
-        if supervisor is not None and supervisor.poll() is not None:
+        if supervisor is not None and (ended := os.waitpid(supervisor, os.WNOHANG))[0]:
             _say(log.read_text().rstrip() if log is not None else "Assay did not start.")
-            return supervisor.returncode or FAILED
+            return os.waitstatus_to_exitcode(ended[1]) or FAILED
         if supervisor is None and home.holder() is None:
             _say("Assay stopped meanwhile.")
             return FAILED
