@@ -74,3 +74,11 @@ def ring(redis: Redis, kind: str, *job_ids: str) -> bool:
     except RedisError:
         return False
     return True
+
+
+def take(redis: Redis, kind: str) -> bool:
+    """Take a bell off the queue without waiting; False when none hangs, or Redis does not answer."""
+    try:
+        return redis.rpop(queue_name(kind)) is not None
+    except RedisError:
+        return False

@@ -88,7 +88,8 @@ def claim(kind: str, worker_id: str, lease_seconds: float, tenant_running: int =
                 lease_until = clock_timestamp() + make_interval(secs => :lease), started_at = clock_timestamp(),
                 last_seq = last_seq + 1
             FROM next WHERE jobs.id = next.id
-            RETURNING jobs.*
+            RETURNING jobs.id, tenant_id, kind, state, input, budget, overrides, conversation_id, actor, labels,
+                attempt, fence, last_seq, lease_until, run_at, started_at, request_id, trace_context
         ), event AS (
             INSERT INTO job_events (job_id, seq, type, fence, data)
             SELECT id, last_seq, 'job_started', fence, jsonb_build_object('attempt', attempt) FROM job

@@ -20,7 +20,7 @@ from pydantic import BaseModel, JsonValue
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.contracts.kinds import JobKind
-from shared.jobs import statements
+from shared.jobs import doorbell, statements
 from shared.jobs.celery_app import arguments, celery_app
 from shared.jobs.doorbell import TASK
 from shared.jobs.job import Capability
@@ -31,6 +31,8 @@ log = structlog.get_logger(__name__)
 
 #: How often a worker says that it is alive; the gateway believes it for three times as long.
 ADVERTISE_SECONDS = 2.0
+#: How long a thread goes on with bells of one kind before it is free for any kind.
+_MOMENT_SECONDS = 0.1
 Facts = Callable[[], Mapping[str, JsonValue]]
 
 
@@ -50,6 +52,7 @@ class Worker:
         self._version = version
         self._facts = facts
         self._advertised_at = 0.0
+        self._stopping = threading.Event()
         self.runner = Runner(
             stores,
             settings.lease_seconds,
@@ -96,8 +99,15 @@ class Worker:
         self._stopped()
 
     def _answer(self, kind: str) -> None:
+        """Answer a bell, and for a moment those behind it: taking the next one here costs a tenth of Celery's way.
+
+        After the moment Celery decides again, so that a long queue of one kind does not keep the threads from another.
+        """
+        until = time.monotonic() + _MOMENT_SECONDS
         try:
             self.runner.answer(kind)
+            while time.monotonic() < until and not self._stopping.is_set() and doorbell.take(self._stores.redis, kind):
+                self.runner.answer(kind)
         except SQLAlchemyError as fault:
             # The bell is spent, the job is not: the reconciler rings again when Postgres is back.
             log.warning("bell_not_answered", kind=kind, reason=type(fault).__name__)
@@ -127,6 +137,7 @@ class Worker:
 
     def _drain(self, **_: object) -> None:
         """Celery waits for running jobs without end; after the grace they are another worker's."""
+        self._stopping.set()
         log.info("worker_stopping", running=len(self.runner.leases.all()))
         timer = threading.Timer(self._settings.grace_seconds, self._give_up)
         timer.daemon = True
