@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, cast
@@ -18,6 +19,8 @@ from shared.errors import DatabaseUnavailable, InvalidRequest
 #: SQLSTATE classes and codes that say that the server cannot serve now, whatever the statement is.
 _AWAY = ("08", "40", "53", "57", "58", "25006", "55P03")
 _ACQUIRE_SECONDS = 0.8
+#: After this long without an answer a connection is tried before it is used.
+_SILENT_SECONDS = 0.1
 
 
 class Record:
@@ -26,6 +29,7 @@ class Record:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
         self._plain = engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._answered_at = -_SILENT_SECONDS
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
@@ -43,11 +47,42 @@ class Record:
     @asynccontextmanager
     async def _connection(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
         with told_apart():
-            connection = await _acquire(engine)
+            connection = await self._acquire(engine)
             try:
                 yield connection
+                self._answered_at = time.monotonic()
             finally:
                 await connection.close()
+
+    async def _acquire(self, engine: AsyncEngine) -> AsyncConnection:
+        """A connection that works. Raises: DatabaseUnavailable when there is none soon.
+
+        Too late, the attempt is left to itself: a driver that is cancelled while the server hangs would hang as well.
+        """
+        attempt = asyncio.ensure_future(self._connect(engine))
+        try:
+            await asyncio.wait({attempt}, timeout=_ACQUIRE_SECONDS)
+        finally:
+            if not attempt.done():
+                attempt.add_done_callback(_abandoned)
+        if not attempt.done():
+            raise DatabaseUnavailable(_DETAIL)
+        return attempt.result()
+
+    async def _connect(self, engine: AsyncEngine) -> AsyncConnection:
+        connection = await engine.connect()
+        if time.monotonic() - self._answered_at < _SILENT_SECONDS:
+            return connection
+        try:
+            # After a silence the server may have gone, or come back and forgotten our connections.
+            await connection.exec_driver_sql("SELECT 1")
+        except DBAPIError:
+            await connection.close()
+            connection = await engine.connect()
+            await connection.exec_driver_sql("SELECT 1")
+        await connection.rollback()
+        self._answered_at = time.monotonic()
+        return connection
 
 
 class Work:
@@ -81,14 +116,15 @@ class Work:
             await opened.__aexit__(type(error), error, error.__traceback__)
 
 
-async def _acquire(engine: AsyncEngine) -> AsyncConnection:
-    try:
-        async with asyncio.timeout(_ACQUIRE_SECONDS):
-            return await engine.connect()
-    except TimeoutError:
-        raise DatabaseUnavailable(_DETAIL) from None
+def _abandoned(attempt: asyncio.Future[AsyncConnection]) -> None:
+    """Give the connection back that nobody waits for any more."""
+    if not attempt.cancelled() and attempt.exception() is None:
+        closing = asyncio.ensure_future(attempt.result().close())
+        _CLOSING.add(closing)
+        closing.add_done_callback(_CLOSING.discard)
 
 
+_CLOSING: set[asyncio.Future[None]] = set()
 _DETAIL = "Postgres does not answer; nothing was written. Try again shortly."
 
 

@@ -8,6 +8,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx2 as httpx
@@ -88,6 +89,41 @@ def test_a_frozen_redis_holds_nobody_up(house: tuple[Gateway, Postgres, Redis]) 
             assert client.get("/v1/jobs").status_code == 200
         finally:
             os.kill(pid, signal.SIGCONT)
+
+
+def test_a_frozen_postgres_is_told_from_a_slow_one(house: tuple[Gateway, Postgres, Redis]) -> None:
+    gateway, postgres, _ = house
+    assert postgres.pid is not None
+    with gateway.client("acme") as client:
+        assert client.get("/v1/jobs").status_code == 200
+        backends = [int(pid) for pid in Path(f"/proc/{postgres.pid}/task/{postgres.pid}/children").read_text().split()]
+        for pid in (postgres.pid, *backends):
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            with suppress(httpx.TimeoutException):  # a statement that was sent in the very moment hangs with it
+                client.get("/readyz", timeout=1)
+            assert_problem(client.get("/readyz", timeout=5), 503, "database_unavailable")
+            assert_problem(client.post("/v1/jobs", json=EXECUTE, timeout=5), 503, "database_unavailable")
+        finally:
+            for pid in (postgres.pid, *backends):
+                os.kill(pid, signal.SIGCONT)
+        deadline = time.monotonic() + 10
+        while client.post("/v1/jobs", json=EXECUTE).status_code != 202:
+            assert time.monotonic() < deadline
+
+
+def test_a_restart_of_postgres_is_not_noticed_after_a_silence(house: tuple[Gateway, Postgres, Redis]) -> None:
+    gateway, postgres, _ = house
+    with gateway.client("acme") as client:
+        assert client.get("/v1/jobs").status_code == 200
+        postgres.stop()
+        assert client.get("/readyz").status_code == 503
+        postgres.start()
+        # The pool is full of connections to the server that was: none of them is handed to a request.
+        deadline = time.monotonic() + 3
+        while client.get("/readyz").status_code != 200:
+            assert time.monotonic() < deadline
+        assert client.get("/v1/jobs").status_code == 200
 
 
 def test_a_key_is_not_believed_while_the_record_is_away(house: tuple[Gateway, Postgres, Redis]) -> None:
