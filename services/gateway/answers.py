@@ -37,10 +37,14 @@ def tagged(
 ) -> Response:
     """The answer with its ``ETag``, by default a hash of it; 304 without a body when the client has it already."""
     body = encode(content)
-    tag = tag or f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    tag = tag or tag_of(body)
     if has_tag(request.headers.get("if-none-match"), tag):
         return Response(status_code=304, headers={"ETag": tag, **(headers or {})})
     return Response(body, headers={"ETag": tag, **(headers or {})}, media_type="application/json")
+
+
+def tag_of(body: bytes) -> str:
+    return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
 def has_tag(header: str | None, tag: str) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -11,36 +12,47 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.resources import Resources
 from shared.contracts.common import file_references
 from shared.contracts.detect import DetectInput
+from shared.contracts.document import DocumentInput
 from shared.contracts.execute import ExecuteInput
 from shared.contracts.flow import FlowInput
 from shared.contracts.jobs import JobRequestFields
+from shared.contracts.search import IngestInput, SearchInput
 from shared.contracts.transform import TransformInput
 from shared.errors import InvalidRequest, LanguageUnavailable, NoProviderConfigured, SourceNotAllowed
-from shared.jobs import submission
+from shared.jobs import references as existing
 
 Loc = tuple[str | int, ...]
 Submit = JobRequestFields
 
 
 async def references(connection: AsyncConnection, tenant: str, submits: Sequence[tuple[Loc, Submit]]) -> None:
-    """Raises: InvalidRequest naming each field that refers to a file or conversation that the tenant does not have."""
-    files: list[tuple[Loc, str]] = []
-    conversations: list[tuple[Loc, str]] = []
+    """Raises: InvalidRequest naming each field that refers to something that the tenant does not have."""
+    found: defaultdict[str, list[tuple[Loc, str]]] = defaultdict(list)
     for loc, submit in submits:
-        files.extend(file_references(_input(submit), (*loc, "input")))
-        if submit.conversation_id is not None:
-            conversations.append(((*loc, "conversation_id"), submit.conversation_id))
+        for noun, place, name in _references(submit):
+            found[noun].append(((*loc, *place), name))
     wrong: list[tuple[list[str | int], str]] = []
-    if files:
-        ids = sorted({id for _, id in files})
-        unknown = set((await connection.execute(submission.unknown_files(tenant, ids))).scalars())
-        wrong += [(list(loc), f"there is no file {id}") for loc, id in files if id in unknown]
-    if conversations:
-        ids = sorted({id for _, id in conversations})
-        unknown = set((await connection.execute(submission.unknown_conversations(tenant, ids))).scalars())
-        wrong += [(list(loc), f"there is no conversation {id}") for loc, id in conversations if id in unknown]
+    for noun, located in found.items():
+        names = sorted({name for _, name in located})
+        unknown = set((await connection.execute(existing.unknown(noun, tenant, names))).scalars())
+        wrong += [(list(loc), f"there is no {noun} {name}") for loc, name in located if name in unknown]
     if wrong:
         raise InvalidRequest("; ".join(f"{'.'.join(map(str, loc))}: {msg}" for loc, msg in wrong[:3]), wrong[:100])
+
+
+def _references(submit: Submit) -> Iterator[tuple[str, Loc, str]]:
+    """What a submit refers to: the noun, the field, and the id or name."""
+    given = _input(submit)
+    for loc, id in file_references(given, ("input",)):
+        yield "file", loc, id
+    if submit.conversation_id is not None:
+        yield "conversation", ("conversation_id",), submit.conversation_id
+    if isinstance(given, FlowInput):
+        yield "flow", ("input", "flow_id"), given.flow_id
+    if isinstance(given, (SearchInput, IngestInput)):
+        yield "collection", ("input", "collection"), given.collection
+    if isinstance(given, DocumentInput) and given.previous_job_id is not None:
+        yield "job", ("input", "previous_job_id"), given.previous_job_id
 
 
 async def servable(has: Resources, submit: Submit) -> None:

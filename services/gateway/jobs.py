@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, cast
 
-from fastapi import Body, Query, Request, Response
+from fastapi import Body, Header, Query, Request, Response
 from pydantic import JsonValue, ValidationError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway import bells, checks, problems, views, waits
-from services.gateway.answers import Cursor, Json, Limit, page, read_cursor, tagged
+from services.gateway import bells, checks, problems, views
+from services.gateway.answers import Cursor, Json, Limit, encode, has_tag, page, read_cursor, tag_of, tagged
 from services.gateway.auth import Who
 from services.gateway.examples import JOBS
 from services.gateway.ids import Id
@@ -17,10 +17,11 @@ from services.gateway.record import Db, Unit
 from services.gateway.resources import Has, Resources
 from services.gateway.routing import routes, rules
 from services.gateway.submit import accept, row_of
+from services.gateway.waits import find, hold, hold_again
 from shared.contracts.common import Page
 from shared.contracts.jobs import REQUESTS, BudgetInput, JobRequest, JobState, JobView, ReplayInput
 from shared.contracts.kinds import JobKind
-from shared.errors import InvalidRequest, JobFinished, JobNotFinished, NotFound
+from shared.errors import InvalidRequest, JobFinished, JobNotFinished, NotFound, PreconditionFailed
 from shared.jobs import queries, statements, submission
 
 router = routes("/v1/jobs", "Jobs")
@@ -32,7 +33,7 @@ _ACCEPTED: dict[int | str, dict[str, Any]] = {
 
 
 @router.post("", summary="Submit a job", status_code=202, responses=_ACCEPTED)
-@rules(large="ingest", single=True)
+@rules(large="ingest", single=True, again=hold_again)
 async def submit_job(
     request: Request,
     body: Annotated[JobRequest, Body(openapi_examples=JOBS)],
@@ -46,7 +47,8 @@ async def submit_job(
     await checks.servable(has, body)
     sent = cast("dict[str, dict[str, JsonValue]]", await request.json())
     view = await accept(has, record, unit, row_of(request, who, body, sent["input"]))
-    return _hold(request, has, unit, who.tenant, view)
+    hold(request, view["id"])
+    return Json(view, 202, {"Location": view["links"]["self"], "Retry-After": "1"})
 
 
 @router.get("", summary="List jobs, newest first", response_model=Page[JobView])
@@ -85,7 +87,7 @@ async def list_jobs(
 
 @router.get("/{id}", summary="Look at a job", response_model=JobView, responses={304: {"description": "Not modified"}})
 async def get_job(request: Request, id: Id, who: Who, record: Db, has: Has) -> Response:
-    row = await _find(record, id, who.tenant)
+    row = await find(record, id, who.tenant)
     waiting = await views.waiting_of(record, has.workforce, has.settings.jobs.tenant_running, row)
     headers = {} if JobState(row["state"]).terminal else {"Retry-After": "1"}
     return tagged(request, views.job_view(row, waiting), headers)
@@ -108,7 +110,7 @@ async def get_job_result(
     format: Annotated[str, Query(max_length=64, pattern=r"^[a-z0-9_.-]+$")] = "json",
 ) -> Response:
     """404 `job_not_finished` before the job's end. `format` asks for another form, where the kind has any."""
-    row = await _find(record, id, who.tenant)
+    row = await find(record, id, who.tenant)
     state = JobState(row["state"])
     if not state.terminal:
         raise JobNotFinished(f"The job is {state}; its result comes with its end.")
@@ -124,11 +126,15 @@ async def get_job_result(
 
 
 @router.post("/{id}/cancel", summary="Cancel a job", status_code=202, response_model=JobView)
-async def cancel_job(id: Id, who: Who, record: Db, unit: Unit, has: Has) -> Response:
+async def cancel_job(
+    id: Id, who: Who, record: Db, unit: Unit, has: Has, if_match: Annotated[str | None, Header()] = None
+) -> Response:
     """A queued job ends at once; a running one within seconds. 409 `job_finished` when it has ended."""
+    if if_match is not None:
+        await _check_unchanged(record, has, id, who.tenant, if_match)
     row = (await record.execute(statements.cancel(id, who.tenant))).mappings().one_or_none()
     if row is None:
-        ended = await _find(record, id, who.tenant)
+        ended = await find(record, id, who.tenant)
         raise JobFinished(f"The job has already ended: {ended['state']}.")
     unit.after.append(lambda: has.soon(bells.ring_watchers(has.redis, id)))
     waiting = await views.waiting_of(record, has.workforce, has.settings.jobs.tenant_running, row)
@@ -136,12 +142,13 @@ async def cancel_job(id: Id, who: Who, record: Db, unit: Unit, has: Has) -> Resp
 
 
 @router.post("/{id}/replay", summary="Run a job's input again", status_code=202, responses=_ACCEPTED)
+@rules(again=hold_again)
 async def replay_job(
     request: Request, id: Id, who: Who, record: Db, unit: Unit, has: Has, body: ReplayInput | None = None
 ) -> Response:
     """`input` is merged into the old one field by field; `model` and `budget` replace the old job's."""
     change = body or ReplayInput()
-    old = await _find(record, id, who.tenant)
+    old = await find(record, id, who.tenant)
     merged = {**old["input"], **change.input}
     opened = (await record.execute(submission.opens_conversation(id, old["conversation_id"]))).scalar_one()
     wanted = {
@@ -165,28 +172,13 @@ async def replay_job(
     overrides = {**old["overrides"], **change.model_dump(include={"model", "prompt_version"}, exclude_none=True)}
     row = row_of(request, who, submit, merged, replayed_from=id, overrides=overrides)
     view = await accept(has, record, unit, row)
-    return _hold(request, has, unit, who.tenant, view)
-
-
-def _hold(request: Request, has: Resources, unit: Unit, tenant: str, view: views.View) -> Response:
-    """The 202, which becomes a 200 when the job ends while the client wants to wait."""
-    seconds = waits.wanted_seconds(request)
-    job_id = view["id"]
-    if seconds:
-
-        async def hold(response: Response) -> Response:
-            if not await waits.ended(has, tenant, job_id, seconds):
-                return response
-            async with has.record.read() as record:
-                row = await _find(record, job_id, tenant)
-            return Json(views.job_view(row), 200, {"Location": view["links"]["self"], "Preference-Applied": "wait"})
-
-        unit.hold = hold
+    hold(request, view["id"])
     return Json(view, 202, {"Location": view["links"]["self"], "Retry-After": "1"})
 
 
-async def _find(record: AsyncConnection, id: str, tenant: str) -> views.Row:
-    row: views.Row | None = (await record.execute(queries.find(id, tenant))).mappings().one_or_none()
-    if row is None:
-        raise NotFound(f"There is no job {id}.")
-    return row
+async def _check_unchanged(record: AsyncConnection, has: Resources, id: str, tenant: str, if_match: str) -> None:
+    """Raises: NotFound, PreconditionFailed when the job is not any more what the client read."""
+    row = await find(record, id, tenant)
+    waiting = await views.waiting_of(record, has.workforce, has.settings.jobs.tenant_running, row)
+    if not has_tag(if_match, tag_of(encode(views.job_view(row, waiting)))):
+        raise PreconditionFailed("The job has changed since you read it; read it again.")

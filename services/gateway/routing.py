@@ -31,6 +31,7 @@ class Rules:
     raw: bool = False  #: the endpoint reads the body itself, and minds the idempotency key
     single: bool = False  #: it writes in one statement, so without a key to keep it needs no transaction around it
     secret: tuple[str, ...] = ()  #: fields of the answer that are never kept
+    again: Callable[[Request, Response], None] | None = None  #: what is still to be done when a kept answer is given
 
 
 def rules(
@@ -41,11 +42,12 @@ def rules(
     raw: bool = False,
     single: bool = False,
     secret: tuple[str, ...] = (),
+    again: Callable[[Request, Response], None] | None = None,
 ) -> Callable[[Endpoint], Endpoint]:
     """Give an endpoint its own rules; stands under the route's decorator."""
 
     def mark(endpoint: Endpoint) -> Endpoint:
-        endpoint.rules = Rules(scope, open, large, raw, single, secret)  # type: ignore[attr-defined]
+        endpoint.rules = Rules(scope, open, large, raw, single, secret, again)  # type: ignore[attr-defined]
         return endpoint
 
     return mark
@@ -140,6 +142,8 @@ async def _once(
     connection = await work.connect()
     replayed = await attempt.begin(connection)
     if replayed is not None:
+        if kept.again is not None:
+            kept.again(request, replayed)
         return replayed
     response = await handle(request)
     if response.status_code < 400:

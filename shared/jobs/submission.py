@@ -151,26 +151,6 @@ def queued(tenant: str) -> TextClause:
     ).bindparams(tenant=tenant)
 
 
-def unknown_files(tenant: str, ids: Sequence[str]) -> TextClause:
-    """Which of these ids are no files of the tenant."""
-    return text(
-        """
-        SELECT given.id FROM unnest(:ids) AS given(id)
-        WHERE NOT EXISTS (SELECT 1 FROM files WHERE files.id = given.id AND files.tenant_id = :tenant)
-        """
-    ).bindparams(bindparam("tenant", tenant), bindparam("ids", list(ids), type_=ARRAY(Text)))
-
-
-def unknown_conversations(tenant: str, ids: Sequence[str]) -> TextClause:
-    """Which of these ids are no conversations of the tenant."""
-    return text(
-        """
-        SELECT given.id FROM unnest(:ids) AS given(id)
-        WHERE NOT EXISTS (SELECT 1 FROM conversations c WHERE c.id = given.id AND c.tenant_id = :tenant)
-        """
-    ).bindparams(bindparam("tenant", tenant), bindparam("ids", list(ids), type_=ARRAY(Text)))
-
-
 def opens_conversation(job_id: str, conversation_id: str) -> TextClause:
     """Whether no earlier job belongs to the conversation."""
     return text(

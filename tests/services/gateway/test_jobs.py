@@ -218,6 +218,47 @@ def test_an_answer_is_held_until_the_job_has_ended(client: httpx.Client, gateway
     assert held.headers["location"] == f"/v1/jobs/{id}"
 
 
+def test_whoever_asks_again_still_waits(client: httpx.Client, gateway: Gateway) -> None:
+    submit(client)
+    headers = {"Prefer": "wait=20", "Idempotency-Key": "again"}
+    assert client.post("/v1/jobs", json=EXECUTE, headers={"Idempotency-Key": "again"}).status_code == 202
+    for _ in range(2):
+        id, fence = workers.claim(gateway.engine)
+        workers.complete(gateway.engine, id, fence, {}, gateway.settings.stores.redis_url)
+    held = client.post("/v1/jobs", json=EXECUTE, headers=headers)
+    assert (held.status_code, held.json()["state"]) == (200, "succeeded")
+    assert (held.headers["preference-applied"], held.headers["idempotency-replayed"]) == ("wait", "true")
+    assert held.json()["id"] == id
+
+
+def test_a_job_that_has_changed_is_not_cancelled_by_an_old_reader(client: httpx.Client, gateway: Gateway) -> None:
+    id = submit(client)["id"]
+    read = client.get(f"/v1/jobs/{id}").headers["etag"]
+    workers.claim(gateway.engine)
+    stale = client.post(f"/v1/jobs/{id}/cancel", headers={"If-Match": read})
+    assert_problem(stale, 412, "precondition_failed")
+    read = client.get(f"/v1/jobs/{id}").headers["etag"]
+    assert client.post(f"/v1/jobs/{id}/cancel", headers={"If-Match": read}).status_code == 202
+
+
+@pytest.mark.parametrize(
+    ("job", "loc"),
+    [
+        ({"kind": "search", "input": {"collection": "none", "question": "q"}}, ["body", "input", "collection"]),
+        (
+            {"kind": "ingest", "input": {"collection": "none", "table": "t", "records": []}},
+            ["body", "input", "collection"],
+        ),
+        ({"kind": "flow", "input": {"flow_id": "none", "message": "m"}}, ["body", "input", "flow_id"]),
+        ({"kind": "document", "input": {"markdown": "", "previous_job_id": "x"}}, ["body", "input", "previous_job_id"]),
+        ({"kind": "detect", "input": {"source": {"file_id": "x"}}}, ["body", "input", "source", "file_id"]),
+    ],
+)
+def test_what_a_job_refers_to_has_to_be_there(client: httpx.Client, job: dict[str, object], loc: list[str]) -> None:
+    problem = assert_problem(client.post("/v1/jobs", json=job), 422, "invalid_request")
+    assert problem["errors"][0]["loc"] == loc  # type: ignore[index]
+
+
 def test_an_answer_that_was_held_long_enough_is_a_202(client: httpx.Client) -> None:
     answer = client.post("/v1/jobs", json=EXECUTE, headers={"Prefer": "wait=1"})
     assert answer.status_code == 202
