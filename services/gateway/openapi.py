@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
+from services.gateway.examples import BODIES
 from services.gateway.problems import MEDIA_TYPE
 from services.gateway.routing import Rules
 from shared import errors
@@ -88,6 +89,10 @@ def _complete(operation: Json, method: str, route: APIRoute) -> None:
         statuses.add(422)
     if any(parameter["name"].lower() == "if-match" for parameter in parameters):
         statuses.add(412)
+    example = BODIES.get(operation["operationId"])
+    for content in operation.get("requestBody", {}).get("content", {}).values():
+        if example is not None and "schema" in content:
+            content.setdefault("example", example)
     answers = operation["responses"]
     answers.pop("422", None)
     for status in sorted(statuses):

@@ -19,6 +19,8 @@ from shared.errors import DatabaseUnavailable, InvalidRequest
 #: SQLSTATE classes and codes that say that the server cannot serve now, whatever the statement is.
 _AWAY = ("08", "40", "53", "57", "58", "25006", "55P03")
 _ACQUIRE_SECONDS = 0.8
+#: How long a request waits for a connection while other requests have theirs answered.
+_TURN_SECONDS = 10.0
 #: After this long without an answer a connection is tried before it is used.
 _SILENT_SECONDS = 0.1
 
@@ -60,17 +62,24 @@ class Record:
         Too late, the attempt is left to itself: a driver that is cancelled while the server hangs would hang as well.
         """
         attempt = asyncio.ensure_future(self._connect(engine))
+        began = time.monotonic()
         try:
-            await asyncio.wait({attempt}, timeout=_ACQUIRE_SECONDS)
+            while not attempt.done():
+                await asyncio.wait({attempt}, timeout=_ACQUIRE_SECONDS)
+                if not attempt.done() and not self._is_busy(began):
+                    raise DatabaseUnavailable(_DETAIL)
         finally:
             if not attempt.done():
                 attempt.add_done_callback(_abandoned)
-        if not attempt.done():
-            raise DatabaseUnavailable(_DETAIL)
         return attempt.result()
 
+    def _is_busy(self, began: float) -> bool:
+        """Whether Postgres answers others meanwhile, so that it is worth while to wait for one's turn."""
+        now = time.monotonic()
+        return now - self._answered_at < _ACQUIRE_SECONDS and now - began < _TURN_SECONDS
+
     async def _connect(self, engine: AsyncEngine) -> AsyncConnection:
-        connection = await engine.connect()
+        connection = await self._turn(engine)
         if time.monotonic() - self._answered_at < _SILENT_SECONDS:
             return connection
         try:
@@ -83,6 +92,16 @@ class Record:
         await connection.rollback()
         self._answered_at = time.monotonic()
         return connection
+
+    async def _turn(self, engine: AsyncEngine) -> AsyncConnection:
+        """A connection of the pool, when it is our turn."""
+        began = time.monotonic()
+        while True:
+            try:
+                return await engine.connect()
+            except PoolTimeout:
+                if not self._is_busy(began):
+                    raise
 
 
 class Work:

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import httpx2 as httpx
+import jsonschema_rs
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
@@ -84,6 +85,21 @@ def test_every_reference_leads_somewhere() -> None:
                 walk(inner)
 
     walk(found)
+
+
+def test_every_example_fits_its_schema() -> None:
+    found = document()
+    shown = 0
+    for _, path, operation in operations(found):
+        for content in operation.get("requestBody", {}).get("content", {}).values():
+            examples = [example["value"] for example in content.get("examples", {}).values()]
+            examples += [content["example"]] if "example" in content else []
+            schema = {**content["schema"], "components": found["components"]}
+            for example in examples:
+                shown += 1
+                errors = list(jsonschema_rs.validator_for(schema).iter_errors(example))
+                assert errors == [], (path, example)
+    assert shown >= 15
 
 
 def test_the_pages_need_nothing_from_outside(client: httpx.Client) -> None:
