@@ -32,7 +32,7 @@ def hold(request: Request, job_id: str) -> None:
     tenant = cast(Caller, request.state.caller).tenant
 
     async def held(response: Response) -> Response:
-        if not await _ended(has, tenant, job_id, seconds):
+        if not await ended(has, tenant, job_id, seconds):
             return response
         async with has.record.read() as record:
             row = await find(record, job_id, tenant)
@@ -57,7 +57,7 @@ def wanted_seconds(request: Request) -> float:
     return min(float(found[1]), _MOST_SECONDS) if found else 0.0
 
 
-async def _ended(has: Resources, tenant: str, job_id: str, seconds: float) -> bool:
+async def ended(has: Resources, tenant: str, job_id: str, seconds: float) -> bool:
     """Whether the job ended in time."""
     deadline = time.monotonic() + seconds
     with has.bells.watch(job_id) as bell:
