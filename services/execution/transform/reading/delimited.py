@@ -2,51 +2,70 @@
 
 from __future__ import annotations
 
+# ruff: noqa: PLC0415 - every read starts in a fresh process: what few files need is loaded for them only
 import csv
 import io
 from collections import Counter
+from pathlib import Path
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.csv as pa_csv
 
 from .failure import MOST_COLUMNS, Unreadable
 
 _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 200
+_HEAD = 256 * 1024
 
 
-def read_delimited(content: bytes, tab_first: bool = False) -> tuple[pl.DataFrame, str]:
-    """The cells as text ("" where empty) and the delimiter.
+def read_delimited(source: Path | bytes, tab_first: bool = False) -> tuple[pl.DataFrame, str]:
+    """The cells as text ("" where empty) and the delimiter; a file is mapped, not read.
 
-    Raises: Unreadable with the line of the first row that does not fit.
+    Raises: Unreadable with the line of the first row that does not fit; NotUtf8.
     """
-    delimiter = find_delimiter(content, tab_first)
-    names = _header(content, delimiter)
+    head = _head(source)
+    delimiter = find_delimiter(head, tab_first)
+    names = _header(source, head, delimiter)
     try:
-        frame = pl.read_csv(
-            content,
-            separator=delimiter,
-            infer_schema=False,
-            empty_string_is_null=False,
-            glob=False,
-        )
-    except pl.exceptions.PolarsError:
+        frame = pl.read_csv(source, separator=delimiter, infer_schema=False, empty_string_is_null=False, glob=False)
+    except pl.exceptions.PolarsError as error:
+        if "utf-8" in str(error):
+            raise NotUtf8 from None
         # Rows that are too long, or quotes that the fast reader does not take: the careful one decides.
-        frame = _read_carefully(content, delimiter, names)
+        frame = _read_carefully(_whole(source), delimiter, names)
     else:
         # A row that is too short, and a blank line, look like empty last cells here.
         if (frame[:, -1] == "").any():
-            frame = _read_carefully(content, delimiter, names)
+            frame = _read_carefully(_whole(source), delimiter, names)
     frame.columns = names
     if frame.height == 0:
         raise Unreadable("there is a header but no rows")
     return frame, delimiter
 
 
-def find_delimiter(content: bytes, tab_first: bool = False) -> str:
+class NotUtf8(Exception):
+    """The text is in another encoding."""
+
+
+def _head(source: Path | bytes) -> bytes:
+    if isinstance(source, bytes):
+        return source[:_HEAD]
+    with source.open("rb") as file:
+        head = file.read(_HEAD)
+    return head.removeprefix(b"\xef\xbb\xbf")
+
+
+def _whole(source: Path | bytes) -> bytes:
+    content = source if isinstance(source, bytes) else source.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        raise NotUtf8 from None
+    return content
+
+
+def find_delimiter(head: bytes, tab_first: bool = False) -> str:
     """The delimiter that splits the first lines most evenly; a comma when none does."""
-    lines = _sample(content)
+    lines = _sample(head)
     best, best_score = ("\t" if tab_first else ","), (0.0, 0)
     for delimiter in _DELIMITERS:
         widths = Counter(len(row) for row in csv.reader(lines, delimiter=delimiter))
@@ -60,16 +79,18 @@ def find_delimiter(content: bytes, tab_first: bool = False) -> str:
     return best
 
 
-def _sample(content: bytes) -> list[str]:
-    text = content[: 256 * 1024].decode(errors="replace")
-    lines = text.splitlines(keepends=True)
-    if len(content) > 256 * 1024 and len(lines) > 1:
+def _sample(head: bytes) -> list[str]:
+    lines = head.decode(errors="replace").splitlines(keepends=True)
+    if len(head) == _HEAD and len(lines) > 1:
         lines = lines[:-1]  # the last one is cut
     return [line for line in lines[:_SAMPLE_LINES] if line.strip()] or [""]
 
 
-def _header(content: bytes, delimiter: str) -> list[str]:
-    names = [name.strip() for name in _first_row(content, delimiter)]
+def _header(source: Path | bytes, head: bytes, delimiter: str) -> list[str]:
+    row = _first_row(head, delimiter)
+    if row is None:  # longer than the head
+        row = _first_row(_whole(source), delimiter) or []
+    names = [name.strip() for name in row]
     check_names(names)
     return names
 
@@ -87,20 +108,20 @@ def check_names(names: list[str]) -> None:
         raise Unreadable(f"the column name {twice[0][:100]!r} is used more than once (columns {', '.join(places[:5])})")
 
 
-def _first_row(content: bytes, delimiter: str) -> list[str]:
-    size = 1 << 16
-    while True:
-        text = io.StringIO(content[:size].decode(errors="replace"), newline="")
-        try:
-            row = next((row for row in csv.reader(text, delimiter=delimiter) if row), [])
-        except csv.Error as error:
-            raise Unreadable(f"the header cannot be read: {error}") from None
-        if size >= len(content) or text.read(1):
-            return row
-        size *= 16
+def _first_row(content: bytes, delimiter: str) -> list[str] | None:
+    """The first row that is not blank; ``None`` when it may go on behind the content."""
+    text = io.StringIO(content.decode(errors="replace"), newline="")
+    try:
+        row = next((row for row in csv.reader(text, delimiter=delimiter) if row), [])
+    except csv.Error as error:
+        raise Unreadable(f"the header cannot be read: {error}") from None
+    return None if len(content) == _HEAD and not text.read(1) else row
 
 
 def _read_carefully(content: bytes, delimiter: str, names: list[str]) -> pl.DataFrame:
+    import pyarrow as pa
+    import pyarrow.csv as pa_csv
+
     try:
         table = pa_csv.read_csv(
             io.BytesIO(content),

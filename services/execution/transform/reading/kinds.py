@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -35,6 +36,9 @@ _POINT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?")
 _SPACE_THOUSANDS = re.compile(r"[+-]?\d{1,3}([ '\u00a0\u202f\u2019]\d{3})+([.,]\d+)?")
 _LEADING_ZERO = re.compile(r"[+-]?0\d.*")
 _TRUTH = {"true", "false"}
+_TRUTHS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_TYPED_START = "0123456789+-."
 _DATES = (
     "%Y-%m-%d",
     "%Y/%m/%d",
@@ -67,19 +71,59 @@ class Reading:
 def infer(frame: pl.DataFrame, delimiter: str) -> tuple[pl.DataFrame, dict[str, Reading]]:
     """Type every column of a frame of text."""
     samples = {name: _sample(frame[name]) for name in frame.columns}
-    comma_decimal = delimiter in ";\t|" and any(
-        sample
-        and all(_COMMA_DECIMAL.fullmatch(cell) or _FLOAT.fullmatch(cell) for cell in sample)
-        and any("," in cell for cell in sample)
-        for sample in samples.values()
-    )
-    readings: dict[str, Reading] = {}
-    columns = []
-    for name in frame.columns:
-        reading = Reading()
-        columns.append(_typed(frame[name], samples[name], comma_decimal, reading))
-        readings[name] = reading
+    comma_decimal = delimiter in ";\t|" and any(map(_has_comma_decimals, samples.values()))
+    quick = _typed_at_once(frame, samples, comma_decimal)
+    readings = {name: Reading() for name in frame.columns}
+    columns = [
+        quick[name] if name in quick else _typed(frame[name], samples[name], comma_decimal, readings[name])
+        for name in frame.columns
+    ]
     return pl.DataFrame(columns), readings
+
+
+def _has_comma_decimals(sample: list[str]) -> bool:
+    fits = all(_COMMA_DECIMAL.fullmatch(cell) or _FLOAT.fullmatch(cell) for cell in sample)
+    return fits and any("," in cell for cell in sample)
+
+
+def _typed_at_once(frame: pl.DataFrame, samples: Mapping[str, list[str]], comma_decimal: bool) -> dict[str, pl.Series]:
+    """Columns without blanks, missing cells or other surprises, which are most: all of them in one parallel pass."""
+    attempts: list[pl.Expr] = []
+    doubts: list[pl.Expr] = []
+    for name, sample in samples.items():
+        attempt = _quick(name, sample, comma_decimal)
+        if attempt is not None:
+            typed, doubt = attempt
+            attempts.append(typed)
+            doubts.append(doubt.alias(name))
+    if not attempts:
+        return {}
+    done, found = pl.collect_all([frame.lazy().select(attempts), frame.lazy().select(doubts)])
+    doubtful = found.row(0, named=True)
+    return {name: done[name] for name in done.columns if not done[name].null_count() and not doubtful[name]}
+
+
+def _quick(  # noqa: PLR0911 - one answer for each kind
+    name: str, sample: list[str], comma_decimal: bool
+) -> tuple[pl.Expr, pl.Expr] | None:
+    """How a plain column of this kind is typed, and when that is in doubt."""
+    column = pl.col(name)
+    zeros = (column.str.starts_with("0") & (column.str.len_bytes() > 1)).any()
+    signs = (column.str.starts_with("+") | column.str.starts_with("-0")).any()
+    if not sample or comma_decimal or any(_LEADING_ZERO.fullmatch(cell) for cell in sample):
+        return None
+    if all(_INT.fullmatch(cell) for cell in sample):
+        return column.cast(pl.Int64, strict=False), zeros | signs
+    if all(_FLOAT.fullmatch(cell) for cell in sample):
+        risky = (column.str.starts_with("0") & ~column.str.starts_with("0.") & (column.str.len_bytes() > 1)).any()
+        return column.cast(pl.Float64, strict=False), risky | column.str.starts_with("-0").any()
+    if all(cell in ("true", "false", "True", "False", "TRUE", "FALSE") for cell in sample):
+        return column.replace_strict(_TRUTHS, default=None, return_dtype=pl.Boolean), pl.lit(False)
+    if all(_ISO_DATE.fullmatch(cell) for cell in sample):
+        return column.str.to_date("%Y-%m-%d", strict=False, exact=True), pl.lit(False)
+    if not any(cell[:1] in _TYPED_START or cell.lower() in _TRUTH for cell in sample[:50]):
+        return column, column.is_in(MISSING).any()
+    return None
 
 
 def _sample(column: pl.Series) -> list[str]:

@@ -9,13 +9,12 @@ from typing import Literal
 import polars as pl
 
 from .columnar import check_size, read_arrow, read_parquet
-from .delimited import read_delimited
+from .delimited import NotUtf8, read_delimited
 from .failure import Unreadable
-from .kinds import infer
+from .kinds import Reading, infer
 from .names import type_name
 from .objects import read_json, read_json_lines
-from .source import detect, read_text
-from .workbook import read_workbook
+from .source import detect, is_plain, read_text
 
 Reader = Literal["pandas", "polars", "r", "sql"]
 
@@ -33,18 +32,17 @@ def read(path: Path, name: str) -> tuple[pl.DataFrame, list[str], dict[str, str]
         case "arrow":
             frame = read_arrow(path)
         case "excel":
+            from .workbook import read_workbook  # noqa: PLC0415 - loaded for workbooks only
+
             frame, sheet, others = read_workbook(path)
             notes.append(f"sheet {sheet!r}" + (f" (not read: {', '.join(map(repr, others[:10]))})" if others else ""))
         case "json" | "jsonl" as kind:
             text = read_text(path)
             frame = read_json(text.content) if kind == "json" else read_json_lines(text.content)
         case _:
-            text = read_text(path)
-            cells, delimiter = read_delimited(text.content, name.lower().endswith((".tsv", ".tab")))
-            check_size(cells.height, cells.width)
-            frame, readings = infer(cells, delimiter)
-            if text.encoding != "utf-8":
-                notes.append(f"encoding {text.encoding}")
+            frame, readings, delimiter, encoding = _read_text_table(path, name.lower().endswith((".tsv", ".tab")))
+            if encoding != "utf-8":
+                notes.append(f"encoding {encoding}")
             if delimiter != ",":
                 notes.append(f"delimiter {delimiter!r}")
             for column, reading in readings.items():
@@ -54,6 +52,20 @@ def read(path: Path, name: str) -> tuple[pl.DataFrame, list[str], dict[str, str]
                     columns[column] = "; ".join(parts)
     check_size(frame.height, frame.width)
     return frame, notes, columns
+
+
+def _read_text_table(path: Path, tabs: bool) -> tuple[pl.DataFrame, dict[str, Reading], str, str]:
+    encoding = "utf-8"
+    try:
+        if not is_plain(path):
+            raise NotUtf8
+        cells, delimiter = read_delimited(path, tabs)
+    except NotUtf8:
+        text = read_text(path)
+        encoding = text.encoding
+        cells, delimiter = read_delimited(text.content, tabs)
+    check_size(cells.height, cells.width)
+    return *infer(cells, delimiter), delimiter, encoding
 
 
 def as_seen_by(frame: pl.DataFrame, reader: Reader) -> pl.DataFrame:

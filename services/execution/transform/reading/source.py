@@ -57,20 +57,27 @@ def detect(path: Path, name: str) -> Format:
     return _text_format(head, name.lower())
 
 
-def read_text(path: Path) -> Text:
+def read_text(path: Path, encoding: str | None = None) -> Text:
+    """The whole text in UTF-8; the encoding is found when it is not given."""
     content = path.read_bytes()
-    encoding = "utf-8"
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         encoding = "utf-16"
         content = _decode(content, encoding)
     elif content.startswith(b"\xef\xbb\xbf"):
         content = content[3:]
-    if encoding == "utf-8" and not _is_utf8(content):
+    if encoding != "utf-16" and not _is_utf8(content):
         encoding = "windows-1252"
         content = content.decode("cp1252", errors="replace").encode()
     if b"\r" in content[:_HEAD] and b"\n" not in content[:_HEAD]:
         content = content.replace(b"\r", b"\n")
-    return Text(content, encoding)
+    return Text(content, encoding or "utf-8")
+
+
+def is_plain(path: Path) -> bool:
+    """Whether the head looks like UTF-8 with ordinary line ends, so that the file can be mapped as it is."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    return not head.startswith((b"\xff\xfe", b"\xfe\xff")) and (b"\n" in head or b"\r" not in head)
 
 
 def _decode(content: bytes, encoding: str) -> bytes:
