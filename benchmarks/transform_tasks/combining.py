@@ -65,8 +65,8 @@ TASKS = (
         _companies,
         polars="import polars as pl\nresult = stocks.join(names, on='symbol').group_by('company')"
         ".agg(pl.col('price').mean()).sort('company')",
-        r="result <- stocks |> dplyr::inner_join(names, by = 'symbol') |> dplyr::summarise(price = mean(price), "
-        ".by = company) |> dplyr::arrange(company)",
+        r="result <- stocks |> dplyr::inner_join(names, by = 'symbol') |> dplyr::group_by(company) |> "
+        "dplyr::summarise(price = mean(price)) |> dplyr::arrange(company)",
         rows={"names": _NAMES},
     ),
     Task(

@@ -61,7 +61,7 @@ TASKS = (
         _sites_by_year,
         polars="result = barley.pivot('year', index='site', values='yield', aggregate_function='mean')"
         ".select('site', '1931', '1932').sort('site')",
-        r="result <- barley |> dplyr::summarise(y = mean(yield), .by = c(site, year)) |> "
+        r="result <- barley |> dplyr::group_by(site, year) |> dplyr::summarise(y = mean(yield), .groups = 'drop') |> "
         "tidyr::pivot_wider(names_from = year, values_from = y) |> dplyr::select(site, `1931`, `1932`) |> "
         "dplyr::arrange(site)",
     ),

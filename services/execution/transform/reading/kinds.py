@@ -39,6 +39,7 @@ _TRUTH = {"true", "false"}
 _TRUTHS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TYPED_START = "0123456789+-."
+_MONTHS = {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
 _DATES = (
     "%Y-%m-%d",
     "%Y/%m/%d",
@@ -121,7 +122,7 @@ def _quick(  # noqa: PLR0911 - one answer for each kind
         return column.replace_strict(_TRUTHS, default=None, return_dtype=pl.Boolean), pl.lit(False)
     if all(_ISO_DATE.fullmatch(cell) for cell in sample):
         return column.str.to_date("%Y-%m-%d", strict=False, exact=True), pl.lit(False)
-    if not any(cell[:1] in _TYPED_START or cell.lower() in _TRUTH for cell in sample[:50]):
+    if not any(cell[:1] in _TYPED_START or cell.lower()[:3] in _MONTHS or cell.lower() in _TRUTH for cell in sample):
         return column, column.is_in(MISSING).any()
     return None
 
