@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from services.stacks.manifests.dotnet import read_shared
+from services.stacks.manifests.formats import Broken
 from services.stacks.manifests.gradle import apply_catalog
 from services.stacks.manifests.kinds import kind_of
 from services.stacks.manifests.model import Dependency, Manifest
@@ -75,8 +77,11 @@ class Package:
         if known is None:
             self.findings[key] = finding
             return
-        seen = {(proof.file, proof.line) for proof in known.proofs}
-        known.proofs.extend(proof for proof in finding.proofs if (proof.file, proof.line) not in seen)
+        best = {(proof.file, proof.line): proof for proof in known.proofs}
+        for proof in finding.proofs:
+            if (proof.file, proof.line) not in best or best[proof.file, proof.line].weight < proof.weight:
+                best[proof.file, proof.line] = proof
+        known.proofs = list(best.values())
         known.version = known.version or finding.version
 
     def found(self, kind: Kind) -> list[Finding]:
@@ -247,6 +252,8 @@ def _inherit(scan: Scan, package: Package) -> None:
             _gradle(scan, package, manifest)
         elif manifest.kind == "pom.xml":
             _maven(scan, package, manifest)
+        elif manifest.ecosystem == "nuget":
+            _dotnet(scan, package, manifest)
     for manifest in package.manifests:
         for dependency in manifest.dependencies:
             key = (dependency.ecosystem, dependency.name)
@@ -279,6 +286,27 @@ def _gradle(scan: Scan, package: Package, manifest: Manifest) -> None:
                         manifest.dependencies.append(
                             Dependency("maven", "plugin:" + key.partition(":")[2], None, "prod", outer, int(at))
                         )
+
+
+def _dotnet(scan: Scan, package: Package, manifest: Manifest) -> None:
+    """What ``Directory.Build.props`` sets and ``Directory.Packages.props`` pins, from the nearest folder that has one."""
+    said = {it.runtime for it in manifest.statements}
+    for name in ("Directory.Build.props", "Directory.Packages.props"):
+        folder = next((it for it in ancestors(package.path) if name in scan.names(it)), None)
+        if folder is None:
+            continue
+        shared = Manifest(join(folder, name), name, "nuget", scan.tree.text(join(folder, name)) or "")
+        try:
+            read_shared(shared)
+        except Broken as broken:
+            package.warnings.append(f"{shared.path}:{broken.line or 1}: {broken.reason}")
+            continue
+        manifest.statements.extend(it for it in shared.statements if it.runtime not in said)
+        pinned = {it.name: it.version for it in shared.dependencies}
+        manifest.dependencies = [
+            replace(it, version=pinned[it.name]) if it.version is None and it.name in pinned else it
+            for it in manifest.dependencies
+        ]
 
 
 def _maven(scan: Scan, package: Package, manifest: Manifest) -> None:

@@ -6,7 +6,7 @@ import re
 
 from services.stacks.facts.code import CodeFacts
 from services.stacks.facts.deployment import Deployment
-from services.stacks.facts.run import is_program
+from services.stacks.facts.run import is_program, starts_itself
 from services.stacks.manifests.javascript import workspace_globs
 from services.stacks.manifests.model import table, text_of
 from services.stacks.packages import Package, Survey
@@ -27,7 +27,7 @@ def role_of(package: Package, rules: Rules, code: CodeFacts, deployed: Deploymen
     if node is not None and (main := primary_of(package, "language")) and main.id in {"javascript", "typescript"}:
         return _node_role(package, technology.tier if technology else 0, declared)
     if technology and declared and (technology.tier in SERVING or technology.tier in {TIERS["app"], TIERS["ui-app"]}):
-        return "library" if _published(package) and not command else "app"
+        return "library" if _published(package) and not starts_itself(code) else "app"
     if any(manifest.ecosystem == "terraform" for manifest in package.manifests):
         return "app"
     scripted = package.has("pyproject.toml")

@@ -108,7 +108,7 @@ def _reactor(survey: Survey, folder: str, modules: list[str]) -> tuple[str, ...]
         for manifest in survey.manifests_at(here):
             inner = manifest.facts.get("modules") if manifest.kind == "pom.xml" else None
             queue.extend(_existing(survey, here, inner.split("\n")) if inner else ())
-    return tuple(sorted(seen))
+    return tuple(sorted(path for path in seen if path != folder))
 
 
 def _is_node(names: dict[str, int]) -> bool:

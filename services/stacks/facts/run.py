@@ -174,6 +174,11 @@ def _asgi_entry(code: CodeFacts, base: int) -> str | None:
     return None
 
 
+def starts_itself(code: CodeFacts) -> bool:
+    """Whether an entry file makes an application object or runs when it is started."""
+    return any(_ASGI.search(text) or "__main__" in text for text in code.text.values())
+
+
 def _rust(package: Package) -> list[str]:
     manifest = package.has("Cargo.toml")
     if manifest is None or not is_program(package):

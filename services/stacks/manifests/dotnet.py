@@ -72,13 +72,14 @@ def _deep(element: Element) -> list[Element]:
     return [element, *(inner for child in element.children for inner in _deep(child))]
 
 
-def read_packages_props(text: str) -> dict[str, str]:
-    """Central versions: package to version."""
-    versions = {}
-    for item in _deep(read_xml(text)):
-        if item.tag == "PackageVersion":
-            versions[item.attributes.get("Include", "").lower()] = item.attributes.get("Version", "")
-    return versions
+def read_shared(manifest: Manifest) -> None:
+    """A ``Directory.*.props`` file: its properties, and central versions as dependencies. Raises: Broken."""
+    project = read_xml(manifest.text)
+    read_properties(manifest, project)
+    for item in _deep(project):
+        if item.tag == "PackageVersion" and "Include" in item.attributes:
+            version = item.attributes.get("Version") or item.value("Version")
+            manifest.depend(item.attributes["Include"].lower(), version, "prod", _offset(manifest, item.line))
 
 
 def read_packages_config(manifest: Manifest) -> None:

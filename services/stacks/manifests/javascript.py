@@ -15,7 +15,7 @@ _SCOPES: tuple[tuple[str, Scope], ...] = (
     ("devDependencies", "dev"),
 )
 _PACKAGE_MANAGER = re.compile(r"^(npm|pnpm|yarn|bun|deno|vlt)@\^?v?(\d[\w.+-]*)$")
-_SPECIFIER = re.compile(r"^(npm|jsr):/?(@?[^@]+?)(?:@([^/]+))?(?:/.*)?$")
+_SPECIFIER = re.compile(r"^(npm|jsr):/?(@[^/@]+/[^/@]+|[^/@]+)(?:@([^/]+))?(?:/.*)?$")
 _DENO_LAND = re.compile(r"^https://deno\.land/x/([\w-]+)(?:@v?([^/]+))?")
 _ESM_SH = re.compile(r"^https://esm\.sh/(?:v\d+/|\*)?(@?[^@?]+?)(?:@([^/?&]+))?(?:[/?&].*)?$")
 _UNQUOTED_KEY = re.compile(r"""("(?:[^"\\\n]|\\.)*")|'((?:[^'\\\n]|\\.)*)'|([A-Za-z_$][\w$]*)(?=\s*:)""")

@@ -77,7 +77,7 @@ def read_go_mod(manifest: Manifest) -> None:
 
 def blank_replace(text: str) -> str:
     """Without ``replace`` and ``exclude``: they name modules that may not be used."""
-    blank = re.compile(r"(?ms)^(?:replace|exclude|retract|tool)[ \t]*(?:\(.*?^\)|[^\n]*)")
+    blank = re.compile(r"(?ms)^(?:replace|exclude|retract|tool)\b[ \t]*(?:\(.*?^\)|[^\n]*)")
     return blank.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 

@@ -1,0 +1,74 @@
+"""Every small project is told right, on every axis that it is about."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.services.stacks.projects import javascript, jvm_dotnet, monorepos, native_and_others, negatives, python
+from tests.services.stacks.projects.case import Case
+from tests.services.stacks.trees import candidate, detected, service
+
+CASES = [*javascript.CASES, *python.CASES, *jvm_dotnet.CASES, *native_and_others.CASES, *monorepos.CASES]
+
+
+def test_there_are_at_least_two_hundred_and_fifty_projects() -> None:
+    assert len({case.name for case in [*CASES, *negatives.EMPTY]}) >= 250
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_project(case: Case) -> None:
+    result = detected(case.files)
+    found = service(result, case.at)
+    said = {
+        "language": (case.language, found.primary.language),
+        "build": (case.build, found.primary.build_system),
+        "framework": (case.framework, found.primary.framework),
+        "runtime": (case.runtime, found.primary.runtime),
+        "manager": (case.manager, found.primary.package_manager),
+        "role": (case.role, found.role),
+        "orchestrator": (case.orchestrator, result.orchestrator),
+        "health": (case.health, found.runtime.health.endpoint if found.runtime.health else None),
+    }
+    assert {key: got for key, (wanted, got) in said.items() if wanted != "-"} == {
+        key: wanted for key, (wanted, _) in said.items() if wanted != "-"
+    }
+    for kind, id in case.candidates:
+        assert candidate(found, kind, id) is not None, (kind, id)
+    for kind, id in case.absent:
+        assert candidate(found, kind, id) is None, (kind, id)
+    versions = {it.runtime: it.value for it in found.versions}
+    assert {runtime: versions.get(runtime) for runtime in case.versions} == dict(case.versions)
+    if case.ports is not None:
+        assert tuple(found.runtime.ports) == case.ports
+    if case.command is not None:
+        assert " ".join(found.runtime.command) == case.command
+    if case.commands is not None:
+        assert tuple(found.build.commands) == case.commands
+    if case.paths is not None:
+        assert tuple(it.path for it in result.services) == case.paths
+    if case.workspace is not None:
+        assert result.workspace is not None
+        assert (result.workspace.manager, tuple(result.workspace.members)) == case.workspace
+    assert set(case.env) <= set(found.runtime.env)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_evidence_is_a_file_and_a_line_of_the_project(case: Case) -> None:
+    for found in detected(case.files).services:
+        for one in found.candidates:
+            assert one.evidence, one.id
+            for proof in one.evidence:
+                assert proof.file in case.files, proof
+                if proof.line is not None:
+                    content = case.files[proof.file]
+                    text = content if isinstance(content, str) else None
+                    assert text is None or 1 <= proof.line <= text.count("\n") + 1
+                    assert text is None or proof.snippet is None or proof.snippet[:20] in text
+
+
+@pytest.mark.parametrize("case", negatives.EMPTY, ids=lambda case: case.name)
+def test_nothing_is_found_where_nothing_is(case: Case) -> None:
+    result = detected(case.files)
+    assert result.services == []
+    assert result.workspace is None
+    assert result.orchestrator is None
