@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 FAMILIES = {
     "npm": ("javascript", "typescript", "coffeescript", "rescript", "purescript", "elm"),
     "deno": ("typescript", "javascript"), "jsr": ("typescript", "javascript"), "pypi": ("python",), "cargo": ("rust",),
@@ -24,8 +26,9 @@ TOOLS = {
 }  # fmt: skip
 
 
-def ecosystems_of(language: str) -> set[str]:
-    return {ecosystem for ecosystem, languages in FAMILIES.items() if language in languages}
+@cache
+def ecosystems_of(language: str) -> frozenset[str]:
+    return frozenset(ecosystem for ecosystem, languages in FAMILIES.items() if language in languages)
 
 
 def ecosystem_of(language: str) -> str:

@@ -45,13 +45,17 @@ class Finding:
     source: str = "rule"
     tier: int = 0
     ecosystem: str = ""
+    confidence: float = field(init=False)
 
-    @property
-    def confidence(self) -> float:
+    def __post_init__(self) -> None:
+        self.weigh()
+
+    def weigh(self) -> None:
+        """Independent proofs together: one minus the product of what each leaves open."""
         doubt = 1.0
         for proof in self.proofs:
             doubt *= 1 - proof.weight
-        return round(1 - doubt, 4)
+        self.confidence = round(1 - doubt, 4)
 
 
 @dataclass(slots=True)
@@ -64,6 +68,7 @@ class Package:
     findings: dict[tuple[Kind, str], Finding] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     dependencies: dict[tuple[str, str], Dependency] = field(default_factory=dict)
+    ranked: dict[str, list[Finding]] = field(default_factory=dict)  #: orders that were worked out, until the next finding
 
     def has(self, kind: str) -> Manifest | None:
         return next((it for it in self.manifests if it.kind == kind), None)
@@ -73,6 +78,7 @@ class Package:
 
     def add(self, finding: Finding) -> None:
         key = (finding.kind, finding.id)
+        self.ranked.clear()
         known = self.findings.get(key)
         if known is None:
             self.findings[key] = finding
@@ -82,6 +88,7 @@ class Package:
             if (proof.file, proof.line) not in best or best[proof.file, proof.line].weight < proof.weight:
                 best[proof.file, proof.line] = proof
         known.proofs = list(best.values())
+        known.weigh()
         known.version = known.version or finding.version
 
     def found(self, kind: Kind) -> list[Finding]:

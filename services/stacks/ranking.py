@@ -12,21 +12,32 @@ _ORIGIN = {"user": 3, "rule": 2, "default": 1, "llm": 0}
 
 def primary_language(package: Package) -> Finding | None:
     """By the caller's word, then the weight of manifest, frameworks and sources together."""
+    return next(iter(ordered(package, "language")), None)
+
+
+def _languages(package: Package) -> list[Finding]:
+    """The primary language first, the others by how sure they are."""
     found = package.found("language")
+    if len(found) < 2:
+        return found
     total = sum(it.bytes for it in package.sources.values()) or 1
-    frameworks = [it for it in package.found("framework") if it.confidence >= 0.5]
+    best: dict[str, int] = {}
+    for framework in package.found("framework"):
+        if framework.confidence >= 0.5:
+            best[framework.ecosystem] = max(best.get(framework.ecosystem, 0), framework.tier)
     manifests = {manifest.ecosystem for manifest in package.manifests if manifest.kind != "Makefile"}
 
-    def order(it: Finding) -> tuple[bool, int, float, float, str]:
+    def order(it: Finding) -> tuple[bool, bool, float, float, str]:
         mine = ecosystems_of(it.id)
         share = sum(sources.bytes for name, sources in package.sources.items() if _same(name, it.id)) / total
-        best = max((one.tier for one in frameworks if one.ecosystem in mine), default=0)
-        standing = 2.0 if best in SERVING else 1.0 if best > TIERS["bundler"] else 0.3 if best else 0.0
+        tier = max((best[ecosystem] for ecosystem in mine if ecosystem in best), default=0)
+        standing = 2.0 if tier in SERVING else 1.0 if tier > TIERS["bundler"] else 0.3 if tier else 0.0
         if mine & manifests and it.id not in {"c", "c++"}:
             standing += 0.4
-        return it.confidence >= 0.5, _ORIGIN[it.source] == 3, standing + share + it.confidence / 2, it.confidence, it.id
+        return it.confidence >= 0.5, it.source == "user", standing + share + it.confidence / 2, it.confidence, it.id
 
-    return max(found, key=order, default=None)
+    main = max(found, key=order)
+    return sorted(found, key=lambda it: (it is not main, -it.confidence, it.id))
 
 
 _LINGUIST = {
@@ -41,12 +52,18 @@ def _same(linguist: str, id: str) -> bool:
 
 def ordered(package: Package, kind: Kind) -> list[Finding]:
     """Every finding of one kind, the primary one first."""
+    known = package.ranked.get(kind)
+    if known is None:
+        known = package.ranked[kind] = _languages(package) if kind == "language" else _others(package, kind)
+    return known
+
+
+def _others(package: Package, kind: Kind) -> list[Finding]:
     found = package.found(kind)
-    if kind == "language":
-        main = primary_language(package)
-        return sorted(found, key=lambda it: (it is not main, -it.confidence, it.id))
+    if len(found) < 2:
+        return found
     language = primary_language(package)
-    mine = ecosystems_of(language.id) if language else set()
+    mine = ecosystems_of(language.id) if language else frozenset()
 
     def order(it: Finding) -> tuple[object, ...]:
         sure = it.confidence >= 0.5

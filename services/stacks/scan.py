@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from services.stacks.ignore import Attributes, attributes, ignored
@@ -62,6 +63,7 @@ class ScannedFolder:
     sources: dict[str, Sources] = field(default_factory=dict)  #: by linguist's name
     manifests: list[Manifest] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)  #: files that no table knows
+    aside: bool = False  #: vendored or documentation, in linguist's terms
 
 
 @dataclass(slots=True)
@@ -86,7 +88,7 @@ class _Code:
     path: str
     name: str
     size: int
-    candidates: list[str] | tuple[str, ...]
+    candidates: Sequence[str]
     counts: bool
     forced: str | None = None
 
@@ -116,6 +118,8 @@ class Scanner:
                     scan.outside[path] = scanned
                     self._manifests(scan, scanned, skipped_files)
                 continue
+            outer = scan.folders.get(parent(path)) if path else None
+            scanned.aside = (outer is not None and outer.aside) or (bool(path) and self.excluded.folder(path))
             scan.folders[path] = scanned
             scan.files += len(folder.files)
             if _FIXTURES.search(path[len(root) :].lstrip("/")):
@@ -132,7 +136,7 @@ class Scanner:
 
     def _filled(self, tree: Tree, path: str) -> bool:
         """Whether a tool fills the folder, so that nothing in it is first-party."""
-        name = path.rpartition("/")[2]
+        name = path[path.rfind("/") + 1 :]
         if name in NEVER_FIRST_PARTY or "pyvenv.cfg" in tree.folders[path].files:
             return True
         fillers = _FILLED_BY.get(name)
@@ -148,28 +152,28 @@ class Scanner:
                 folder.manifests.append(parse(scan.tree, path, kind))
 
     def _code(self, folder: ScannedFolder, settings: Attributes, skipped: set[str], code: list[_Code]) -> None:
-        candidates_of, excluded = self.tables.candidates, self.excluded
-        aside = excluded.folder(folder.path)
-        counted, rules = self.tables.counted, settings.rules
+        """The files of a folder that may be code, with what their names and paths say."""
+        lookup, excluded, rules = self.tables.lookup, self.excluded, settings.rules
+        aside = folder.aside
+        spans = excluded.spans(folder.path)
+        prefix = folder.path + "/" if folder.path else ""
         for name, size in folder.files.items():
-            candidates = candidates_of(name)
-            if not candidates and "." in name.lstrip("."):
+            candidates, counted = lookup(name)
+            unknown = not candidates and "." in name[1:]
+            if unknown:
                 folder.unknown.append(name)
-                if not rules:
-                    continue
-            path = join(folder.path, name)
-            if not size or (candidates and not any(one in counted for one in candidates) and not rules):
+            if not size or not (counted or rules or not (candidates or unknown)):
                 continue
+            path = prefix + name
             if path in skipped:
                 continue
-            counts = not (aside or excluded.file(path, name))
+            counts = not (aside or excluded.file(path, name, spans))
             forced = None
             if rules:
-                said = settings.of(path, name)
-                counts, forced = _override(counts, said)
-                if not candidates and not forced and "." in name.lstrip("."):
+                counts, forced = _override(counts, settings.of(path, name))
+                if unknown and not forced:
                     continue
-            code.append(_Code(folder, path, name, size, candidates, counts, forced))  # type: ignore[arg-type]
+            code.append(_Code(folder, path, name, size, candidates, counts, forced))
 
     def _languages(self, scan: Scan, code: list[_Code]) -> None:
         tables, tree = self.tables, scan.tree

@@ -31,35 +31,61 @@ _SAYS_SO = re.compile(
 )
 
 
+_LEADING = re.compile(r"^\((?:\?:)?\^\|\\?/\)|^\^")
+_HINT = re.compile(r"[A-Za-z0-9]{4,}")
+
+
 class Excluded:
-    """The patterns of linguist, split so that a folder is matched once and a file name only where it can match."""
+    """Linguist's patterns, sorted so that a folder is matched once and a file only where its name can match."""
 
     def __init__(self, tables: Tables) -> None:
-        folders, by_ending = [], defaultdict(list)
+        self._seen: dict[str, bool] = {}
+        single: list[str] = []
+        several: list[str] = []
+        spans: list[str] = []
+        names: dict[str, list[str]] = defaultdict(list)
         for pattern in [*tables.vendored, *tables.documentation]:
-            ending = _ENDING.search(pattern)
-            if pattern.endswith("/") or r"/\.sencha/" in pattern:
-                folders.append(pattern)
-            elif ending:
-                for one in ending[1].split("|"):
-                    by_ending[one].append(pattern)
+            plain = pattern.replace("\\/", "/")
+            body = _LEADING.sub("", plain)
+            anywhere = plain.startswith(("(^|/)", "(?:^|/)"))
+            if plain.endswith("/"):
+                (single if "/" not in body[:-1] else several).append(plain)
+            elif "/" in body:
+                spans.append(plain)
             else:
-                by_ending[""].append(pattern)
-        self._folder = re.compile("|".join(f"(?:{p})" for p in folders))
-        self._endings = {ending: _either(patterns) for ending, patterns in by_ending.items() if ending}
-        self._any = _either(by_ending[""])
+                ending = _ENDING.search(body)
+                start = "" if anywhere or plain.startswith("^") else ".*?"
+                for one in ending[1].split("|") if ending else [""]:
+                    names[one].append(f"{start}(?:{body})")
+        self._single = _either(single)
+        self._several = _either(several)
+        self._spans = _either(spans)
+        self._hints = tuple(hint[0] for body in spans if (hint := _HINT.search(_LEADING.sub("", body))))
+        self._names = {ending: _either(patterns) for ending, patterns in names.items()}
 
     def folder(self, path: str) -> bool:
-        """Whether everything in the folder is vendored or documentation."""
-        return bool(path) and self._folder.search(path + "/") is not None
+        """Whether the folder is vendored or documentation by itself; what is above it is asked before."""
+        outer, _, name = path.rpartition("/")
+        key = name if outer else "^" + name
+        known = self._seen.get(key)
+        if known is None:
+            known = self._seen[key] = self._single.search(("x/" if outer else "") + name + "/") is not None
+        if known or not outer:
+            return known
+        return self._several.search(path[outer.rfind("/") + 1 :] + "/") is not None
 
-    def file(self, path: str, name: str) -> bool:
+    def spans(self, path: str) -> bool:
+        """Whether a pattern that goes over several folders may concern files in this one."""
+        return any(hint in path for hint in self._hints)
+
+    def file(self, path: str, name: str, spans: bool) -> bool:
         """Whether the file is vendored, documentation or generated, by its name."""
-        ending = name[name.rfind(".") + 1 :].lower()
-        pattern = self._endings.get(ending)
-        if pattern is not None and pattern.search(path):
+        pattern = self._names.get(name[name.rfind(".") + 1 :].lower())
+        if pattern is not None and pattern.match(name):
             return True
-        if ("." not in name or name[0] in ".CILRr") and self._any.search(path):
+        if ("." not in name or name[0] in ".CILRr") and self._names[""].match(name):
+            return True
+        if spans and self._spans.search(path):
             return True
         return _GENERATED_HINT.search(name) is not None and _GENERATED_NAME.search(name) is not None
 

@@ -6,14 +6,21 @@ from tests.services.stacks.projects.case import Case, deps, npm
 
 
 def web(name: str, **fields: object) -> dict[str, object]:
-    return npm(name=name, **{"dependencies": deps("next"), "scripts": {"start": "next start", "build": "next build"}, **fields})
+    return npm(
+        name=name, **{"dependencies": deps("next"), "scripts": {"start": "next start", "build": "next build"}, **fields}
+    )
 
 
 def lib(name: str) -> dict[str, object]:
     return npm(name=name, main="index.js", types="index.d.ts")
 
 
-MEMBERS = {"apps/web/package.json": web("web"), "apps/web/pages/index.js": "1\n", "packages/ui/package.json": lib("ui"), "packages/ui/index.js": "1\n"}
+MEMBERS = {
+    "apps/web/package.json": web("web"),
+    "apps/web/pages/index.js": "1\n",
+    "packages/ui/package.json": lib("ui"),
+    "packages/ui/index.js": "1\n",
+}
 BOTH = ("apps/web", "packages/ui")
 
 CASES = [

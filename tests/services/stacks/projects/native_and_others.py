@@ -9,11 +9,19 @@ RS_MAIN = {"src/main.rs": "fn main() {}\n"}
 
 
 def go(*modules: str, version: str = "1.22") -> str:
-    return f"module example.com/svc\n\ngo {version}\n\nrequire (\n" + "".join(f"\t{one} v1.0.0\n" for one in modules) + ")\n"
+    return (
+        f"module example.com/svc\n\ngo {version}\n\nrequire (\n"
+        + "".join(f"\t{one} v1.0.0\n" for one in modules)
+        + ")\n"
+    )
 
 
 def cargo(*crates: str, extra: str = "") -> str:
-    return '[package]\nname = "svc"\nversion = "0.1.0"\n\n[dependencies]\n' + "".join(f'{one} = "1"\n' for one in crates) + extra
+    return (
+        '[package]\nname = "svc"\nversion = "0.1.0"\n\n[dependencies]\n'
+        + "".join(f'{one} = "1"\n' for one in crates)
+        + extra
+    )
 
 
 _GO = {
@@ -36,7 +44,17 @@ GO = [
     Case("a port in Go", {"go.mod": go("github.com/gin-gonic/gin"), "main.go": 'package main\nfunc main() { r.Run(":9000"); os.Getenv("DATABASE_URL") }\n'}, ports=(9000,), env=("DATABASE_URL",)),
 ]  # fmt: skip
 
-_RUST = {"actix-web": "actix-web", "axum": "axum", "rocket": "rocket", "warp": "warp", "poem": "poem", "leptos": "leptos", "yew": "yew", "tauri": "tauri", "tonic": "tonic"}
+_RUST = {
+    "actix-web": "actix-web",
+    "axum": "axum",
+    "rocket": "rocket",
+    "warp": "warp",
+    "poem": "poem",
+    "leptos": "leptos",
+    "yew": "yew",
+    "tauri": "tauri",
+    "tonic": "tonic",
+}
 RUST = [
     Case(f"a crate that depends on {crate} uses {id}", {"Cargo.toml": cargo(crate), **RS_MAIN}, language="rust", build="cargo", framework=id, manager="cargo")
     for id, crate in _RUST.items()
@@ -55,7 +73,15 @@ RUST = [
     Case("target is a build tool's", {"Cargo.toml": cargo(), **RS_MAIN, "target/package/x/Cargo.toml": cargo()}, paths=("",)),
 ]  # fmt: skip
 
-_RUBY = {"rails": "rails", "sinatra": "sinatra", "hanami": "hanami", "roda": "roda", "grape": "grape", "padrino": "padrino", "jekyll": "jekyll"}
+_RUBY = {
+    "rails": "rails",
+    "sinatra": "sinatra",
+    "hanami": "hanami",
+    "roda": "roda",
+    "grape": "grape",
+    "padrino": "padrino",
+    "jekyll": "jekyll",
+}
 RUBY = [
     Case(f"a Gemfile with {gem} uses {id}", {"Gemfile": f'source "https://rubygems.org"\nruby "3.3.0"\ngem "{gem}", "~> 7.0"\n', "app.rb": "puts 1\n"},
          language="ruby", build="bundler", framework=id, runtime="ruby", manager="bundler", versions={"ruby": "3.3.0"})
