@@ -68,7 +68,7 @@ class Package:
     findings: dict[tuple[Kind, str], Finding] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     dependencies: dict[tuple[str, str], Dependency] = field(default_factory=dict)
-    ranked: dict[str, list[Finding]] = field(default_factory=dict)  #: orders that were worked out, until the next finding
+    ranked: dict[str, list[Finding]] = field(default_factory=dict)  #: until the next finding
 
     def has(self, kind: str) -> Manifest | None:
         return next((it for it in self.manifests if it.kind == kind), None)
@@ -296,7 +296,7 @@ def _gradle(scan: Scan, package: Package, manifest: Manifest) -> None:
 
 
 def _dotnet(scan: Scan, package: Package, manifest: Manifest) -> None:
-    """What ``Directory.Build.props`` sets and ``Directory.Packages.props`` pins, from the nearest folder that has one."""
+    """What ``Directory.Build.props`` sets and ``Directory.Packages.props`` pins, from the nearest folder."""
     said = {it.runtime for it in manifest.statements}
     for name in ("Directory.Build.props", "Directory.Packages.props"):
         folder = next((it for it in ancestors(package.path) if name in scan.names(it)), None)
