@@ -13,6 +13,7 @@ _KILOBYTES = {b"RssAnon:", b"RssShmem:", b"Threads:"}
 
 @dataclass(frozen=True)
 class Reading:
+    processes: int
     tasks: int
     memory_kb: int  #: private and shared memory that is not of a file; forks count what they share again
     cpu_seconds: float
@@ -25,16 +26,17 @@ def others() -> list[int]:
 
 def read_all() -> Reading:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    tasks, memory, cpu = 0, 0, usage.ru_utime + usage.ru_stime
+    processes, tasks, memory, cpu = 0, 0, 0, usage.ru_utime + usage.ru_stime
     for pid in others():
         try:
             counts = _status(pid)
             cpu += time.clock_gettime((~pid << 3) | 2) + _children_cpu(pid)
         except (OSError, ValueError, IndexError):
             continue  # it ended meanwhile, or is a zombie
+        processes += 1
         tasks += counts.get(b"Threads:", 0)
         memory += counts.get(b"RssAnon:", 0) + counts.get(b"RssShmem:", 0)
-    return Reading(tasks, memory, cpu)
+    return Reading(processes, tasks, memory, cpu)
 
 
 class FairShare:

@@ -40,7 +40,9 @@ class Allowance:
             return "cpu"
         if time.monotonic() >= self.deadline:
             return "wall"
-        return "memory" if now.memory_kb > self.memory_kb and fair.over(self.memory_kb) else None
+        if now.memory_kb <= self.memory_kb:
+            return None
+        return "memory" if now.processes == 1 or fair.over(self.memory_kb) else None
 
 
 class Warden:
@@ -49,6 +51,10 @@ class Warden:
     def __init__(self, ends: Ends, language: str, memfd: bool) -> None:
         self._control = socket.socket(fileno=ends.control)
         self._own_tasks = _OWN_TASKS.get(language, 1)
+        # Its control group, if there is one, must be set before there is a child that would stay outside.
+        send(self._control, {"t": "ready"})
+        if receive(self._control)[0] is None:
+            os._exit(0)
         self._job = os.fork()
         if self._job == 0:
             _run_job(ends, language, memfd)
@@ -59,7 +65,7 @@ class Warden:
             handle.write("1000")
         self._watch = os.pidfd_open(self._job)
         self._allowed: Allowance | None = None
-        self._first = Reading(0, 0, 0.0)
+        self._first = Reading(0, 0, 0, 0.0)
         self._peak_kb = 0
         self._fair = FairShare()
         self._crowded = False
@@ -70,7 +76,6 @@ class Warden:
 
     def guard(self) -> None:
         """From the first word of the supervisor to the last file."""
-        send(self._control, {"t": "ready"})
         reason = self._watch_over()
         last = self._end_all()
         send(

@@ -81,6 +81,7 @@ class Slot:
         self.control.settimeout(None)
         if self.group is not None:
             self.group.add(pid)
+        self.tell({"t": "go"})
         return pid
 
     def _wait_hello(self) -> None:
@@ -99,7 +100,7 @@ class Slot:
         with contextlib.suppress(OSError):
             said = os.read(self.stderr, 4096).decode(errors="replace").strip().splitlines()
             if said:
-                raise SandboxUnavailable(f"The {self.language} interpreter did not start. It said: {said[-4:]}")
+                raise SandboxUnavailable(f"The {self.language} interpreter did not start. It said: {said[-1][:300]}")
         raise SandboxUnavailable(f"The {self.language} interpreter did not become ready.")
 
     @property

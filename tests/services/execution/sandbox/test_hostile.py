@@ -1,0 +1,237 @@
+"""Every hostile behaviour that we know of, against the real pool; the numbers are those of docs/sandbox.md."""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from services.execution.sandbox.run import Run
+from services.execution.sandbox.sandbox import WarmSandbox
+from shared.contracts.execute import Limits, Verdict
+from tests.services.execution.sandbox.attacks import HOARDS, PRELUDE, REACHES, Attack
+from tests.services.execution.sandbox.conftest import RunCode
+
+_TIGHT: dict[str, float] = {
+    "wall_seconds": 2,
+    "cpu_seconds": 1,
+    "memory_mb": 200,
+    "disk_mb": 20,
+    "processes": 24,
+    "output_bytes": 50_000,
+}
+
+
+@pytest.mark.parametrize("attack", HOARDS, ids=str)
+def test_what_hoards_is_ended_under_its_own_verdict(attack: Attack, run_code: RunCode) -> None:
+    limits = {**_TIGHT, **attack.limits}
+    outcome = run_code(PRELUDE + attack.code, "python", **limits)
+    assert outcome.verdict in attack.verdicts, outcome
+    if attack.value is not None:
+        assert outcome.value is not None
+        assert outcome.value.text == attack.value
+
+
+@pytest.mark.parametrize("attack", REACHES, ids=str)
+def test_what_reaches_out_finds_nothing(attack: Attack, run_code: RunCode) -> None:
+    if attack.needs not in (None, platform.machine()):
+        pytest.skip(f"the numbers are those of {attack.needs}")
+    outcome = run_code(PRELUDE + attack.code, wall_seconds=20)
+    assert outcome.verdict in attack.verdicts, outcome
+    if attack.value is not None:
+        assert outcome.value is not None
+        assert outcome.value.text == attack.value
+
+
+def _running(marker: str) -> bool:
+    """Whether a process of this machine has the marker in its command line."""
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                if marker in (folder / "cmdline").read_text(errors="replace"):
+                    return True
+            except OSError:
+                continue
+    return False
+
+
+def test_2_a_daemon_dies_with_its_run(run_code: RunCode) -> None:
+    marker = f"9{secrets.randbelow(10**9)}.25"
+    code = (
+        "if os.fork() == 0:\n    os.setsid()\n"
+        f"    if os.fork() == 0: os.execvp('sleep', ['sleep', '{marker}'])\n    os._exit(0)\nos.wait()"
+    )
+    assert run_code(PRELUDE + code).verdict is Verdict.OK
+    assert not _running(marker)
+
+
+def test_17_many_names_of_one_file_leave_once(run_code: RunCode) -> None:
+    outcome = run_code("import os\nopen('a', 'wb').write(bytes(10**6))\nfor n in range(100): os.link('a', f'b{n}')")
+    assert [product.path for product in outcome.artifacts] == ["a"]
+    assert any("second name" in refused for refused in outcome.refused)
+
+
+def test_16_a_sparse_file_beyond_the_cap_is_refused_unread(run_code: RunCode) -> None:
+    outcome = run_code("open('big', 'wb').truncate(60 * 10**6)")
+    assert outcome.verdict is Verdict.OK
+    assert outcome.artifacts == ()
+    assert "50 MB" in outcome.refused[0]
+
+
+def test_18_deep_folders_are_refused(run_code: RunCode) -> None:
+    outcome = run_code("import os\nfor n in range(1000):\n    os.mkdir('d'); os.chdir('d')\nopen('f', 'w').write('x')")
+    assert outcome.verdict is Verdict.OK
+    assert outcome.artifacts == ()
+    assert "deep" in outcome.refused[0]
+
+
+def test_19_strange_names_are_escaped_and_hidden_ones_refused(run_code: RunCode) -> None:
+    code = r"""
+import os
+for name in (b'a\nb', b'\xff', b'\x1b[31m', b'.secret'):
+    os.close(os.open(name, os.O_CREAT))
+"""
+    outcome = run_code(code)
+    assert sorted(product.path for product in outcome.artifacts) == ["\\x1b[31m", "\\xff", "a\\nb"]
+    assert outcome.refused == (".secret: hidden files stay inside",)
+
+
+def test_20_and_21_links_pipes_and_sockets_are_refused(run_code: RunCode) -> None:
+    code = "import os\nos.symlink('/etc/passwd', 'link')\nos.symlink('/', 'root')\nos.mkfifo('pipe')"
+    outcome = run_code(code)
+    assert outcome.artifacts == ()
+    assert {refused.split(":")[0] for refused in outcome.refused} == {"link", "pipe", "root"}
+
+
+def test_22_and_23_files_are_collected_when_nobody_can_swap_them(run_code: RunCode) -> None:
+    code = (
+        "import os\nos.mkdir('d'); open('d/f', 'w').write('mine')\n"
+        "if os.fork() == 0:\n"
+        "    while True:\n"
+        "        os.rename('d', 'e'); os.symlink('/etc', 'd'); os.unlink('d'); os.rename('e', 'd')\n"
+    )
+    for product in run_code(code).artifacts:
+        assert product.path in ("d/f", "e/f")
+        assert product.size == 4
+
+
+def test_24_a_table_that_does_not_hold_together_is_refused(sandbox: WarmSandbox) -> None:
+    code = (
+        "import atexit, pandas as pd\n"
+        "atexit.register(lambda: open('/out/result.arrow', 'r+b').write(b'ARROW1\\0\\0' + b'\\xff' * 200))\n"
+        "pd.DataFrame({'a': [1, 2, 3]})"
+    )
+    with sandbox.run(Run("python", code, take="table")) as outcome:
+        assert outcome.verdict is Verdict.OK
+        assert outcome.table is None
+        assert "does not hold together" in outcome.refused[0]
+
+
+def test_25_nothing_is_unpickled_here(sandbox: WarmSandbox, tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+    code = (
+        f"class Evil:\n    def __reduce__(self): return (open, ({str(canary)!r}, 'w'))\n"
+        "    def __repr__(self): return 'evil'\nresult = Evil()\nresult"
+    )
+    with sandbox.run(Run("python", code, take="table")) as outcome:
+        assert outcome.value is not None
+        assert outcome.value.text == "evil"
+    assert not canary.exists()
+
+
+def test_28_files_of_the_host_are_not_there(run_code: RunCode, tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+    canary.write_text("secret")
+    here = Path(__file__)
+    paths = [str(canary), str(here), str(Path.cwd()), "/proc/1"]
+    code = f"import os\n[os.path.exists(path) for path in {paths!r}]"
+    value = run_code(code).value
+    assert value is not None
+    assert value.text == "[False, False, False, False]"
+
+
+def test_29_the_environment_is_an_allow_list(run_code: RunCode, monkeypatch: pytest.MonkeyPatch) -> None:
+    value = run_code("import os\nsorted(os.environ)").value
+    assert value is not None
+    allowed = {
+        "PATH", "HOME", "LANG", "LC_ALL", "TZ", "PWD", "PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH",
+        "MPLBACKEND", "MPLCONFIGDIR", "POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS",
+        "ARROW_IO_THREADS", "ARROW_DEFAULT_MEMORY_POOL", "LD_LIBRARY_PATH", "_RJEM_MALLOC_CONF",
+    }  # fmt: skip
+    assert set(eval(value.text)) <= allowed
+
+
+def test_32_and_58_a_run_leaves_nothing_to_the_next(run_code: RunCode) -> None:
+    code = (
+        "import os, builtins, random\npaths = ['/tmp/x', '/work/x', '/dev/shm/x', '/code/x']\n"
+        "seen = [os.path.exists(p) for p in paths] + [hasattr(builtins, 'x')]\n"
+        "for p in paths: open(p, 'w').close()\n"
+        "builtins.x = 1\nseen"
+    )
+    for _ in range(3):
+        value = run_code(code).value
+        assert value is not None
+        assert value.text == repr([False] * 5)
+
+
+def test_38_a_server_of_the_host_hears_nothing(run_code: RunCode) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.2)
+        port = server.getsockname()[1]
+        code = f"tried(__import__('socket').create_connection, ('127.0.0.1', {port}), 2)"
+        value = run_code(PRELUDE + code).value
+        assert value is not None
+        assert value.text == "'EACCES'"
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+def test_59_many_hostile_runs_at_once_get_their_own_verdicts(sandbox: WarmSandbox) -> None:
+    programs = [
+        ("while True: pass", {Verdict.TIMEOUT_CPU, Verdict.TIMEOUT_WALL}),
+        ("x = []\nwhile True: x.append(bytearray(10**7))", {Verdict.MEMORY}),
+        ("import os\nos.abort()", {Verdict.SIGNAL}),
+        ("1 / 0", {Verdict.USER_ERROR}),
+        ("print('fine')", {Verdict.OK}),
+        ("while True: print('x' * 10**5)", {Verdict.OUTPUT}),
+    ] * 4
+
+    def run(program: tuple[str, set[Verdict]]) -> tuple[Verdict, set[Verdict]]:
+        limits = Limits.model_validate({**_TIGHT, "wall_seconds": 15})
+        with sandbox.run(Run("python", program[0], limits=limits)) as outcome:
+            return outcome.verdict, program[1]
+
+    with ThreadPoolExecutor(6) as threads:
+        for verdict, expected in threads.map(run, programs):
+            assert verdict in expected
+
+
+def test_60_memory_is_counted_anew_for_each_run(run_code: RunCode) -> None:
+    fill = "import time\nx = bytearray({} * 10**6)\nx[::4096] = b'1' * len(x[::4096])\ntime.sleep(0.3)"
+    for _ in range(2):
+        assert run_code(fill.format(300), memory_mb=200).verdict is Verdict.MEMORY
+        assert run_code(fill.format(100), memory_mb=200).verdict is Verdict.OK
+
+
+def test_62_files_of_the_job_do_not_stand_in_for_libraries(sandbox: WarmSandbox, tmp_path: Path) -> None:
+    (tmp_path / "evil").write_text("raise SystemExit('hijacked')")
+    files = dict.fromkeys(("json.py", "sitecustomize.py", "usercustomize.py", "x.pth", "csv.py"), tmp_path / "evil")
+    with sandbox.run(Run("python", "import json, csv\n(json.__file__, csv.__file__)", files=files)) as outcome:
+        assert outcome.verdict is Verdict.OK
+        assert outcome.value is not None
+        assert "/work" not in outcome.value.text
+
+
+def test_root_of_the_host_never_maps_inside(run_code: RunCode) -> None:
+    value = run_code("open('/proc/self/uid_map').read().split()").value
+    assert value is not None
+    assert eval(value.text) == ["1000", "1000", "1"]
+    if os.geteuid() == 0:
+        owner = run_code("import os\nos.stat('/usr/bin/env').st_uid").value
+        assert owner is not None
+        assert owner.text == "65534"  # the host's root is nobody in here
