@@ -101,15 +101,16 @@ def send(control: socket.socket, message: Message, descriptors: Sequence[int] = 
     control.sendmsg([json.dumps(message, ensure_ascii=True).encode()], carried)
 
 
-def receive(control: socket.socket) -> tuple[Message | None, list[int], int]:
-    """The next message (``None`` at the end), its descriptors, and the sender's pid where the socket asks for it."""
+def receive(control: socket.socket) -> tuple[Message | None, list[int], tuple[int, int] | None]:
+    """The next message (``None`` at the end), its descriptors; the sender's pid and uid if the socket asks for it."""
     space = socket.CMSG_SPACE(_MOST_DESCRIPTORS * 4) + socket.CMSG_SPACE(12)
     data, extra, _flags, _address = control.recvmsg(_DATAGRAM, space, socket.MSG_CMSG_CLOEXEC)
     descriptors: list[int] = []
-    sender = 0
+    sender: tuple[int, int] | None = None
     for level, kind, content in extra:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             descriptors += array.array("i", content[: len(content) - len(content) % 4])
         elif level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
-            sender = struct.unpack("3i", content)[0]
+            pid, uid, _gid = struct.unpack("3i", content)
+            sender = (pid, uid)
     return (decoded(data) if data else None), descriptors, sender

@@ -24,6 +24,7 @@ class Pool:
         self._ready: dict[str, deque[Slot]] = {language: deque() for language in wanted}
         self._changed = threading.Condition()
         self._closed = False
+        self._stirred = False
 
     def take(self, language: str) -> Slot:
         """A ready slot, or a new one when none is left. Raises: SandboxUnavailable."""
@@ -40,9 +41,15 @@ class Pool:
                 return slot
             slot.close()
 
-    def keep(self) -> None:
-        """Refill and replace until closed; runs in a thread of its own."""
-        while not self._closed:
+    def wake(self) -> None:
+        """Something broke: look after it now."""
+        with self._changed:
+            self._stirred = True
+            self._changed.notify_all()
+
+    def keep(self, useful: Callable[[], bool]) -> None:
+        """Refill and replace until closed, or until it is of no use any more; runs in a thread of its own."""
+        while not self._closed and useful():
             try:
                 if self._replace_one() or self._refill_one():
                     continue
@@ -60,7 +67,8 @@ class Pool:
         return self._closed
 
     def _called_for(self) -> bool:
-        return self._closed or self._lacking() is not None
+        stirred, self._stirred = self._stirred, False
+        return self._closed or stirred or self._lacking() is not None
 
     def _refill_one(self) -> bool:
         language = self._lacking()

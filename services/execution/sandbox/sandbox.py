@@ -20,6 +20,7 @@ from services.execution.sandbox.pool import Pool
 from services.execution.sandbox.request import Order
 from services.execution.sandbox.run import OnOutput, Outcome, Run
 from services.execution.sandbox.runtime import describe_runtime
+from services.execution.sandbox.selftest import Report, prove
 from services.execution.sandbox.session import KernelSession
 from services.execution.sandbox.settings import SandboxSettings
 from services.execution.sandbox.slot import Slot
@@ -29,7 +30,10 @@ from services.execution.sandbox.verdict import judge
 from shared.contracts.execute import Language, Limits
 from shared.errors import InternalError, JobCancelled, SandboxUnavailable
 
-_ATTEMPTS = 2  #: a room that breaks by itself is replaced once
+_ATTEMPTS = 3  #: a room, or the whole box, that breaks by itself is replaced
+_OPENED_WITHIN = 150.0  #: seconds for a box to be warm
+_START_AGAIN_AFTER = 1.0
+_TIERS = ("ns", "microvm")  #: from weak to strong
 
 
 def open_sandbox(settings: SandboxSettings) -> WarmSandbox:
@@ -42,38 +46,67 @@ class WarmSandbox:
 
     def __init__(self, settings: SandboxSettings) -> None:
         self._settings = settings
+        if _TIERS.index(settings.claimed_tier) < _TIERS.index(settings.min_tier):
+            raise SandboxUnavailable(
+                f"Code is isolated by {settings.claimed_tier} here; {settings.min_tier} is required."
+            )
         self._runtime = describe_runtime(settings)
         self._languages = installed_languages()
         self._box: Box | None = None
         self._groups = Groups() if settings.cgroups else None
         self._fault: SandboxUnavailable | None = None
-        self._opened = threading.Event()
+        self._changed = threading.Condition()
+        self._closed = False
         wanted: dict[str, int] = {language: 1 for language, version in self._languages.items() if version is not None}
         wanted["python"] = settings.slots
         self._pool = Pool(self._make_slot, wanted, settings.max_age_seconds)
-        # The box dies with the thread that started it, so that thread is the one that keeps the pool.
+        # A box dies with the thread that started it, so that thread is the one that keeps the pool.
         self._keeper = threading.Thread(target=self._keep, name="sandbox-keeper", daemon=True)
         self._keeper.start()
-        self._opened.wait()
-        if self._fault is not None:
+        try:
+            self._wait_for_box(_OPENED_WITHIN)
+            prove(self.run)
+        except BaseException:
             self.close()
-            raise self._fault
+            raise
 
     def _keep(self) -> None:
-        try:
-            self._box = Box(self._runtime, self._settings.uid)
-            self._box.wait_warm()
-        except SandboxUnavailable as fault:
-            self._fault = fault
-            return
-        finally:
-            self._opened.set()
-        self._pool.keep()
+        """Hold a living box, and its pool full, until closed."""
+        while not self._closed:
+            box: Box | None = None
+            try:
+                box = Box(self._runtime, self._settings.uid)
+                box.wait_warm()
+                self._announce(box, None)
+                self._pool.keep(lambda box=box: box.alive)  # type: ignore[misc]
+                self._announce(None, None)
+            except SandboxUnavailable as fault:
+                self._announce(None, fault)
+                with self._changed:
+                    self._changed.wait_for(lambda: self._closed, _START_AGAIN_AFTER)
+            finally:
+                if box is not None:
+                    box.close()
+
+    def _announce(self, box: Box | None, fault: SandboxUnavailable | None) -> None:
+        with self._changed:
+            self._box, self._fault = box, fault
+            self._changed.notify_all()
+
+    def _wait_for_box(self, seconds: float) -> Box:
+        """The living box. Raises: SandboxUnavailable with the reason why there is none."""
+        self._pool.wake()
+        with self._changed:
+            if self._box is not None and not self._box.alive:
+                self._box = None  # its keeper is about to replace it
+            self._changed.wait_for(lambda: self._closed or self._box is not None or self._fault is not None, seconds)
+            if self._box is None or self._closed:
+                raise self._fault or SandboxUnavailable("The sandbox is not open.")
+            return self._box
 
     def _make_slot(self, language: str) -> Slot:
-        if self._box is None:
-            raise SandboxUnavailable("The box is not open.")
-        return Slot(self._box, language, None if self._groups is None else self._groups.make())
+        box = self._wait_for_box(_OPENED_WITHIN)
+        return Slot(box, language, None if self._groups is None else self._groups.make())
 
     def __enter__(self) -> WarmSandbox:
         return self
@@ -85,12 +118,22 @@ class WarmSandbox:
 
     def close(self) -> None:
         """End every process and remove every trace."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
         self._pool.close()
-        self._keeper.join(timeout=30)
-        if self._box is not None:
-            self._box.close()
+        self._keeper.join()
         if self._groups is not None:
             self._groups.close()
+
+    def report(self) -> Report:
+        box = self._box
+        return Report(
+            tier=self.tier,
+            minimum=self._settings.min_tier,
+            control_groups=() if self._groups is None else self._groups.controllers,
+            libraries=() if box is None else box.libraries,
+        )
 
     @property
     def tier(self) -> Literal["ns", "microvm"]:
@@ -111,15 +154,22 @@ class WarmSandbox:
             yield self._outcome(run, Path(folder), cancelled, on_output)
 
     def _outcome(self, run: Run, folder: Path, cancelled: Flag | None, on_output: OnOutput | None) -> Outcome:
-        for _ in range(_ATTEMPTS):
-            slot = self._pool.take(run.language)
+        for attempt in range(_ATTEMPTS):
+            try:
+                slot = self._pool.take(run.language)
+            except SandboxUnavailable:
+                if attempt == _ATTEMPTS - 1 or self._closed:
+                    raise
+                self._pool.wake()
+                continue
             try:
                 outcome = self._run_in(slot, run, folder, cancelled, on_output)
             finally:
                 slot.close()
             if outcome is not None:
                 return outcome
-        raise InternalError("The room broke twice while the code ran; submit it again.")
+            self._pool.wake()
+        raise InternalError("The room broke while the code ran, more than once; submit it again.")
 
     def _table_holds(self, table: Path) -> bool:
         return holds_together(self.run, table)

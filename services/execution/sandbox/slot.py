@@ -72,11 +72,14 @@ class Slot:
     def _wait_ready(self) -> int:
         self.control.settimeout(_READY_WITHIN)
         try:
-            message, _, pid = receive(self.control)
+            message, _, sender = receive(self.control)
         except OSError:
-            message, pid = None, 0
-        if message is None or message["t"] != "ready" or not pid:
+            message, sender = None, None
+        if message is None or message["t"] != "ready" or sender is None:
             raise SandboxUnavailable("A room did not become ready.")
+        pid, uid = sender
+        if uid == 0:
+            raise SandboxUnavailable("Code would run as this machine's root; the sandbox refuses that.")
         self._watch = os.pidfd_open(pid)
         self.control.settimeout(None)
         if self.group is not None:

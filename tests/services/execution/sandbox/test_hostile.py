@@ -18,8 +18,8 @@ from tests.services.execution.sandbox.attacks import HOARDS, PRELUDE, REACHES, A
 from tests.services.execution.sandbox.conftest import RunCode
 
 _TIGHT: dict[str, float] = {
-    "wall_seconds": 2,
-    "cpu_seconds": 1,
+    "wall_seconds": 1.5,
+    "cpu_seconds": 0.7,
     "memory_mb": 200,
     "disk_mb": 20,
     "processes": 24,

@@ -57,7 +57,6 @@ def test_leaving_with_another_status_is_a_user_error(run_code: RunCode, code: st
     ("code", "verdict"),
     [
         ("while True: pass", Verdict.TIMEOUT_CPU),
-        ("import time; time.sleep(60)", Verdict.TIMEOUT_WALL),
         ("x = bytearray(10**11)", Verdict.MEMORY),
         ("x = [bytearray(10**6) for _ in range(10**6)]", Verdict.MEMORY),
         ("import numpy as np; x = np.ones(10**9)", Verdict.MEMORY),
@@ -76,7 +75,7 @@ def test_leaving_with_another_status_is_a_user_error(run_code: RunCode, code: st
 )
 def test_each_limit_has_its_verdict(run_code: RunCode, code: str, verdict: Verdict) -> None:
     outcome = run_code(
-        code, wall_seconds=3, cpu_seconds=1.5, memory_mb=200, disk_mb=20, processes=20, output_bytes=100_000
+        code, wall_seconds=20, cpu_seconds=1, memory_mb=200, disk_mb=20, processes=20, output_bytes=100_000
     )
     assert outcome.verdict is verdict
     assert outcome.error is not None

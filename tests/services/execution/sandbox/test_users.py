@@ -1,0 +1,25 @@
+"""The same walls for root and for an ordinary user: as root, the attacks are made again without being root."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+import pytest
+
+from tests.services.execution.sandbox.ordinary import python_as
+
+_ORDINARY = 64_001
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="this is already an ordinary user")
+@pytest.mark.timeout(170)
+def test_an_ordinary_user_has_the_same_walls() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)
+        tests = ["tests/services/execution/sandbox/test_hostile.py"]
+        if os.environ.get("CI") != "true":  # many of them take their second; CI takes the time for all
+            tests += ["-k", "reaches or allocation or bomb or threads or memory or swap or nobody"]
+        options = ["-q", "-x", "-p", "no:cacheprovider", f"--basetemp={folder}/pytest", "-W", "default"]
+        answer = python_as(_ORDINARY, "-m", "pytest", *options, *tests)
+    assert answer.returncode == 0, answer.stdout[-4000:] + answer.stderr[-2000:]
