@@ -8,8 +8,6 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
-import redis
-
 log = logging.getLogger(__name__)
 
 _KEPT = 7200  #: seconds without news after which nothing is known any more
@@ -65,7 +63,10 @@ class SharedStates:
     """In Redis, mirrored into this process; a dead Redis costs one short time-out every two seconds."""
 
     def __init__(self, url: str) -> None:
+        import redis  # noqa: PLC0415  # whoever keeps health in the process does not load it
+
         self._redis = redis.Redis.from_url(url, socket_timeout=0.25, socket_connect_timeout=0.25, retry=None)
+        self._faults = (redis.RedisError, OSError)
         self._swap = self._redis.register_script(_SWAP)
         self._local = LocalStates()
         self._away_until = 0.0
@@ -74,7 +75,7 @@ class SharedStates:
         if time.monotonic() >= self._away_until:
             try:
                 answer = self._redis.mget([_name(key) for key in keys])
-            except (redis.RedisError, OSError) as error:
+            except self._faults as error:
                 self._is_away(error)
             else:
                 values = [value or b"" for value in answer if value is None or isinstance(value, bytes)]
@@ -87,7 +88,7 @@ class SharedStates:
         if time.monotonic() >= self._away_until:
             try:
                 swapped = bool(self._swap(keys=[_name(key)], args=[old, new, _KEPT]))
-            except (redis.RedisError, OSError) as error:
+            except self._faults as error:
                 self._is_away(error)
             else:
                 if swapped:

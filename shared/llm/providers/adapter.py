@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Protocol
 
 from shared.llm.chat import ChatReply, ChatRequest, Finish
-from shared.llm.faults import EmptyAnswer, SchemaUnsupported, ToolUseFailed, UnreadableAnswer
+from shared.llm.faults import EmptyAnswer, SchemaUnsupported, ToolUseFailed
 from shared.llm.providers.endpoint import SCRIPTED_HEADER, Endpoint
 from shared.llm.providers.reading import fault_of
+from shared.llm.providers.sdk import Sdk
 from shared.llm.salvage import salvaged
 from shared.llm.watch import Watch, watching
 
@@ -17,7 +18,7 @@ from shared.llm.watch import Watch, watching
 class Wire(Protocol):
     """A vendor's SDK behind our request and reply."""
 
-    def connect(self) -> None:
+    def connect(self) -> Sdk:
         """Load the SDK and make its client, once."""
         ...
 
@@ -62,9 +63,3 @@ class Adapter:
             raise EmptyAnswer("It answered without any content.")
         scripted = SCRIPTED_HEADER in watch.headers
         return replace(reply, source="scripted" if scripted else "live", seconds=time.monotonic() - watch.began)
-
-
-def refuse_web_page(watch: Watch) -> None:
-    """Raises: UnreadableAnswer when something that is no model API answered."""
-    if "html" in watch.headers.get("content-type", ""):
-        raise UnreadableAnswer("It answered with a web page: a proxy, or the address is wrong.")

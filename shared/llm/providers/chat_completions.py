@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish, TokenUsage, ToolUse
 from shared.llm.faults import StreamCut, UnreadableAnswer
 from shared.llm.providers.schemas import closed
+from shared.llm.providers.sdk import Json
 from shared.llm.watch import Watch
 
 _FINISH = {
@@ -88,7 +89,7 @@ class Collected:
     model: str | None = None
     usage: TokenUsage = field(default_factory=TokenUsage)
 
-    def take_chunks(self, chunks: Iterable[object], watch: Watch) -> None:
+    def take_chunks(self, chunks: Iterable[Json], watch: Watch) -> None:
         """Read a stream to its end. Raises: StreamCut when it stops without a finish reason."""
         for chunk in chunks:
             self.model = _of(chunk, "model") or self.model
@@ -100,7 +101,7 @@ class Collected:
         if self.finish is None:
             raise StreamCut("The answer stopped before its end.")
 
-    def take_whole(self, answer: object) -> None:
+    def take_whole(self, answer: Json) -> None:
         """Read an answer that came in one piece. Raises: UnreadableAnswer."""
         choices = _of(answer, "choices")
         message = _of(choices[0], "message") if isinstance(choices, list) and choices else None
@@ -162,5 +163,5 @@ def _refuse(constant: str) -> None:
 
 
 def _of(value: object, name: str) -> Any:
-    """A member of an SDK's object, or of a plain mapping: the SDKs leave what they do not recognise as it came."""
-    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+    """A member of what should be an object."""
+    return value.get(name) if isinstance(value, dict) else None

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from shared.llm.chat import ChatReply, ChatRequest
-from shared.llm.faults import UnreadableAnswer
-from shared.llm.providers.adapter import refuse_web_page
 from shared.llm.providers.endpoint import Endpoint
 from shared.llm.providers.messages_wire import Collected, body
-from shared.llm.watch import Watch, watched
+from shared.llm.providers.sdk import Sdk
+from shared.llm.watch import Watch
 
 
 class MessagesWire:
-    """The SDK is made when it is first asked."""
+    """The SDK is made when it is first needed."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, connect: Callable[[Endpoint], Sdk]) -> None:
         self._endpoint = endpoint
-        self._sdk: Any = None
+        self._connect = connect
+        self._sdk: Sdk | None = None
 
-    def connect(self) -> None:
+    def connect(self) -> Sdk:
         if self._sdk is None:
-            self._sdk = _connect(self._endpoint)
+            self._sdk = self._connect(self._endpoint)
+        return self._sdk
 
     def close(self) -> None:
         if self._sdk is not None:
@@ -30,32 +31,13 @@ class MessagesWire:
 
     def answer(self, request: ChatRequest, watch: Watch, with_schema: bool) -> ChatReply:
         said = body(request, with_schema)
-        fixed = {name: said.pop(name) for name in ("model", "messages", "max_tokens")}
-        collected = Collected()
-        headers = self._endpoint.headers(request)
-        create = self._sdk.messages.create
+        headers, collected, sdk = self._endpoint.headers(request), Collected(), self.connect()
         if not self._endpoint.stream:
-            answer = create(**fixed, extra_body=said, extra_headers=headers)
-            refuse_web_page(watch)
-            collected.take_whole(answer)
+            collected.take_whole(sdk.whole(said, headers, watch))
         else:
-            with create(**fixed, stream=True, extra_body=said, extra_headers=headers) as events:
-                refuse_web_page(watch)
-                if "json" in watch.headers.get("content-type", ""):
-                    raise UnreadableAnswer("It does not stream its answers.")
-                collected.take_events(events, watch)
+            with sdk.events(said, headers, watch) as answer:
+                if isinstance(answer, Mapping):
+                    collected.take_whole(answer)
+                else:
+                    collected.take_events(answer, watch)
         return collected.reply(self._endpoint.name, request)
-
-
-def _connect(endpoint: Endpoint) -> object:
-    import anthropic  # noqa: PLC0415
-    import httpx2  # noqa: PLC0415
-
-    last_resort = endpoint.timeouts.total + 5
-    return anthropic.Anthropic(
-        api_key=endpoint.api_key or "none",
-        base_url=endpoint.base_url,
-        max_retries=0,
-        timeout=last_resort,
-        http_client=watched(httpx2.Client(timeout=last_resort)),
-    )

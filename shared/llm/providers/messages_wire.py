@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from pydantic import JsonValue
 
@@ -13,6 +12,7 @@ from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish, TokenUs
 from shared.llm.faults import StreamCut, UnreadableAnswer
 from shared.llm.providers.chat_completions import arguments
 from shared.llm.providers.schemas import closed
+from shared.llm.providers.sdk import Json
 from shared.llm.watch import Watch
 
 #: ``messages.create`` does not take these; a chain that was written for another vendor may still carry them.
@@ -110,54 +110,48 @@ class Collected:
     output: int | None = None
     cached: int | None = None
 
-    def take_events(self, events: Iterable[Any], watch: Watch) -> None:
+    def take_events(self, events: Iterable[Json], watch: Watch) -> None:
         """Read a stream to its end. Raises: StreamCut when it stops without a stop reason."""
         ended = False
         for event in events:
-            if event.type != "ping":
+            kind, index = event.get("type"), event.get("index", 0)
+            if kind != "ping":
                 watch.token()
-            match event.type:
+            match kind:
                 case "message_start":
-                    self.model = event.message.model
-                    self._count(event.message.usage)
+                    message = _part(event, "message")
+                    self.model = message.get("model")
+                    self._count(_part(message, "usage"))
                 case "content_block_start":
-                    self.blocks[event.index] = _block(event.content_block)
+                    self.blocks[index] = _block(_part(event, "content_block"))
                 case "content_block_delta":
-                    self._take(event.index, event.delta)
+                    delta = _part(event, "delta")
+                    block = self.blocks.setdefault(index, _Block("text"))
+                    block.text += delta.get("text") or delta.get("partial_json") or ""
                 case "message_delta":
-                    self.stop = event.delta.stop_reason or self.stop
-                    self._count(event.usage)
+                    self.stop = _part(event, "delta").get("stop_reason") or self.stop
+                    self._count(_part(event, "usage"))
                 case "message_stop":
                     ended = True
         if self.stop is None or not ended:
             raise StreamCut("The answer stopped before its end.")
 
-    def take_whole(self, answer: Any) -> None:
+    def take_whole(self, answer: Json) -> None:
         """Read an answer that came in one piece. Raises: UnreadableAnswer."""
-        content = getattr(answer, "content", None)
+        content = answer.get("content")
         if not isinstance(content, list):
             raise UnreadableAnswer("The answer holds no content: it is not a model's.")
-        self.blocks = {number: _block(block) for number, block in enumerate(content)}
-        self.stop = getattr(answer, "stop_reason", None)
-        self.model = getattr(answer, "model", None)
-        self._count(getattr(answer, "usage", None))
+        self.blocks = {number: _block(block) for number, block in enumerate(content) if isinstance(block, dict)}
+        self.stop = answer.get("stop_reason")
+        self.model = answer.get("model")
+        self._count(_part(answer, "usage"))
 
-    def _take(self, index: int, delta: Any) -> None:
-        block = self.blocks.setdefault(index, _Block("text"))
-        if delta.type == "text_delta":
-            block.text += delta.text
-        elif delta.type == "input_json_delta":
-            block.text += delta.partial_json
-
-    def _count(self, usage: Any) -> None:
-        if usage is None:
-            return
-        parts = [getattr(usage, "input_tokens", None)]
-        self.cached = _or(getattr(usage, "cache_read_input_tokens", None), self.cached)
-        parts += [getattr(usage, "cache_read_input_tokens", None), getattr(usage, "cache_creation_input_tokens", None)]
-        if parts[0] is not None:  # cached input is counted apart by this vendor, and within by the others
-            self.input = sum(part for part in parts if part is not None)
-        self.output = _or(getattr(usage, "output_tokens", None), self.output)
+    def _count(self, usage: Json) -> None:
+        read, written = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
+        self.cached = _or(read, self.cached)
+        if usage.get("input_tokens") is not None:  # cached input is counted apart by this vendor, within by the others
+            self.input = usage["input_tokens"] + (read or 0) + (written or 0)
+        self.output = _or(usage.get("output_tokens"), self.output)
 
     def reply(self, provider: str, request: ChatRequest) -> ChatReply:
         """Raises: UnreadableAnswer for a tool call whose input is no JSON object."""
@@ -175,15 +169,15 @@ class Collected:
         return ChatReply(text, provider, self.model or request.model or "", finish, tuple(calls), usage)
 
 
-def _block(block: Any) -> _Block:
-    kind = block.type
-    text = (getattr(block, "text", None) or "") if kind == "text" else ""
-    return _Block(kind, getattr(block, "id", "") or "", getattr(block, "name", "") or "", text, _input(block))
+def _block(block: Json) -> _Block:
+    kind = str(block.get("type"))
+    text = (block.get("text") or "") if kind == "text" else ""
+    return _Block(kind, block.get("id") or "", block.get("name") or "", text, block.get("input"))
 
 
-def _input(block: Any) -> object:
-    value = getattr(block, "input", None)
-    return value if isinstance(value, dict) else None
+def _part(value: Json, name: str) -> Json:
+    part = value.get(name)
+    return part if isinstance(part, dict) else {}
 
 
 def _or(value: int | None, other: int | None) -> int | None:

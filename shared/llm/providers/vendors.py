@@ -8,6 +8,7 @@ from shared.llm.providers.adapter import Adapter
 from shared.llm.providers.chat_wire import ChatWire
 from shared.llm.providers.endpoint import Endpoint
 from shared.llm.providers.messages import MessagesWire
+from shared.llm.providers.sdk import Sdk
 from shared.llm.watch import watched
 
 _WITH_USAGE = {"include_usage": True}
@@ -20,32 +21,45 @@ def adapter(endpoint: Endpoint) -> Adapter:
         case "cerebras":
             return Adapter(endpoint, ChatWire(endpoint, _cerebras, stream_options=_WITH_USAGE))
         case "anthropic":
-            return Adapter(endpoint, MessagesWire(endpoint))
+            return Adapter(endpoint, MessagesWire(endpoint, _anthropic))
         case "openai":  # OpenAI itself, or whoever speaks its language: Ollama, vLLM, llama.cpp
             cap = "max_completion_tokens" if endpoint.base_url is None else "max_tokens"
             return Adapter(endpoint, ChatWire(endpoint, _openai, cap, _WITH_USAGE))
 
 
-def _groq(endpoint: Endpoint) -> object:
+def _groq(endpoint: Endpoint) -> Sdk:
     import groq  # noqa: PLC0415
     import httpx  # noqa: PLC0415
 
-    return groq.Groq(http_client=watched(httpx.Client(timeout=_last_resort(endpoint))), **_common(endpoint))
+    client = groq.Groq(http_client=watched(httpx.Client(timeout=_last_resort(endpoint))), **_common(endpoint))
+    return Sdk(client, "/openai/v1/chat/completions", groq.Stream[object])
 
 
-def _cerebras(endpoint: Endpoint) -> object:
+def _cerebras(endpoint: Endpoint) -> Sdk:
     import httpx  # noqa: PLC0415
-    from cerebras.cloud.sdk import Cerebras  # noqa: PLC0415
+    from cerebras.cloud.sdk import Cerebras, Stream  # noqa: PLC0415
 
-    client = watched(httpx.Client(timeout=_last_resort(endpoint)))
-    return Cerebras(http_client=client, warm_tcp_connection=False, **_common(endpoint))
+    http = watched(httpx.Client(timeout=_last_resort(endpoint)))
+    # Warming up would send a request from the constructor.
+    client = Cerebras(http_client=http, warm_tcp_connection=False, **_common(endpoint))
+    return Sdk(client, "/v1/chat/completions", Stream[object])
 
 
-def _openai(endpoint: Endpoint) -> object:
+def _openai(endpoint: Endpoint) -> Sdk:
     import httpx2  # noqa: PLC0415
-    from openai import OpenAI  # noqa: PLC0415
+    import openai  # noqa: PLC0415
 
-    return OpenAI(http_client=watched(httpx2.Client(timeout=_last_resort(endpoint))), **_common(endpoint))
+    client = openai.OpenAI(http_client=watched(httpx2.Client(timeout=_last_resort(endpoint))), **_common(endpoint))
+    return Sdk(client, "/chat/completions", openai.Stream[object])
+
+
+def _anthropic(endpoint: Endpoint) -> Sdk:
+    import anthropic  # noqa: PLC0415
+    import httpx2  # noqa: PLC0415
+
+    http = watched(httpx2.Client(timeout=_last_resort(endpoint)))
+    client = anthropic.Anthropic(http_client=http, **_common(endpoint))
+    return Sdk(client, "/v1/messages", anthropic.Stream[object])
 
 
 def _common(endpoint: Endpoint) -> dict[str, Any]:
