@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
 FaultKind = Literal[
     "status",  # any status, with headers and message
@@ -75,6 +75,15 @@ class When(_Part):
     last: str | None = None  #: the last user message
     any: str | None = None  #: any message
     stream: bool | None = None
+
+    @field_validator("model", "role", "last", "any")
+    @classmethod
+    def _compiles(cls, pattern: str | None) -> str | None:
+        try:
+            re.compile(pattern or "")
+        except re.error as error:
+            raise ValueError(f"no regular expression: {error}") from None
+        return pattern
 
 
 class Rule(_Part):
