@@ -99,7 +99,8 @@ async def _news(has: Resources, job_id: str, tenant: str, seq: int) -> Rows:
 async def _patient_news(has: Resources, job_id: str, tenant: str, seq: int, before: Rows) -> Rows:
     """What is new; nothing while Postgres is away, and the stream goes on when it is back."""
     try:
-        return await _news(has, job_id, tenant, seq)
+        # The client may be gone any moment, and with it the task that asks.
+        return await has.undisturbed(_news(has, job_id, tenant, seq))
     except DatabaseUnavailable:
         return [{"state": before[0]["state"], "seq": None}]
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import structlog
 from fastapi import Depends, FastAPI, Request
@@ -27,6 +27,8 @@ from shared.flows.store import Store
 
 log = structlog.get_logger()
 
+Answer = TypeVar("Answer")
+
 #: Redis is only a doorbell: nobody waits long for it.
 _REDIS_TIMEOUT = 0.2
 
@@ -45,13 +47,28 @@ class Resources:
     models: Models
     flows: Store
     closing: asyncio.Event = field(default_factory=asyncio.Event)  #: set when the process is asked to stop
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
 
     def soon(self, work: Coroutine[Any, Any, None]) -> None:
         """Do it beside the answer, which does not wait for it."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def undisturbed(self, work: Coroutine[Any, Any, Answer]) -> Answer:
+        """Its result; when the caller is cancelled meanwhile, the work still comes to its end.
+
+        A statement that is torn up takes its connection with it.
+        """
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return await asyncio.shield(task)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # nobody may be left to hear of it
 
     def end_streams(self) -> None:
         """Let whoever waits for a job know that this process stops."""
