@@ -55,6 +55,9 @@ _DATES = (
     "%d %B %Y",
     "%B %d, %Y",
     "%B %d %Y",
+    # Two digits of a year only beside a month's name: 01/02/03 could be anything.
+    "%d-%b-%y",
+    "%d %b %y",
 )
 _TIMES = ("%H:%M:%S%.f", "%H:%M", "%I:%M:%S %p", "%I:%M %p")
 _ZONED = ("%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f %#z", "%Y-%m-%dT%H:%M%#z")
@@ -320,12 +323,21 @@ def _is_ambiguous(typed: dict[str, pl.Series]) -> bool:
     return False
 
 
+def _has_years(cells: pl.Series, shape: str) -> bool:
+    """Polars takes ``03`` for ``%Y``, and makes it the year 3."""
+    return "%Y" not in shape or bool(cells.str.contains(r"(^|\D)\d{4}(\D|$)").all())
+
+
 def _to_date(cells: pl.Series, shape: str) -> pl.Series | None:
+    if not _has_years(cells, shape):
+        return None
     typed = cells.str.to_date(shape, strict=False, exact=True)
     return typed if typed.null_count() == cells.null_count() else None
 
 
 def _to_datetime(cells: pl.Series, shape: str) -> pl.Series | None:
+    if not _has_years(cells, shape):
+        return None
     try:
         if "z" in shape:
             typed = cells.str.replace("Z$", "+00:00").str.to_datetime(shape, strict=False, exact=True, time_zone="UTC")
