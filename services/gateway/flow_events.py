@@ -65,11 +65,11 @@ async def _stream(has: Resources, tenant: str, flow_id: str, seen: int) -> Async
             yield b"retry: 1000\n\n"
             spoke = time.monotonic()
             while not has.closing.is_set():
-                current = await _patient_version(has, tenant, flow_id, seen)
+                current = await has.undisturbed(_patient_version(has, tenant, flow_id, seen))
                 if current is None:
                     return
                 if current > seen:
-                    rows = await _news(has, flow_id, seen, current)
+                    rows = await has.undisturbed(_news(has, flow_id, seen, current))
                     if not rows or rows[0]["version"] != seen + 1:
                         seen = current
                         yield _frame(seen, "reset", {"version": seen})
