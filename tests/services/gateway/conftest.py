@@ -48,7 +48,7 @@ class Gateway:
 @contextmanager
 def serving(settings: Settings) -> Iterator[str]:
     """The URL of a gateway with these settings."""
-    listener = socket.socket()
+    listener = socket.socket(proto=socket.IPPROTO_TCP)  # else answers wait 40 ms for an acknowledgement
     listener.bind(("127.0.0.1", 0))
     app = create_app(settings)
     config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5)

@@ -18,6 +18,8 @@ from tests.services.gateway.conftest import Gateway
 
 Json = dict[str, Any]
 
+EDITS = 100  #: of each of two clients at once
+
 
 def make(client: httpx.Client, *labels: str, **more: Any) -> Json:
     nodes = [{"id": label, "position": {"x": 0, "y": 0}, "data": {"label": label}} for label in labels]
@@ -171,7 +173,7 @@ def test_two_clients_with_if_match_lose_nothing(gateway: Gateway, client: httpx.
     def edit(who: int) -> None:
         with gateway.client() as own:
             version = 1
-            for number in range(60):
+            for number in range(EDITS):
                 body = {"tool_calls": [{"name": "addNode", "params": {"label": f"W{who} N{number}"}}]}
                 while True:
                     answer = own.post(f"{path}/operations", json=body, headers={"If-Match": f'"v{version}"'})
@@ -185,8 +187,8 @@ def test_two_clients_with_if_match_lose_nothing(gateway: Gateway, client: httpx.
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(edit, range(2)))
     current = client.get(path).json()
-    assert sorted(ids(current)) == sorted(f"w{who}_n{number}" for who in range(2) for number in range(60))
-    assert current["version"] == 121
+    assert sorted(ids(current)) == sorted(f"w{who}_n{number}" for who in range(2) for number in range(EDITS))
+    assert current["version"] == 2 * EDITS + 1
 
 
 def test_a_repeated_request_with_an_idempotency_key_is_done_once(client: httpx.Client) -> None:
