@@ -10,7 +10,19 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
+
+
+class Running(Protocol):
+    """What we need of a process; ``subprocess.Popen`` is one."""
+
+    @property
+    def pid(self) -> int: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, sig: int) -> None: ...
+    def kill(self) -> None: ...
+
 
 _LAUNCH = Path(__file__).with_name("launch.py")
 
@@ -47,11 +59,12 @@ def spawn(
     user: User = OURSELVES,
     needs: Sequence[Path] = (),
     cwd: Path | None = None,
+    keep: Sequence[int] = (),
     death_signal: signal.Signals = signal.SIGTERM,
 ) -> subprocess.Popen[bytes]:
     """Start ``command`` in a session of its own; it gets ``death_signal`` when the calling thread ends.
 
-    ``needs`` are the files that another user must be able to reach.
+    ``needs`` are the files that another user must be able to reach, ``keep`` the file descriptors that stay open.
     """
     mode: str = user.mode
     if mode == "drop" and not all(_open_to_others(path) for path in needs):
@@ -65,11 +78,12 @@ def spawn(
             stderr=output,
             env=dict(env),
             cwd=cwd,
+            pass_fds=tuple(keep),
             start_new_session=True,
         )
 
 
-def stop(process: subprocess.Popen[bytes], asking: signal.Signals, seconds: float) -> None:
+def stop(process: Running, asking: signal.Signals, seconds: float) -> None:
     """Ask the process to end, and insist after ``seconds``."""
     if process.poll() is not None:
         return

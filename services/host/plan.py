@@ -14,9 +14,10 @@ from pathlib import Path
 from services.host import environment
 from services.host.environment import Stores
 from services.host.home import Home
+from services.host.offspring import Nursery
 from services.host.postgres import Postgres
 from services.host.processes import PROCESSES, Process, parse_replicas, with_replicas
-from services.host.programs import PostgresProgram, Program, RedisProgram, Worker, python
+from services.host.programs import PostgresProgram, Program, RedisProgram, Worker
 from services.host.redis import Redis
 from services.host.settings import HostSettings, ServerSettings
 
@@ -28,6 +29,7 @@ _SCRIPTED_KEY = "scripted"
 @dataclass(frozen=True)
 class Plan:
     home: Home
+    nursery: Nursery
     url: str
     stores: Stores
     servers: Sequence[Program]  #: first: the others need them
@@ -45,6 +47,7 @@ def make_plan(
 ) -> Plan:
     """Raises: ValueError for settings that do not fit, RuntimeError when the port is taken."""
     home = Home(host.home)
+    nursery = Nursery(home.logs / "nursery.log")
     table = [each for each in with_replicas(processes, parse_replicas(host.replicas)) if _exists(each)]
     port = free_port(host.host, host.port)
     servers: list[Program] = []
@@ -64,15 +67,16 @@ def make_plan(
     scripted: list[Program] = []
     if script is not None:
         scripted_port = free_port("127.0.0.1", 0)
-        scripted.append(_scripted(ours, home, stores, script, scripted_port))
+        scripted.append(_scripted(ours, home, nursery, stores, script, scripted_port))
         common |= scripted_providers(scripted_port)
     workers = [
-        _worker(ours, home, stores, process, number, {**common, "ASSAY_PORT": str(port + number - 1)})
+        _worker(ours, home, nursery, stores, process, number, {**common, "ASSAY_PORT": str(port + number - 1)})
         for process in table
         for number in range(1, process.replicas + 1)
     ]
     return Plan(
         home=home,
+        nursery=nursery,
         url=f"http://{_reachable(host.host)}:{port}",
         stores=stores,
         servers=servers,
@@ -111,7 +115,13 @@ def free_port(host: str, port: int) -> int:
 
 
 def _worker(
-    ours: Mapping[str, str], home: Home, stores: Stores, process: Process, number: int, more: Mapping[str, str]
+    ours: Mapping[str, str],
+    home: Home,
+    nursery: Nursery,
+    stores: Stores,
+    process: Process,
+    number: int,
+    more: Mapping[str, str],
 ) -> Worker:
     name = f"{process.name}-{number}"
     ready = home.run / f"{name}.ready"
@@ -120,7 +130,8 @@ def _worker(
     own = {**more, **secrets, "ASSAY_SERVICE_NAME": name, "ASSAY_READY_FILE": str(ready)}
     return Worker(
         name=name,
-        command=python(process.module),
+        nursery=nursery,
+        module=process.module,
         env=environment.of_child(ours, stores, asks_models=process.asks_models, more=_for(process, own)),
         cwd=home.folder,
         log=home.logs / f"{name}.log",
@@ -139,10 +150,12 @@ def _for(process: Process, variables: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _scripted(ours: Mapping[str, str], home: Home, stores: Stores, script: Path, port: int) -> Worker:
+def _scripted(ours: Mapping[str, str], home: Home, nursery: Nursery, stores: Stores, script: Path, port: int) -> Worker:
     return Worker(
         name="scripted-llm",
-        command=python("shared.llm.scripted", "--script", str(script.absolute()), "--port", str(port)),
+        nursery=nursery,
+        module="shared.llm.scripted",
+        arguments=["--script", str(script.absolute()), "--port", str(port)],
         env=environment.of_child(ours, stores, asks_models=False, more={}),
         cwd=home.folder,
         log=home.logs / "scripted-llm.log",

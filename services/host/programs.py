@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import http.client
 import signal
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from services.host import child
+from services.host.child import Running
+from services.host.offspring import Nursery
 from services.host.postgres import Postgres
 from services.host.redis import Redis
 
@@ -23,7 +22,7 @@ class Program(Protocol):
     def grace_seconds(self) -> float: ...
     @property
     def ending(self) -> signal.Signals: ...
-    def begin(self) -> subprocess.Popen[bytes]: ...
+    def begin(self) -> Running: ...
     def is_ready(self) -> bool: ...
 
 
@@ -32,18 +31,20 @@ class Worker:
     """A Python process of the platform."""
 
     name: str
-    command: Sequence[str]
+    nursery: Nursery
+    module: str
     env: Mapping[str, str]
     cwd: Path
     log: Path
     ready_file: Path
     http: tuple[str, int, str] | None  #: ask there (host, port, path) instead of looking for the file
     grace_seconds: float
+    arguments: Sequence[str] = ()
     ending: signal.Signals = signal.SIGTERM
 
-    def begin(self) -> subprocess.Popen[bytes]:
+    def begin(self) -> Running:
         self.ready_file.unlink(missing_ok=True)
-        return child.spawn(self.command, self.log, env=self.env, cwd=self.cwd)
+        return self.nursery.begin(self.module, self.arguments, self.env, self.cwd, self.log)
 
     def is_ready(self) -> bool:
         return _answers(*self.http) if self.http is not None else self.ready_file.exists()
@@ -57,7 +58,7 @@ class PostgresProgram:
     def __init__(self, server: Postgres) -> None:
         self._server = server
 
-    def begin(self) -> subprocess.Popen[bytes]:
+    def begin(self) -> Running:
         return self._server.begin()
 
     def is_ready(self) -> bool:
@@ -72,16 +73,11 @@ class RedisProgram:
     def __init__(self, server: Redis) -> None:
         self._server = server
 
-    def begin(self) -> subprocess.Popen[bytes]:
+    def begin(self) -> Running:
         return self._server.begin()
 
     def is_ready(self) -> bool:
         return self._server.is_ready()
-
-
-def python(module: str, *words: str) -> list[str]:
-    """The command that runs a module, never one from the current folder by accident."""
-    return [sys.executable, "-P", "-m", module, *words]
 
 
 def _answers(host: str, port: int, path: str) -> bool:

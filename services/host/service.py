@@ -9,6 +9,7 @@ import subprocess
 import time
 from datetime import UTC, datetime
 
+from services.host.child import Running
 from services.host.home import ServiceStatus, State
 from services.host.programs import Program
 
@@ -21,7 +22,7 @@ class Service:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.state: State = "stopped"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Running | None = None
         self._started_at: str | None = None
         self._begun = 0.0
         self._deaths = 0
@@ -68,10 +69,6 @@ class Service:
         alive = self._process is not None and self.state in ("starting", "ready")
         pid = self._process.pid if alive and self._process is not None else None
         return ServiceStatus(self.program.name, pid, self.state, self._started_at)
-
-    @property
-    def exit_status(self) -> int | None:
-        return self._process.returncode if self._process is not None else None
 
     def _died(self, now: float) -> None:
         self._end_session()

@@ -16,8 +16,9 @@ import psycopg
 from services.host import child
 from services.host.bootstrap import prepared
 from services.host.home import Status
+from services.host.offspring import Nursery
 from services.host.plan import Plan
-from services.host.programs import Program, python
+from services.host.programs import Program
 from services.host.service import Service
 
 
@@ -37,7 +38,7 @@ class Supervisor:
         self._on_ready = on_ready
         self._services: list[Service] = []
         self._status = Status(plan.url, plan.home.api_key, plan.stores.database_url, plan.stores.redis_url)
-        self._signals = _Signals()
+        self._signals = _Signals(plan.nursery)
 
     def run(self) -> None:
         """Start everything, keep it running, and end it all at SIGTERM or SIGINT.
@@ -58,6 +59,7 @@ class Supervisor:
                 self._end()
 
     def _begin(self) -> None:
+        self._plan.nursery.start()  # it imports while the servers start
         servers = self._start(self._plan.servers)
         self._until(lambda: all(server.state == "ready" for server in servers), "the servers are ready", 60)
         self._prepare()
@@ -82,7 +84,7 @@ class Supervisor:
         except psycopg.OperationalError as error:
             raise RuntimeError(f"Postgres does not answer: {error}") from error
         log = home.logs / "bootstrap.log"
-        process = child.spawn(python("services.host.bootstrap"), log, env=self._plan.env, cwd=home.folder)
+        process = self._plan.nursery.begin("services.host.bootstrap", [], self._plan.env, home.folder, log)
         try:
             self._until(lambda: process.poll() is not None, "the database is prepared", 120)
         finally:
@@ -122,6 +124,8 @@ class Supervisor:
         workers = [service for service in self._services if id(service.program) not in servers]
         rest = [service for service in self._services if id(service.program) in servers]
         for group in (workers, rest):
+            if group is rest:
+                self._plan.nursery.stop()
             asked = time.monotonic()
             for service in group:
                 service.ask_to_end()
@@ -139,8 +143,9 @@ class Supervisor:
 class _Signals:
     """Turns signals into a wake-up; asking to stop becomes ``StopAsked`` where it is safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, nursery: Nursery) -> None:
         self._asked = False
+        self._nursery = nursery
 
     def __enter__(self) -> None:
         self._ours, self._theirs = socket.socketpair()
@@ -162,7 +167,8 @@ class _Signals:
     def wait(self, seconds: float) -> None:
         """Sleep until a signal or the time is over. Raises: StopAsked."""
         if not self._asked:
-            select.select([self._ours], [], [], seconds)
+            ends = [end.fileno() for end in (self._ours, self._nursery)]
+            select.select([end for end in ends if end >= 0], [], [], seconds)
         try:
             while self._ours.recv(4096):
                 pass
