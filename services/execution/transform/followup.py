@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from shared.contracts.transform import Drift, ExpectedColumn, InputSeen, TransformInput, TransformResult
+from shared.contracts.transform import Column, Drift, ExpectedColumn, TransformInput, TransformResult
 from shared.errors import InvalidRequest
 from shared.jobs.job import FinishedJob, Results
 
@@ -101,22 +101,18 @@ def expected_schema(results: Results, wanted: TransformInput) -> dict[str, list[
     }
 
 
-def drift_of(expected: dict[str, list[ExpectedColumn]], inputs: Sequence[InputSeen]) -> list[Drift]:
+def drift_of(expected: Mapping[str, list[ExpectedColumn]], inputs: Mapping[str, list[Column]]) -> list[Drift]:
     """Columns that are gone, new, or of another type."""
     drift: list[Drift] = []
-    for seen in inputs:
-        if seen.name not in expected:
-            continue
-        found = {column.name: column.type for column in seen.columns}
-        known = {column.name: column.type for column in expected[seen.name]}
+    for data in (name for name in inputs if name in expected):
+        found = {column.name: column.type for column in inputs[data]}
+        known = {column.name: column.type for column in expected[data]}
         for name, kind in known.items():
             if name not in found:
-                drift.append(Drift(data=seen.name, column=name, change="missing", expected=kind))
+                drift.append(Drift(data=data, column=name, change="missing", expected=kind))
             elif kind is not None and found[name] != kind:
-                drift.append(Drift(data=seen.name, column=name, change="type", expected=kind, found=found[name]))
+                drift.append(Drift(data=data, column=name, change="type", expected=kind, found=found[name]))
         drift += [
-            Drift(data=seen.name, column=name, change="new", found=kind)
-            for name, kind in found.items()
-            if name not in known
+            Drift(data=data, column=name, change="new", found=kind) for name, kind in found.items() if name not in known
         ]
     return drift

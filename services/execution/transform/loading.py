@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from queue import Queue
 from threading import Event as Flag
 
 from pydantic import BaseModel, ValidationError
 
-from services.execution.sandbox.run import Outcome, Run, Sandbox
-from services.execution.transform.dataset import DataRead
+from services.execution.sandbox.run import Run, Sandbox
+from services.execution.transform.dataset import Arrived, DataRead
 from services.execution.transform.limits import TransformLimits
+from services.execution.transform.preview import Picture
+from services.execution.transform.reading.columns import ColumnProfile
 from services.execution.transform.reading.names import TypeName
 from shared.contracts.execute import Verdict
 from shared.contracts.transform import DataSet
@@ -37,6 +41,9 @@ class _Report(BaseModel):
     notes: list[str] = []
     columns: dict[str, str] = {}
     types: dict[str, TypeName] = {}
+    height: int = 0
+    profiles: list[ColumnProfile] = []
+    head: list[list[object]] = []
 
 
 @dataclass(frozen=True)
@@ -46,9 +53,10 @@ class Loader:
     sandbox: Sandbox
     files: Files
     scratch: Path
-    held: ExitStack  #: keeps the read tables until the job ends
+    background: ThreadPoolExecutor  #: where tables arrive while the model is already asked
     limits: TransformLimits
     reader: str
+    rows: int  #: of the preview
     cancelled: Flag
 
     def load(self, index: int, data: DataSet) -> DataRead:
@@ -77,6 +85,28 @@ class Loader:
         return target, "data.json", "rows"
 
     def _read(self, name: str, source: Path, file_name: str, loc: list[str | int], file_id: str | None) -> DataRead:
+        early: Queue[_Report] = Queue()
+        coming = self.background.submit(self._run, name, source, file_name, loc, early)
+        coming.add_done_callback(lambda done: early.put(done.result()[0] if done.exception() is None else _Report()))
+        report = early.get()
+        if report.refused is not None:
+            raise _refused(name, loc, report.refused)
+        if not report.types:
+            coming.result()  # says why
+        return DataRead(
+            name=name,
+            arrival=lambda: coming.result()[1],
+            types=report.types,
+            picture=Picture(report.profiles, report.head, report.height),
+            notes=tuple(report.notes),
+            column_notes=report.columns,
+            file_id=file_id,
+        )
+
+    def _run(
+        self, name: str, source: Path, file_name: str, loc: list[str | int], early: Queue[_Report]
+    ) -> tuple[_Report, Arrived]:
+        """Read the file in the sandbox; the report is handed over before the table has come out."""
         # The reader goes in as files, so that it need not be installed where the code runs.
         files: Mapping[str, Path] = {
             "input/data": source,
@@ -86,28 +116,39 @@ class Loader:
             "import sys\n"
             'sys.path.insert(0, ".")\n'
             "from reading.read import answer\n"
-            f"result = answer('input/data', {file_name!r}, {self.reader!r})\n"
+            f"result = answer('input/data', {file_name!r}, {self.reader!r}, {self.rows})\n"
         )
         run = Run("python", code, files=files, limits=self.limits.read, take="table", collect=False)
-        outcome = self.held.enter_context(self.sandbox.run(run, self.cancelled))
-        report = _report(outcome)
-        if report.refused is not None:
-            raise _refused(name, loc, report.refused)
-        if outcome.table is None:
-            raise _refused(name, loc, _WHY.get(outcome.verdict, "it is damaged, or not what its name says"))
-        return DataRead(
-            name=name,
-            arrow=outcome.table,
-            types=report.types,
-            notes=tuple(report.notes),
-            column_notes=report.columns,
-            sha256=_sha256(source),
-            file_id=file_id,
-        )
+        heard = _Heard(early)
+        with self.sandbox.run(run, self.cancelled, heard) as outcome:
+            report = _report(outcome.stdout)
+            if report.refused is not None:
+                return report, Arrived(source, "")
+            if outcome.table is None or not report.types:
+                raise _refused(name, loc, _WHY.get(outcome.verdict, "it is damaged, or not what its name says"))
+            target = self.scratch / f"{source.name}-{name}.arrow"
+            shutil.move(outcome.table, target)
+        return report, Arrived(target, _sha256(source))
 
 
-def _report(outcome: Outcome) -> _Report:
-    lines = outcome.stdout.strip().splitlines()
+@dataclass
+class _Heard:
+    """Listens for the report's line."""
+
+    early: Queue[_Report]
+    text: str = ""
+
+    def __call__(self, stream: str, text: str) -> None:
+        if stream == "stdout":
+            self.text += text
+            if self.text.endswith("\n"):
+                report = _report(self.text)
+                if report.types or report.refused is not None:
+                    self.early.put(report)
+
+
+def _report(stdout: str) -> _Report:
+    lines = stdout.strip().splitlines()
     try:
         return _Report.model_validate_json(lines[-1]) if lines else _Report()
     except ValidationError:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from services.execution.transform.columns import ColumnProfile, profile
 from services.execution.transform.quoting import quote, quote_row
+from services.execution.transform.reading.columns import ColumnProfile, profile
 from services.execution.transform.reading.names import TypeName
 
 #: Tokens are estimated from characters; tables are denser than prose.
@@ -37,21 +37,32 @@ class View:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """What is known of a table: enough to show it without having it."""
+
+    profiles: Sequence[ColumnProfile]
+    head: Sequence[Sequence[object]]  #: the first rows
+    height: int
+
+
+def picture_of(frame: pl.DataFrame, types: Mapping[str, TypeName], rows: int) -> Picture:
+    return Picture(profile(frame, types), list(frame.head(rows).iter_rows()), frame.height)
+
+
+@dataclass(frozen=True)
 class Shown:
     """A table to show."""
 
     name: str
-    frame: pl.DataFrame
-    types: Mapping[str, TypeName]
+    picture: Picture
     masked: frozenset[str] = frozenset()
     notes: Sequence[str] = ()
     column_notes: Mapping[str, str] = field(default_factory=dict)
-    height: int | None = None  #: when the frame is not the whole
 
 
 def view(shown: Shown, rows: int, tokens: int) -> View:
     """The table within the budget of tokens; masked columns show their type only."""
-    profiles = profile(shown.frame, shown.types)
+    profiles = shown.picture.profiles
     result = _render(shown, profiles, Detail(0, 0, 40, spread=False, columns=20))
     for detail in _details(rows, len(profiles)):
         result = _render(shown, profiles, detail)
@@ -74,7 +85,7 @@ def _details(rows: int, columns: int) -> list[Detail]:
 
 
 def _render(shown: Shown, profiles: Sequence[ColumnProfile], detail: Detail) -> View:
-    height = shown.frame.height if shown.height is None else shown.height
+    picture, height = shown.picture, shown.picture.height
     kept = profiles if detail.columns is None else profiles[: detail.columns]
     lines = [f"{quote(shown.name)}: {height:,} rows x {len(profiles):,} columns"]
     lines += [f"note: {note}" for note in shown.notes]
@@ -90,15 +101,15 @@ def _render(shown: Shown, profiles: Sequence[ColumnProfile], detail: Detail) -> 
     if len(kept) < len(profiles):
         lines.append(f"- and {len(profiles) - len(kept):,} more columns")
     visible = [column.name for column in kept if column.name not in shown.masked]
-    rows = min(detail.rows, shown.frame.height) if visible else 0
+    rows = min(detail.rows, len(picture.head)) if visible else 0
     if rows:
         lines += ["first rows:" if rows < height else "rows:", quote_row([column.name for column in kept])]
-        head = shown.frame.select(column.name for column in kept).head(rows)
-        lines += [_row(row, head.columns, shown.masked, detail.characters) for row in head.iter_rows()]
+        names = [column.name for column in kept]
+        lines += [_row(row[: len(kept)], names, shown.masked, detail.characters) for row in picture.head[:rows]]
     return View("\n".join(lines), rows, tuple(visible) if rows or detail.spread else (), values)
 
 
-def _row(row: tuple[object, ...], names: Sequence[str], masked: frozenset[str], characters: int) -> str:
+def _row(row: Sequence[object], names: Sequence[str], masked: frozenset[str], characters: int) -> str:
     cells = ["(hidden)" if name in masked else quote(cell, characters) for name, cell in zip(names, row, strict=True)]
     return "[" + ", ".join(cells) + "]"
 

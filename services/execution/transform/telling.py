@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from services.execution.transform.bench import Attempt
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.limits import TransformLimits
-from services.execution.transform.preview import Shown, view
+from services.execution.transform.preview import Shown, picture_of, view
 from services.execution.transform.progress import Progress
 from services.execution.transform.quoting import plain
 from services.execution.transform.skills import Skill
@@ -58,7 +58,7 @@ class Telling:
 
     def first(self, remarks: Sequence[str] = (), name: str = "first") -> str:
         tokens = max(200, self.wanted.preview.tokens // len(self.data))
-        views = [self._view(_shown(one), tokens) for one in self.data]
+        views = [self._view(one.shown(), tokens) for one in self.data]
         return self._text(
             name,
             data="\n\n".join(views),
@@ -128,7 +128,7 @@ class Telling:
         data = next((one for one in self.data if name in (None, one.name)), None)
         if data is None:
             return self.refused(f"there is no data set of that name: there are {', '.join(d.name for d in self.data)}")
-        return self._text("tool_look", output=self._view(_shown(data), self.wanted.preview.tokens), remarks="")
+        return self._text("tool_look", output=self._view(data.shown(), self.wanted.preview.tokens), remarks="")
 
     def refused(self, problem: str) -> str:
         return self._text("tool_refused", problem=problem)
@@ -144,11 +144,12 @@ class Telling:
         printed = self._plain(attempt.stdout.strip(), 1000)
         if attempt.table is None:
             return f"{self._plain(attempt.message)}\n{printed}".strip()
+        rows = self.wanted.preview.rows or 5
+        picture = picture_of(attempt.table.frame, attempt.table.types, rows)
         height = attempt.effect.rows["after"] if attempt.effect is not None else None
-        shown = Shown(
-            "result", attempt.table.frame, attempt.table.types, height=height if isinstance(height, int) else None
-        )
-        text = self._view(shown, max(200, self.wanted.preview.tokens // 3), self.wanted.preview.rows or 5)
+        if isinstance(height, int):  # of the real result, where the cells are stand-ins
+            picture = replace(picture, height=height)
+        text = self._view(Shown("result", picture), max(200, self.wanted.preview.tokens // 3), rows)
         return f"{text}\nprinted:\n{printed}" if printed else text
 
     def _view(self, shown: Shown, tokens: int, rows: int | None = None) -> str:
@@ -204,7 +205,3 @@ class Telling:
 
     def _text(self, name: str, **variables: object) -> str:
         return self.prompts.render(f"{KEY}_{name}", **variables).text
-
-
-def _shown(data: DataRead) -> Shown:
-    return Shown(data.name, data.frame, data.types, data.masked, data.notes, data.column_notes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -76,7 +77,7 @@ class _Job:
         self.start = start_of(self.context.results, self.wanted)
         bench = self._bench(self._read())
         expected = expected_schema(self.context.results, self.wanted)
-        self.drift = drift_of(expected, [data.seen() for data in bench.data])
+        self.drift = drift_of(expected, {data.name: data.columns() for data in bench.data})
         if self.wanted.code is not None:
             return self._rerun(bench, self.wanted.code)
         status, question = self._ask(self._veiled(bench))
@@ -87,9 +88,10 @@ class _Job:
             self.transform.sandbox,
             self.context.files,
             self.scratch,
-            self.held,
+            self.held.enter_context(ThreadPoolExecutor(2, "reading")),
             self.transform.limits,
             _reader(self.wanted),
+            self.wanted.preview.rows,
             self.context.cancelled,
         )
         first, *others = self.wanted.data
@@ -139,7 +141,9 @@ class _Job:
         masked = masked_columns(bench.data, mask, schema_only=preview.rows == 0)
         if not any(masked.values()):
             return bench
-        stand_ins = [stand_in(one, masked[one.name], self.scratch, self.wanted.seed) for one in bench.data]
+        stand_ins = [
+            stand_in(one, masked[one.name], self.scratch, self.wanted.seed, preview.rows) for one in bench.data
+        ]
         return replace(bench, stand_ins=self._bench(stand_ins))
 
     def _rerun(self, bench: Bench, code: str) -> TransformResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
@@ -57,14 +57,14 @@ def _is_word(text: str) -> bool:
     return text.lower() in ("true", "false", "null", "none")
 
 
-def stand_in(data: DataRead, masked: frozenset[str], scratch: Path, seed: int) -> DataRead:
+def stand_in(data: DataRead, masked: frozenset[str], scratch: Path, seed: int, rows: int) -> DataRead:
     """The same data set with other values in its masked columns: equal where they were equal, missing where missing."""
     frame = pl.read_ipc(data.arrow)
     chance = random.Random(seed)  # noqa: S311 - nothing here needs to be unguessable: the values are not derived from any
     columns = [_replaced(frame[name], chance) if name in masked else frame[name] for name in frame.columns]
     target = scratch / f"stand-in-{data.name}.arrow"
     pl.DataFrame(columns).write_ipc(target, compression="uncompressed")
-    return replace(data, arrow=target, masked=masked)
+    return data.replaced(target, rows, masked)
 
 
 def _replaced(column: pl.Series, chance: random.Random) -> pl.Series:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from services.execution.sandbox.run import Outcome
 from shared.contracts.execute import Limits, Verdict
 
+_MOST_LINES, _MOST_CALLS = 12, 4
+
 
 def explain(outcome: Outcome, limits: Limits) -> str:
     """The error of the code, or the limit that it met."""
@@ -26,6 +28,15 @@ def _error(outcome: Outcome) -> str:
         return outcome.stderr.strip() or "the code failed without saying why"
     if error.exit_code is not None:
         return f"the code ended itself with exit status {error.exit_code}"
-    first = f"{error.type}: {error.message}".strip()
-    trace = error.traceback.strip()
-    return trace if first and trace.endswith(first) else f"{first}\n{trace}".strip()
+    return "\n".join([f"{error.type}: {error.message}".strip(), *_own_frames(error.traceback)])
+
+
+def _own_frames(trace: str) -> list[str]:
+    """Where in the code it happened; the frames of libraries say nothing to its author."""
+    lines = trace.splitlines()
+    kept: list[str] = []
+    for at, line in enumerate(lines):
+        if line.lstrip().startswith('File "/code/'):
+            kept.append(line)
+            kept += [after for after in lines[at + 1 : at + 3] if not after.lstrip().startswith("File ")]
+    return kept[:_MOST_LINES] or [line for line in lines if line.lstrip().startswith("at ")][:_MOST_CALLS]

@@ -8,6 +8,7 @@ MOST_ROWS = 20_000_000
 MOST_CELLS = 200_000_000
 MOST_UNPACKED_BYTES = 2_000_000_000
 MOST_JSON_BYTES = 200_000_000
+MOST_TABLE_BYTES = 300_000_000  #: in memory, and on the way out of the sandbox
 
 
 class Unreadable(Exception):

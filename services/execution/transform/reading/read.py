@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
 import polars as pl
 
 from .columnar import check_size, read_arrow, read_parquet
+from .columns import profile
 from .delimited import NotUtf8, read_delimited
-from .failure import Unreadable
+from .failure import MOST_TABLE_BYTES, Unreadable
 from .kinds import Reading, infer
 from .names import type_name
 from .objects import read_json, read_json_lines
 from .source import detect, is_plain, read_text
 
 Reader = Literal["pandas", "polars", "r", "sql"]
+_MOST_HEAD_CELLS = 20_000
+_LONGEST_CELL = 1000
 
 
 def read(path: Path, name: str) -> tuple[pl.DataFrame, list[str], dict[str, str]]:
@@ -74,13 +78,42 @@ def as_seen_by(frame: pl.DataFrame, reader: Reader) -> pl.DataFrame:
     return plain.with_columns(pl.col(pl.Date).cast(pl.Datetime("us"))) if reader == "pandas" else plain
 
 
-def answer(path: str, name: str, reader: Reader) -> pl.DataFrame | None:
-    """Print the report, or the reason why not, as one line of JSON; return the table."""
+def answer(path: str, name: str, reader: Reader, rows: int) -> pl.DataFrame | None:
+    """Print the report, or the reason why not, as one line of JSON; return the table.
+
+    The report goes out before the table does: whoever waits for it can go on while the table is on its way.
+    """
     try:
         frame, notes, columns = read(Path(path), name)
+        _check_bytes(frame)
     except Unreadable as refusal:
-        print(json.dumps({"refused": str(refusal)}))  # noqa: T201 - the report's way out of the sandbox
+        _tell({"refused": str(refusal)})
         return None
-    schema = {column: type_name(dtype) for column, dtype in frame.schema.items()}
-    print(json.dumps({"notes": notes, "columns": columns, "types": schema}))  # noqa: T201
+    types = {column: type_name(dtype) for column, dtype in frame.schema.items()}
+    shown = min(rows, _MOST_HEAD_CELLS // frame.width)
+    _tell(
+        {
+            "notes": notes,
+            "columns": columns,
+            "types": types,
+            "height": frame.height,
+            "profiles": [asdict(one) for one in profile(frame, types)],
+            "head": [[_cut(cell) for cell in row] for row in frame.head(shown).iter_rows()],
+        }
+    )
     return as_seen_by(frame, reader)
+
+
+def _check_bytes(frame: pl.DataFrame) -> None:
+    size = frame.estimated_size()
+    if size > MOST_TABLE_BYTES:
+        most = MOST_TABLE_BYTES // 1_000_000
+        raise Unreadable(f"the table takes {size // 1_000_000:,} MB in memory, at most {most} MB can be worked with")
+
+
+def _tell(report: dict[str, object]) -> None:
+    print(json.dumps(report, default=str), flush=True)  # noqa: T201 - the report's way out of the sandbox
+
+
+def _cut(cell: object) -> object:
+    return cell[:_LONGEST_CELL] if isinstance(cell, str) else cell

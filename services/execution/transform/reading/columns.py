@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from services.execution.transform.reading.names import TypeName, type_name
+from .names import TypeName, type_name
 
 #: A column with at most so many distinct values is shown with all of them.
 LOW_CARDINALITY = 12
 _TOP = 5
 #: Longer columns are counted on an even sample; missing, least, greatest and mean are always exact.
-_SAMPLE_ROWS = 100_000
+_SAMPLE_ROWS = 50_000
 
 
 @dataclass(frozen=True)
