@@ -77,6 +77,10 @@ def run(servers_folder: Path) -> Iterator[Run]:
         yield start
 
 
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
 def _plain() -> dict[str, str]:
     servers = ("DATABASE_URL", "REDIS_URL", "QDRANT_URL", "BLOB_URL")
     return {name: value for name, value in os.environ.items() if name not in servers}
@@ -128,7 +132,6 @@ def test_a_killed_process_is_started_again_as_often_as_it_takes(run: Run, name: 
         until(
             lambda before=before: installation.pids().get(name) not in (None, before[name]),  # type: ignore[misc]
             f"{name} has a new process",
-            5,
         )
         installation.ready()
         others = {other: pid for other, pid in installation.pids().items() if other != name}
@@ -158,6 +161,26 @@ def test_nothing_outlives_a_killed_supervisor(run: Run) -> None:
     installation.process.kill()
     until(lambda: not any(alive(pid) for pid in pids.values()), "everything is gone")
     assert not installation.status.ready
+
+
+def test_a_killed_nursery_takes_its_processes_along_and_all_come_back(run: Run) -> None:
+    installation = run("steady")
+    before = installation.ready()
+    pids = installation.pids()
+    os.kill(_parent(pids["steady-1"]), signal.SIGKILL)
+    until(lambda: installation.pids().get("steady-1") not in (None, pids["steady-1"]), "there is a new process")
+    installation.ready()
+    assert not alive(pids["steady-1"])
+    assert not alive(pids["steady-2"])
+    assert installation.pids()["postgres"] == pids["postgres"]
+    assert installation.status.url == before.url
+
+
+def test_processes_are_named_for_what_they_are(run: Run) -> None:
+    installation = run("steady")
+    installation.ready()
+    words = Path(f"/proc/{installation.pids()['steady-1']}/cmdline").read_bytes().split(b"\0")
+    assert words[1:3] == [b"-m", b"tests.support.processes.steady"]
 
 
 def test_keys_of_providers_go_only_to_those_that_ask_models(run: Run) -> None:
