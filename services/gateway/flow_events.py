@@ -17,6 +17,8 @@ from services.gateway.resources import Has, Resources
 from services.gateway.routing import routes
 from shared.errors import DatabaseUnavailable, NotFound
 from shared.flows import changes, statements
+from shared.flows.changes import difference
+from shared.flows.document import Document
 from shared.flows.encoding import decode_operations
 
 router = routes("/v1/flows/{id}", "Flows")
@@ -74,7 +76,11 @@ async def _stream(has: Resources, tenant: str, flow_id: str, seen: int) -> Async
                         seen = current
                         yield _frame(seen, "reset", {"version": seen})
                     else:
-                        yield b"".join(_of(flow_id, row) for row in rows)
+                        if rows[0]["kind"] == "create":
+                            yield await has.undisturbed(_beginning(has, flow_id, rows[0]))
+                        for row in rows:
+                            if row["kind"] != "create":
+                                yield _of(flow_id, row)
                         seen = rows[-1]["version"]
                     spoke = time.monotonic()
                     continue
@@ -104,8 +110,19 @@ async def _news(has: Resources, flow_id: str, seen: int, current: int) -> Sequen
         return list(found.mappings())
 
 
+async def _beginning(has: Resources, flow_id: str, row: RowMapping) -> bytes:
+    """The event of a flow's creation, with all that it was created with."""
+    async with has.record.read() as record:
+        document = await record.run_sync(lambda connection: has.flows.document_at(connection, flow_id, 1))
+    return _frame(1, "create", {**_data(flow_id, row), "operations": changes.to_json(difference(Document(), document))})
+
+
 def _of(flow_id: str, row: RowMapping) -> bytes:
-    data = {
+    return _frame(row["version"], row["kind"], _data(flow_id, row))
+
+
+def _data(flow_id: str, row: RowMapping) -> dict[str, object]:
+    return {
         "type": row["kind"],
         "flow_id": flow_id,
         "version": row["version"],
@@ -114,7 +131,6 @@ def _of(flow_id: str, row: RowMapping) -> bytes:
         "at": row["at"],
         "operations": changes.to_json(decode_operations(row["operations"])),
     }
-    return _frame(row["version"], row["kind"], data)
 
 
 def _frame(version: int, name: str, data: dict[str, object]) -> bytes:

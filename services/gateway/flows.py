@@ -42,7 +42,7 @@ router = routes("/v1/flows", "Flows")
 @rules(large=True)
 async def create_flow(request: Request, desk: Desk, body: FlowCreate) -> Response:
     given = cast("dict[str, JsonValue]", await request.json())
-    return await _created(desk, body.name, received(body, given, {}))
+    return await _created(desk, body.name, await asyncio.to_thread(received, body, given, {}))
 
 
 @router.get("", summary="List flows, newest first", response_model=Page[FlowSummary])
@@ -75,8 +75,12 @@ async def save_flow(request: Request, desk: Desk, id: Id, body: FlowSave) -> Res
     """One change set; without `settings` or `name` those stay."""
     flow = await desk.lock(id)
     given = cast("dict[str, JsonValue]", await request.json())
-    document = received(body, given, flow.document.settings)
-    edit = await asyncio.to_thread(editing.replacement, flow.document, document, "Saved", name=body.name)
+
+    def compared() -> Edit:
+        document = received(body, given, flow.document.settings)
+        return editing.replacement(flow.document, document, "Saved", name=body.name)
+
+    edit = await asyncio.to_thread(compared)
     return whole(await _changed(desk, flow, edit, "api.save"))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
@@ -12,6 +12,7 @@ import structlog
 from fastapi import Depends, FastAPI, Request
 from obstore.store import ObjectStore
 from redis.asyncio import Redis
+from sqlalchemy.util import await_only
 
 from services.gateway.auth import Doorman
 from services.gateway.bells import Bells
@@ -31,6 +32,11 @@ Answer = TypeVar("Answer")
 
 #: Redis is only a doorbell: nobody waits long for it.
 _REDIS_TIMEOUT = 0.2
+
+
+def beside(work: Callable[[], Answer], /) -> Answer:
+    """What a store has to compute under ``run_sync``, in a thread, so that the event loop goes on."""
+    return await_only(asyncio.to_thread(work))
 
 
 @dataclass
@@ -108,7 +114,7 @@ async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIte
         pressure=Pressure(settings.http, aside, redis),
         bells=Bells(settings.stores.redis_url),
         models=Models(settings),
-        flows=Store(settings.flows.undo_depth, settings.flows.flow_versions),
+        flows=Store(settings.flows.undo_depth, settings.flows.flow_versions, beside=beside),
     )
     app.state.resources = resources
     resources.bells.start()

@@ -78,7 +78,7 @@ class Finding(Answer):
     ids: list[str]
 
 
-Coordinate = Annotated[float, Field(ge=-1e9, le=1e9, strict=True)]
+Coordinate = Annotated[float, Field(ge=-1e15, le=1e15, strict=True)]
 
 
 class Position(Request):

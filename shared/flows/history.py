@@ -60,7 +60,7 @@ def change(store: Store, connection: Connection, flow: Flow, author: Author, edi
             "inverse": encode_operations(inverse),
         }
         connection.execute(statements.add_change_set(flow.id, values))
-        connection.execute(statements.drop_beyond(flow.id, store.depth))
+        connection.execute(statements.drop_beyond(flow.id, store.depth, store.most_bytes))
     return after
 
 

@@ -88,6 +88,13 @@ def add_snapshot(flow_id: str, number: int, document: bytes) -> Insert:
     return insert(snapshots).values(flow_id=flow_id, version=number, document=document)
 
 
+def too_old(flow_id: str, most_bytes: int) -> Select[Any]:
+    """The newest version before which the operations of all later ones weigh more than so many bytes."""
+    weight = func.sum(func.octet_length(versions.c.operations)).over(order_by=versions.c.version.desc())
+    weighed = select(versions.c.version, weight.label("weight")).where(versions.c.flow_id == flow_id).subquery()
+    return select(func.coalesce(func.max(weighed.c.version), 0)).where(weighed.c.weight > most_bytes)
+
+
 def forget_versions(flow_id: str, before: int) -> tuple[Delete, Delete]:
     """Drop what is older than the last snapshot before a version; named versions and their snapshots stay."""
     named_ones = select(versions.c.version).where(versions.c.flow_id == flow_id, versions.c.name.is_not(None))
@@ -118,11 +125,19 @@ def cut_redo_tail(flow_id: str) -> Delete:
     return delete(change_sets).where(change_sets.c.flow_id == flow_id, change_sets.c.undone_at.is_not(None))
 
 
-def drop_beyond(flow_id: str, depth: int) -> Delete:
-    """Keep the newest entries only."""
-    oldest = select(change_sets.c.seq).where(change_sets.c.flow_id == flow_id).order_by(change_sets.c.seq.desc())
+def drop_beyond(flow_id: str, depth: int, most_bytes: int) -> Delete:
+    """Keep the newest entries only: so many of them, and of so many bytes, but always the last one."""
+    newest_first = change_sets.c.seq.desc()
+    size = func.octet_length(change_sets.c.forward) + func.octet_length(change_sets.c.inverse)
+    entry = select(
+        change_sets.c.seq,
+        func.row_number().over(order_by=newest_first).label("place"),
+        func.sum(size).over(order_by=newest_first).label("weight"),
+    )
+    weighed = entry.where(change_sets.c.flow_id == flow_id).subquery()
+    old = (weighed.c.place > depth) | ((weighed.c.weight > most_bytes) & (weighed.c.place > 1))
     return delete(change_sets).where(
-        change_sets.c.flow_id == flow_id, change_sets.c.seq <= oldest.offset(depth).limit(1).scalar_subquery()
+        change_sets.c.flow_id == flow_id, change_sets.c.seq.in_(select(weighed.c.seq).where(old))
     )
 
 

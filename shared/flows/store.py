@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Protocol, TypeVar
 
 from pydantic import JsonValue
 from sqlalchemy import Connection, RowMapping
@@ -23,6 +23,9 @@ from shared.flows.errors import too_large
 
 _SNAPSHOT_EVERY = 64  #: versions
 _TAIL_BYTES = 64_000  #: a tail shorter than this is read faster than a snapshot is written
+
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -60,14 +63,29 @@ class Author:
     origin: str
 
 
+class Beside(Protocol):
+    """Runs what takes long; an event loop hands it to a thread."""
+
+    def __call__(self, work: Callable[[], Answer], /) -> Answer: ...
+
+
+def here(work: Callable[[], Answer], /) -> Answer:
+    return work()
+
+
 class Store:
     """Reads and writes flows on a connection that the caller commits.
 
-    ``depth`` is how many change sets can be undone; ``kept_versions`` how many versions can be looked up.
+    ``depth`` is how many change sets can be undone; ``kept_versions`` how many versions can be looked up; of either
+    no more than ``most_bytes`` of operations.
     """
 
-    def __init__(self, depth: int = 200, kept_versions: int = 2_000) -> None:
+    def __init__(
+        self, depth: int = 200, kept_versions: int = 2_000, most_bytes: int = 64_000_000, beside: Beside = here
+    ) -> None:
         self.depth = depth
+        self.most_bytes = most_bytes
+        self._beside = beside
         self._kept_versions = kept_versions
         self._cache = DocumentCache()
 
@@ -78,7 +96,7 @@ class Store:
     def create(self, connection: Connection, tenant: str, name: str, document: Document, author: Author) -> Flow:
         """Raises: FlowTooLarge, InvalidRequest."""
         check_size(document)
-        flow_id, written = uuid.uuid4().hex, encode_document(document)
+        flow_id, written = uuid.uuid4().hex, self._beside(lambda: encode_document(document))
         counts = {"nodes_count": len(document.nodes), "edges_count": len(document.edges)}
         row = (
             connection.execute(
@@ -116,7 +134,7 @@ class Store:
             row = connection.execute(statements.snapshot_at(flow_id, version)).one_or_none()
             if row is None:
                 raise NotFound(f"Version {version} is not kept any more.")
-            known = row.version, decode_document(row.document)
+            known = row.version, self._beside(lambda: decode_document(row.document))
         at, document = known
         if at == version:
             return document
@@ -201,9 +219,10 @@ class Store:
         tail_bytes += added
         if version - at < _SNAPSHOT_EVERY and tail_bytes <= max(_TAIL_BYTES, snapshot_bytes):
             return {"tail_bytes": tail_bytes}
-        written = encode_document(document)
+        written = self._beside(lambda: encode_document(document))
         connection.execute(statements.add_snapshot(flow.id, version, written))
-        for forget in statements.forget_versions(flow.id, version - self._kept_versions):
+        too_old = connection.execute(statements.too_old(flow.id, self.most_bytes)).scalar_one()
+        for forget in statements.forget_versions(flow.id, max(too_old, version - self._kept_versions)):
             connection.execute(forget)
         return {"snapshot_version": version, "snapshot_bytes": len(written), "tail_bytes": 0}
 

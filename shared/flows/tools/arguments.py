@@ -13,7 +13,7 @@ from shared.flows.ids import MAX_ID
 
 MAX_LABEL = 10_000
 MAX_DESCRIPTION = 50_000
-MAX_COORDINATE = 1e9
+MAX_COORDINATE = 1e15
 
 
 class CallFailed(Exception):
@@ -95,11 +95,13 @@ class Arguments:
 
 
 def writable(name: str, value: str) -> str:
-    """The text, when it can be stored and sent as UTF-8."""
+    """The text, when it can be stored and sent as UTF-8, and as any client's JSON."""
     try:
         value.encode()
     except UnicodeEncodeError:
         raise CallFailed(f"{name} must be well-formed text") from None
+    if "\x00" in value:
+        raise CallFailed(f"{name} must be well-formed text")
     return value
 
 

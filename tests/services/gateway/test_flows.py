@@ -373,4 +373,8 @@ def test_two_clients_follow_one_flow_live_and_resume(gateway: Gateway, client: h
     with client.stream("GET", path, headers={"Last-Event-ID": "2"}) as stream:
         first = next(line for line in stream.iter_lines() if line.startswith("id: "))
     assert first == "id: 3"
+    with client.stream("GET", path) as stream:
+        data = next(line for line in stream.iter_lines() if line.startswith("data: "))
+    beginning = json.loads(data.removeprefix("data: "))
+    assert [(entry["op"], entry["id"]) for entry in beginning["operations"]] == [("add", "x")]
     assert client.get("/v1/flows/nope/events").status_code == 404

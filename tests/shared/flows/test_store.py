@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pydantic import JsonValue
 from sqlalchemy import Connection, Engine, func, select
 
@@ -37,14 +39,21 @@ def engine(database_url: str) -> Iterator[Engine]:
 class Desk:
     """One flow, edited one transaction at a time; every call may come from a process that knows nothing yet."""
 
-    def __init__(self, engine: Engine, document: Document, **settings: int) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        document: Document,
+        depth: int = 200,
+        kept_versions: int = 2_000,
+        most_bytes: int = 64_000_000,
+    ) -> None:
         self.engine = engine
-        self.settings = settings
+        self.settings = (depth, kept_versions, most_bytes)
         self.id = self.transact(lambda c, s: s.create(c, "t", "Test", document, ANNE)).id
 
     def transact(self, work: Callable[[Connection, Store], T], store: Store | None = None) -> T:
         with self.engine.begin() as connection:
-            return work(connection, store or Store(**self.settings))
+            return work(connection, store or Store(*self.settings))
 
     def edit(self, *calls: Call, author: Author = ANNE, expected: int | None = None, atomic: bool = False) -> Edited:
         return self.transact(lambda c, s: editing.edit(s, c, s.lock(c, "t", self.id, expected), calls, author, atomic))
@@ -339,3 +348,82 @@ def test_deleting_a_flow_leaves_nothing_of_it(engine: Engine) -> None:
         count = select(func.count()).select_from(table).where(table.c.flow_id == desk.id)
         assert desk.transact(lambda c, s, q=count: c.execute(q).scalar_one()) == 0  # type: ignore[misc]
     assert label_of({"data": "x"}) == ""
+
+
+def test_what_weighs_too_much_is_forgotten_but_never_the_last_change(engine: Engine) -> None:
+    desk = Desk(engine, diagram(), most_bytes=3_000)
+    for number in range(10):
+        noise = "".join(chr(0x4E00 + (number * 7919 + place * 104_729) % 20_000) for place in range(400))
+        desk.edit(call("addNode", label=f"N{number}", description=noise))
+    assert 1 <= desk.entries() < 5
+    assert desk.undo() is not None
+    assert len(desk.now.document.nodes) == 9
+
+
+WORDS = st.sampled_from(["A", "B", "C", "Login"])
+edits = st.one_of(
+    st.builds(lambda label: call("addNode", label=label), WORDS),
+    st.builds(lambda label: call("addNode", label=label + "x", parentNodeId="a"), WORDS),
+    st.builds(lambda label: call("deleteNode", nodeId=label.lower()), WORDS),
+    st.builds(lambda label: call("updateNode", nodeId="x", label=label), WORDS),
+    st.builds(
+        lambda label: call("changeVisuals", target="node", nodeId="a", color=label), st.sampled_from(["red", "tan"])
+    ),
+)
+actors = st.sampled_from([ANNE, BERT])
+steps: st.SearchStrategy[tuple[str, Author, list[Call]]] = st.one_of(
+    st.tuples(st.just("edit"), actors, st.lists(edits, min_size=1, max_size=3)),
+    st.tuples(st.sampled_from(["undo", "redo"]), actors, st.just([])),
+)
+
+
+def look(document: Document) -> tuple[object, ...]:
+    return document.listed(Kind.NODE), document.listed(Kind.EDGE), {k: i.body for k, i in document.settings.items()}
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(steps, max_size=14))
+def test_any_walk_of_edits_undos_and_redos_is_a_walk_along_one_line(
+    engine: Engine, walk: list[tuple[str, Author, list[Call]]]
+) -> None:
+    desk = Desk(engine, diagram("x"))
+    line, place = [look(desk.now.document)], 0
+    for what, author, calls in walk:
+        if what == "edit":
+            now = look(desk.edit(*calls, author=author).flow.document)
+            if now != line[place]:
+                line, place = [*line[: place + 1], now], place + 1
+        else:
+            wanted = place + (-1 if what == "undo" else 1)
+            moved = desk.undo(author) if what == "undo" else desk.redo(author)
+            assert (moved is not None) == (0 <= wanted < len(line))
+            place = wanted if moved is not None else place
+        assert look(desk.now.document) == line[place]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(steps, max_size=14), st.data())
+def test_whoever_undoes_only_their_own_work_breaks_nothing_and_can_redo_it(
+    engine: Engine, walk: list[tuple[str, Author, list[Call]]], data: st.DataObject
+) -> None:
+    desk = Desk(engine, diagram("x"))
+    for what, author, calls in walk:
+        scope: history.Scope = "mine" if data.draw(st.booleans()) else "all"
+        before = look(desk.now.document)
+        if what == "edit":
+            desk.edit(*calls, author=author)
+            continue
+        try:
+            if what == "redo":
+                desk.redo(author, scope)
+            elif desk.undo(author, scope) is not None:
+                desk.redo(author, scope)
+                assert look(desk.now.document) == before
+                desk.undo(author, scope)
+        except UndoConflict:
+            assert scope == "mine"
+            assert look(desk.now.document) == before
+        document = desk.now.document
+        ends = {body[end] for body in document.listed(Kind.EDGE) for end in ("source", "target")}
+        assert ends <= set(document.nodes)
+        assert document == desk.at(desk.now.version)
