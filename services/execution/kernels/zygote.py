@@ -1,4 +1,4 @@
-"""The warm parent: it has every library in memory and uses none, and forks a fresh room whenever it is asked to."""
+"""The warm parent: it has every library in memory, and forks a fresh room whenever it is asked to."""
 
 from __future__ import annotations
 
@@ -14,38 +14,14 @@ import sys
 from services.execution.kernels import kernel_calls as kernel
 from services.execution.kernels.isolate import Ends, enter_namespaces, mount_room
 from services.execution.kernels.warden import Warden
+from services.execution.kernels.warmth import load, warm_up
 from services.execution.kernels.wire import Message, receive, send
-
-#: Import only. Not every one of these survives a fork once it has been used (polars waits for threads that are gone).
-LIBRARIES = (
-    "numpy",
-    "pandas",
-    "pyarrow",
-    "pyarrow.ipc",
-    "pyarrow.compute",
-    "pyarrow.parquet",
-    "duckdb",
-    "polars",
-    "matplotlib",
-    "matplotlib.pyplot",
-    "matplotlib.backends.backend_agg",
-    "PIL.PngImagePlugin",
-)
-
-
-def load(names: tuple[str, ...]) -> list[str]:
-    """Import what is installed; the names that were."""
-    loaded: list[str] = []
-    for name in names:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
-            loaded.append(name)
-    return loaded
 
 
 def serve(control: socket.socket) -> None:
     """Fork a room per request until the other side is gone."""
-    warm = load(LIBRARIES)
+    warm = load()
+    warm_up(warm)
     sys.path[:] = [path for path in sys.path if path != "/runtime/kernels"]
     site.setquit()
     site.sethelper()
@@ -63,9 +39,14 @@ def serve(control: socket.socket) -> None:
             _fork_room(message, descriptors, control)
         for descriptor in descriptors:
             os.close(descriptor)
-        # The child leaves at once; its own child, the warden, lives on under the box's first process.
-        _, status = os.waitpid(child, 0)
-        send(control, {"t": "forked", "status": status})
+        _reap()
+
+
+def _reap() -> None:
+    """The children leave at once; their own children, the wardens, live on under the box's first process."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _fork_room(message: Message, descriptors: list[int], control: socket.socket) -> None:

@@ -21,7 +21,6 @@ _START = (
     "from services.execution.kernels.zygote import main; main()"
 )
 _WARM_WITHIN = 120.0  #: seconds for all libraries to load, on a busy machine
-_FORK_WITHIN = 20.0
 _ROOM_FOLDERS = ("/work", "/code", "/out", "/store")
 _PLACES = ("/mnt", "/media", "/srv", "/opt", "/var/empty")
 
@@ -65,14 +64,11 @@ class Box:
 
     def fork(self, language: str, descriptors: Sequence[int], memfd: bool) -> None:
         """Ask for a room with these ends of its pipes. Raises: SandboxUnavailable."""
-        with self._lock:
-            try:
+        try:
+            with self._lock:
                 send(self._control, {"language": language, "memfd": memfd}, descriptors)
-            except OSError:
-                raise SandboxUnavailable(self._why("The warm interpreter is gone.")) from None
-            message = self._answer(_FORK_WITHIN)
-        if message.get("status") != 0:
-            raise SandboxUnavailable(self._why("A room could not be isolated."))
+        except OSError:
+            raise SandboxUnavailable(self.why("The warm interpreter is gone.")) from None
 
     def _answer(self, seconds: float) -> Message:
         self._control.settimeout(seconds)
@@ -81,15 +77,16 @@ class Box:
         except (OSError, ValueError):
             message = None
         if message is None:
-            raise SandboxUnavailable(self._why("The box did not start."))
+            raise SandboxUnavailable(self.why("The box did not start."))
         return message
 
-    def _why(self, what: str) -> str:
+    def why(self, what: str) -> str:
         """The last words of the box, if it left any: they are ours or bubblewrap's, never a job's."""
         with contextlib.suppress(OSError, ValueError):
             self._process.wait(timeout=0.5) if not self.alive else None
-            self._errors.seek(0)
-            lines = self._errors.read()[-2000:].decode(errors="replace").strip().splitlines()
+            size = os.fstat(self._errors.fileno()).st_size
+            said = os.pread(self._errors.fileno(), 2000, max(0, size - 2000))
+            lines = said.decode(errors="replace").strip().splitlines()
             if lines:
                 return f"{what} It said: {lines[-1][:300]}"
         return what

@@ -12,6 +12,7 @@ from services.execution.sandbox.slot import Slot
 from shared.errors import SandboxUnavailable
 
 _KEEP_HOUSE_EVERY = 5.0
+_MOST_USED = 6  #: used slots that may wait for a quiet moment
 
 
 class Pool:
@@ -23,6 +24,7 @@ class Pool:
         self._max_age = max_age
         self._ready: dict[str, deque[Slot]] = {language: deque() for language in wanted}
         self._changed = threading.Condition()
+        self._used: deque[Slot] = deque()
         self._closed = False
         self._stirred = False
 
@@ -41,6 +43,23 @@ class Pool:
                 return slot
             slot.close()
 
+    def retire(self, slot: Slot) -> None:
+        """A used slot is cleared away by the keeper; nothing of it runs any more when this returns."""
+        slot.kill()
+        with self._changed:
+            if not self._closed:
+                self._used.append(slot)
+                self._changed.notify_all()
+                return
+        slot.close()
+
+    def _clear_one(self) -> bool:
+        with self._changed:
+            slot = self._used.popleft() if self._used else None
+        if slot is not None:
+            slot.close()
+        return slot is not None
+
     def wake(self) -> None:
         """Something broke: look after it now."""
         with self._changed:
@@ -51,7 +70,8 @@ class Pool:
         """Refill and replace until closed, or until it is of no use any more; runs in a thread of its own."""
         while not self._closed and useful():
             try:
-                if self._replace_one() or self._refill_one():
+                crowded = len(self._used) > _MOST_USED
+                if (crowded and self._clear_one()) or self._replace_one() or self._refill_one() or self._clear_one():
                     continue
                 failing = False
             except SandboxUnavailable:
@@ -68,7 +88,7 @@ class Pool:
 
     def _called_for(self) -> bool:
         stirred, self._stirred = self._stirred, False
-        return self._closed or stirred or self._lacking() is not None
+        return self._closed or stirred or bool(self._used) or self._lacking() is not None
 
     def _refill_one(self) -> bool:
         language = self._lacking()
@@ -103,7 +123,8 @@ class Pool:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-            slots = [slot for ready in self._ready.values() for slot in ready]
+            slots = [slot for slots in (*self._ready.values(), self._used) for slot in slots]
+            self._used.clear()
             for ready in self._ready.values():
                 ready.clear()
         for slot in slots:

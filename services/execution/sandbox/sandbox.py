@@ -126,6 +126,10 @@ class WarmSandbox:
         if self._groups is not None:
             self._groups.close()
 
+    def wait_ready(self, seconds: float = 60.0) -> bool:
+        """Whether every slot of the pool is warm, within this time."""
+        return self._pool.wait_full(seconds)
+
     def report(self) -> Report:
         box = self._box
         return Report(
@@ -165,7 +169,7 @@ class WarmSandbox:
             try:
                 outcome = self._run_in(slot, run, folder, cancelled, on_output)
             finally:
-                slot.close()
+                self._pool.retire(slot)
             if outcome is not None:
                 return outcome
             self._pool.wake()

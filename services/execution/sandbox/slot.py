@@ -76,7 +76,7 @@ class Slot:
         except OSError:
             message, sender = None, None
         if message is None or message["t"] != "ready" or sender is None:
-            raise SandboxUnavailable("A room did not become ready.")
+            raise SandboxUnavailable(self._box.why("A room could not be isolated."))
         pid, uid = sender
         if uid == 0:
             raise SandboxUnavailable("Code would run as this machine's root; the sandbox refuses that.")

@@ -1,0 +1,185 @@
+"""The sandbox beside a bare interpreter, in one run: ``python -m benchmarks.sandbox [--jobs 1000]``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pandas as pd
+import pyarrow
+import pyarrow.ipc
+
+from benchmarks.table import at_least, at_most, show, within
+from services.execution.sandbox.box import command
+from services.execution.sandbox.run import Frame, Run
+from services.execution.sandbox.runtime import describe_runtime
+from services.execution.sandbox.sandbox import WarmSandbox, open_sandbox
+from services.execution.sandbox.settings import SandboxSettings
+from shared.contracts.execute import Limits, Verdict
+
+GROUPBY = "import pandas as pd\npd.DataFrame({'k': ['a', 'b', 'a'], 'v': [1, 2, 3]}).groupby('k').v.sum()"
+
+
+def median_ms(work: Callable[[], object], times: int = 15) -> float:
+    spent = []
+    for _ in range(times):
+        began = time.perf_counter()
+        work()
+        spent.append(time.perf_counter() - began)
+    return statistics.median(spent) * 1000
+
+
+def bare(*arguments: str) -> Callable[[], object]:
+    return lambda: subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
+
+
+def cold_box(settings: SandboxSettings) -> Callable[[], object]:
+    runtime = describe_runtime(settings)
+    whole = command(runtime, settings.uid, [runtime.python, "-I", "-S", "-c", "pass"])
+    return lambda: subprocess.run(whole, check=True, capture_output=True, env={})
+
+
+def warm(sandbox: WarmSandbox, code: str, times: int = 25) -> tuple[float, float]:
+    """Median ms on a warm slot: until the program has ended, and until everything of it is gone."""
+    ended, gone = [], []
+    for _ in range(times):
+        sandbox.wait_ready()
+        began = time.perf_counter()
+        with sandbox.run(Run("python", code)) as outcome:
+            assert outcome.verdict is Verdict.OK, outcome
+            ended.append(outcome.usage.wall_ms)
+            gone.append((time.perf_counter() - began) * 1000)
+    return statistics.median(ended), statistics.median(gone)
+
+
+def per_second(sandbox: WarmSandbox, code: str, seconds: float = 5.0) -> float:
+    deadline = time.perf_counter() + seconds
+
+    def drive(_: int) -> int:
+        done = 0
+        while time.perf_counter() < deadline:
+            with sandbox.run(Run("python", code)):
+                done += 1
+        return done
+
+    began = time.perf_counter()
+    with ThreadPoolExecutor(4) as threads:
+        return sum(threads.map(drive, range(4))) / (time.perf_counter() - began)
+
+
+def kill_latency(sandbox: WarmSandbox) -> float:
+    """The worst of ten: ms between the limit and the end of a busy loop."""
+    worst = 0.0
+    for _ in range(10):
+        with sandbox.run(Run("python", "while True: pass", limits=Limits(wall_seconds=0.3))) as outcome:
+            worst = max(worst, outcome.usage.wall_ms - 300)
+    return worst
+
+
+def million_rows(sandbox: WarmSandbox) -> tuple[float, float]:
+    """ms for a frame of 1 M rows x 6 to go in and out by Arrow, and to be written and read as CSV."""
+    rows = 1_000_000
+    frame = pd.DataFrame({f"n{column}": range(rows) for column in range(4)})
+    frame["f"] = frame["n0"] * 0.37
+    frame["s"] = [f"row {number % 1000}" for number in range(rows)]
+    with tempfile.TemporaryDirectory() as folder:
+        arrow, text = Path(folder) / "in.arrow", Path(folder) / "in.csv"
+        table = pyarrow.Table.from_pandas(frame, preserve_index=False)
+        with pyarrow.OSFile(str(arrow), "wb") as sink, pyarrow.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+        limits = Limits(memory_mb=2048, wall_seconds=60)
+        run = Run("python", "data", frames={"data": Frame(arrow)}, take="table", limits=limits)
+
+        def through() -> None:
+            sandbox.wait_ready()
+            with sandbox.run(run) as outcome:
+                assert outcome.table is not None, outcome
+
+        def as_csv() -> None:
+            for _ in range(2):  # there and back again
+                frame.to_csv(text, index=False)
+                pd.read_csv(text)
+
+        return median_ms(through, 3), median_ms(as_csv, 1)
+
+
+def memory_mb(pattern: str, kind: str) -> list[float]:
+    """Memory of this process's descendants whose command line holds the pattern."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdigit() and pattern in (folder / "cmdline").read_text():
+                lines = (folder / "smaps_rollup").read_text().splitlines()
+                found.append(next(int(line.split()[1]) / 1024 for line in lines if line.startswith(kind)))
+        except (OSError, StopIteration):
+            continue
+    return sorted(found)
+
+
+def many(sandbox: WarmSandbox, count: int) -> None:
+    programs = [
+        "1 + 1",
+        GROUPBY,
+        "1 / 0",
+        "import os; os.abort()",
+        "import subprocess; subprocess.Popen(['sleep', '9'])",
+    ]
+
+    def one(number: int) -> None:
+        with sandbox.run(Run("python", programs[number % len(programs)])):
+            pass
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(one, range(count)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", type=int, default=0, help="run so many mixed jobs and count what they leave")
+    jobs = parser.parse_args().jobs
+    settings = SandboxSettings(slots=2)
+    one = median_ms(bare("-c", "pass"))
+    cold = median_ms(cold_box(settings))
+    pandas = median_ms(bare("-c", "import pandas"), 3)
+    with open_sandbox(settings) as sandbox:
+        passes, passes_gone = warm(sandbox, "pass")
+        groups, groups_gone = warm(sandbox, GROUPBY)
+        rate, group_rate = per_second(sandbox, "pass"), per_second(sandbox, GROUPBY)
+        late = kill_latency(sandbox)
+        arrow, text = million_rows(sandbox)
+        sandbox.wait_ready()
+        own = memory_mb("zygote", "Pss:")
+        if jobs:
+            before = len(os.listdir("/proc"))
+            many(sandbox, jobs)
+            sandbox.wait_ready()
+            print(f"after {jobs} jobs: {len(os.listdir('/proc')) - before:+} processes on the machine\n")
+    unit = "ms"
+    show(
+        "the sandbox (peer: a bare python -c pass, unless it says otherwise)",
+        [
+            at_most("cold bubblewrap, python -I -S", cold, one, unit, 1.5),
+            at_most("warm slot: pass, ended", passes, one, unit, 0.25),
+            at_most("warm slot: pass, nothing left of it", passes_gone, one, unit, 1.0),
+            at_most("warm slot: pandas groupby, ended", groups, one, unit, 1.5),
+            at_most("warm slot: pandas groupby, nothing left of it", groups_gone, one, unit, 2.0),
+            at_least("cold import pandas / warm groupby (times)", pandas, groups, unit, 20),
+            at_least("pass per second / 40", rate, 40, "/s", 1),
+            at_least("pandas groupby per second / 25", group_rate, 25, "/s", 1),
+            within("a busy loop's end after its limit, worst of 10", late / 1000, 0.3),
+            at_least("1 M rows in and out: CSV / Arrow (times)", text, arrow, unit, 50),
+        ],
+    )
+    print(f"memory of the warm interpreter and its waiting slots, proportional: {sum(own):.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

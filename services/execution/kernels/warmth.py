@@ -1,0 +1,60 @@
+"""What the warm parent loads and does before the first fork, so that no child has to."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+from typing import Any
+
+#: In this order. PIL's writers and pandas' bridge to Arrow load late otherwise, in every child anew.
+LIBRARIES = (
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "pyarrow.ipc",
+    "pyarrow.compute",
+    "pyarrow.parquet",
+    "pyarrow.pandas_compat",
+    "duckdb",
+    "polars",
+    "matplotlib",
+    "matplotlib.pyplot",
+    "matplotlib.backends.backend_agg",
+    "PIL.PngImagePlugin",
+)
+
+
+def load() -> list[str]:
+    """Import what is installed; the names that were."""
+    loaded: list[str] = []
+    for name in LIBRARIES:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+            loaded.append(name)
+    return loaded
+
+
+def warm_up(loaded: list[str]) -> None:
+    """First uses fill caches. Never of polars: it waits for threads that no child has, once it has been used."""
+    if "pandas" in loaded:
+        with contextlib.suppress(Exception):
+            _use_pandas(importlib.import_module("pandas"))
+    if "matplotlib.pyplot" in loaded:
+        with contextlib.suppress(Exception):
+            _draw(importlib.import_module("matplotlib.pyplot"))
+
+
+def _use_pandas(pandas: Any) -> None:
+    frame = pandas.DataFrame({"k": ["a", "b", "a"], "v": [1, 2, 3], "f": [0.5, None, 1.5]})
+    repr(frame.groupby("k").v.sum())
+    repr(frame.merge(frame, on="k").sort_values("v_x").describe())
+    frame.to_csv(index=False)
+    pandas.read_csv(io.StringIO("a,b\n1,x\n"))
+
+
+def _draw(pyplot: Any) -> None:
+    pyplot.plot([1, 2], label="line")
+    pyplot.legend()
+    pyplot.savefig(io.BytesIO(), format="png", bbox_inches="tight")
+    pyplot.close("all")
