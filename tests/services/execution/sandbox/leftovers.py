@@ -1,0 +1,74 @@
+"""Open a sandbox, run every kind of program, close it, and print what is left; in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from services.execution.sandbox.run import Run
+from services.execution.sandbox.sandbox import open_sandbox
+from services.execution.sandbox.settings import SandboxSettings
+from shared.contracts.execute import Limits
+
+_PROGRAMS = [
+    "1 + 1",
+    "1 / 0",
+    "import os; os.abort()",
+    "import subprocess; subprocess.Popen(['sleep', '60']); open('x', 'w').write('x')",
+    "import os\nif os.fork() == 0: os.setsid()\nwhile True: pass",
+    "x = []\nwhile True: x.append(bytearray(10**7))",
+]
+
+
+def children_of(pid: int) -> set[int]:
+    """Every living descendant."""
+    parents: dict[int, int] = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            except (OSError, ValueError):
+                continue
+    found = {pid}
+    while True:
+        more = {child for child, parent in parents.items() if parent in found} - found
+        if not more:
+            return found - {pid}
+        found |= more
+
+
+def _state(folder: str) -> dict[str, list[str]]:
+    groups = Path("/sys/fs/cgroup").glob(f"*/**/assay-{os.getpid()}-*")
+    return {
+        "processes": sorted(str(pid) for pid in children_of(os.getpid())),
+        "mounts": Path("/proc/self/mounts").read_text().splitlines(),
+        "groups": sorted(str(group) for group in groups),
+        "descriptors": sorted(os.listdir("/proc/self/fd")),
+        "files": sorted(os.listdir(folder)),
+    }
+
+
+def main() -> None:
+    tempfile.tempdir = sys.argv[1]
+    before = _state(sys.argv[1])
+    with open_sandbox(SandboxSettings(slots=2)) as sandbox:
+
+        def run(program: str) -> None:
+            with sandbox.run(Run("python", program, limits=Limits(wall_seconds=0.5, memory_mb=100))):
+                pass
+
+        with ThreadPoolExecutor(3) as threads:
+            list(threads.map(run, _PROGRAMS * 5))
+        with sandbox.session("python", Limits(), {}) as session:
+            session.execute("import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()")
+    after = _state(sys.argv[1])
+    left = {kind: [each for each in after[kind] if each not in before[kind]] for kind in after}
+    print(json.dumps({kind: names for kind, names in left.items() if names}))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
