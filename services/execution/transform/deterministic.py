@@ -54,6 +54,7 @@ class Deterministic(Strategy):
 
     def _said_done(self) -> Step:
         """DONE counts only when there is a good result, and it does something."""
+        self.progress.prose = 0
         best, latest = self.progress.best, self.progress.latest
         if best is None and latest is not None and latest.outcome == "assertion_failed":
             self.entries.append(Entry("", "assertion_failed", latest.message))

@@ -11,6 +11,7 @@ from services.execution.transform.bench import Attempt, Bench
 from services.execution.transform.progress import Entry, Progress
 from services.execution.transform.telling import Telling
 from shared.contracts.transform import Iteration, Probe
+from shared.errors import JobCancelled
 from shared.jobs.job import Context
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, PromptVersion, Tool
 from shared.loop import Again, Done, Turn, run_loop
@@ -49,6 +50,8 @@ class Strategy(ABC):
     def propose(self, turns: Sequence[Turn[ChatReply, Ending]]) -> ChatReply:
         if turns and isinstance(turns[-1].outcome, Again) and turns[-1].outcome.feedback:
             self.messages.append(ChatMessage("user", turns[-1].outcome.feedback))
+        if self.context.cancelled.is_set():
+            raise JobCancelled("the job was cancelled between two turns")
         self.telling.turn = len(turns) + 1
         reply = self.context.llm.complete(
             ChatRequest(

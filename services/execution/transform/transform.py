@@ -78,9 +78,10 @@ class _Job:
         bench = self._bench(self._read())
         expected = expected_schema(self.context.results, self.wanted)
         self.drift = drift_of(expected, {data.name: data.columns() for data in bench.data})
+        bench = self._veiled(bench)
         if self.wanted.code is not None:
             return self._rerun(bench, self.wanted.code)
-        status, question = self._ask(self._veiled(bench))
+        status, question = self._ask(bench)
         return self._result(bench, status, question)
 
     def _read(self) -> list[DataRead]:
@@ -113,6 +114,8 @@ class _Job:
         if attempt.table is None:
             why = f"the code of that iteration gives no table: {attempt.message}"
             raise InvalidRequest(f"cannot branch: {why}", [(["input", "branch", "iteration"], why)])
+        if self.start.masked:  # any of its columns may hold what was masked
+            self.start = replace(self.start, masked=tuple(attempt.table.frame.columns))
         target = self.scratch / "branch.parquet"
         attempt.table.write_parquet(target)
         file_id = self.context.files.save("branch.parquet", target, _PARQUET).id

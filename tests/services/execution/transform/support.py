@@ -152,6 +152,7 @@ class Lab:
     script: Script = field(default_factory=lambda: Script([]))
     history: list[ChatMessage] = field(default_factory=list)
     budget: Budget = field(default_factory=Budget)
+    cancelled: Flag = field(default_factory=Flag)
 
     def transform(self, *replies: str | ChatReply, data: object = None, **wanted: object) -> TransformResult:
         """Run one job with scripted replies; ``data`` is CSV text, rows, or the API's list."""
@@ -172,7 +173,15 @@ class Lab:
             "job", "tenant", "transform", JobState.RUNNING, {}, 1, 1, datetime.now(UTC), "conversation", {}, "key"
         )
         return Context(
-            job, self.script, PromptFiles(), self.history, self.files, self.past, self.budget, self.report, Flag()
+            job,
+            self.script,
+            PromptFiles(),
+            self.history,
+            self.files,
+            self.past,
+            self.budget,
+            self.report,
+            self.cancelled,
         )
 
     def keep(self, job_id: str, result: TransformResult, **wanted: JsonValue) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.errors import BudgetSpentError, ProvidersFailed
+from shared.errors import BudgetSpentError, JobCancelled, ProvidersFailed
 from tests.services.execution.transform.support import Lab, cut, python
 
 SALES = "city,amount\nBerlin,10\nParis,20\nBerlin,5\n"
@@ -83,6 +83,19 @@ def test_two_prose_answers_in_a_row_are_a_question(lab: Lab) -> None:
     assert result.question == "Which year do you mean?"
     assert result.table is None
     assert [one.outcome for one in result.iterations] == ["no_code", "no_code"]
+
+
+def test_prose_with_something_else_in_between_is_no_question(lab: Lab) -> None:
+    result = lab.transform("Hm.", "DONE", "Hm.", GOOD, "DONE", data=SALES)
+    assert [one.outcome for one in result.iterations] == ["no_code", "no_code", "no_code", "result"]
+    assert result.status == "done"
+
+
+def test_a_cancelled_job_stops_before_the_next_call(lab: Lab) -> None:
+    lab.cancelled.set()
+    with pytest.raises(JobCancelled):
+        lab.transform(GOOD, data=SALES)
+    assert lab.script.asked == []
 
 
 def test_the_last_good_result_survives_later_bad_turns(lab: Lab) -> None:

@@ -168,6 +168,13 @@ def test_a_workbook_that_claims_gigabytes_is_refused_unopened(table: Read) -> No
         table(bytes(content), "data.xlsx")
 
 
+def test_a_small_file_that_holds_far_too_many_rows_is_refused_by_its_claim(table: Read, tmp_path: Path) -> None:
+    pl.select(a=pl.repeat(1, 20_000_001, dtype=pl.Int8)).write_parquet(tmp_path / "p")
+    assert (tmp_path / "p").stat().st_size < 1_000_000
+    with pytest.raises(Unreadable, match="20,000,001 rows"):
+        table((tmp_path / "p").read_bytes(), "data.parquet")
+
+
 def test_json_keeps_its_own_types(table: Read) -> None:
     rows = [{"id": 1, "zip": "007", "x": 1, "day": "2024-01-01", "tags": ["a"], "o": {"k": 1}}, {"id": 2, "x": 2.5}]
     frame = table(json.dumps(rows), "data.json")
