@@ -13,7 +13,19 @@ from services.gateway.flow_desk import Desk, FlowDesk, answer
 from services.gateway.ids import Id
 from services.gateway.routing import routes
 from shared.contracts.common import Page
-from shared.contracts.flow import AcceptInput, ChangeSetView, FlowVersion, FlowView, ProposalView, VersionName
+from shared.contracts.flow_routes import (
+    AcceptInput,
+    ChangeSetView,
+    Discarded,
+    FlowDiff,
+    FlowVersion,
+    FlowView,
+    LintView,
+    ProposalList,
+    ProposalView,
+    VersionName,
+    Walked,
+)
 from shared.errors import InvalidRequest, NotFound
 from shared.flows import changes, editing, history, proposals, statements
 from shared.flows.changes import difference
@@ -66,7 +78,7 @@ async def name_version(desk: Desk, id: Id, number: Version, body: VersionName) -
     return Json(FlowVersion.model_validate({**row, "time": row["at"]}))
 
 
-@router.post("/versions/{number}/restore", summary="Make an earlier version the current one")
+@router.post("/versions/{number}/restore", summary="Make an earlier version the current one", response_model=Walked)
 async def restore_version(desk: Desk, id: Id, number: Version) -> Response:
     """One change set, which can be undone like any other."""
     flow = await desk.lock(id)
@@ -78,7 +90,7 @@ async def restore_version(desk: Desk, id: Id, number: Version) -> Response:
     return answer(after, success=True)
 
 
-@router.get("/diff", summary="Compare two versions")
+@router.get("/diff", summary="Compare two versions", response_model=FlowDiff)
 async def diff_versions(
     desk: Desk,
     id: Id,
@@ -94,13 +106,13 @@ async def diff_versions(
     return Json({"from": from_, "to": number, "operations": changes.to_json(operations), "mermaid": picture})
 
 
-@router.get("/lint", summary="What is legal in a flow and probably not meant")
+@router.get("/lint", summary="What is legal in a flow and probably not meant", response_model=LintView)
 async def lint_flow(desk: Desk, id: Id) -> Response:
     flow = await desk.read(id)
     return Json({"findings": await asyncio.to_thread(lint, flow.document), "version": flow.version})
 
 
-@router.get("/proposals", summary="List a flow's proposals, newest first")
+@router.get("/proposals", summary="List a flow's proposals, newest first", response_model=ProposalList)
 async def list_proposals(desk: Desk, id: Id, limit: Limit = 50) -> Response:
     flow = await desk.read(id)
     rows = (await desk.record.execute(statements.proposal_list(flow.id, limit))).mappings().all()
@@ -115,7 +127,7 @@ async def get_proposal(desk: Desk, id: Id, pid: Id) -> Response:
     return Json(await _proposal(desk, flow, row))
 
 
-@router.post("/proposals/{pid}/apply", summary="Apply a proposal, or a part of it")
+@router.post("/proposals/{pid}/apply", summary="Apply a proposal, or a part of it", response_model=Walked)
 async def apply_proposal(desk: Desk, id: Id, pid: Id, body: AcceptInput | None = None) -> Response:
     """One change set. 412 when the flow has changed since the proposal was made, 409 when it is decided already."""
     flow = await desk.lock(id)
@@ -125,7 +137,7 @@ async def apply_proposal(desk: Desk, id: Id, pid: Id, body: AcceptInput | None =
     return answer(after, success=True)
 
 
-@router.post("/proposals/{pid}/discard", summary="Discard a proposal")
+@router.post("/proposals/{pid}/discard", summary="Discard a proposal", response_model=Discarded)
 async def discard_proposal(desk: Desk, id: Id, pid: Id) -> Response:
     flow = await desk.lock(id)
     await desk.run(lambda connection: proposals.discard(connection, flow, pid))

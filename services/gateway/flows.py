@@ -13,15 +13,17 @@ from services.gateway.flow_desk import Desk, FlowDesk, answer, etag, whole
 from services.gateway.ids import Id
 from services.gateway.routing import routes, rules
 from shared.contracts.common import Page
-from shared.contracts.flow import (
-    FlowCreate,
-    FlowSave,
+from shared.contracts.flow_document import FlowCreate, FlowSave
+from shared.contracts.flow_routes import (
     FlowSummary,
     FlowView,
     ImportInput,
+    LaidOut,
     LayoutInput,
+    Operated,
     OperationsInput,
     ScopeInput,
+    Walked,
 )
 from shared.flows import editing, history, statements
 from shared.flows.batch import Batch
@@ -91,7 +93,7 @@ async def delete_flow(desk: Desk, id: Id) -> Response:
     return Response(status_code=204)
 
 
-@router.post("/{id}/operations", summary="Run tool calls, without a model")
+@router.post("/{id}/operations", summary="Run tool calls, without a model", response_model=Operated)
 async def run_operations(desk: Desk, id: Id, body: OperationsInput) -> Response:
     """One change set; a failed call changes nothing, and with `atomic` neither do the others."""
     flow = await desk.lock(id)
@@ -101,18 +103,18 @@ async def run_operations(desk: Desk, id: Id, body: OperationsInput) -> Response:
     return answer(edited.flow, success=edited.success, execution=execution)
 
 
-@router.post("/{id}/undo", summary="Take the last change back")
+@router.post("/{id}/undo", summary="Take the last change back", response_model=Walked)
 async def undo_flow(desk: Desk, id: Id, body: ScopeInput | None = None) -> Response:
     """`scope=mine` takes back the caller's own last change; 409 `undo_conflict` when others have built on it."""
     return await _walk(desk, id, body, "undo")
 
 
-@router.post("/{id}/redo", summary="Apply the change that was undone last")
+@router.post("/{id}/redo", summary="Apply the change that was undone last", response_model=Walked)
 async def redo_flow(desk: Desk, id: Id, body: ScopeInput | None = None) -> Response:
     return await _walk(desk, id, body, "redo")
 
 
-@router.post("/{id}/layout", summary="Arrange the visible nodes")
+@router.post("/{id}/layout", summary="Arrange the visible nodes", response_model=LaidOut)
 async def lay_out_flow(desk: Desk, id: Id, body: LayoutInput | None = None) -> Response:
     """`did_change` is false when nothing had to move."""
     flow = await desk.lock(id)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from shared.contracts.flow import MAX_EDGES, MAX_NODES
+from shared.contracts.flow_document import MAX_EDGES, MAX_NODES
 from shared.errors import Conflict, TooLarge
 
 

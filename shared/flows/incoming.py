@@ -8,7 +8,8 @@ from typing import cast
 import orjson
 from pydantic import JsonValue, ValidationError
 
-from shared.contracts.flow import FlowCreate, FlowSave, ImportWarning
+from shared.contracts.flow_document import FlowCreate, FlowSave
+from shared.contracts.flow_routes import ImportWarning
 from shared.errors import InvalidRequest
 from shared.flows import settings
 from shared.flows.document import Document, Item, Json, document_of

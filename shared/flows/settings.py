@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import JsonValue
 
-from shared.contracts.flow import VisualSettings
+from shared.contracts.flow_document import VisualSettings
 from shared.errors import InvalidRequest
 from shared.flows.colors import is_color, is_paint
 from shared.flows.document import Item, Json, Table

@@ -11,7 +11,7 @@ from typing import Literal, Protocol, TypeVar
 from pydantic import JsonValue
 from sqlalchemy import Connection, RowMapping
 
-from shared.contracts.flow import MAX_EDGES, MAX_NODES
+from shared.contracts.flow_document import MAX_EDGES, MAX_NODES
 from shared.errors import NotFound, PreconditionFailed
 from shared.flows import settings, statements
 from shared.flows.batch import History, Past

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from shared.contracts.flow import MAX_EDGES, MAX_NODES, ImportWarning
+from shared.contracts.flow_document import MAX_EDGES, MAX_NODES
+from shared.contracts.flow_routes import ImportWarning
 from shared.errors import InvalidRequest
 from shared.flows import settings
 from shared.flows.colors import is_color

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.contracts.flow import MAX_EDGES
+from shared.contracts.flow_document import MAX_EDGES
 from shared.flows.document import Json, Kind
 from shared.flows.draft import Draft
 from shared.flows.tools.arguments import MAX_LABEL, Arguments, CallFailed, Made, existing_edge, existing_node

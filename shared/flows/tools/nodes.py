@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.contracts.flow import MAX_NODES
+from shared.contracts.flow_document import MAX_NODES
 from shared.flows import settings
 from shared.flows.document import Json, Kind, is_group, position_of, text_of
 from shared.flows.draft import Draft

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from pydantic import JsonValue
 
-from shared.contracts.flow import Edge, Node
+from shared.contracts.flow_document import Edge, Node
 from shared.flows.batch import Batch, History, Past
 from shared.flows.calls import Call
 from shared.flows.changes import apply, conflicts
