@@ -12,10 +12,10 @@ demo: venv ## Start everything, run two jobs on real data, show them, stop
 	@$(BIN)/python -m services.host.demo
 
 up: venv ## Start everything and keep it running; prints URL, key and a first request
-	@$(BIN)/assay up -d
+	@$(BIN)/python -m assay up -d
 
 down: venv ## Stop what `make up` started
-	@$(BIN)/assay down
+	@$(BIN)/python -m assay down
 
 test: venv ## Run all tests
 	@$(BIN)/python -m pytest $(ARGS)

@@ -32,6 +32,8 @@ if __name__ == "__main__":
 def main() -> None:
     if sys.version_info < (3, 11):  # noqa: UP036 - the very thing to find out
         sys.exit(f"Assay needs Python 3.11 or newer; this is {sys.version.split()[0]}. Try: make PYTHON=python3.12")
+    if VENV.is_symlink():
+        return  # somebody else's environment, kept by them
     wanted = hashlib.sha256(LOCK.read_bytes() + sys.version.encode() + str(ROOT).encode()).hexdigest()
     if _stamp() == wanted:
         return
@@ -70,8 +72,6 @@ def _works() -> bool:
 
 
 def _make() -> None:
-    if VENV.is_symlink():
-        VENV.unlink()
     shutil.rmtree(VENV, ignore_errors=True)
     if subprocess.run([sys.executable, "-m", "venv", VENV], capture_output=True, check=False).returncode == 0:
         return

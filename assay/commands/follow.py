@@ -88,9 +88,10 @@ class _Lines:
 def describe(event: JobEvent) -> str | None:
     """An event in words; None when there is nothing to tell a person."""
     data = event.data
+    line: str | None
     match event.type:
         case "turn_taken":
-            line = f"turn {data.get('number', '?')}: {_outcome(data.get('outcome'))}"
+            line = f"turn {data.get('number', '?')}: {_outcome(data.get('outcome'))}".rstrip(": ")
         case "thinking":
             line = f"  {data.get('message', '')}"
         case "llm_call" | "output":
@@ -103,14 +104,17 @@ def describe(event: JobEvent) -> str | None:
             detail = data.get("detail") or (data.get("error") or {}).get("detail") or data.get("code") or ""
             line = f"{event.type.removeprefix('job_')} {event.job_id}: {detail}".rstrip(": ")
         case _:
-            line = f"  {event.type.replace('_', ' ')}"
+            line = _aside(event.type, data) or f"  {event.type.replace('_', ' ')}"
     return line
 
 
-def _aside(type: str, data: Mapping[str, Any]) -> str:
-    if type == "progress":
-        return f"  {data.get('done', '?')} of {data.get('total', '?')}"
-    return f"  failover: {_pair(data, 'from')} -> {_pair(data, 'to')} {data.get('cause') or ''}".rstrip()
+def _aside(type: str, data: Mapping[str, Any]) -> str | None:
+    if type == "failover":
+        return f"  failover: {_pair(data, 'from')} -> {_pair(data, 'to')} {data.get('cause') or ''}".rstrip()
+    if "done" in data:
+        return f"  {data['done']} of {data.get('total', '?')}"
+    said = next((data[name] for name in ("message", "text", "step", "phase", "stage") if data.get(name)), None)
+    return f"  {first_line(str(said))}" if said else None
 
 
 def _outcome(outcome: object) -> str:

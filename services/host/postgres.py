@@ -31,6 +31,7 @@ class Postgres:
         self._bin = binaries()
         self._sockets = socket_folder(self.folder, longest_name=".s.PGSQL.5432.lock")
         self._process: subprocess.Popen[bytes] | None = None
+        self._flush: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
@@ -75,6 +76,9 @@ class Postgres:
             settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         self._process = self._spawn([self._bin / "postgres", "-D", self.data, "-k", self._sockets, *options])
+        if fresh and self._durable:
+            # Making the cluster skipped this; it is not waited for.
+            self._flush = self._spawn([self._bin / "initdb", "--sync-only", "-D", self.data])
         return self._process
 
     def is_ready(self) -> bool:
@@ -88,18 +92,16 @@ class Postgres:
                 raise RuntimeError(f"Postgres did not start; its last words:\n{child.tail(self.log)}")
             time.sleep(0.005)
 
-    def flush(self) -> subprocess.Popen[bytes]:
-        """Write a new cluster to the disk for good, in the background (its making skips that)."""
-        return self._spawn([self._bin / "initdb", "--sync-only", "-D", self.data])
-
     def stop(self) -> None:
         """Fast shutdown: connections are cut, nothing is lost."""
+        self._await_flush()
         if self._process is not None:
             child.stop(self._process, signal.SIGINT, 20)
             self._process = None
 
     def kill(self) -> None:
         """A crash: no shutdown, recovery at the next start."""
+        self._await_flush()
         if self._process is None:
             return
         # Its children notice on their own; a new server waits for them by its shared memory.
@@ -113,6 +115,11 @@ class Postgres:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.stop()
+
+    def _await_flush(self) -> None:
+        if self._flush is not None:
+            child.stop(self._flush, signal.SIGTERM, 10)
+            self._flush = None
 
     def _init(self) -> None:
         """Make the cluster beside its place and move it in whole, so that a killed start leaves no half of one."""

@@ -1,0 +1,45 @@
+"""Events in words: one line each, whatever a service puts into them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assay.commands.follow import describe, first_line
+from assay.events import JobEvent
+
+
+def _said(type: str, **data: Any) -> str | None:
+    return describe(JobEvent(type, "j1", 1, "", data))
+
+
+_TRACE = "Traceback (most recent call last):"
+_PAIR = {"from": {"provider": "groq", "model": "a/b"}, "to": {"provider": "c", "model": "d"}}
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (
+            _said("turn_taken", number=2, outcome={"outcome": "error", "message": f"{_TRACE}\n x\nKeyError: 1"}),
+            "turn 2: error: KeyError: 1",
+        ),
+        (_said("turn_taken", number=1, outcome={"outcome": "done"}), "turn 1: done"),
+        (_said("turn_taken", number=1, outcome=None), "turn 1"),
+        (_said("failover", **_PAIR, cause="x"), "  failover: groq/a/b -> c/d x"),
+        (_said("progress", done=3, total=9), "  3 of 9"),
+        (_said("progress"), None),
+        (_said("block_started", block_id="b"), "  block started"),
+        (_said("job_failed", code="budget_spent"), "failed j1: budget_spent"),
+        (_said("output", text="x"), None),
+        (_said("novelty", message="something\nnew"), "  something"),
+    ],
+)  # fmt: skip
+def test_an_event_is_told_in_one_line(said: str | None, expected: str | None) -> None:
+    assert said == expected
+
+
+def test_long_lines_are_cut() -> None:
+    assert len(first_line("x" * 1000)) == 160
+    assert first_line("\n\n") == ""
