@@ -154,8 +154,9 @@ class Blobs:
             return
         with suppress(SourceUnreadable):
             self.git.feed(
-                sorted(ids), "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--depth=1", "--stdin", "origin"
-            )
+                sorted(ids), "-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags",
+                "--no-write-fetch-head", "--recurse-submodules=no", "--filter=blob:none", "--stdin", "origin",
+            )  # fmt: skip
             self.absent -= ids
 
     def sizes(self) -> dict[str, int]:
