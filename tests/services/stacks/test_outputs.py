@@ -1,0 +1,117 @@
+"""The other forms: UniversalBuild's names and places, CycloneDX by its schema, Dockerfiles by a linter."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft7Validator
+from referencing import Registry, Resource
+
+from services.stacks.outputs.cyclonedx import cyclonedx
+from services.stacks.outputs.dockerfile import dockerfile
+from services.stacks.outputs.universalbuild import universalbuild
+from tests.services.stacks.projects import javascript, jvm_dotnet, monorepos, native_and_others, python
+from tests.services.stacks.projects.case import Case
+from tests.services.stacks.trees import detected, engine
+
+CASES = [*javascript.RUNS, *python.MANAGERS, *jvm_dotnet.CASES, *native_and_others.CASES, *monorepos.CASES]
+SCHEMAS = Path(__file__).with_name("schemas")
+
+
+@cache
+def validator() -> Draft7Validator:
+    loaded = {path.name: json.loads(path.read_text()) for path in SCHEMAS.glob("*.json")}
+    registry: Registry[Any] = Registry()
+    for schema in loaded.values():
+        resource = Resource.from_contents(schema)
+        registry = registry.with_resource(schema["$id"], resource)
+    return Draft7Validator(loaded["bom-1.6.schema.json"], registry=registry)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_cyclonedx_document_fits_its_schema(case: Case) -> None:
+    document = cyclonedx(detected(case.files), engine().rules, "1.0.0")
+    assert [error.message for error in validator().iter_errors(json.loads(json.dumps(document)))] == []
+
+
+def test_components_carry_package_urls() -> None:
+    files = {
+        "package.json": {"name": "a", "dependencies": {"@nestjs/core": "10.3.0"}},
+        "go/go.mod": "module x\n\nrequire github.com/gin-gonic/gin v1.9.1\n",
+    }
+    text = json.dumps(cyclonedx(detected(files), engine().rules, "1.0.0"))
+    assert "pkg:npm/%40nestjs/core@10.3.0" in text
+    assert "pkg:golang/github.com/gin-gonic/gin@v1.9.1" in text
+
+
+def test_universalbuild_keeps_names_and_places() -> None:
+    files = {
+        "package.json": {"name": "web", "scripts": {"start": "next start", "build": "next build"}, "dependencies": {"next": "14"}},
+        "pnpm-lock.yaml": "x: 1\n", "app/page.js": "1\n",
+    }  # fmt: skip
+    record: Any = universalbuild(detected(files))[0]
+    assert list(record)[:4] == ["version", "metadata", "build", "runtime"]
+    assert record["version"] == "1.0"
+    assert {key: record["metadata"][key] for key in ("project_name", "language", "build_system", "framework")} == {
+        "project_name": "web", "language": "javascript", "build_system": "pnpm", "framework": "nextjs",
+    }  # fmt: skip
+    assert "package.json" in record["metadata"]["reasoning"]
+    assert set(record["build"]) == {"packages", "env", "commands", "cache"}
+    assert set(record["runtime"]) == {"packages", "env", "copy", "command", "ports", "health"}
+    assert record["runtime"]["copy"] == [{"from": ".next", "to": "/app/.next"}]
+    assert (record["root"], record["primary"], record["runtime_id"]) == ("", True, "node")
+    for candidate in record["candidates"]:
+        assert all(record["evidence"][index]["file"] for index in candidate["evidence"])
+
+
+def test_exactly_one_record_is_primary() -> None:
+    for case in monorepos.CASES:
+        records: Any = universalbuild(detected(case.files))
+        assert sum(record["primary"] for record in records) == (1 if records else 0), case.name
+
+
+def test_dockerfiles_pass_the_linter(tmp_path: Path) -> None:
+    paths = []
+    for number, case in enumerate(CASES):
+        text = dockerfile(detected(case.files), engine().rules)
+        if "FROM" in text:
+            paths.append(tmp_path / f"{number}.Dockerfile")
+            paths[-1].write_text(text)
+    # DL3003, DL3042, DL3059 and so on are tastes; what is left are mistakes.
+    command = [
+        str(Path(sys.executable).parent / "hadolint"),
+        "--failure-threshold",
+        "warning",
+        "--ignore",
+        "DL3042",
+        "--ignore",
+        "DL3059",
+        "--ignore",
+        "DL3016",
+    ]
+    done = subprocess.run([*command, *map(str, paths)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[:2000]
+
+
+def test_a_dockerfile_builds_each_service_and_the_primary_one_last() -> None:
+    files = {
+        "web/package.json": {"name": "web", "scripts": {"start": "node ."}}, "web/index.js": "1\n", "web/Procfile": "web: node .\n",
+        "api/go.mod": "module api\n\ngo 1.22\n", "api/main.go": "package main\n",
+    }  # fmt: skip
+    text = dockerfile(detected(files), engine().rules)
+    assert [line.split(" AS ")[1] for line in text.splitlines() if line.startswith("FROM")] == [
+        "api-build",
+        "api",
+        "web",
+    ]
+    assert 'CMD ["node", "."]' in text
+
+
+def test_nothing_to_build_is_said() -> None:
+    assert dockerfile(detected({}), engine().rules).startswith("# Nothing to build")
