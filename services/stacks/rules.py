@@ -86,8 +86,10 @@ class Rules:
     aliases: Mapping[tuple[Kind, str], str]
     version: str
 
-    def of(self, kind: Kind) -> list[Technology]:
-        return [it for (one, _), it in self.technologies.items() if one == kind]
+    by_kind: Mapping[Kind, Sequence[Technology]]
+
+    def of(self, kind: Kind) -> Sequence[Technology]:
+        return self.by_kind.get(kind, ())
 
     def get(self, kind: Kind, id: str) -> Technology | None:
         return self.technologies.get((kind, id))
@@ -188,7 +190,7 @@ def _indexed(every: dict[tuple[Kind, str], Technology], version: str) -> Rules:
                         by_file[name].append(it)
     return Rules(
         every, by_dependency, prefixes, [p.removesuffix("*") for p in unless], by_file, by_path, by_manifest, languages,
-        aliases, version,
+        aliases, version, {kind: [it for it in every.values() if it.kind == kind] for kind in PREFIXES},
     )  # fmt: skip
 
 

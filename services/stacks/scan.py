@@ -146,7 +146,7 @@ class Scanner:
         return beside is not None and any(filler in beside.files for filler in fillers)
 
     def _manifests(self, scan: Scan, folder: ScannedFolder, skipped: set[str]) -> None:
-        for name in sorted(folder.files):
+        for name in sorted(name for name in folder.files if kind_of(name)):
             kind = kind_of(name)
             if kind is not None and (path := join(folder.path, name)) not in skipped:
                 folder.manifests.append(parse(scan.tree, path, kind))

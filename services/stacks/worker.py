@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 from services.stacks.detect import Detect
 from services.stacks.engine import Engine
 from services.stacks.settings import StacksSettings
@@ -14,6 +16,8 @@ from shared.llm.settings import CallSettings, ProviderSettings, endpoints
 def main() -> None:
     calls = CallSettings()
     asks = calls.record in {"replay", "auto"} or any(it.configured for it in endpoints(ProviderSettings(), calls))
+    engine = Engine()
+    gc.freeze()  # the rule set and the language tables live as long as the process: never look at them again
     worker = open_worker("stacks")
-    worker.serve(JobKind.DETECT, DetectInput, Detect(StacksSettings(), Engine(), lambda: asks))
+    worker.serve(JobKind.DETECT, DetectInput, Detect(StacksSettings(), engine, lambda: asks))
     worker.run()

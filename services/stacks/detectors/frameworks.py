@@ -97,4 +97,4 @@ def declared(dependency: Dependency) -> str | None:
     for prefix in ("workspace:", "npm:", "catalog:", "file:", "link:", "portal:"):
         if version.startswith(prefix):
             return None
-    return version.strip()
+    return version.strip().removeprefix("==").strip()

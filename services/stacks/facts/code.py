@@ -47,6 +47,8 @@ _TEST = re.compile(
     r"(?:^|/)(?:tests?|__tests__|specs?|e2e|docs?|examples?|scripts|migrations|fixtures)/|[._-](?:test|spec)\.|_test\.|(?:^|/)test_"
 )
 _BUILD_TIME = re.compile(r"^(?:VITE_|NEXT_PUBLIC_|REACT_APP_|PUBLIC_|NUXT_PUBLIC_|GATSBY_|EXPO_PUBLIC_|VUE_APP_)")
+#: Databases and queues: a program connects to these, it does not listen on them.
+_OTHERS_PORTS = frozenset((5432, 6379, 27017, 3306, 9092, 5672))
 _NOT_NAMES = frozenset(
     ("NODE_ENV", "HOME", "PATH", "USER", "PWD", "SHELL", "TERM", "MODE", "DEV", "PROD", "SSR", "BASE_URL", "CI")
 )
@@ -83,10 +85,10 @@ def code_facts(survey: Survey, package: Package, reading: Reading) -> CodeFacts:
             head = survey.scan.tree.read(path, HEAD_BYTES)
         if head is None:
             continue
-        text = head.decode("utf-8", "replace")
-        if depth <= 3 and name.partition(".")[0].lower() in ENTRIES:
-            facts.text[path] = text
-        _search(text, facts, name)
+        entry = depth <= 3 and name.partition(".")[0].lower() in ENTRIES
+        if entry:
+            facts.text[path] = head.decode("utf-8", "replace")
+        _search(head, facts, name, entry)
     _dotenv(survey, package, facts)
     _configs(survey, package, facts)
     return facts
@@ -108,17 +110,33 @@ def _files(package: Package, small: bool) -> list[tuple[int, str, str]]:
     return sorted(found, key=lambda it: (it[0], it[2]))
 
 
-def _search(text: str, facts: CodeFacts, name: str) -> None:
-    for found in _ENV.finditer(text):
+def _search(head: bytes, facts: CodeFacts, name: str, entry: bool) -> None:
+    """Look closely only where a plain word says that it may be worth it."""
+    named = b"env" in head or b"ENV" in head or b"${" in head
+    listens = b"listen" in head or ((entry or name.endswith((".ru", ".rb"))) and _may_listen(head))
+    healthy = facts.health is None and (b"/health" in head or b"/ready" in head or b"/live" in head or _pings(head))
+    if not (named or listens or healthy):
+        return
+    text = head.decode("utf-8", "replace")
+    for found in _ENV.finditer(text) if named else ():
         _variable(next(group for group in found.groups() if group), facts)
-    stem = name.partition(".")[0].lower()
-    if stem in ENTRIES or "listen" in text or name.endswith((".ru", ".rb")):
-        for port in _PORT.finditer(text):
-            number = int(next(group for group in port.groups() if group))
-            if 0 < number < 65536 and number not in facts.ports and number not in {5432, 6379, 27017, 3306, 9092, 5672}:
-                facts.ports.append(number)
-    if facts.health is None and (route := _HEALTH.search(text)):
+    for port in _PORT.finditer(text) if listens else ():
+        number = int(next(group for group in port.groups() if group))
+        if 0 < number < 65536 and number not in facts.ports and number not in _OTHERS_PORTS:
+            facts.ports.append(number)
+    if healthy and (route := _HEALTH.search(text)):
         facts.health = route[1]
+
+
+def _may_listen(head: bytes) -> bool:
+    return any(
+        word in head
+        for word in (b"port", b"PORT", b"Addr", b"0.0.0.0", b"127.0.0.1", b"bind", b".Run", b".Start", b"Listen")
+    )
+
+
+def _pings(head: bytes) -> bool:
+    return b"/ping" in head or b"/status" in head or b"/up" in head or b"/api/" in head or b"/_health" in head
 
 
 def _variable(name: str, facts: CodeFacts) -> None:

@@ -251,11 +251,18 @@ def _usual_health(package: Package) -> str | None:
     return None
 
 
+def _bundled(package: Package, technology: Technology) -> str | None:
+    """Where a bundler leaves the pages of a user interface that has no server."""
+    if technology.static and any(("framework", id) in package.findings for id in ("vite", "parcel")):
+        return "dist"
+    return None
+
+
 def _copies(package: Package, technology: Technology | None) -> list[Copy]:
     """What of a build has to reach the image that runs it."""
     language = primary_language(package)
     id = language.id if language else None
-    output = technology.text("output") if technology else None
+    output = (technology.text("output") if technology else None) or (technology and _bundled(package, technology))
     if output:
         return [Copy(**{"from": output, "to": f"/app/{output}"})]
     if id == "rust" and (command := _rust(package)):

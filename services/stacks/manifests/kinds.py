@@ -110,6 +110,7 @@ _ENDINGS = {
     ".asd": Kind("*.asd", "quicklisp", others.read_nothing),
     ".gpr": Kind("*.gpr", "ada", others.read_nothing, weak=True),
 }
+_MANIFEST_ENDINGS = frozenset((*_ENDINGS, ".txt", ".in"))
 _REQUIREMENTS = re.compile(r"^(?:requirements[\w.-]*|[\w.-]*[-_]requirements|requires)\.(?:txt|in)$")
 _REQUIREMENTS_KIND = Kind("requirements.txt", "pypi", python.read_requirements, weak=True)
 
@@ -120,8 +121,8 @@ def kind_of(name: str) -> Kind | None:
     if found is not None:
         return found
     dot = name.rfind(".")
-    if dot > 0:
-        ending = name[dot:]
+    ending = name[dot:]
+    if dot > 0 and ending in _MANIFEST_ENDINGS:
         if ending in _ENDINGS:
             return None if ending == ".rkt" and name != "info.rkt" else _ENDINGS[ending]
         if ending in {".txt", ".in"} and "require" in name and _REQUIREMENTS.match(name):

@@ -70,7 +70,7 @@ NEVER_FIRST_PARTY = frozenset(
 
 @dataclass(frozen=True)
 class LocalReader:
-    root: Path
+    root: str
 
     def read(self, path: str, limit: int) -> bytes | None:
         try:
@@ -120,15 +120,16 @@ def open_folder(root: Path, most_entries: int) -> Tree:
         seen += len(files) + len(inner)
         if seen > most_entries:
             raise SourceTooLarge(f"the folder holds more than {most_entries:,} entries")
-        _name_strange(folder, warnings)
+        if not _all_text(files) or not _all_text(inner):
+            _name_strange(folder, warnings)
         stack.extend(join(path, name) for name in inner)
-    return Tree(folders, LocalReader(root), warnings)
+    return Tree(folders, LocalReader(base), warnings)
 
 
 def _name_strange(folder: Folder, warnings: list[str]) -> None:
     """Leave out names that are not text: they cannot stand in an answer."""
     for names in (folder.files, folder.folders):
-        strange = [name for name in names if not name.isprintable() and not _is_text(name)]
+        strange = [name for name in names if not _all_text([name])]
         for name in strange:
             warnings.append(f"skipped a name that is not UTF-8: {_shown(join(folder.path, name))}")
             if names is folder.files:
@@ -137,9 +138,9 @@ def _name_strange(folder: Folder, warnings: list[str]) -> None:
                 folder.folders.remove(name)
 
 
-def _is_text(name: str) -> bool:
+def _all_text(names: Iterable[str]) -> bool:
     try:
-        name.encode()
+        "".join(names).encode()
     except UnicodeEncodeError:
         return False
     return True
