@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any
 
@@ -83,7 +84,8 @@ async def save(
         return Json({"error": "Invalid flow data structure"}, 400)
     flow = await main_flow(desk)
     document = document_of(nodes, edges, flow.document.settings)
-    edit = editing.replacement(flow.document, document, "Saved", join=skip.lower() == "true")
+    join = skip.lower() == "true"
+    edit = await asyncio.to_thread(editing.replacement, flow.document, document, "Saved", join=join)
     author = desk.author("ui.save")
     after = await desk.run(lambda connection: history.change(desk.store, connection, flow, author, edit))
     desk.done(flow, after)

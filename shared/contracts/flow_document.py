@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
 from pydantic_core import PydanticCustomError
 
 from shared.contracts.common import Request, Time
@@ -149,3 +149,4 @@ class FlowSave(Request):
     version: int | None = None
     created_at: Time | None = None
     updated_at: Time | None = None
+    warnings: list[JsonValue] | None = None

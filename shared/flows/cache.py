@@ -11,7 +11,7 @@ from shared.flows.document import Document
 class DocumentCache:
     """The latest known document of each of the flows used last, within a number of elements; safe among threads."""
 
-    def __init__(self, most_elements: int = 400_000) -> None:
+    def __init__(self, most_elements: int = 150_000) -> None:
         self._most = most_elements
         self._held = 0
         self._known: OrderedDict[str, tuple[int, Document]] = OrderedDict()

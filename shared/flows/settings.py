@@ -98,7 +98,7 @@ def merged(settings: Table) -> Json:
 
 
 def stored(settings: VisualSettings) -> dict[str, Item]:
-    """What a client gave, by pointer.
+    """What a client gave, by pointer, as far as it differs from the defaults.
 
     Raises: InvalidRequest, for a colour that is none.
     """
@@ -110,7 +110,8 @@ def stored(settings: VisualSettings) -> dict[str, Item]:
     ]
     if wrong:
         raise InvalidRequest("The settings hold colours that are not colours.", wrong)
-    return {pointer: Item(0, {"value": value}) for pointer, value in given.items()}
+    own = {pointer: value for pointer, value in given.items() if DEFAULTS.get(pointer) != value}
+    return {pointer: Item(0, {"value": value}) for pointer, value in own.items()}
 
 
 def _leaves(value: JsonValue, pointer: str) -> Iterator[tuple[str, JsonValue]]:

@@ -12,6 +12,7 @@ from shared.flows.draft import Draft
 from shared.flows.ids import MAX_ID
 
 MAX_LABEL = 10_000
+MAX_REFERENCE = 1_000_000  #: whatever a saved document holds can be named; what it does not hold is not found
 MAX_DESCRIPTION = 50_000
 MAX_COORDINATE = 1e15
 
@@ -51,7 +52,7 @@ class Arguments:
             raise CallFailed(f"{name} must be at most {longest} characters long")
         return writable(name, value)
 
-    def needed(self, name: str, missing: str, longest: int = MAX_ID) -> str:
+    def needed(self, name: str, missing: str, longest: int = MAX_REFERENCE) -> str:
         """A text that must be there and not be empty; ``missing`` is the sentence for when it is not."""
         if not self.any(name) and not isinstance(self.any(name), (bool, int, float)):
             raise CallFailed(missing)

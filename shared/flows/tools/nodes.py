@@ -10,6 +10,7 @@ from shared.flows.ids import MAX_ID, sanitize_id
 from shared.flows.tools.arguments import (
     MAX_DESCRIPTION,
     MAX_LABEL,
+    MAX_REFERENCE,
     Arguments,
     CallFailed,
     Made,
@@ -26,7 +27,7 @@ def add_node(draft: Draft, arguments: Arguments) -> Made:
     label = arguments.needed("label", "label is required", MAX_LABEL)
     given = arguments.text("id")
     description = arguments.text("description", MAX_DESCRIPTION)
-    parent_name = arguments.text("parentNodeId", MAX_LABEL)
+    parent_name = arguments.text("parentNodeId", MAX_REFERENCE)
     edge_label = arguments.text("edgeLabel", MAX_LABEL)
     on_conflict = one_of(
         arguments.any("onConflict") or "error",

@@ -205,6 +205,7 @@ def test_a_repeated_request_with_an_idempotency_key_is_done_once(client: httpx.C
 def test_a_save_replaces_the_document_and_can_be_undone(client: httpx.Client) -> None:
     flow = make(client, "a", "b", settings={"dimensions": {"zoom": 2}})
     path = f"/v1/flows/{flow['id']}"
+    assert client.put(path, json=client.get(path).json()).json()["version"] == 1
     saved = client.put(path, json={**flow, "nodes": flow["nodes"][:1], "settings": {}}).json()
     assert (ids(saved), saved["version"], saved["settings"]["dimensions"]["zoom"]) == (["a"], 2, 1)
     undone = client.post(f"{path}/undo").json()["flow"]

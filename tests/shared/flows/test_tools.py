@@ -50,6 +50,8 @@ GROUPED = diagram("a", "b", node("c", parentGroupId="g"), node("g", "G", type="g
         ),
         ("deleteNode", {}, "nodeId is required"),
         ("deleteNode", {"nodeId": "Login"}, "Node Login not found"),
+        ("deleteNode", {"nodeId": "i" * 10_000}, f"Node {'i' * 10_000} not found"),
+        ("addNode", {"label": "a\x00b"}, "label must be well-formed text"),
         ("addEdge", {"sourceNodeId": "login"}, "sourceNodeId and targetNodeId are required"),
         ("addEdge", {"sourceNodeId": "Login", "targetNodeId": "home"}, "Source node Login not found"),
         ("addEdge", {"sourceNodeId": "login", "targetNodeId": "Home"}, "Target node Home not found"),
