@@ -13,7 +13,7 @@ from .names import TypeName, type_name
 LOW_CARDINALITY = 12
 _TOP = 5
 #: Longer columns are counted on an even sample; missing, least, greatest and mean are always exact.
-_SAMPLE_ROWS = 50_000
+_SAMPLE_ROWS = 20_000
 
 
 @dataclass(frozen=True)

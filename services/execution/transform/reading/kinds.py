@@ -4,29 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import polars as pl
 
-#: Read as missing in every column, and, the second list, only where the rest of the column is no text.
-MISSING = (
-    "",
-    "NA",
-    "N/A",
-    "n/a",
-    "#N/A",
-    "NaN",
-    "nan",
-    "NULL",
-    "null",
-    "<NA>",
-    "None",
-    "#N/A N/A",
-    "-nan",
-    "-NaN",
-    "1.#QNAN",
-)
-MISSING_IN_NUMBERS = ("-", "--", ".", "?", "na", "none", "missing", "unknown", "nil")
+from .cells import MISSING, MISSING_IN_NUMBERS, Reading, cells_of, count_missing
+from .moments import moment
+
 _SAMPLE = 2000
 _INT = re.compile(r"[+-]?\d+")
 _FLOAT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
@@ -40,36 +23,6 @@ _TRUTHS = {"true": True, "True": True, "TRUE": True, "false": False, "False": Fa
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TYPED_START = "0123456789+-."
 _MONTHS = {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
-_DATES = (
-    "%Y-%m-%d",
-    "%Y/%m/%d",
-    "%d.%m.%Y",
-    "%d/%m/%Y",
-    "%m/%d/%Y",
-    "%d-%m-%Y",
-    "%m-%d-%Y",
-    "%d %b %Y",
-    "%d-%b-%Y",
-    "%b %d, %Y",
-    "%b %d %Y",
-    "%d %B %Y",
-    "%B %d, %Y",
-    "%B %d %Y",
-    # Two digits of a year only beside a month's name: 01/02/03 could be anything.
-    "%d-%b-%y",
-    "%d %b %y",
-)
-_TIMES = ("%H:%M:%S%.f", "%H:%M", "%I:%M:%S %p", "%I:%M %p")
-_ZONED = ("%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f %#z", "%Y-%m-%dT%H:%M%#z")
-_AMBIGUOUS = ({"%d/%m/%Y", "%m/%d/%Y"}, {"%d-%m-%Y", "%m-%d-%Y"})
-
-
-@dataclass
-class Reading:
-    """What was decided about a column, for the preview."""
-
-    note: str = ""
-    missing: dict[str, int] = field(default_factory=dict)  #: spelling: how often
 
 
 def infer(frame: pl.DataFrame, delimiter: str) -> tuple[pl.DataFrame, dict[str, Reading]]:
@@ -140,51 +93,24 @@ def _sample(column: pl.Series) -> list[str]:
 
 def _typed(column: pl.Series, sample: list[str], comma_decimal: bool, reading: Reading) -> pl.Series:
     if sample:
-        for attempt in (_truth, _number, _moment):
+        for attempt in (_truth, _number, moment):
             typed = attempt(column, sample, comma_decimal, reading)
             if typed is not None:
                 return typed
     absent = column.is_in(MISSING)
     if absent.any():
-        _count_missing(column.filter(absent), reading)
+        count_missing(column.filter(absent), reading)
         column = column.set(absent, None)
     if sample and any(_LEADING_ZERO.fullmatch(cell) and _INT.fullmatch(cell) for cell in sample):
         reading.note = reading.note or "kept as text: leading zeros"
     return column
 
 
-def _cells(column: pl.Series, reading: Reading) -> pl.Series:
-    """Without blanks around, and null where missing; the spellings are counted."""
-    cells = column.str.strip_chars(" \t\u00a0") if _has_blanks(column) else column
-    absent = cells.is_in([*MISSING, *MISSING_IN_NUMBERS])
-    if absent.any():
-        _count_missing(cells.filter(absent), reading)
-        cells = cells.set(absent, None)
-    return cells
-
-
-def _has_blanks(column: pl.Series) -> bool:
-    frame = pl.DataFrame({"c": column})
-    blank = pl.any_horizontal(
-        *(
-            edge(mark)
-            for mark in (" ", "\t", "\u00a0")
-            for edge in (pl.col("c").str.starts_with, pl.col("c").str.ends_with)
-        )
-    )
-    return bool(frame.select(blank.any()).item())
-
-
-def _count_missing(absent: pl.Series, reading: Reading) -> None:
-    counts = absent.value_counts()
-    reading.missing = {text: count for text, count in counts.iter_rows() if text}
-
-
 def _truth(column: pl.Series, sample: list[str], comma_decimal: bool, reading: Reading) -> pl.Series | None:
     if not all(cell.lower() in _TRUTH for cell in sample):
         return None
     found = Reading()
-    cells = _cells(column, found).str.to_lowercase()
+    cells = cells_of(column, found).str.to_lowercase()
     if not cells.drop_nulls().is_in(list(_TRUTH)).all():
         return None
     reading.missing = found.missing
@@ -201,12 +127,12 @@ def _number(  # noqa: PLR0911 - leaves as soon as it is none
     if all(_INT.fullmatch(cell) for cell in sample):
         return _whole(column, sample, comma_decimal, reading)
     if all(_FLOAT.fullmatch(cell) for cell in sample) and not (comma_decimal and _all_points(sample)):
-        return _parsed(_cells(column, found), found, reading)
+        return _parsed(cells_of(column, found), found, reading)
     grouped = _grouping(sample, comma_decimal)
     if grouped is None:
         return None
     pattern, marks, decimal, note = grouped
-    cells = _cells(column, found)
+    cells = cells_of(column, found)
     fits = cells.drop_nulls()
     if not fits.str.contains(f"^(?:{pattern.pattern}|{_FLOAT.pattern})$").all():
         return None
@@ -253,7 +179,7 @@ def _whole(column: pl.Series, sample: list[str], comma_decimal: bool, reading: R
     try:
         typed, cells = column.cast(pl.Int64), column  # no missing cells, no blanks: the quick way
     except pl.exceptions.PolarsError:
-        cells = _cells(column, found)
+        cells = cells_of(column, found)
         typed = cells.cast(pl.Int64, strict=False)
         if typed.null_count() > cells.null_count():
             return _number_beyond(cells, found, reading)
@@ -284,65 +210,3 @@ def _parsed(cells: pl.Series, found: Reading, reading: Reading) -> pl.Series | N
         return None
     reading.missing = found.missing
     return typed
-
-
-def _moment(column: pl.Series, sample: list[str], comma_decimal: bool, reading: Reading) -> pl.Series | None:
-    if not all(any(char.isdigit() for char in cell) and 6 <= len(cell) <= 40 for cell in sample):
-        return None
-    found = Reading()
-    probe = pl.Series(sample[:200])
-    for dates, convert in ((_DATES, _to_date), (_datetimes(), _to_datetime)):
-        fitting = [shape for shape in dates if convert(probe, shape) is not None]
-        if not fitting:
-            continue
-        cells = _cells(column, found)
-        typed = {shape: whole for shape in fitting if (whole := convert(cells, shape)) is not None}
-        if not typed:
-            continue
-        if _is_ambiguous(typed):
-            reading.note = "kept as text: day and month could be either way round"
-            return None
-        shape, series = next(iter(typed.items()))
-        reading.missing, reading.note = found.missing, "" if shape.startswith("%Y-%m-%d") else f"read as {shape}"
-        return series
-    return None
-
-
-def _datetimes() -> tuple[str, ...]:
-    plain = [f"{date}{gap}{time}" for date in _DATES for time in _TIMES for gap in (" ", "T")]
-    return (*plain, *_ZONED)
-
-
-def _is_ambiguous(typed: dict[str, pl.Series]) -> bool:
-    """Both orders fit every cell, and they do not mean the same days."""
-    dates = {shape.split(" ")[0].split("T")[0]: series for shape, series in typed.items()}
-    for pair in _AMBIGUOUS:
-        if pair <= dates.keys():
-            first, second = (dates[shape] for shape in sorted(pair))
-            return not first.equals(second)
-    return False
-
-
-def _has_years(cells: pl.Series, shape: str) -> bool:
-    """Polars takes ``03`` for ``%Y``, and makes it the year 3."""
-    return "%Y" not in shape or bool(cells.str.contains(r"(^|\D)\d{4}(\D|$)").all())
-
-
-def _to_date(cells: pl.Series, shape: str) -> pl.Series | None:
-    if not _has_years(cells, shape):
-        return None
-    typed = cells.str.to_date(shape, strict=False, exact=True)
-    return typed if typed.null_count() == cells.null_count() else None
-
-
-def _to_datetime(cells: pl.Series, shape: str) -> pl.Series | None:
-    if not _has_years(cells, shape):
-        return None
-    try:
-        if "z" in shape:
-            typed = cells.str.replace("Z$", "+00:00").str.to_datetime(shape, strict=False, exact=True, time_zone="UTC")
-        else:
-            typed = cells.str.to_datetime(shape, strict=False, exact=True, time_unit="us")
-    except pl.exceptions.PolarsError:
-        return None
-    return typed if typed.null_count() == cells.null_count() else None

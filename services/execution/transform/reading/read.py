@@ -9,11 +9,12 @@ from typing import Literal
 
 import polars as pl
 
+from .cells import Reading
 from .columnar import check_size, read_arrow, read_parquet
 from .columns import profile
 from .delimited import NotUtf8, read_delimited
 from .failure import MOST_TABLE_BYTES, Unreadable
-from .kinds import Reading, infer
+from .kinds import infer
 from .names import type_name
 from .objects import read_json, read_json_lines
 from .source import detect, is_plain, read_text

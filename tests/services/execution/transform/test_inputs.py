@@ -46,8 +46,10 @@ def _workbook(buffer: io.BytesIO) -> None:
     book.save(buffer)
 
 
-@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "arrow", "xlsx"])
-@pytest.mark.parametrize("dataframe", ["pandas", "polars"])
+@pytest.mark.parametrize(
+    ("kind", "dataframe"),
+    [("csv", "pandas"), ("tsv", "polars"), ("parquet", "pandas"), ("arrow", "polars"), ("xlsx", "pandas")],
+)
 def test_types_survive_the_way_through_every_format_and_library(lab: Lab, kind: str, dataframe: str) -> None:
     code = "result = data.head(2)"
     result = lab.transform(

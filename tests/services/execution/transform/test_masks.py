@@ -26,25 +26,26 @@ def clean(lab: Lab) -> None:
     assert [secret for secret in SECRETS if secret in told] == []
 
 
+CODES = [
+    "result = data",
+    "result = data.sort_values('salary')",
+    "result = data.assign(user=data.email.str.split('@').str[0].str.upper())",
+    "result = data[['salary']].assign(day=data.salary / 365)",
+    "result = data.pivot(index='team', columns='email', values='name').reset_index()",
+    "result = data.groupby('team', as_index=False).salary.max()",
+    "result = data.assign(note=data.email)",
+    "print(data.to_csv()); result = data.head(2)",
+    "raise ValueError(data.email.iloc[0])",
+    "data.astype({'email': int})",
+    "result = data.loc[data.email == data.email.iloc[0]]",
+    "import re; result = {v: 1 for v in data.email}",
+    "raise type(data.email.iloc[0].split('@')[0].replace('.', '_'), (Exception,), {})('x')",
+]
+
+
 @pytest.mark.parametrize(
-    "code",
-    [
-        "result = data",
-        "result = data.sort_values('salary')",
-        "result = data.assign(user=data.email.str.split('@').str[0].str.upper())",
-        "result = data[['salary']].assign(day=data.salary / 365)",
-        "result = data.pivot(index='team', columns='email', values='name').reset_index()",
-        "result = data.groupby('team', as_index=False).salary.max()",
-        "result = data.assign(note=data.email)",
-        "print(data.to_csv()); result = data.head(2)",
-        "raise ValueError(data.email.iloc[0])",
-        "data.astype({'email': int})",
-        "result = data.loc[data.email == data.email.iloc[0]]",
-        "import re; result = {v: 1 for v in data.email}",
-        "raise type(data.email.iloc[0].split('@')[0].replace('.', '_'), (Exception,), {})('x')",
-    ],
+    ("code", "strategy"), [*((code, "deterministic") for code in CODES), *((code, "tools") for code in CODES[::4])]
 )
-@pytest.mark.parametrize("strategy", ["deterministic", "tools"])
 def test_no_masked_value_is_in_any_message(lab: Lab, code: str, strategy: str) -> None:
     reply = calls(("run_code", {"code": code})) if strategy == "tools" else python(code)
     again = calls(("run_code", {"code": "result = data.head(2)"}), ("look", {"code": "print(data.email.tolist())"}))

@@ -1,0 +1,92 @@
+"""Dates and moments: one format must fit every cell, and mean one thing only."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from .cells import Reading, cells_of
+
+_DATES = (
+    "%Y-%m-%d",
+    "%Y/%m/%d",
+    "%d.%m.%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%d-%m-%Y",
+    "%m-%d-%Y",
+    "%d %b %Y",
+    "%d-%b-%Y",
+    "%b %d, %Y",
+    "%b %d %Y",
+    "%d %B %Y",
+    "%B %d, %Y",
+    "%B %d %Y",
+    # Two digits of a year only beside a month's name: 01/02/03 could be anything.
+    "%d-%b-%y",
+    "%d %b %y",
+)
+_TIMES = ("%H:%M:%S%.f", "%H:%M", "%I:%M:%S %p", "%I:%M %p")
+_ZONED = ("%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f %#z", "%Y-%m-%dT%H:%M%#z")
+_AMBIGUOUS = ({"%d/%m/%Y", "%m/%d/%Y"}, {"%d-%m-%Y", "%m-%d-%Y"})
+
+
+def moment(column: pl.Series, sample: list[str], comma_decimal: bool, reading: Reading) -> pl.Series | None:
+    if not all(any(char.isdigit() for char in cell) and 6 <= len(cell) <= 40 for cell in sample):
+        return None
+    found = Reading()
+    probe = pl.Series(sample[:200])
+    for dates, convert in ((_DATES, _to_date), (_datetimes(), _to_datetime)):
+        fitting = [shape for shape in dates if convert(probe, shape) is not None]
+        if not fitting:
+            continue
+        cells = cells_of(column, found)
+        typed = {shape: whole for shape in fitting if (whole := convert(cells, shape)) is not None}
+        if not typed:
+            continue
+        if _is_ambiguous(typed):
+            reading.note = "kept as text: day and month could be either way round"
+            return None
+        shape, series = next(iter(typed.items()))
+        reading.missing, reading.note = found.missing, "" if shape.startswith("%Y-%m-%d") else f"read as {shape}"
+        return series
+    return None
+
+
+def _datetimes() -> tuple[str, ...]:
+    plain = [f"{date}{gap}{time}" for date in _DATES for time in _TIMES for gap in (" ", "T")]
+    return (*plain, *_ZONED)
+
+
+def _is_ambiguous(typed: dict[str, pl.Series]) -> bool:
+    """Both orders fit every cell, and they do not mean the same days."""
+    dates = {shape.split(" ")[0].split("T")[0]: series for shape, series in typed.items()}
+    for pair in _AMBIGUOUS:
+        if pair <= dates.keys():
+            first, second = (dates[shape] for shape in sorted(pair))
+            return not first.equals(second)
+    return False
+
+
+def _has_years(cells: pl.Series, shape: str) -> bool:
+    """Polars takes ``03`` for ``%Y``, and makes it the year 3."""
+    return "%Y" not in shape or bool(cells.str.contains(r"(^|\D)\d{4}(\D|$)").all())
+
+
+def _to_date(cells: pl.Series, shape: str) -> pl.Series | None:
+    if not _has_years(cells, shape):
+        return None
+    typed = cells.str.to_date(shape, strict=False, exact=True)
+    return typed if typed.null_count() == cells.null_count() else None
+
+
+def _to_datetime(cells: pl.Series, shape: str) -> pl.Series | None:
+    if not _has_years(cells, shape):
+        return None
+    try:
+        if "z" in shape:
+            typed = cells.str.replace("Z$", "+00:00").str.to_datetime(shape, strict=False, exact=True, time_zone="UTC")
+        else:
+            typed = cells.str.to_datetime(shape, strict=False, exact=True, time_unit="us")
+    except pl.exceptions.PolarsError:
+        return None
+    return typed if typed.null_count() == cells.null_count() else None
