@@ -44,10 +44,16 @@ def connect(url: str, pool_size: int = 5) -> Engine:
     )
 
 
-def connect_async(url: str, pool_size: int = 10) -> AsyncEngine:
-    """An engine for the gateway."""
+def connect_async(url: str, pool_size: int = 10, *, autocommit: bool = False) -> AsyncEngine:
+    """An engine for the gateway; with ``autocommit`` every statement stands alone, and nothing is reset after use."""
     return create_async_engine(
-        _with_driver(url), pool_size=pool_size, max_overflow=pool_size, pool_timeout=1, connect_args=_CONNECT
+        _with_driver(url),
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        pool_timeout=1,
+        connect_args=_CONNECT,
+        isolation_level="AUTOCOMMIT" if autocommit else "READ COMMITTED",
+        pool_reset_on_return=None if autocommit else "rollback",
     )
 
 

@@ -54,6 +54,7 @@ class Pressure:
         )
         self._own = FixedWindowRateLimiter(MemoryStorage())
         self._ask_shared_at = 0.0
+        self._taking = asyncio.Lock()
         self._handfuls: dict[str, _Handful] = {}
         self._queued: dict[str, tuple[int, int, float]] = {}
 
@@ -61,9 +62,10 @@ class Pressure:
         """Count one request; the headers that say what is left. Raises: TooManyRequests."""
         if not self._settings.requests_per_minute:
             return {}
-        handful = self._handfuls.get(tenant)
-        if handful is None or handful.left <= 0 or time.time() >= handful.resets_at:
-            handful = await self._take(tenant)
+        handful = self._at_hand(tenant)
+        if handful is None:
+            async with self._taking:  # one at a time: whoever waited finds what another has taken
+                handful = self._at_hand(tenant) or await self._take(tenant)
         handful.left -= 1
         seconds = max(1, round(handful.resets_at - time.time()))
         policy = f'"tenant";q={self._settings.requests_per_minute};w=60'
@@ -93,6 +95,10 @@ class Pressure:
         if everyone + count > self._settings.queued_in_all:
             raise Overloaded("Too many jobs are queued here; try again later.", retry_after=10)
         self._queued[tenant] = (mine + count, everyone + count, until)
+
+    def _at_hand(self, tenant: str) -> _Handful | None:
+        handful = self._handfuls.get(tenant)
+        return handful if handful and handful.left > 0 and time.time() < handful.resets_at else None
 
     async def _take(self, tenant: str) -> _Handful:
         if time.monotonic() >= self._ask_shared_at:

@@ -10,10 +10,12 @@ from typing import Annotated, Any, cast
 
 import psycopg
 from fastapi import Depends, Request, Response
+from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from shared.db import connect_async
 from shared.errors import DatabaseUnavailable, InvalidRequest
 
 #: SQLSTATE classes and codes that say that the server cannot serve now, whatever the statement is.
@@ -28,10 +30,18 @@ _SILENT_SECONDS = 0.1
 class Record:
     """Connections to Postgres, and its faults as problems."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
-        self._engine = engine
-        self._plain = engine.execution_options(isolation_level="AUTOCOMMIT")
+    def __init__(self, url: str, connections: int) -> None:
+        self._engine = connect_async(url, connections)
+        # Connections of their own: changing one from transactions to single statements and back costs as much as
+        # a statement does.
+        self._plain = connect_async(url, connections, autocommit=True)
         self._answered_at = -_SILENT_SECONDS
+        for engine in (self._engine, self._plain):
+            event.listen(engine.sync_engine, "after_cursor_execute", self._answered)
+
+    async def close(self) -> None:
+        await self._engine.dispose()
+        await self._plain.dispose()
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
@@ -52,7 +62,6 @@ class Record:
             connection = await self._acquire(engine)
             try:
                 yield connection
-                self._answered_at = time.monotonic()
             finally:
                 await connection.close()
 
@@ -61,6 +70,8 @@ class Record:
 
         Too late, the attempt is left to itself: a driver that is cancelled while the server hangs would hang as well.
         """
+        if self._is_awake():
+            return await self._turn(engine)
         attempt = asyncio.ensure_future(self._connect(engine))
         began = time.monotonic()
         try:
@@ -73,6 +84,10 @@ class Record:
                 attempt.add_done_callback(_abandoned)
         return attempt.result()
 
+    def _is_awake(self) -> bool:
+        """Whether Postgres has answered a moment ago."""
+        return time.monotonic() - self._answered_at < _SILENT_SECONDS
+
     def _is_busy(self, began: float) -> bool:
         """Whether Postgres answers others meanwhile, so that it is worth while to wait for one's turn."""
         now = time.monotonic()
@@ -80,7 +95,7 @@ class Record:
 
     async def _connect(self, engine: AsyncEngine) -> AsyncConnection:
         connection = await self._turn(engine)
-        if time.monotonic() - self._answered_at < _SILENT_SECONDS:
+        if self._is_awake():
             return connection
         try:
             # After a silence the server may have gone, or come back and forgotten our connections.
@@ -90,8 +105,10 @@ class Record:
             connection = await engine.connect()
             await connection.exec_driver_sql("SELECT 1")
         await connection.rollback()
-        self._answered_at = time.monotonic()
         return connection
+
+    def _answered(self, *_: object) -> None:
+        self._answered_at = time.monotonic()
 
     async def _turn(self, engine: AsyncEngine) -> AsyncConnection:
         """A connection of the pool, when it is our turn."""

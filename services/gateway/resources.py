@@ -23,7 +23,6 @@ from services.gateway.record import Record
 from services.gateway.settings import Settings
 from services.gateway.workers import Workforce
 from shared import blobs
-from shared.db import connect_async
 from shared.flows.store import Store
 
 log = structlog.get_logger()
@@ -90,7 +89,6 @@ class Resources:
 @asynccontextmanager
 async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIterator[Resources]:
     """The resources for the life of the process; none of them has to be reachable yet."""
-    engine = connect_async(settings.stores.database_url, settings.http.database_connections)
     redis = Redis.from_url(
         settings.stores.redis_url,
         socket_timeout=_REDIS_TIMEOUT,
@@ -98,10 +96,9 @@ async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIte
         health_check_interval=0,
         retry=None,
     )
-    record = Record(engine)
+    record = Record(settings.stores.database_url, settings.http.database_connections)
     # What requests look up in passing has connections of its own, so that none waits for one while it holds another.
-    aside_engine = connect_async(settings.stores.database_url, pool_size=2)
-    aside = Record(aside_engine)
+    aside = Record(settings.stores.database_url, connections=2)
     store = blobs.open_store(settings.stores.blob_url)
     resources = Resources(
         settings=settings,
@@ -126,8 +123,8 @@ async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIte
         await resources.settle()
         await redis.aclose()
         resources.models.close()
-        await engine.dispose()
-        await aside_engine.dispose()
+        await record.close()
+        await aside.close()
 
 
 async def _resources(request: Request) -> Resources:

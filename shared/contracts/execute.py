@@ -98,7 +98,7 @@ class ExecuteInput(Request):
     code: Annotated[Text, Field(min_length=1, max_length=900_000), AfterValidator(_not_blank)]
     files: Annotated[list[InputFile], Field(max_length=100)] = []
     stdin: Text = ""
-    limits: Limits = Limits()
+    limits: Limits = Field(default_factory=Limits)
     seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
 
     @field_validator("files")

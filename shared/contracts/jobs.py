@@ -46,7 +46,7 @@ class JobRequestFields(Request):
 
     conversation_id: Annotated[str, Field(min_length=1, max_length=64)] | None = None
     priority: Annotated[int, Field(ge=0, le=9)] = 5
-    budget: BudgetInput = BudgetInput()
+    budget: BudgetInput = Field(default_factory=BudgetInput)
     webhook: Webhook | None = None
     labels: Labels = {}
 

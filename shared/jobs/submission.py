@@ -16,7 +16,7 @@ Row = Mapping[str, Any] | RowMapping
 
 #: Beyond this many nobody counts how many jobs go before one; at a submit, which has to be quick, even fewer.
 MOST_AHEAD = 10_000
-MOST_AHEAD_AT_SUBMIT = 1_000
+MOST_AHEAD_AT_SUBMIT = 100
 
 #: Insert a queued job from its row; gives its ``created_at`` and how many jobs go before it (``ahead``).
 SUBMIT = text(
@@ -36,7 +36,7 @@ SUBMIT = text(
     )
     SELECT created_at, (SELECT count(*) FROM (
         SELECT 1 FROM jobs other WHERE other.state = 'queued' AND other.kind = :kind
-          AND other.tenant_id = :tenant_id AND other.priority >= :priority LIMIT 1000) AS before) AS ahead
+          AND other.tenant_id = :tenant_id AND other.priority >= :priority LIMIT 100) AS before) AS ahead
     FROM job
     """
 ).bindparams(
