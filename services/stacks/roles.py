@@ -38,7 +38,10 @@ def role_of(package: Package, rules: Rules, code: CodeFacts, deployed: Deploymen
         return "app"
     if _published(package):
         return "library"
-    return "app" if command else "library"
+    page = "index.php" in package.files or any("public" in folder.folders for folder in package.folders[:1])
+    if package.of("composer") and page:
+        return "app"
+    return "app" if command or starts_itself(code) else "library"
 
 
 def _node_role(package: Package, tier: int, declared: bool) -> str:

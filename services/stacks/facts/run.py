@@ -174,9 +174,14 @@ def _asgi_entry(code: CodeFacts, base: int) -> str | None:
     return None
 
 
+_MAIN = re.compile(
+    r"__main__|static\s+(?:async\s+)?(?:void|int|Task)\s+[mM]ain\s*\(|\bfun main\(|@main def |extends App\b"
+)
+
+
 def starts_itself(code: CodeFacts) -> bool:
     """Whether an entry file makes an application object or runs when it is started."""
-    return any(_ASGI.search(text) or "__main__" in text for text in code.text.values())
+    return any(_ASGI.search(text) or _MAIN.search(text) for text in code.text.values())
 
 
 def _rust(package: Package) -> list[str]:

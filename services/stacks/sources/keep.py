@@ -57,8 +57,8 @@ class Gathering:
         Raises: SourceTooLarge.
         """
         path = self.clean(raw)
-        if path is None:
-            return None
+        if path is None or path.startswith("__MACOSX/") or path.rpartition("/")[2].startswith("._"):
+            return None  # what macOS adds to archives is nobody's source
         self.unpacked += max(size, 0)
         if self.unpacked > self.limits.unpacked_bytes:
             raise SourceTooLarge(f"the archive unpacks to more than {self.limits.unpacked_bytes >> 30} GB")

@@ -1,0 +1,50 @@
+"""What changed between two detections of a source: services come and gone, and changes within those that stayed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shared.contracts.common import Answer
+from shared.contracts.detect import DetectResult, Service
+
+
+class StackChange(Answer):
+    """One difference: ``what`` is an axis, ``version:NAME``, ``candidate:KIND:ID`` or ``service``; null is absent."""
+
+    path: str
+    what: str
+    before: str | None
+    after: str | None
+
+
+def compare(before: DetectResult, after: DetectResult) -> list[StackChange]:
+    """In the order of the paths; nothing when both say the same."""
+    old, new = ({service.path: service for service in result.services} for result in (before, after))
+    changes: list[StackChange] = []
+    if before.orchestrator != after.orchestrator:
+        changes.append(StackChange(path="", what="orchestrator", before=before.orchestrator, after=after.orchestrator))
+    for path in sorted(old.keys() | new.keys()):
+        was, now = _facts(old.get(path)), _facts(new.get(path))
+        if path not in old or path not in new:
+            was, now = {"service": was.get("service")}, {"service": now.get("service")}
+        changes += [
+            StackChange(path=path, what=what, before=was.get(what), after=now.get(what))
+            for what in sorted(was.keys() | now.keys())
+            if was.get(what) != now.get(what)
+        ]
+    return changes
+
+
+def _facts(service: Service | None) -> dict[str, str | None]:
+    return dict(_listed(service)) if service is not None else {}
+
+
+def _listed(service: Service) -> Iterator[tuple[str, str | None]]:
+    yield "service", service.name
+    for kind in ("language", "build_system", "framework", "runtime", "package_manager"):
+        yield kind, getattr(service.primary, kind)
+    for trail in service.versions:
+        yield f"version:{trail.runtime}", trail.value
+    for candidate in service.candidates:
+        if candidate.confidence >= 0.5:
+            yield f"candidate:{candidate.kind}:{candidate.id}", candidate.version or "yes"
