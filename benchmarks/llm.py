@@ -27,7 +27,7 @@ from tests.support.scripted import ScriptedLlm, started
 
 _HERE = Path(__file__).resolve().parent
 _PEERS = {"litellm": "litellm", "litellm-no-retries": "litellm", "pydantic-ai": "pydantic-ai-slim[openai]"}
-_OURS = ("bare", "assay", "assay-streamed")
+_OURS = ("bare", "bare-streamed", "assay", "assay-streamed")
 _RULES = (
     {"when": {"model": "^down$"}, "fault": "server_error"},
     {"when": {"model": "^limited$"}, "fault": {"kind": "rate_limit", "headers": {"retry-after": "7"}}},
@@ -111,7 +111,7 @@ def _failing(
     """Seconds of each call, and how often the primary was asked."""
     found = {}
     for client in clients:
-        if client.name != "bare":
+        if not client.name.startswith("bare"):
             server.play(*_RULES)
             taken = client.ask(scenario, count)
             hits = sum(request["model"] == scenario for request in server.requests())
@@ -157,10 +157,9 @@ def _print(
     table = Table(title="Calls on one scripted server (milliseconds; median / most, primary hits)")
     for heading in ("client", "up: p50", "p95", "added p50", "primary 500", "hits of 8", "primary 429", "hits of 2"):
         table.add_column(heading)
-    base = statistics.median(latency["bare"])
     for name, taken in latency.items():
         row = [name, _ms(statistics.median(taken)), _ms(statistics.quantiles(taken, n=20)[18])]
-        row.append(_ms(statistics.median(taken) - base))
+        row.append(_ms(_added(latency, name)))
         for found in (failing, limited):
             seconds, hits = found.get(name, ([], 0))
             row += [f"{_ms(statistics.median(seconds))} / {_ms(max(seconds))}", str(hits)] if seconds else ["", ""]
@@ -183,8 +182,7 @@ def _verdict(
     limited: dict[str, tuple[list[float], int]],
     imports: dict[str, float],
 ) -> None:
-    base = statistics.median(latency["bare"])
-    added = {name: (statistics.median(taken) - base) * 1e3 for name, taken in latency.items()}
+    added = {name: _added(latency, name) * 1e3 for name in latency}
     best_peer = min(added["litellm"], added["litellm-no-retries"], added["pydantic-ai"])
     lines = [
         _line("added median latency, whole answers, against the better peer", added["assay"], best_peer, "ms", 1.0),
@@ -195,6 +193,12 @@ def _verdict(
         _line("import of the layer", imports["assay"], min(imports["litellm"], imports["pydantic-ai"]), "s", 0.3),
     ]
     show("Targets", lines)
+
+
+def _added(latency: dict[str, list[float]], name: str) -> float:
+    """Seconds of the median over the bare client's that reads answers in the same way."""
+    base = "bare-streamed" if name.endswith("-streamed") else "bare"
+    return statistics.median(latency[name]) - statistics.median(latency[base])
 
 
 def _line(what: str, ours: float, peer: float, unit: str, most: float) -> Line:

@@ -30,6 +30,23 @@ def bare(url: str) -> Ask:
     return ask
 
 
+def bare_streamed(url: str) -> Ask:
+    httpx = importlib.import_module("httpx")
+    client = httpx.Client(timeout=10)
+
+    def ask(scenario: str) -> object:
+        body = {"model": scenario, "messages": [{"role": "user", "content": WORDS}], "stream": True}
+        text = []
+        with client.stream("POST", f"{url}/local/v1/chat/completions", json=body) as answer:
+            for line in answer.iter_lines():
+                if line.startswith("data: {"):
+                    choices = json.loads(line[6:])["choices"]
+                    text += [choice["delta"].get("content") or "" for choice in choices]
+        return "".join(text)
+
+    return ask
+
+
 def assay(url: str, redis_url: str | None, stream: bool) -> Ask:
     chat = importlib.import_module("shared.llm.chat")
     link = importlib.import_module("shared.llm.chain").Link
@@ -94,6 +111,8 @@ def client(name: str, url: str, redis_url: str | None) -> Ask:
     match name:
         case "bare":
             return bare(url)
+        case "bare-streamed":
+            return bare_streamed(url)
         case "assay":
             return assay(url, redis_url, stream=False)
         case "assay-streamed":

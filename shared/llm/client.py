@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from threading import Thread
+from threading import Timer
 
 from sqlalchemy import Engine
 
@@ -22,11 +22,12 @@ from shared.llm.prompts import PromptRegistry
 from shared.llm.providers.endpoint import Endpoint
 from shared.llm.providers.vendors import adapter
 from shared.llm.recorder import Recorder
-from shared.llm.registry import ModelRegistry
+from shared.llm.registry import Chain, ModelRegistry
 from shared.llm.settings import CallSettings, ProviderSettings, endpoints
 from shared.llm.states import LocalStates, SharedStates
 from shared.loop import Budget
 
+_LOAD_AFTER = 0.5  #: seconds after the first question, in which the first provider's SDK has been loaded
 _WORST = ("parked", "open", "half_open", "closed")
 
 
@@ -45,13 +46,10 @@ class LlmLayer:
         self._asks = {endpoint.name: adapter(endpoint) for endpoint in self._endpoints if endpoint.configured}
         self._states = SharedStates(redis_url) if redis_url else LocalStates()
         self._breaker = Breaker(self._states, calls.breaker)
+        self._loaded: set[str] = set()
         self.ledger = Ledger(engine)
         self.models = ModelRegistry(engine, self._endpoints, providers.openai_model)
         self.prompts = PromptRegistry(engine)
-
-    def warm(self) -> None:
-        """Load the SDKs of the configured providers in the background, so that no job waits for them."""
-        Thread(target=self._connect, name="llm-warm", daemon=True).start()
 
     def close(self) -> None:
         """Close every connection."""
@@ -72,8 +70,7 @@ class LlmLayer:
         asked: dict[str, int] = {}
 
         def ask(tell: Tell) -> Provider:
-            chain = self.models.for_request
-            failover = Failover(self._asks, chain, self._breaker, self._calls.failover, tell, cancelled)
+            failover = Failover(self._asks, self._chain, self._breaker, self._calls.failover, tell, cancelled)
             if self._calls.record == "off" or self._calls.recordings is None:
                 return failover
             return Recorder(self._calls.recordings, self._calls.record, failover, tell, asked)
@@ -124,9 +121,20 @@ class LlmLayer:
         model = link.model if error else reply.model
         return ModelTest(ok=error is None, provider=link.provider, model=model, seconds=seconds, error=error)
 
-    def _connect(self) -> None:
-        for provider in self._asks.values():
-            provider.connect()
+    def _chain(self, request: ChatRequest) -> Chain:
+        """The request's links; the SDKs of those behind the first are loaded meanwhile, so that a failover is quick."""
+        links = self.models.for_request(request)
+        later = {link.provider for link in links if link.provider in self._asks} - self._loaded
+        if later:
+            self._loaded |= later
+            timer = Timer(_LOAD_AFTER, self._load, args=(sorted(later),))
+            timer.daemon = True
+            timer.start()
+        return links
+
+    def _load(self, providers: Sequence[str]) -> None:
+        for name in providers:
+            self._asks[name].connect()
 
     def _state(self, endpoint: Endpoint, models: Sequence[str]) -> ProviderState:
         if not endpoint.configured:

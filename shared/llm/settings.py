@@ -61,12 +61,17 @@ class CallSettings(BaseSettings):
         return BreakerSettings(failures=self.breaker_failures, cooldown=self.breaker_cooldown_seconds)
 
 
+_VERSIONS = {"groq": "/openai/v1", "cerebras": "/v1", "anthropic": "/v1"}
+
+
 def endpoints(providers: ProviderSettings, calls: CallSettings) -> tuple[Endpoint, ...]:
     """All four, the unconfigured ones too."""
 
     def endpoint(name: Wire, key: SecretStr | None, base_url: str | None) -> Endpoint:
         secret = key.get_secret_value().strip() if key else None
-        return Endpoint(name, name, secret or None, base_url, calls.timeouts, calls.stream)
+        # The SDKs add the version to the address themselves; many write it all the same.
+        address = base_url.rstrip("/").removesuffix(_VERSIONS.get(name, "")) if base_url else None
+        return Endpoint(name, name, secret or None, address, calls.timeouts, calls.stream)
 
     return (
         endpoint("groq", providers.groq_api_key, providers.groq_base_url),

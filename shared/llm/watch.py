@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
+MOST_BYTES = 64 * 1024 * 1024
 SLICE = 0.2  #: how long a read waits before it looks at the clock and at the cancellation
 
 
@@ -44,7 +45,7 @@ class Watch:
     began: float = field(default_factory=time.monotonic)
     headers: Mapping[str, str] = field(default_factory=dict)  #: of the response
     connected: bool = False  #: a new connection was made for this call
-    received: bool = False  #: any byte came back
+    received: int = 0  #: bytes that came back
     first_token: float | None = None  #: seconds until the first token
     ended: str | None = None  #: the stage that ended the call: a time-out's name or ``cancelled``
     progress: float = field(default_factory=time.monotonic)
@@ -73,6 +74,20 @@ class Watch:
         limit = self.timeouts.first_token if self.first_token is None else self.timeouts.idle
         if now - self.progress >= limit:
             self._end("first_token" if self.first_token is None else "idle")
+
+    def at_most(self, seconds: float) -> float:
+        """So many seconds, or what is left of the call."""
+        return max(0.001, min(seconds, self.deadline - time.monotonic()))
+
+    def hurry(self, seconds: float) -> None:
+        """What matters has been said: wait no longer than this for the rest."""
+        self.latest = min(self.latest, time.monotonic() + seconds)
+
+    def receive(self, count: int) -> None:
+        """Raises: Expired when an answer is larger than any model's."""
+        self.received += count
+        if self.received > MOST_BYTES:
+            self._end("size")
 
     def _end(self, stage: str) -> None:
         self.ended = stage
@@ -119,7 +134,7 @@ class _Backend:
         if watch is not None:
             watch.check()
             watch.connected = True
-            timeout = max(0.001, min(watch.timeouts.connect, watch.deadline - time.monotonic()))
+            timeout = watch.at_most(watch.timeouts.connect)
         return _Stream(self._inner.connect_tcp(host, port, timeout=timeout, **options))
 
     def __getattr__(self, name: str) -> Any:
@@ -138,16 +153,26 @@ class _Stream:
         while True:
             watch.check()
             try:
-                data = self._inner.read(max_bytes, timeout=min(SLICE, max(0.001, watch.deadline - time.monotonic())))
+                data = self._inner.read(max_bytes, timeout=watch.at_most(SLICE))
             except Exception as waited:
                 if type(waited).__name__ != "ReadTimeout":  # httpcore's or httpcore2's
                     raise
                 continue
-            watch.received = watch.received or bool(data)
+            watch.receive(len(data))
             return data
 
-    def start_tls(self, *args: Any, **options: Any) -> _Stream:
-        return _Stream(self._inner.start_tls(*args, **options))
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        watch = _current.get()
+        if watch is not None:
+            watch.check()
+            timeout = watch.at_most(watch.timeouts.idle)
+        self._inner.write(buffer, timeout=timeout)
+
+    def start_tls(self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None) -> _Stream:
+        watch = _current.get()
+        if watch is not None:
+            timeout = watch.at_most(watch.timeouts.connect)
+        return _Stream(self._inner.start_tls(ssl_context, server_hostname, timeout))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)

@@ -27,16 +27,29 @@ def fault_of(error: Exception, watch: Watch) -> ProviderFault:
         return error
     if watch.ended == "cancelled":
         raise JobCancelled("The job was cancelled while a model was asked.")
+    if watch.ended == "size":
+        return faults.UnreadableAnswer("Its answer is larger than any model's.")
     if watch.ended is not None:
         return faults.TimedOut(_TIME_OUTS[watch.ended])
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and status >= 400:
         return of_status(status, getattr(error, "body", None), Limits.read(watch.headers))
-    body = getattr(error, "body", None)
-    if isinstance(body, Mapping):  # an error event inside a stream
-        told = body.get("status_code") or body.get("code")
-        return of_status(told if isinstance(told, int) else 500, body, Limits())
     return _of_connection(error, watch)
+
+
+#: Names of httpx, httpx2 and the SDKs for a connection that failed.
+_NETWORK = {
+    "APIConnectionError",
+    "ConnectError",
+    "ReadError",
+    "WriteError",
+    "CloseError",
+    "ProxyError",
+    "RemoteProtocolError",
+    "LocalProtocolError",
+    "UnsupportedProtocol",
+    "InvalidURL",
+}
 
 
 def _of_connection(error: Exception, watch: Watch) -> ProviderFault:
@@ -46,6 +59,8 @@ def _of_connection(error: Exception, watch: Watch) -> ProviderFault:
     if kinds & {"APITimeoutError", "ConnectTimeout", "ReadTimeout", "WriteTimeout", "PoolTimeout"}:
         what = "accept the connection" if "ConnectTimeout" in kinds else "answer"
         return faults.TimedOut(f"It did not {what} in time.")
+    if not kinds & _NETWORK:
+        raise error  # a defect of ours is no fault of the provider
     if watch.received:
         return faults.StreamCut("The connection was cut in the middle of the answer.")
     if kinds & {"RemoteProtocolError", "ReadError", "WriteError"}:
@@ -69,6 +84,16 @@ _BY_STATUS: Mapping[int, tuple[type[ProviderFault], str]] = {
 }
 
 
+_KINDS = {
+    "tool_use_failed": 400,
+    "overloaded": 529,
+    "rate_limit": 429,
+    "authentication": 401,
+    "permission": 403,
+    "invalid_request": 400,
+}
+
+
 def of_status(status: int, body: object, limits: Limits) -> ProviderFault:  # noqa: PLR0911
     """The fault behind an error status; details of requests are repeated without secrets, those of keys never."""
     inner = _error(body)
@@ -89,6 +114,17 @@ def of_status(status: int, body: object, limits: Limits) -> ProviderFault:  # no
     if status >= 500:
         return faults.ServerError("It failed inside.", status)
     return faults.RequestRefused(f"It refuses the request: {message}", status)
+
+
+def of_event(body: Mapping[str, Any]) -> ProviderFault:
+    """The fault behind an error inside a stream."""
+    inner = _error(body)
+    told = inner.get("status_code") or inner.get("code")
+    if isinstance(told, int) and 400 <= told <= 599:
+        return of_status(told, body, Limits())
+    kind = f"{inner.get('type')} {told}"
+    status = next((status for word, status in _KINDS.items() if word in kind), 500)
+    return of_status(status, body, Limits())
 
 
 def _error(body: object) -> Mapping[str, Any]:

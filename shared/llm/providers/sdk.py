@@ -1,19 +1,21 @@
-"""A vendor's SDK, used for what it knows: addresses, headers, errors and event streams.
+"""A vendor's SDK, used for what it knows: addresses, headers, and the errors behind a status.
 
-Answers are asked for as plain JSON. The SDKs' typed objects cost as much as the rest of the call, and one of them takes
-chunks without all optional members for something else.
+Answers are read as plain JSON. The SDKs' typed objects cost as much as the rest of the call, one of them takes chunks
+without all optional members for something else, and two close the connection after every stream.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import JsonValue
 
 from shared.llm.faults import UnreadableAnswer
+from shared.llm.providers.reading import of_event
 from shared.llm.watch import Watch
 
 Json = Mapping[str, Any]
@@ -36,21 +38,47 @@ class Sdk:
         self, body: Mapping[str, JsonValue], headers: Mapping[str, str], watch: Watch
     ) -> Iterator[Json | Iterator[Json]]:
         """Ask for a stream; an endpoint that cannot stream answers in one piece."""
-        options = {"headers": headers}
-        asked = {**body, "stream": True}
-        events = self.client.post(
+        asked, options = {**body, "stream": True}, {"headers": headers}
+        stream = self.client.post(
             self.path, cast_to=object, body=asked, options=options, stream=True, stream_cls=self.stream
         )
-        with events:
+        with closing(stream.response) as response:
             _refuse_web_page(watch)
             if "json" in watch.headers.get("content-type", ""):
-                events.response.read()
-                yield _object(events.response.json())
+                response.read()
+                yield _object(response.json())
             else:
-                yield (_object(event) for event in events)
+                yield _events(response.iter_lines(), watch)
 
     def close(self) -> None:
         self.client.close()
+
+
+def _events(lines: Iterable[str], watch: Watch) -> Iterator[Json]:
+    """The data of server-sent events up to their end. Raises: ProviderFault for an error among them."""
+    data: list[str] = []
+    for line in lines:
+        if line.startswith("data:"):
+            data.append(line[5:].removeprefix(" "))
+        elif not line and data:
+            text, data = "\n".join(data), []
+            if text.startswith("[DONE]"):
+                break
+            event = _object(json.loads(text))
+            if event.get("error"):
+                raise of_event(event)
+            yield event
+            if event.get("type") == "message_stop":
+                break
+    _drain(lines, watch)
+
+
+def _drain(lines: Iterable[str], watch: Watch) -> None:
+    """Read the little that is left, so that the connection can be kept; a server that does not end is cut off."""
+    watch.hurry(0.05)
+    with suppress(Exception):
+        for _ in lines:
+            pass
 
 
 def _object(value: Any) -> Json:

@@ -16,6 +16,7 @@ class Asking:
     path: str
     headers: Mapping[str, str]  #: names in lower case
     body: bytes
+    port: int  #: the client's
 
 
 class Answering:
@@ -68,7 +69,7 @@ async def serve(handler: Handler, host: str, port: int) -> asyncio.Server:
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            while (asking := await _read(reader)) is not None:
+            while (asking := await _read(reader, writer.get_extra_info("peername")[1])) is not None:
                 answering = Answering(reader, writer)
                 await handler(asking, answering)
                 if not answering.open:
@@ -81,7 +82,7 @@ async def serve(handler: Handler, host: str, port: int) -> asyncio.Server:
     return await asyncio.start_server(connected, host, port, limit=_MOST)
 
 
-async def _read(reader: asyncio.StreamReader) -> Asking | None:
+async def _read(reader: asyncio.StreamReader, port: int) -> Asking | None:
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
@@ -94,4 +95,4 @@ async def _read(reader: asyncio.StreamReader) -> Asking | None:
     length = int(headers.get("content-length", "0"))
     if length > _MOST:
         raise ValueError("too large")
-    return Asking(method, path.partition("?")[0], headers, await reader.readexactly(length))
+    return Asking(method, path.partition("?")[0], headers, await reader.readexactly(length), port)

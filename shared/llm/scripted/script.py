@@ -20,6 +20,7 @@ FaultKind = Literal[
     "slow",  # one token after the other, `token_ms` apart
     "cut",  # the answer ends in the middle
     "malformed",  # a chunk that is no JSON
+    "error_event",  # an error inside the stream; 500 when it is not streamed
     "html",  # a proxy's page, status 200
     "empty",  # an answer without content
     "half_json",  # the reply's text ends in the middle

@@ -49,7 +49,8 @@ class ScriptedServer:
         except (ValueError, TypeError, AttributeError, KeyError):
             await _fail(answering, provider, 400, None, "the body is no request for a model")
             return
-        self._requests.append({"at": time.time(), "path": asking.path, **asdict(asked), "body": body})
+        seen = {"at": time.time(), "path": asking.path, "port": asking.port}
+        self._requests.append({**seen, **asdict(asked), "body": body})
         scene = self._director.scene(asked)
         if scene is None:
             words = f"no scripted reply for role {asked.role}, turn {asked.turn}, provider {provider}"
@@ -127,6 +128,8 @@ async def _play(scene: Scene, asked: Asked, answering: Answering) -> None:
             answering.cut()
         case "hang":
             await _silence(answering)
+        case "error_event" if not asked.stream:
+            await _fail(answering, asked.provider, fault.status or 529, fault.code, fault.message)
         case "html":
             await answering.whole(200, {"Content-Type": "text/html", **_MARK}, _HTML)
         case _ if asked.stream:
@@ -139,19 +142,28 @@ async def _stream(scene: Scene, fault: Fault, asked: Asked, answering: Answering
     await answering.begin(200, {**_EVENTS, **fault.headers})
     pace = (scene.token_ms if fault.token_ms is None else fault.token_ms) / 1000
     for number, piece in enumerate(wires.pieces(_said(scene, fault, asked))):
-        if fault.kind in ("cut", "stall", "malformed") and number >= fault.after:
-            if fault.kind == "malformed":
-                await answering.piece(wires.broken(asked.provider))
-                await answering.end()
-            elif fault.kind == "stall":
-                await _silence(answering)
-            else:
-                answering.cut()
+        if fault.kind in ("cut", "stall", "malformed", "error_event") and number >= fault.after:
+            await _break_off(fault, asked, answering)
             return
         if pace:
             await asyncio.sleep(pace)
         await answering.piece(piece)
     await answering.end()
+
+
+async def _break_off(fault: Fault, asked: Asked, answering: Answering) -> None:
+    """End a stream that has begun in the way the fault says."""
+    match fault.kind:
+        case "stall":
+            await _silence(answering)
+        case "cut":
+            answering.cut()
+        case "malformed":
+            await answering.piece(wires.broken(asked.provider))
+            await answering.end()
+        case _:
+            await answering.piece(wires.error_event(asked.provider, fault.status or 529, fault.message))
+            await answering.end()
 
 
 async def _whole(scene: Scene, fault: Fault, asked: Asked, answering: Answering) -> None:

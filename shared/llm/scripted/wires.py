@@ -63,6 +63,12 @@ def broken(provider: str) -> bytes:
     return name + b'data: {"type": "content_block_delta", "ind\n\n'
 
 
+def error_event(provider: str, status: int, message: str) -> bytes:
+    """An error after the answer has begun."""
+    body = error(provider, status, None, message)
+    return _event("error", body) if provider == "anthropic" else _event(None, body)
+
+
 def _words(text: str) -> list[str]:
     return re.findall(r"\s*\S+\s*$|\s*\S+", text) or ([text] if text else [])
 

@@ -37,6 +37,7 @@ FAULTS: list[dict[str, Any]] = [
     {"kind": "cut", "after": 0},
     {"kind": "cut", "after": 3},
     {"kind": "malformed"},
+    {"kind": "error_event"},
     {"kind": "html"},
     {"kind": "empty"},
 ]

@@ -56,6 +56,13 @@ def test_the_words_arrive_as_they_were_said(llm: LlmLayer, model: str, scripted_
     assert 77 in (request["body"].get("max_tokens"), request["body"].get("max_completion_tokens"))
 
 
+def test_the_connection_is_kept(llm: LlmLayer, model: str, scripted_llm: ScriptedLlm) -> None:
+    scripted_llm.play({"reply": "ok"})
+    for _ in range(3):
+        ask(llm, model)
+    assert len({request["port"] for request in scripted_llm.requests()}) == 1
+
+
 def test_unknown_usage_stays_unknown(llm: LlmLayer, model: str, scripted_llm: ScriptedLlm) -> None:
     if model.startswith("anthropic"):
         pytest.skip("this vendor always counts")
@@ -166,6 +173,8 @@ def test_a_refusal_and_a_length_cut_are_answers(llm: LlmLayer, model: str, scrip
         ({"kind": "malformed"}, "unreadable_answer"),
         ({"kind": "html"}, "unreadable_answer"),
         ({"kind": "empty"}, "empty_answer"),
+        ({"kind": "error_event"}, "overloaded"),
+        ({"kind": "error_event", "status": 429}, "rate_limited"),
     ],
     ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value.values())),
 )
