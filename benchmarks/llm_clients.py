@@ -108,22 +108,16 @@ def pydantic_ai(url: str) -> Ask:
 
 
 def client(name: str, url: str, redis_url: str | None) -> Ask:
-    match name:
-        case "bare":
-            return bare(url)
-        case "bare-streamed":
-            return bare_streamed(url)
-        case "assay":
-            return assay(url, redis_url, stream=False)
-        case "assay-streamed":
-            return assay(url, redis_url, stream=True)
-        case "litellm":
-            return litellm(url, None)
-        case "litellm-no-retries":
-            return litellm(url, 0)
-        case "pydantic-ai":
-            return pydantic_ai(url)
-    raise SystemExit(f"no client {name}")
+    makers: dict[str, Callable[[], Ask]] = {
+        "bare": lambda: bare(url),
+        "bare-streamed": lambda: bare_streamed(url),
+        "assay": lambda: assay(url, redis_url, stream=False),
+        "assay-streamed": lambda: assay(url, redis_url, stream=True),
+        "litellm": lambda: litellm(url, None),
+        "litellm-no-retries": lambda: litellm(url, 0),
+        "pydantic-ai": lambda: pydantic_ai(url),
+    }
+    return makers[name]()
 
 
 def main() -> None:

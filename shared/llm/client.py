@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from threading import Timer
 
@@ -133,8 +134,9 @@ class LlmLayer:
         return links
 
     def _load(self, providers: Sequence[str]) -> None:
-        for name in providers:
-            self._asks[name].connect()
+        with suppress(RuntimeError):  # closed meanwhile
+            for name in providers:
+                self._asks[name].connect()
 
     def _state(self, endpoint: Endpoint, models: Sequence[str]) -> ProviderState:
         if not endpoint.configured:

@@ -10,7 +10,7 @@ from shared.llm.chat import ChatReply, ChatRequest, Finish
 from shared.llm.faults import EmptyAnswer, SchemaUnsupported, ToolUseFailed
 from shared.llm.providers.endpoint import SCRIPTED_HEADER, Endpoint
 from shared.llm.providers.reading import fault_of
-from shared.llm.providers.sdk import Sdk
+from shared.llm.providers.sdk import LazySdk
 from shared.llm.salvage import salvaged
 from shared.llm.watch import Watch, watching
 
@@ -18,11 +18,8 @@ from shared.llm.watch import Watch, watching
 class Wire(Protocol):
     """A vendor's SDK behind our request and reply."""
 
-    def connect(self) -> Sdk:
-        """Load the SDK and make its client, once."""
-        ...
-
-    def close(self) -> None: ...
+    @property
+    def sdk(self) -> LazySdk: ...
 
     def answer(self, request: ChatRequest, watch: Watch, with_schema: bool) -> ChatReply:
         """Raises: whatever the SDK does; ProviderFault."""
@@ -39,17 +36,17 @@ class Adapter:
 
     def connect(self) -> None:
         """Load the vendor's SDK now, which takes most of a second, instead of with the first request."""
-        self._wire.connect()
+        self._wire.sdk.get()
 
     def close(self) -> None:
-        self._wire.close()
+        self._wire.sdk.close()
 
     def ask(self, request: ChatRequest, watch: Watch) -> ChatReply:
         """Ask once. Raises: ProviderFault; JobCancelled."""
         model = request.model or ""
         with watching(watch):
             try:
-                self._wire.connect()
+                self._wire.sdk.get()
                 watch.start()
                 reply = self._wire.answer(request, watch, with_schema=model not in self._schemaless)
             except Exception as error:

@@ -9,39 +9,28 @@ from pydantic import JsonValue
 from shared.llm.chat import ChatReply, ChatRequest
 from shared.llm.providers.chat_completions import Collected, body
 from shared.llm.providers.endpoint import Endpoint
-from shared.llm.providers.sdk import Sdk
+from shared.llm.providers.sdk import LazySdk, Sdk
 from shared.llm.watch import Watch
 
 
 class ChatWire:
-    """The SDK is made when it is first needed."""
+    """See ``adapter.Wire``."""
 
     def __init__(
         self,
         endpoint: Endpoint,
-        connect: Callable[[Endpoint], Sdk],
+        load: Callable[[Endpoint], Sdk],
         cap: str = "max_completion_tokens",
         stream_options: Mapping[str, JsonValue] | None = None,
     ) -> None:
         self._endpoint = endpoint
-        self._connect = connect
+        self.sdk = LazySdk(lambda: load(endpoint))
         self._cap = cap
         self._stream_options = stream_options
-        self._sdk: Sdk | None = None
-
-    def connect(self) -> Sdk:
-        if self._sdk is None:
-            self._sdk = self._connect(self._endpoint)
-        return self._sdk
-
-    def close(self) -> None:
-        if self._sdk is not None:
-            self._sdk.close()
-            self._sdk = None
 
     def answer(self, request: ChatRequest, watch: Watch, with_schema: bool) -> ChatReply:
         said = body(request, self._cap, with_schema)
-        headers, collected, sdk = self._endpoint.headers(request), Collected(), self.connect()
+        headers, collected, sdk = self._endpoint.headers(request), Collected(), self.sdk.get()
         if not self._endpoint.stream:
             collected.take_whole(sdk.whole(said, headers, watch))
         else:

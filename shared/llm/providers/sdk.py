@@ -7,9 +7,10 @@ without all optional members for something else, and two close the connection af
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 from pydantic import JsonValue
@@ -52,6 +53,34 @@ class Sdk:
 
     def close(self) -> None:
         self.client.close()
+
+
+class LazySdk:
+    """An SDK that is loaded when it is first needed, by whichever thread comes first."""
+
+    def __init__(self, load: Callable[[], Sdk]) -> None:
+        self._load = load
+        self._sdk: Sdk | None = None
+        self._closed = False
+        self._lock = Lock()
+
+    def get(self) -> Sdk:
+        """Raises: RuntimeError once it is closed."""
+        if self._sdk is not None:
+            return self._sdk
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the provider is closed")
+            if self._sdk is None:
+                self._sdk = self._load()
+            return self._sdk
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            if self._sdk is not None:
+                self._sdk.close()
+                self._sdk = None
 
 
 def _events(lines: Iterable[str], watch: Watch) -> Iterator[Json]:
