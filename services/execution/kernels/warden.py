@@ -21,7 +21,7 @@ from services.execution.kernels.wire import Json, Message, receive, send
 
 _GLANCE = 0.01  #: seconds between two looks at what is used
 _REST = 0.5  #: while a session waits for its next call
-_OWN_TASKS = {"javascript": 16, "r": 4}  #: threads that an interpreter may start on its own account
+_OWN_TASKS = {"sql": 24, "javascript": 16, "r": 4}  #: threads that an interpreter may start on its own account
 _ROOTS = {"work": WORK, "code": CODE, "given": GIVEN}
 
 

@@ -102,7 +102,7 @@ class Box:
 def command(runtime: Runtime, uid: int, inside: Sequence[str]) -> list[str]:
     """The bwrap call; as root, behind the stage that gives up being root."""
     if os.geteuid() != 0:
-        return _bwrap(
+        return bubblewrap_call(
             runtime, str(runtime.bubblewrap), {bind.target: str(bind.source) for bind in runtime.binds}, inside
         )
     # The wheel's bwrap finds its library beside its package, so the folder of both is what is shown.
@@ -117,7 +117,7 @@ def command(runtime: Runtime, uid: int, inside: Sequence[str]) -> list[str]:
         if number:
             shown[runtime.binds[number - 1].target] = f"{place}/{number}"
     stage = [sys.executable, "-I", "-S", str(Path(__file__).with_name("stage.py"))]
-    parts = _bwrap(runtime, f"{place}/0/{tool.relative_to(home)}", shown, inside)
+    parts = bubblewrap_call(runtime, f"{place}/0/{tool.relative_to(home)}", shown, inside)
     return [*stage, str(uid), place, str(len(sources)), *pairs, "--", *parts]
 
 
@@ -128,7 +128,7 @@ def _place_apart_from(sources: Sequence[Path]) -> str:
     raise SandboxUnavailable("There is no folder to mount the parts of the box on.")
 
 
-def _bwrap(runtime: Runtime, bwrap: str, sources: dict[str, str], inside: Sequence[str]) -> list[str]:
+def bubblewrap_call(runtime: Runtime, bwrap: str, sources: dict[str, str], inside: Sequence[str]) -> list[str]:
     parts = [bwrap, "--unshare-all", "--uid", _INSIDE_ID, "--gid", _INSIDE_ID, "--hostname", "sandbox"]
     parts += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
     for target, source in sources.items():

@@ -183,9 +183,14 @@ class WarmSandbox:
         self.require(language)
         with TemporaryDirectory(prefix="assay-session-", ignore_cleanup_errors=True) as folder:
             slot = self._pool.take(language)
+            idle = self._settings.session_idle_seconds
+            session: KernelSession | None = None
             try:
-                yield KernelSession(slot, limits, files, Path(folder), self.tier, self._table_holds)
+                session = KernelSession(slot, limits, files, Path(folder), self.tier, self._table_holds, idle)
+                yield session
             finally:
+                if session is not None:
+                    session.close()
                 slot.close()
 
     def _run_in(

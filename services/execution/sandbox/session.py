@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Event as Flag
-from threading import RLock
+from threading import RLock, Timer
 from typing import Literal, TypeAlias, cast
 
 from pydantic import JsonValue
@@ -44,6 +43,7 @@ class KernelSession:
         folder: Path,
         tier: str,
         check: Callable[[Path], bool],
+        idle_seconds: float,
     ) -> None:
         self._slot = slot
         self._limits = limits
@@ -52,7 +52,8 @@ class KernelSession:
         self._check = check
         self._calling = RLock()
         self._count = 0
-        self.used_at = time.monotonic()
+        self._idle_seconds = idle_seconds
+        self._idle: Timer | None = None
         with Order(Run(self.language, "", files=files, limits=limits)) as order:
             slot.limit(limits, order.given_mb)
             slot.tell(
@@ -60,6 +61,7 @@ class KernelSession:
             )
             self._wait_for("started")
         slot.close_stdin()
+        self._wait_idle()
 
     @property
     def language(self) -> Language:
@@ -140,10 +142,20 @@ class KernelSession:
         self._slot.tell({"t": "interrupt"})
 
     def close(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
         self._slot.close()
+
+    def _wait_idle(self) -> None:
+        """From now on nobody asks: end the kernel when that lasts."""
+        self._idle = Timer(self._idle_seconds, self._slot.kill)
+        self._idle.daemon = True
+        self._idle.start()
 
     def _call(self, request: Message, on_output: OnOutput | None = None, cancelled: Flag | None = None) -> Facts:
         """One request and its reply. Raises: KernelError when the kernel is gone, JobCancelled."""
+        if self._idle is not None:
+            self._idle.cancel()
         if not self.alive:
             raise _gone()
         limits = self._limits
@@ -156,8 +168,8 @@ class KernelSession:
         }
         supervision = Supervision(self._slot, limits, secrets.token_hex(8), cancelled, on_output, once=False)
         facts = supervision.drive(extension, (), request, b"")
-        self.used_at = time.monotonic()
         self._slot.tell({"t": "rest"})
+        self._wait_idle()
         if facts.cancelled:
             facts.close()
             raise JobCancelled("The job was cancelled while its code ran.")

@@ -19,7 +19,7 @@ from shared.errors import SandboxUnavailable
 _READY_WITHIN = 20.0
 _HELLO_WITHIN = 60.0  #: for an interpreter that starts, and loads its libraries, in the room
 _ROOM_MB = 96  #: of the warden, the kernel itself, and results on their way out
-_ROOM_TASKS = {"python": 1, "javascript": 17}  #: the warden, and threads of the interpreter's own
+_ROOM_TASKS = {"python": 1, "sql": 26, "javascript": 17}  #: the warden, and threads of the interpreter's own
 _AT_ONCE = ("python", "sql")  #: forks of the warm parent: ready when their warden is
 
 

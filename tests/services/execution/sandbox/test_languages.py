@@ -72,6 +72,10 @@ def test_the_last_expression_is_the_value(sample: Sample, run_code: RunCode) -> 
     assert "42" in outcome.value.text
 
 
+def test_threads_of_the_language_are_not_the_codes(sample: Sample, run_code: RunCode) -> None:
+    assert run_code(sample.value, sample.language, processes=1).verdict is Verdict.OK
+
+
 def test_prints_reach_the_output(sample: Sample, run_code: RunCode) -> None:
     if sample.prints:
         assert run_code(sample.prints, sample.language).stdout == "seen\n"

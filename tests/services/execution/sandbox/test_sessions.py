@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from threading import Event, Thread
 
 import pytest
 
 from services.execution.sandbox.run import KernelError
-from services.execution.sandbox.sandbox import WarmSandbox
+from services.execution.sandbox.sandbox import WarmSandbox, open_sandbox
+from services.execution.sandbox.settings import SandboxSettings
 from shared.contracts.execute import Limits, Verdict
 
 
@@ -75,6 +77,19 @@ def test_interrupting_stops_the_call_only(sandbox: WarmSandbox) -> None:
 def test_a_kernel_that_hit_a_limit_is_gone_and_says_so(sandbox: WarmSandbox) -> None:
     with sandbox.session("python", Limits(memory_mb=100), {}) as session:
         assert session.execute("x = [bytearray(10**6) for _ in range(10**5)]").verdict is Verdict.MEMORY
+        with pytest.raises(KernelError, match="open a new session"):
+            session.evaluate("1")
+
+
+def test_a_session_that_nobody_uses_is_ended() -> None:
+    with (
+        open_sandbox(SandboxSettings(slots=1, session_idle_seconds=0.2)) as sandbox,
+        sandbox.session("python", Limits(), {}) as session,
+    ):
+        assert session.evaluate("1").text == "1"
+        deadline = time.monotonic() + 20
+        while session.alive and time.monotonic() < deadline:
+            Event().wait(0.05)
         with pytest.raises(KernelError, match="open a new session"):
             session.evaluate("1")
 
