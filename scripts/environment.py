@@ -1,4 +1,4 @@
-"""Make .venv hold exactly what requirements.lock says, and the `assay` command; does nothing when it already does.
+"""Make .venv hold exactly what the lock files say, and the `assay` command; does nothing when it already does.
 
 Standard library only: this runs on a machine that has nothing but Python.
 """
@@ -15,7 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
-LOCK = ROOT / "requirements.lock"
+#: All that is installed; the second names packages whose own requirements nobody here wants.
+LOCKS = (ROOT / "requirements.lock", ROOT / "requirements-nodeps.lock")
 STAMP = VENV / ".installed"
 
 _COMMAND = """\
@@ -34,7 +35,8 @@ def main() -> None:
         sys.exit(f"Assay needs Python 3.11 or newer; this is {sys.version.split()[0]}. Try: make PYTHON=python3.12")
     if VENV.is_symlink():
         return  # somebody else's environment, kept by them
-    wanted = hashlib.sha256(LOCK.read_bytes() + sys.version.encode() + str(ROOT).encode()).hexdigest()
+    pinned = b"".join(lock.read_bytes() for lock in LOCKS)
+    wanted = hashlib.sha256(pinned + sys.version.encode() + str(ROOT).encode()).hexdigest()
     if _stamp() == wanted:
         return
     with (ROOT / ".venv.lock").open("w") as lock:
@@ -86,10 +88,11 @@ def _make() -> None:
 
 def _install() -> None:
     options = ["--quiet", "--disable-pip-version-check", "--no-input", "--require-hashes", "--no-deps"]
-    command: list[str | Path] = [_python(), "-m", "pip", "install", *options, "-r", LOCK]
+    command: list[str | Path] = [_python(), "-m", "pip", "install", *options]
+    command += [part for lock in LOCKS for part in ("-r", lock)]
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     if subprocess.run(command, env=env, check=False).returncode != 0:
-        sys.exit("the packages of requirements.lock could not be installed")
+        sys.exit("the packages of the lock files could not be installed")
 
 
 def _link() -> None:

@@ -52,6 +52,7 @@ class Worker:
         self._version = version
         self._facts = facts
         self._advertised_at = 0.0
+        self._listening = threading.Event()
         self._stopping = threading.Event()
         self.runner = Runner(
             stores,
@@ -114,7 +115,7 @@ class Worker:
 
     def _advertise_now_and_then(self) -> None:
         now = time.monotonic()
-        if now - self._advertised_at < ADVERTISE_SECONDS:
+        if not self._listening.is_set() or now - self._advertised_at < ADVERTISE_SECONDS:
             return
         statement = statements.advertise(
             self.runner.id,
@@ -130,6 +131,7 @@ class Worker:
 
     def _ready(self, **_: object) -> None:
         """The bells are heard from now on, and everybody may know before anybody is told to go ahead."""
+        self._listening.set()
         with suppress(SQLAlchemyError):
             self._advertise_now_and_then()
         if self._settings.ready_file is not None:

@@ -67,8 +67,15 @@ class Platform:
         return self.start("tests.support.worker_process")
 
     def ready_worker(self) -> subprocess.Popen[bytes]:
-        """A worker that has answered a bell of its own."""
+        """A worker that has said that it listens."""
         worker = self.worker()
+        said = text("SELECT 1 FROM workers WHERE split_part(id, ':', 2) = :pid")
+
+        def listens() -> bool:
+            with self.engine.connect() as connection:
+                return connection.execute(said, {"pid": str(worker.pid)}).first() is not None
+
+        wait_for(listens, 60, "a worker that listens")
         self.wait_all([self.submit("hello")])
         return worker
 
