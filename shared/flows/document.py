@@ -28,6 +28,8 @@ class Item:
 
 Table = Mapping[str, Item]
 
+MAX_COORDINATE = 1e15
+
 #: Keys and members with this mark never come from a client's tool call; they carry what a lenient save brought.
 _FOREIGN = "\x00"
 
@@ -73,7 +75,7 @@ def _keyed(values: Sequence[JsonValue], first_rank: int) -> dict[str, Item]:
     for rank, value in enumerate(values, first_rank):
         body: Json = value if isinstance(value, dict) else {_FOREIGN: value}
         key = body.get("id")
-        if not isinstance(key, str) or key in table:
+        if not isinstance(key, str) or not key or key in table:
             key = f"{_FOREIGN}{rank}"
         table[key] = Item(rank, body)
     return table
@@ -108,7 +110,9 @@ def position_of(body: Mapping[str, JsonValue]) -> tuple[float, float]:
 
 
 def _number(value: JsonValue) -> float:
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return 0
+    return min(max(value, -MAX_COORDINATE), MAX_COORDINATE)
 
 
 def is_group(body: Mapping[str, JsonValue]) -> bool:

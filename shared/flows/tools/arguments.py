@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from shared.flows.document import MAX_COORDINATE
 from shared.flows.draft import Draft
 from shared.flows.ids import MAX_ID
 
 MAX_LABEL = 10_000
 MAX_REFERENCE = 1_000_000  #: whatever a saved document holds can be named; what it does not hold is not found
 MAX_DESCRIPTION = 50_000
-MAX_COORDINATE = 1e15
 
 
 class CallFailed(Exception):
