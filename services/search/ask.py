@@ -7,6 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping
+from functools import cache
 from typing import TypeVar
 
 from pydantic import BaseModel, JsonValue
@@ -14,7 +15,7 @@ from pydantic import BaseModel, JsonValue
 from services.search.structured import parse
 from shared.errors import AssayError, JobCancelled, NoProviderConfigured
 from shared.jobs.job import Context
-from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish, JsonSchema
+from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish, Json, JsonSchema
 from shared.loop import BudgetSpent
 
 Variables = Mapping[str, str | int]
@@ -97,7 +98,7 @@ class Asker:
             request = ChatRequest(
                 role=role,
                 messages=(ChatMessage("system", prompt.text), ChatMessage("user", said)),
-                schema=JsonSchema(role.replace(".", "_"), shape.model_json_schema(mode="serialization")),
+                schema=JsonSchema(role.replace(".", "_"), _schema(shape)),
                 max_tokens=_MOST_TOKENS,
                 deadline=time.monotonic() + seconds,
                 prompt=prompt.version,
@@ -117,3 +118,9 @@ class Asker:
     def _give_up(self, warning: str) -> None:
         self.down = True
         self._context.report.warn(warning)
+
+
+@cache
+def _schema(shape: type[BaseModel]) -> Json:
+    """Every property is required, as vendors' strict modes want it."""
+    return shape.model_json_schema(mode="serialization")

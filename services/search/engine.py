@@ -53,7 +53,6 @@ class Engine:
         self._store = library.store
         self._tables = tables
         self._profile = {facet: text.strip() for facet, text in profile.items() if text.strip()}
-        self._faceted: dict[str, bool] = {}
 
     def run(self, query: Query) -> list[Match]:
         """Raises: SearchStoreUnavailable, EmbeddingUnavailable, EmbeddingChanged, UnknownField, InvalidRequest."""
@@ -72,9 +71,7 @@ class Engine:
 
     def has_facets(self, name: str) -> bool:
         """Whether any record of the table has a facet; without one, faceted search would find nothing."""
-        if name not in self._faceted:
-            self._faceted[name] = self._store.count(self._tables[name].bucket(Part.FACETS)) > 0
-        return self._faceted[name]
+        return self._library.has_facets(self._tables[name])
 
     def paired(self, table: OpenTable) -> dict[str, str]:
         """The profile's facets that this table answers, each with the facet that answers it."""

@@ -53,6 +53,7 @@ class Library:
         self.catalog = catalog
         self.settings = settings
         self._probes: dict[str, Probes] = {}
+        self._faceted: set[Bucket] = set()
         self._writing: dict[tuple[str, str], threading.Lock] = {}
         self._lock = threading.Lock()
 
@@ -88,6 +89,13 @@ class Library:
             bucket for bucket in theirs if (bucket.collection_id, bucket.table) == (table.collection_id, table.name)
         ]
         yield from sorted(mine, key=lambda bucket: bucket.part is not Part.MASTER)
+
+    def has_facets(self, table: OpenTable) -> bool:
+        """Whether any record has a facet; once seen, it is not counted again."""
+        bucket = table.bucket(Part.FACETS)
+        if bucket not in self._faceted and self.store.count(bucket) > 0:
+            self._faceted.add(bucket)
+        return bucket in self._faceted
 
     def writing(self, table: OpenTable) -> threading.Lock:
         """One ingest at a time writes a table."""

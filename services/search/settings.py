@@ -17,7 +17,7 @@ class SearchSettings(BaseSettings):
     embedding: str = Field(
         "minilm", description="The embedding of collections that name none: minilm, minilm:int8, openai:MODEL, none"
     )
-    embedding_threads: int = Field(1, ge=1, le=64, description="Threads that embed")
+    embedding_threads: int = Field(2, ge=1, le=64, description="Threads that embed")
     search_seconds: float = Field(30, gt=0, description="After this a search answers with what it has")
     search_model_seconds: float = Field(12, gt=0, description="What one question to a model may take")
     search_reflection: bool = Field(True, description="Whether a model is asked when a search finds nothing")
@@ -29,7 +29,7 @@ class EmbeddingServer(BaseSettings):
     model_config = SettingsConfigDict(frozen=True, env_prefix="OPENAI_")
 
     api_key: str = Field("", description="Key of the embedding server")
-    base_url: str = Field("https://api.openai.com/v1", description="Base URL of the embedding server")
+    base_url: str = Field("", description="Base URL of the embedding server; OpenAI's own when only a key is given")
 
 
 class QdrantSettings(BaseSettings):

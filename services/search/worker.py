@@ -28,6 +28,7 @@ from shared.settings import StoreSettings
 log = structlog.get_logger(__name__)
 #: A worker that is being replaced may finish its jobs first.
 _HANDOVER_SECONDS = 30.0
+_OPENAI = "https://api.openai.com/v1"
 _KEYWORDS_ONLY = "no embedding model is installed, so tables are searched by keywords only"
 
 
@@ -73,8 +74,9 @@ def _open(settings: SearchSettings, qdrant: QdrantSettings) -> Store:
 
 def _remote(server: EmbeddingServer) -> RemoteAccess | None:
     """Where to embed remotely; a server of one's own needs no key."""
-    own = "base_url" in server.model_fields_set and server.base_url
-    return RemoteAccess(server.base_url, server.api_key) if server.api_key or own else None
+    if not server.base_url and not server.api_key:
+        return None
+    return RemoteAccess(server.base_url or _OPENAI, server.api_key)
 
 
 def _warm_up(library: Library, degraded: dict[str, JsonValue]) -> None:

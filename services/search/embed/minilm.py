@@ -40,7 +40,7 @@ class MiniLm:
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
         graph = _graph(weights, cache, int8)
-        self._session = onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+        self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
         self._tokenizer = Tokenizer.from_file(str(weights / "tokenizer.json"))
         self._tokenizer.enable_truncation(_MOST_TOKENS)
         self._tokenizer.enable_padding()
@@ -78,19 +78,23 @@ def _bounded(text: str) -> str:
     return text[: _MOST_TOKENS * 16]
 
 
-def _graph(weights: Path, cache: Path, int8: bool) -> Path:
-    """The graph's file, written once from the weights."""
+def _graph(weights: Path, cache: Path, int8: bool) -> str | bytes:
+    """The graph's file, written once from the weights; the graph itself where no file can be written."""
     size = (weights / "model.safetensors").stat().st_size
     target = cache / f"minilm-{'int8' if int8 else 'fp32'}-v{_GRAPH_VERSION}-{size}.onnx"
     if target.is_file():
-        return target
+        return str(target)
     config = json.loads((weights / "config.json").read_text())
     shape = bert.BertShape(
         config["hidden_size"], config["num_hidden_layers"], config["num_attention_heads"], config["layer_norm_eps"]
     )
-    cache.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=cache, suffix=".part")
-    with os.fdopen(handle, "wb") as file:
-        file.write(bert.build(safetensors.load(weights / "model.safetensors"), shape, int8))
-    Path(name).replace(target)
-    return target
+    graph = bert.build(safetensors.load(weights / "model.safetensors"), shape, int8)
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=cache, suffix=".part")
+        with os.fdopen(handle, "wb") as file:
+            file.write(graph)
+        Path(name).replace(target)
+    except OSError:  # a read-only container: building it again takes half a second
+        return graph
+    return str(target)

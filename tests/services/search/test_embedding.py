@@ -67,6 +67,12 @@ def test_the_graph_is_written_once(model: MiniLm, cache: Path) -> None:
     assert len(before) == 1
 
 
+def test_where_nothing_can_be_written_the_model_works_all_the_same(model: MiniLm, tmp_path: Path) -> None:
+    blocked = tmp_path / "a file, not a folder"
+    blocked.write_text("")
+    assert MiniLm(weights(), blocked / "cache").query("text") == pytest.approx(model.query("text"), abs=1e-6)
+
+
 def test_a_question_is_embedded_once_an_hour() -> None:
     class Counting:
         fingerprint = "counting"

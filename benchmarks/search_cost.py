@@ -1,0 +1,174 @@
+"""What it costs: a step against the raw store, a question embedded, records ingested, a worker started.
+
+Steps are wall times beside the raw store's; everything else is the processor time of this process, which a busy machine
+does not stretch.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from benchmarks.search_place import model, place
+from benchmarks.table import Line
+from services.search.embed.port import Embedder, Vectors
+from services.search.store.port import Nearest, Part
+from tests.services.search.place import Place
+
+RECORDS = 10_000
+QUESTIONS = 200
+_WORDS = [f"word{number}" for number in range(5000)]
+_COLD = """
+import sys, time
+from pathlib import Path
+from services.search.embed.models import Models
+from services.search.store.open import open_store
+import services.search.worker
+store = open_store(None, Path(sys.argv[1]) / "search")
+embedder = Models("minilm", Path(sys.argv[1]) / "cache").named(None)
+embedder.query("the first question")
+"""
+
+
+class Random:
+    """Vectors out of nowhere, as fast as possible: what is measured is everything beside the embedding."""
+
+    fingerprint = "random/384"
+
+    def __init__(self) -> None:
+        self._random = np.random.default_rng(7)
+
+    def documents(self, texts: object) -> Vectors:
+        vectors = self._random.standard_normal((len(texts), 384), dtype=np.float32)  # type: ignore[arg-type]
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
+
+    def query(self, text: str) -> Vectors:
+        return np.asarray(self.documents([text])[0], dtype=np.float32)
+
+
+def lines() -> list[Line]:
+    tables = {"talks": {"facets": {"topic": 1.5, "audience": 1.0}, "fields": {"track": "keyword", "seats": "integer"}}}
+    embedder: Embedder = Random()
+    with place(tables, embedder) as made:
+        records = _records()
+        began = time.process_time()
+        made.ingest("talks", records)
+        ingested = time.process_time() - began
+        steps = _steps(made)
+    return [*steps, _seconds("ingest of 10,000 records, 3 points each, no embedding", ingested, 15.0), *_embedding()]
+
+
+def _records() -> list[dict[str, object]]:
+    random = np.random.default_rng(11)
+    return [
+        {
+            "id": f"r{number}",
+            "name": " ".join(random.choice(_WORDS, 5)),
+            "text": " ".join(random.choice(_WORDS, 60)),
+            "facets": {"topic": " ".join(random.choice(_WORDS, 8)), "audience": " ".join(random.choice(_WORDS, 4))},
+            "fields": {"track": f"t{number % 20}", "seats": number % 500},
+        }
+        for number in range(RECORDS)
+    ]
+
+
+def _steps(made: Place) -> list[Line]:
+    table = made.library.open(made.catalog.find("tenant", "c"), "talks")
+    bucket = table.bucket(Part.MASTER)
+    random = np.random.default_rng(5)
+    questions = [" ".join(random.choice(_WORDS, 6)) for _ in range(QUESTIONS)]
+    vectors = {text: made.library.question(table, text) for text in questions}
+
+    def raw(text: str) -> object:
+        vector = vectors[text]
+        assert vector is not None
+        return made.store.search(bucket, [Nearest(vector, 10, keys=("record", "name", "fields"))])
+
+    def step(text: str) -> object:
+        return executed(made, text)
+
+    def filtered(text: str) -> object:
+        return executed(made, text, filters={"track": "t3"})
+
+    def faceted(text: str) -> object:
+        return executed(made, text, search_mode="faceted")
+
+    plain = _median(raw, questions)
+    out = []
+    for name, work in (("master", step), ("master with a filter", filtered), ("faceted", faceted)):
+        took = _median(work, questions)
+        limit = max(5.0, 10 * plain)
+        out.append(
+            Line(
+                f"search step, {name}",
+                f"{took:.2f} ms",
+                f"raw {plain:.2f} ms",
+                took / plain,
+                f"<= {limit:.1f} ms",
+                took <= limit,
+            )
+        )
+    whole = _times(lambda text: made.search(text, answer=False, max_reflections=0), questions)
+    out.append(_ms("whole job in process, no model, p50", statistics.median(whole), 60.0))
+    out.append(_ms("whole job in process, no model, p95", _p95(whole), 150.0))
+    return out
+
+
+def executed(made: Place, text: str, **more: object) -> float:
+    """The milliseconds of the query as the ledger has them."""
+    plan = [{**_plan(text), **more}]
+    result = made.search(text, plan=plan, answer=False, max_reflections=0)
+    return result.attempts[0].queries[0].ms
+
+
+def _embedding() -> list[Line]:
+    embedder = model()
+    questions = [f"how do I tune a database with {number} tables and many indexes" for number in range(QUESTIONS)]
+    took = _times(embedder.query, questions)
+    with TemporaryDirectory(prefix="assay-bench-") as folder:
+        command = [sys.executable, "-c", _COLD, folder]
+        subprocess.run(command, check=True)  # writes the graph
+        starts = []
+        for _ in range(3):
+            began = time.perf_counter()
+            subprocess.run(command, check=True)
+            starts.append(time.perf_counter() - began)
+    return [
+        _ms("one question embedded, p95", _p95(took), 25.0),
+        _seconds("cold start to the first question embedded", min(starts), 2.0),
+    ]
+
+
+def _median(work: Callable[[str], object], questions: list[str]) -> float:
+    """Milliseconds; of the ledger where the work tells them."""
+    told = [work(text) for text in questions]
+    if all(isinstance(value, float) for value in told):
+        return statistics.median(value for value in told if isinstance(value, float))
+    return statistics.median(_times(work, questions))
+
+
+def _times(work: Callable[[str], object], questions: list[str]) -> list[float]:
+    out = []
+    for text in questions:
+        began = time.process_time()
+        work(text)
+        out.append((time.process_time() - began) * 1000)
+    return out
+
+
+def _p95(times: list[float]) -> float:
+    return sorted(times)[int(len(times) * 0.95)]
+
+
+def _ms(what: str, value: float, target: float) -> Line:
+    return Line(what, f"{value:.2f} ms", "", value / target, f"<= {target:g} ms", value <= target)
+
+
+def _seconds(what: str, value: float, target: float) -> Line:
+    return Line(what, f"{value:.2f} s", "", value / target, f"<= {target:g} s", value <= target)
