@@ -37,7 +37,7 @@ class KeptVectors:
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._kept}
         if missing:
             self._kept.update(zip(missing, self._inner.documents(list(missing.values())), strict=True))
-        return np.array([self._kept[key] for key in keys], dtype=np.float32).reshape(len(texts), -1)
+        return np.array([self._kept[key] for key in keys], dtype=np.float32).reshape(len(texts), 384)
 
     def query(self, text: str) -> Vectors:
         return np.asarray(self.documents([text])[0], dtype=np.float32)

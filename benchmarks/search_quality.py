@@ -38,11 +38,12 @@ class Outcome:
 def lines() -> list[Line]:
     embedder = kept_model()
     with place({**corpus.TABLES, "known": {}}, embedder) as made:
-        for table, records in corpus.tables().items():
-            made.ingest(table, records)
-        out = [*_reflection(made), *_harm(made), *_fusion(made)]
-    embedder.save()
-    return out
+        try:
+            for table, records in corpus.tables().items():
+                made.ingest(table, records)
+            return [*_reflection(made), *_harm(made), *_fusion(made)]
+        finally:
+            embedder.save()
 
 
 def _run(made: Place, golden: Golden, mode: str) -> Outcome:
