@@ -33,7 +33,7 @@ class Runner:
         """Raises: JobCancelled; EmbeddingChanged; what a filter that does not fit raises."""
         for name in dict.fromkeys(query.table for query in queries):
             self.tables.ready(name)
-        if len(queries) == 1 or not self.concurrent:
+        if len(queries) <= 1 or not self.concurrent:
             return [self._run(query) for query in queries]
         with ThreadPoolExecutor(min(len(queries), _AT_ONCE)) as pool:
             return list(pool.map(self._run, queries))

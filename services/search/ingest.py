@@ -71,10 +71,7 @@ class Ingest:
                 self._write(table, start, batch, tally)
                 progress.step(len(batch))
             known = info.learned.get(table.name)
-            if known is not None and known.fingerprint == table.fingerprint and not tally.changed:
-                learned = known
-            else:
-                learned = self._learn(table)
+            learned = known if known is not None and self._still_holds(table, known, tally) else self._learn(table)
         context.report.effect(self._library.catalog.learning(info.id, table.name, learned))
         return IngestResult(
             ingested=tally.ingested,
@@ -165,6 +162,11 @@ class Ingest:
                     self._write(table, 0, [points.record_of(payload).model_dump() for payload in page], _Tally())
                     progress.step(0)
             self._library.store.drop(bucket)
+
+    def _still_holds(self, table: OpenTable, known: Learned, tally: _Tally) -> bool:
+        """Whether nothing happened that would change what is known of the table."""
+        there = self._library.store.count(table.bucket(Part.MASTER))
+        return known.fingerprint == table.fingerprint and known.records == there and not tally.changed
 
     def _learn(self, table: OpenTable) -> Learned:
         """Settle what was written and measure the table's thresholds anew."""

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from services.search.catalog import Catalog, CollectionInfo
+from services.search.catalog import Catalog, CollectionInfo, Learned
 from services.search.embed.models import Models
 from services.search.embed.port import Embedder, Vectors
 from services.search.settings import SearchSettings
@@ -14,7 +14,7 @@ from services.search.store.port import Bucket, Layout, Part, Store
 from services.search.thresholds import Probes, Thresholds, before_measuring
 from services.search.words import Words
 from shared.contracts.search import TableSpec
-from shared.errors import EmbeddingChanged, UnknownTable
+from shared.errors import EmbeddingChanged, SearchStoreUnavailable, UnknownTable
 
 _NO_VECTORS = "none"
 _NO_THRESHOLDS = {"master": 0.0, "master_floor": 0.0, "faceted": 0.0, "faceted_floor": 0.0}
@@ -31,6 +31,7 @@ class OpenTable:
     embedder: Embedder | None  #: None: keywords only
     thresholds: Thresholds
     layouts: dict[Part, Layout]  #: empty before the first ingest
+    records: int = 0  #: how many the last ingest counted, under whichever model
 
     def bucket(self, part: Part) -> Bucket:
         return Bucket.of(self.collection_id, self.name, part, self.fingerprint)
@@ -61,7 +62,10 @@ class Library:
         """Raises: UnknownTable, EmbeddingUnavailable."""
         self.check(info, table)
         embedder = self.models.named(info.embedding)
-        opened = OpenTable(info.id, table, info.tables[table], embedder, self._thresholds(info, table, embedder), {})
+        learned = info.learned.get(table)
+        marks = self._thresholds(learned, embedder)
+        records = learned.records if learned else 0
+        opened = OpenTable(info.id, table, info.tables[table], embedder, marks, {}, records)
         for part in Part:
             layout = self.store.layout(opened.bucket(part))
             if layout is not None:
@@ -75,10 +79,14 @@ class Library:
             raise UnknownTable(f"the collection {info.name!r} has no table {table!r}; it has: {known}")
 
     def check_current(self, table: OpenTable) -> None:
-        """Raises: EmbeddingChanged while the table's vectors are another model's."""
+        """Raises: EmbeddingChanged while the vectors are another model's; SearchStoreUnavailable when they are gone."""
         if next(self.outdated(table), None) is not None:
             raise EmbeddingChanged(
                 f"the table {table.name!r} was embedded with another model; send an ingest job to embed it anew"
+            )
+        if table.records and not table.layouts:
+            raise SearchStoreUnavailable(
+                f"the {table.records} records of table {table.name!r} are not in this search store; ingest them again"
             )
 
     def outdated(self, table: OpenTable) -> Iterator[Bucket]:
@@ -120,10 +128,9 @@ class Library:
                     self.store.drop(bucket)
             self.catalog.swept(collection_id)
 
-    def _thresholds(self, info: CollectionInfo, table: str, embedder: Embedder | None) -> Thresholds:
+    def _thresholds(self, learned: Learned | None, embedder: Embedder | None) -> Thresholds:
         if embedder is None:
             return Thresholds.parse(_NO_THRESHOLDS)
-        learned = info.learned.get(table)
         if learned is not None and learned.fingerprint == embedder.fingerprint and learned.thresholds:
             return Thresholds.parse(learned.thresholds)
         return before_measuring(self.probes(embedder))

@@ -29,6 +29,7 @@ class Replan:
     queries: tuple[Query, ...]
     reasoning: str
     user_message: str
+    otherwise: tuple[Query, ...] = ()  #: for tables that these leave empty, when it is the last try
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,13 @@ class Reflector:
         if not new:
             return None
         return Replan(strategy, tuple(new), reply.reasoning[:2000], friendly(reply.user_message, strategy))
+
+    def last_resort(self, replan: Replan, evidence: Sequence[Evidence]) -> Replan:
+        """The replan, and the first wording at the floor for what it leaves empty: near hits are better than none."""
+        near = [item for item in evidence if item.at_floor or item.at_floor_unfiltered]
+        planned = {query.identity for query in replan.queries}
+        relaxed = self._new([relax.relaxed(self.engine, item) for item in near])
+        return replace(replan, otherwise=tuple(query for query in relaxed if query.identity not in planned))
 
     def _may(self, query: Query, evidence: Sequence[Evidence]) -> bool:
         """Tables that gave hits keep them and are not searched again; empty ones and new ones are."""

@@ -78,7 +78,7 @@ class _Run:
                 break
             found = self._evidence()
             why = why or found
-            replan = self._replan(found) if again else None
+            replan = self._replan(found, why) if again else None
             if replan is None:
                 break
             self._execute(replan)
@@ -133,6 +133,8 @@ class _Run:
         tables = ", ".join(dict.fromkeys(query.table for query in replan.queries))
         self._progress("execute_queries", f"Searching {tables}.", attempt=number)
         executed = self._runner.run(replan.queries)
+        found = {item.query.table for item in [*self._ledger.executed, *executed] if item.matches}
+        executed += self._runner.run([query for query in replan.otherwise if query.table not in found])
         done = self._ledger.add(replan.strategy, replan.reasoning, replan.user_message, executed)
         outcome: dict[str, JsonValue] = {item.query.table: len(item.matches) for item in executed}
         proposal: JsonValue = [query.planned().model_dump(mode="json") for query in replan.queries]
@@ -172,7 +174,8 @@ class _Run:
         except OUTAGES:
             raise SearchStoreUnavailable("the search store failed while it was asked why nothing was found") from None
 
-    def _replan(self, found: Sequence[Evidence]) -> Replan | None:
+    def _replan(self, found: Sequence[Evidence], first: Sequence[Evidence]) -> Replan | None:
+        """What to try next by the evidence of the latest queries; ``first`` is that of the plan."""
         reflecting = self._wanted.reflection and self._library.settings.search_reflection and not self._asker.down
         replan = self._reflector.by_cause(found)
         why = "No model was asked."
@@ -180,6 +183,8 @@ class _Run:
             self._progress("reflect_and_replan", "Thinking about why nothing was found.")
             left = self._wanted.max_reflections - len(self._ledger.tries) + 1
             replan = self._reflector.by_model(found, self._asker, left)
+            if replan is not None and left == 1:
+                replan = self._reflector.last_resort(replan, first)
             why = "No model answered." if self._asker.down else "The model had no plan that was new and could be run."
         if replan is None:
             self._progress("relax_and_retry", "Broadening the search.")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from services.search.search import Search
+from services.search.store.open import open_local
 from services.search.store.port import Bucket, Nearest
 from shared.contracts.search import SearchInput, SearchResult
 from shared.errors import JobCancelled, ProvidersFailed, SearchStoreUnavailable
@@ -529,3 +530,23 @@ def test_without_any_model_another_table_is_tried_last(place: Place) -> None:
     assert ids(result, "exhibitors") == ["e1"]
     assert result.hits["exhibitors"][0].label == "pivoted"
     assert result.zero_result_tables == ["sessions", "people"]
+
+
+def test_near_hits_of_the_first_wording_are_better_than_none_at_the_end(place: Place) -> None:
+    """Reflection must not find less than relaxing by hand."""
+    near = "postgres vacuum gardens mountains rivers songs whales clouds"
+    held = job(reflect=[reflection("rewrite", query("zeppelins one")), reflection("rewrite", query("zeppelins two"))])
+    result = place.search("q", job=held, plan=[query(near)])
+    assert strategies(result) == ["initial", "rewrite", "rewrite"]
+    assert (result.verdict, ids(result)) == ("weak", ["s1"])
+    assert result.hits["sessions"][0].label == "relaxed"
+    assert [executed.hits for executed in result.attempts[2].queries] == [0, 1]
+
+
+def test_records_that_are_in_another_store_are_not_taken_for_missing(place: Place) -> None:
+    elsewhere = Place(open_local(), place.models.embedder)
+    elsewhere.catalog.collections = place.catalog.collections
+    elsewhere.catalog.known = place.catalog.known
+    with pytest.raises(SearchStoreUnavailable, match="ingest them again"):
+        elsewhere.search("q", plan=[query("postgres vacuum tuning")])
+    elsewhere.store.close()
