@@ -47,7 +47,7 @@ class Installation:
             "BLOB_URL": stores.blob_url,
             "ASSAY_HOME": str(home),
             "ASSAY_LEASE_SECONDS": "2",
-            "ASSAY_SEARCH_MODEL_SECONDS": "3",
+            "ASSAY_SEARCH_MODEL_SECONDS": "8",
             "ASSAY_READY_FILE": str(self.ready),
             "PYTHONPATH": str(_ROOT),
         }
