@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, cast
 
 from fastapi import Body, Header, Query, Request, Response
-from pydantic import JsonValue, ValidationError
+from pydantic import AfterValidator, JsonValue, ValidationError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway import bells, checks, problems, views
@@ -51,6 +51,13 @@ async def submit_job(
     return Json(view, 202, {"Location": view["links"]["self"], "Retry-After": "1"})
 
 
+def _label(pair: str) -> str:
+    key, colon, value = pair.partition(":")
+    if not colon or not 1 <= len(key) <= 64 or len(value) > 200 or "\0" in pair:
+        raise ValueError("give key:value, the key with 1 to 64 characters, the value with 200 at most")
+    return pair
+
+
 @router.get("", summary="List jobs, newest first", response_model=Page[JobView])
 async def list_jobs(
     who: Who,
@@ -59,7 +66,7 @@ async def list_jobs(
     kind: JobKind | None = None,
     state: JobState | None = None,
     label: Annotated[
-        list[Annotated[str, Query(pattern=r"^[^:\x00]{1,64}:[^\x00]{0,200}$")]] | None,
+        list[Annotated[str, AfterValidator(_label)]] | None,
         Query(max_length=32, description="`key:value`; several must all hold"),
     ] = None,
     limit: Limit = 50,

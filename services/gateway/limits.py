@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import MutableMapping
 from dataclasses import dataclass
 
 import structlog
@@ -58,23 +58,24 @@ class Pressure:
         self._handfuls: dict[str, _Handful] = {}
         self._queued: dict[str, tuple[int, int, float]] = {}
 
-    async def admit_request(self, tenant: str) -> Mapping[str, str]:
-        """Count one request; the headers that say what is left. Raises: TooManyRequests."""
-        if not self._settings.requests_per_minute:
-            return {}
+    async def admit_request(self, tenant: str, headers: MutableMapping[str, str]) -> None:
+        """Count one request, and say in the headers what is left. Raises: TooManyRequests."""
+        most = self._settings.requests_per_minute
+        if not most:
+            return
         handful = self._at_hand(tenant)
         if handful is None:
             async with self._taking:  # one at a time: whoever waited finds what another has taken
                 handful = self._at_hand(tenant) or await self._take(tenant)
         handful.left -= 1
         seconds = max(1, round(handful.resets_at - time.time()))
-        policy = f'"tenant";q={self._settings.requests_per_minute};w=60'
+        left = max(0, handful.remaining + handful.left)
+        headers["RateLimit-Policy"] = f'"tenant";q={most};w=60'
+        headers["RateLimit"] = f'"tenant";r={left};t={seconds}'
         if handful.left < 0:
             handful.left = 0
-            detail = f"The tenant may send {self._settings.requests_per_minute} requests in a minute."
-            raise TooManyRequests(f"{detail} Try again in {seconds} s.", retry_after=seconds)
-        left = handful.remaining + handful.left
-        return {"RateLimit-Policy": policy, "RateLimit": f'"tenant";r={left};t={seconds}'}
+            detail = f"The tenant may send {most} requests in a minute. Try again in {seconds} s."
+            raise TooManyRequests(detail, retry_after=seconds)
 
     async def admit_jobs(self, tenant: str, count: int) -> None:
         """Raises: QuotaExceeded, Overloaded when too many jobs wait already."""

@@ -105,7 +105,7 @@ async def _admit(resources: Resources, request: Request, kept: Rules) -> None:
     scope = kept.scope or ("read" if request.method in _READS else "write")
     caller = await resources.doorman.admit(request.headers.get("authorization"), scope)
     request.state.caller = caller
-    request.state.headers.update(await resources.pressure.admit_request(caller.tenant))
+    await resources.pressure.admit_request(caller.tenant, request.state.headers)
 
 
 async def _content(resources: Resources, request: Request, kept: Rules, takes_body: bool) -> object:

@@ -31,6 +31,8 @@ def test_a_tenant_that_asks_too_much_is_told_when_to_come_again(gateway: Gateway
         assert answer.status_code == 429
         assert_problem(answer, 429, "rate_limited")
         assert 1 <= int(answer.headers["retry-after"]) <= 60
+        assert answer.headers["ratelimit-policy"] == '"tenant";q=5;w=60'
+        assert answer.headers["ratelimit"].startswith('"tenant";r=0;t=')
         other = httpx.get(f"{first}/v1/jobs", headers={"Authorization": f"Bearer {patient}"})
         assert other.status_code == 200
         assert httpx.get(f"{first}/healthz").status_code == 200
