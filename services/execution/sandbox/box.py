@@ -44,7 +44,8 @@ class Box:
                     stdout=self._errors,
                     stderr=self._errors,
                     pass_fds=(number,),
-                    env={},
+                    # For the stage's own interpreter, if it needs that; bubblewrap clears everything.
+                    env={name: value for name, value in os.environ.items() if name == "LD_LIBRARY_PATH"},
                     cwd="/",
                 )
             except OSError as error:

@@ -113,7 +113,10 @@ class Groups:
 
     def __init__(self, mounts: Path = Path("/proc/self/mounts"), own: Path = Path("/proc/self/cgroup")) -> None:
         self._name = f"assay-{os.getpid()}-{secrets.token_hex(4)}"
-        self._hierarchies = tuple(self._usable(find_hierarchies(mounts, own)))
+        found = find_hierarchies(mounts, own)
+        for root in dict.fromkeys(hierarchy.root for hierarchy in found):
+            _sweep(root)
+        self._hierarchies = tuple(self._usable(found))
 
     def _usable(self, found: list[Hierarchy]) -> list[Hierarchy]:
         """Those in which a group can really be made and limited."""
@@ -152,6 +155,16 @@ class Groups:
         for folder in dict.fromkeys(each.root for each in self._hierarchies):
             with contextlib.suppress(OSError):
                 folder.rmdir()
+
+
+def _sweep(root: Path) -> None:
+    """Remove what workers left that were killed; a group in use cannot be removed."""
+    for folder in root.glob("assay-*-*"):
+        pid = folder.name.split("-")[1]
+        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+            for each in [*folder.glob("room-*"), folder]:
+                with contextlib.suppress(OSError):
+                    each.rmdir()
 
 
 def find_hierarchies(mounts: Path, own: Path) -> list[Hierarchy]:

@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -22,6 +24,30 @@ def test_closing_leaves_no_process_mount_group_file_or_descriptor(tmp_path: Path
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
     assert json.loads(answer.stdout) == {}
+
+
+_LONG = """
+from services.execution.sandbox.run import Run
+from services.execution.sandbox.sandbox import open_sandbox
+from services.execution.sandbox.settings import SandboxSettings
+from shared.contracts.execute import Limits
+run = Run("python", "print(1)\\nwhile True: pass", limits=Limits(wall_seconds=100, cpu_seconds=100))
+with open_sandbox(SandboxSettings(slots=1)) as sandbox:
+    with sandbox.run(run, None, lambda _stream, _text: print("on", flush=True)):
+        pass
+"""
+
+
+def test_a_worker_that_is_killed_takes_everything_with_it() -> None:
+    with subprocess.Popen([sys.executable, "-c", _LONG], stdout=subprocess.PIPE, env={"PYTHONPATH": "."}) as worker:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == b"on\n"
+        children = children_of(worker.pid)
+        worker.kill()
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < deadline:
+        Event().wait(0.02)
+    assert [child for child in children if Path(f"/proc/{child}").exists()] == []
 
 
 def test_a_box_that_dies_is_replaced() -> None:
