@@ -19,7 +19,7 @@ _POINT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?")
 _SPACE_THOUSANDS = re.compile(r"[+-]?\d{1,3}([ '\u00a0\u202f\u2019]\d{3})+([.,]\d+)?")
 _LEADING_ZERO = re.compile(r"[+-]?0\d.*")
 _TRUTH = {"true", "false"}
-_TRUTHS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TYPED_START = "0123456789+-."
 _MONTHS = {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
@@ -74,10 +74,10 @@ def _quick(  # noqa: PLR0911 - one answer for each kind
     if all(_FLOAT.fullmatch(cell) for cell in sample):
         risky = (column.str.starts_with("0") & ~column.str.starts_with("0.") & (column.str.len_bytes() > 1)).any()
         return column.cast(pl.Float64, strict=False), risky | column.str.starts_with("-0").any()
-    if all(cell in ("true", "false", "True", "False", "TRUE", "FALSE") for cell in sample):
-        return column.replace_strict(_TRUTHS, default=None, return_dtype=pl.Boolean), pl.lit(False)
+    if all(cell in (*_TRUE, *_FALSE) for cell in sample):
+        return column.is_in(_TRUE), ~column.is_in([*_TRUE, *_FALSE]).all()
     if all(_ISO_DATE.fullmatch(cell) for cell in sample):
-        return column.str.to_date("%Y-%m-%d", strict=False, exact=True), pl.lit(False)
+        return column.str.to_date("%Y-%m-%d", strict=False, exact=True, cache=False), pl.lit(False)
     if not any(cell[:1] in _TYPED_START or cell.lower()[:3] in _MONTHS or cell.lower() in _TRUTH for cell in sample):
         return column, column.is_in(MISSING).any()
     return None
