@@ -202,7 +202,7 @@ def _keys(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -> d
     kept: list[JsonValue] = []
     lost: list[JsonValue] = []
     for name in shared[:_MOST_KEYS]:
-        if _is_key(before[name]):
+        if before.height > 1 and _is_key(before[name]):
             (kept if _is_key(after[name]) else lost).append(name)
     return {"kept": kept, "lost": lost}
 
@@ -210,4 +210,4 @@ def _keys(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -> d
 def _is_key(series: pl.Series) -> bool:
     if series.dtype.is_float() or isinstance(series.dtype, (pl.List, pl.Array, pl.Struct, pl.Object)):
         return False
-    return 1 < series.len() <= _MOST_CELLS and series.null_count() == 0 and series.n_unique() == series.len()
+    return series.len() <= _MOST_CELLS and series.null_count() == 0 and series.n_unique() == series.len()

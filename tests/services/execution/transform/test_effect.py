@@ -1,0 +1,78 @@
+"""The effect names what the code did, and an assertion is judged by it."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import polars as pl
+import pytest
+
+from services.execution.transform.checks import check
+from services.execution.transform.effect import measure
+
+BEFORE = pl.DataFrame({"id": [1, 2, 3], "city": ["B", "P", None], "amount": [1.5, 2.5, 3.0]})
+
+
+def test_the_same_table_is_a_no_op_whatever_its_number_types() -> None:
+    assert measure(BEFORE, BEFORE).no_op
+    assert measure(BEFORE, BEFORE.with_columns(pl.col("id").cast(pl.Float64))).no_op
+    assert measure(pl.DataFrame({"x": [9]}), BEFORE, [BEFORE]).no_op
+    assert not measure(BEFORE, BEFORE.reverse()).no_op
+    assert not measure(BEFORE, BEFORE.select("city", "id", "amount")).no_op
+
+
+def test_every_difference_is_named() -> None:
+    after = pl.DataFrame(
+        {"key": [1, 2, 3], "city": ["B", "P", "P"], "amount": [1, 2, 3], "day": [date(2024, 1, 1)] * 3}
+    )
+    effect = measure(BEFORE, after)
+    assert effect.columns["renamed"] == {"id": "key"}
+    assert effect.columns["added"] == ["day"]
+    assert effect.columns["types"] == {"amount": ["float", "int"]}
+    assert effect.columns["changed"] == {"city": 1, "amount": 2}
+    assert effect.nulls == {"city": [1, 0]}
+    assert effect.sums == {"amount": [7.0, 6]}
+    for words in ("rows unchanged (3)", "id -> key", "amount float -> int", "city (1 cells)", "amount 7.0 -> 6"):
+        assert words in effect.summary
+
+
+def test_lost_keys_and_new_duplicates_are_named() -> None:
+    effect = measure(BEFORE, pl.concat([BEFORE, BEFORE]))
+    assert effect.keys["lost"] == ["id"]
+    assert effect.duplicates == {"before": 0, "after": 3}
+    assert measure(BEFORE, BEFORE.head(0)).keys["lost"] == []
+
+
+@pytest.mark.parametrize(
+    ("assertion", "after", "holds"),
+    [
+        ("rows == 3", BEFORE, True),
+        ("rows > 3", BEFORE, False),
+        ("rows unchanged", BEFORE.head(2), False),
+        ("columns contain id, city", BEFORE, True),
+        ("columns contain id, nope", BEFORE, False),
+        ("unique(id)", BEFORE, True),
+        ("unique(id)", pl.concat([BEFORE, BEFORE]), False),
+        ("unique(nope)", BEFORE, False),
+        ("unique(id)", BEFORE.head(0), True),
+        ("no_nulls(id)", BEFORE, True),
+        ("no_nulls(id, city)", BEFORE, False),
+        ("no_nulls(amount)", BEFORE.with_columns(amount=pl.lit(float("nan"))), False),
+        ("sum(amount) unchanged", BEFORE.reverse(), True),
+        ("sum(amount) unchanged", BEFORE.head(2), False),
+        ("sum(city) unchanged", BEFORE, False),
+        ("sum(nope) unchanged", BEFORE, False),
+    ],
+)
+def test_assertions_are_judged(assertion: str, after: pl.DataFrame, holds: bool) -> None:
+    (one,) = check([assertion], BEFORE, after)
+    assert one.holds is holds
+    assert one.detail
+
+
+def test_sums_survive_rounding_and_size() -> None:
+    tenths = pl.DataFrame({"x": [0.1] * 10})
+    assert check(["sum(x) unchanged"], tenths, pl.DataFrame({"x": [1.0]}))[0].holds
+    large = pl.DataFrame({"x": [2**62, 2**62, 2**62]})
+    assert check(["sum(x) unchanged"], large, large.reverse())[0].holds
+    assert not check(["sum(x) unchanged"], large, large.head(2))[0].holds
