@@ -79,6 +79,13 @@ class Batch:
             outcomes = [replace(outcome, rolled_back=outcome.success) for outcome in outcomes]
         return suggest(self.draft, outcomes)
 
+    def carry(self, operations: Sequence[Operation]) -> None:
+        """Take over what another batch did, as one own step. Raises: DoesNotApply."""
+        if operations:
+            mark = self.draft.mark()
+            self.draft.apply(operations)
+            self._steps.append(mark)
+
     def _run(self, call: Call) -> Outcome:
         mark = self.draft.mark()
         try:

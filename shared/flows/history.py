@@ -106,14 +106,14 @@ def _check(document: Document, wanted: Sequence[Operation], made: Sequence[Opera
     found: list[Element] = conflicts(document, made)
     if not found:
         try:
-            found = _left_hanging(document, apply(document, wanted), wanted) if alone else []
+            found = left_hanging(document, apply(document, wanted), wanted) if alone else []
         except DoesNotApply:
             found = [(operation.kind, operation.key) for operation in wanted]
     if found:
         raise UndoConflict([(kind.value, key) for kind, key in found])
 
 
-def _left_hanging(before: Document, after: Document, wanted: Sequence[Operation]) -> list[Element]:
+def left_hanging(before: Document, after: Document, wanted: Sequence[Operation]) -> list[Element]:
     """Edges and members that lose their ends or their group by the operations."""
     gone = {operation.key for operation in wanted if operation.key not in after.nodes}
     back = {operation.key for operation in wanted if isinstance(operation, Add) and operation.kind is Kind.EDGE}

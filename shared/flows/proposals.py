@@ -17,6 +17,8 @@ from shared.flows.history import Edit
 from shared.flows.lint import lint
 from shared.flows.store import Author, Flow, Store, stale
 
+KEPT = 200  #: proposals of a flow
+
 
 def new_id() -> str:
     return uuid.uuid4().hex
@@ -36,6 +38,7 @@ def propose(
         "forward": encode_operations(forward),
     }
     connection.execute(statements.add_proposal(values))
+    connection.execute(statements.drop_proposals(flow.id, KEPT))
 
 
 def find(connection: Connection, flow: Flow, proposal_id: str) -> RowMapping:

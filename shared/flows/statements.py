@@ -190,6 +190,13 @@ def proposal_list(flow_id: str, limit: int) -> Select[Any]:
     return rows.order_by(proposals.c.created_at.desc(), proposals.c.id.desc()).limit(limit)
 
 
+def drop_proposals(flow_id: str, kept: int) -> Delete:
+    """Keep the newest only."""
+    mine = select(proposals.c.id).where(proposals.c.flow_id == flow_id)
+    old = mine.order_by(proposals.c.created_at.desc(), proposals.c.id.desc()).offset(kept)
+    return delete(proposals).where(proposals.c.id.in_(old))
+
+
 def decide(flow_id: str, proposal_id: str, state: str) -> Update:
     mine = (proposals.c.flow_id == flow_id) & (proposals.c.id == proposal_id)
     return update(proposals).where(mine).values(state=state)

@@ -10,8 +10,10 @@ from sqlalchemy import Connection, Engine
 from shared.flows import editing, proposals
 from shared.flows.batch import Batch, History
 from shared.flows.calls import Call, Outcome
-from shared.flows.changes import Operation
+from shared.flows.changes import Operation, apply, conflicts
 from shared.flows.document import Document
+from shared.flows.errors import UndoConflict
+from shared.flows.history import left_hanging
 from shared.flows.ids import random_id
 from shared.flows.store import Author, Flow, Store
 
@@ -55,6 +57,7 @@ class FlowTurn:
         self._attempts: list[Sequence[Call]] = []
         self._outcomes: list[list[Outcome]] = []
         self._ids = _SameIds()
+        self._carried = False
         self.flow = flow  #: the version that the draft stands on
         self.batch = Batch(flow.document, new_id=self._ids)
 
@@ -62,18 +65,17 @@ class FlowTurn:
         """Run the calls on top of the earlier attempts, on the flow as it is now. Raises: NotFound."""
         self.catch_up()
         self._attempts.append(calls)
-        if any(_walks(call) for call in calls):
+        if any(_walks(call) for call in calls) and not self._carried:
             self._start_again(self._flows.past(self.flow.id, self._steps()))
         else:
             self._run(calls)
         return self._outcomes[-1]
 
     def catch_up(self) -> None:
-        """Do the attempts again when somebody has changed the flow meanwhile. Raises: NotFound."""
+        """Stand on the current version when somebody has changed the flow meanwhile. Raises: NotFound, UndoConflict."""
         current = self._flows.current(self.flow.tenant, self.flow.id)
         if current.version != self.flow.version:
-            self.flow = current
-            self._start_again(self._flows.past(current.id, self._steps()))
+            self._move_to(current, lambda: self._flows.past(current.id, self._steps()))
 
     def effective(self) -> list[Outcome]:
         """What counts in the end: everything that worked, and what the last attempt could not do."""
@@ -101,14 +103,13 @@ class FlowTurn:
         return self.batch.draft.operations()[0]
 
     def commit(self, summary: str) -> Effect:
-        """Writes the turn as one change set, when it is called; on a newer version the attempts run once more."""
+        """Writes the turn as one change set, when it is called, on whatever version there is then."""
 
         def write(connection: Connection) -> None:
             store = self._flows.store
             flow = store.lock(connection, self.flow.tenant, self.flow.id)
             if flow.version != self.flow.version:
-                self.flow = flow
-                self._start_again(store.past(connection, flow.id, self._steps()))
+                self._move_to(flow, lambda: store.past(connection, flow.id, self._steps()))
             editing.settle(store, connection, flow, self.batch, self._author, summary)
 
         return write
@@ -121,6 +122,23 @@ class FlowTurn:
             proposals.propose(connection, proposal_id, flow, self._author.actor, summary, forward)
 
         return proposal_id, write
+
+    def _move_to(self, flow: Flow, past: Callable[[], History]) -> None:
+        """Stand on a newer version: the attempts run again, unless they undid something, which must stay the same.
+
+        Raises: UndoConflict when that cannot be.
+        """
+        self.flow = flow
+        if not self.batch.moves and not self._carried:
+            self._start_again(past())
+            return
+        forward, inverse = self.batch.draft.operations()
+        found = conflicts(flow.document, inverse) or left_hanging(flow.document, apply(flow.document, forward), forward)
+        if found:
+            raise UndoConflict([(kind.value, key) for kind, key in found])
+        self.batch = Batch(flow.document, new_id=self._ids)
+        self.batch.carry(forward)
+        self._carried = True
 
     def _steps(self) -> int:
         return sum(_walks(call) for calls in self._attempts for call in calls)

@@ -12,6 +12,7 @@ from shared.db import connect
 from shared.errors import NotFound, ProvidersFailed
 from shared.flows.calls import Call
 from shared.flows.document import label_of
+from shared.flows.errors import UndoConflict
 from shared.flows.tables import change_sets, proposals
 from shared.llm.chat import ChatMessage, ChatReply, Finish, ToolUse
 from shared.loop import Budget, BudgetSpent
@@ -236,6 +237,32 @@ def test_a_change_of_somebody_else_meanwhile_is_kept_and_seen_by_the_retry(engin
     undone = where.undo()
     assert undone is not None
     assert sorted(undone.document.nodes) == ["theirs_1", "theirs_2"]
+
+
+def test_a_change_between_the_answer_and_its_commit_is_kept_too(engine: Engine) -> None:
+    where = place(engine, diagram("x"))
+    late = Call("addNode", {"label": "Late"})
+    result, _ = where.turn(Script([tagged(LOGIN)]), between=lambda: where.edit(late))
+    assert (result.success, where.labels) == (True, ["late", "login", "x"])
+    undone = where.undo()
+    assert undone is not None
+    assert sorted(undone.document.nodes) == ["late", "x"]
+
+
+def test_an_undo_by_message_never_takes_back_what_came_in_between(engine: Engine) -> None:
+    where = place(engine, diagram("x"))
+    where.edit(Call("addNode", {"label": "First"}))
+    late = Call("addNode", {"label": "Late"})
+    result, _ = where.turn(Script([tagged(("undo", {}))]), between=lambda: where.edit(late))
+    assert (result.success, where.labels) == (True, ["late", "x"])
+    undone = where.undo()
+    assert undone is not None
+    assert sorted(undone.document.nodes) == ["first", "late", "x"]
+    built = Call("addNode", {"label": "On it", "parentNodeId": "first"})
+    where.edit(Call("addNode", {"label": "Second"}))
+    where.edit(Call("deleteNode", {"nodeId": "late"}))
+    with pytest.raises(UndoConflict):
+        where.turn(Script([tagged(*[("undo", {})] * 4)]), between=lambda: where.edit(built))
 
 
 def test_a_proposal_changes_nothing_until_it_is_applied(engine: Engine) -> None:

@@ -96,9 +96,14 @@ class Place:
     history: list[ChatMessage] = field(default_factory=list)
 
     def turn(
-        self, script: Script, message: str = "please", budget: Budget | None = None, **fields: Any
+        self,
+        script: Script,
+        message: str = "please",
+        budget: Budget | None = None,
+        between: Callable[[], object] = lambda: None,
+        **fields: Any,
     ) -> tuple[FlowResult, Said]:
-        """Run a job to its end, effects included."""
+        """Run a job to its end, effects included; ``between`` happens after the answer and before its commit."""
         said = Said()
         moment = datetime.now(UTC)
         job = Job("j", TENANT, "flow", JobState.RUNNING, {}, 1, 1, moment, "c", {}, ACTOR)
@@ -115,6 +120,7 @@ class Place:
         )
         request = FlowInput(flow_id=self.id, message=message, **fields)
         result = Mutate(Flows(self.engine, Store()), self.settings)(context, request)
+        between()
         with self.engine.begin() as connection:
             for effect in said.effects:
                 effect(connection)
