@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -66,12 +67,24 @@ def _running(folder: Path, table: str, env: Mapping[str, str]) -> Iterator[Insta
         process.communicate(timeout=60)
 
 
+@pytest.fixture(scope="module")
+def prepared(servers_folder: Path) -> Path:
+    """An installation that has run once: copies of it start without making and migrating a database."""
+    home = servers_folder / "prepared"
+    with _running(home, "steady", {}) as installation:
+        installation.ready()
+    return home
+
+
 @pytest.fixture
-def run(servers_folder: Path) -> Iterator[Run]:
+def run(servers_folder: Path, prepared: Path) -> Iterator[Run]:
     with ExitStack() as stack:
 
         def start(table: str, folder: Path | None = None, **env: str) -> Installation:
             home = folder or servers_folder / uuid.uuid4().hex[:8]
+            if not home.exists() and folder is None:
+                subprocess.run(["cp", "-a", prepared, home], check=True)
+                stack.callback(shutil.rmtree, home, ignore_errors=True)
             return stack.enter_context(_running(home, table, env))
 
         yield start
