@@ -14,7 +14,7 @@ from typing import Self
 from urllib.parse import quote
 
 from services.host import child
-from services.host.sockets import socket_folder
+from services.host.sockets import leave, socket_folder
 
 DATABASE = "assay"
 
@@ -98,6 +98,11 @@ class Postgres:
         if self._process is not None:
             child.stop(self._process, signal.SIGINT, 20)
             self._process = None
+        self.leave()
+
+    def leave(self) -> None:
+        """Nothing of a server that has ended stays outside its folder."""
+        leave(self._sockets)
 
     def kill(self) -> None:
         """A crash: no shutdown, recovery at the next start."""

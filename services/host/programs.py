@@ -24,6 +24,9 @@ class Program(Protocol):
     def ending(self) -> signal.Signals: ...
     def begin(self) -> Running: ...
     def is_ready(self) -> bool: ...
+    def leave(self) -> None:
+        """Clean up after the end."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,9 @@ class Worker:
     def is_ready(self) -> bool:
         return _answers(*self.http) if self.http is not None else self.ready_file.exists()
 
+    def leave(self) -> None:
+        self.ready_file.unlink(missing_ok=True)
+
 
 class PostgresProgram:
     name = "postgres"
@@ -64,6 +70,9 @@ class PostgresProgram:
     def is_ready(self) -> bool:
         return self._server.is_ready()
 
+    def leave(self) -> None:
+        self._server.leave()
+
 
 class RedisProgram:
     name = "redis"
@@ -78,6 +87,9 @@ class RedisProgram:
 
     def is_ready(self) -> bool:
         return self._server.is_ready()
+
+    def leave(self) -> None:
+        self._server.leave()
 
 
 def _answers(host: str, port: int, path: str) -> bool:

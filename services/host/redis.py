@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from services.host import child
-from services.host.sockets import socket_folder
+from services.host.sockets import leave, socket_folder
 
 
 class Redis:
@@ -91,6 +91,11 @@ class Redis:
         if self._process is not None:
             child.stop(self._process, signal.SIGTERM, 10)
             self._process = None
+        self.leave()
+
+    def leave(self) -> None:
+        """Nothing of a server that has ended stays outside its folder."""
+        leave(self._socket.parent)
 
     def kill(self) -> None:
         """A crash: what was not yet on the disk is gone."""

@@ -62,6 +62,7 @@ class Service:
             self._process.kill()
             self._process.wait()
         self._end_session()
+        self.program.leave()
         self._process, self.state = None, "stopped"
 
     @property

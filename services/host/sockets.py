@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from pathlib import Path
 
 _LONGEST = 100
+_SHORT = Path("/tmp")  # noqa: S108
 
 
 def socket_folder(folder: Path, longest_name: str) -> Path:
@@ -17,11 +19,17 @@ def socket_folder(folder: Path, longest_name: str) -> Path:
     near = folder / "run"
     if len(os.fsencode(near / longest_name)) <= _LONGEST:
         return near
-    short = Path("/tmp") / f"assay-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"  # noqa: S108
+    short = _SHORT / f"assay-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
     if short.is_symlink() or (short.exists() and not _ours(short)):
         raise RuntimeError(f"{short} belongs to somebody else; choose a shorter ASSAY_HOME")
     short.mkdir(mode=0o700, exist_ok=True)
     return short
+
+
+def leave(folder: Path) -> None:
+    """Remove a socket folder that stands outside its installation."""
+    if folder.parent == _SHORT and folder.name.startswith("assay-"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _ours(folder: Path) -> bool:

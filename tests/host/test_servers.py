@@ -70,6 +70,9 @@ def test_servers_run_below_a_long_and_closed_folder(servers_folder: Path) -> Non
         assert redis.send("PING") == "+PONG"
         with psycopg.connect(server.url_of("postgres")) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
+        sockets = Path(redis.url.removeprefix("unix://")).parent
+        assert sockets.parent == Path("/tmp")
+    assert not sockets.exists()
 
 
 def test_a_killed_redis_starts_again_with_what_was_on_the_disk_or_empty(servers_folder: Path) -> None:
