@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from services.stacks.manifests.formats import Broken, read_yaml
+from services.stacks.manifests.model import dig
 from services.stacks.packages import Package, Survey
 from services.stacks.scan import SMALL_TREE
 from services.stacks.tree import HEAD_BYTES, join
@@ -173,14 +175,9 @@ def _configs(survey: Survey, package: Package, facts: CodeFacts) -> None:
             text = tree.text(path, HEAD_BYTES) or ""
             for found in re.finditer(r"\$\{([A-Z][A-Z0-9_]+)(?::[^}]*)?\}", text):
                 _variable(found[1], facts)
-            port = re.search(
-                r"(?m)^(?:quarkus\.http|server|micronaut\.server)\.port\s*=\s*(?:\$\{\w+:)?(\d+)", text
-            ) or re.search(
-                r"(?ms)^(?:quarkus|micronaut|server)\s*:(?:\s*\n\s+http:|\s*\n\s+server:)?\s*\n(?:\s+[^\n]*\n)*?\s+port\s*:\s*(?:\$\{\w+:)?(\d+)",
-                text,
-            )
-            if port and 0 < int(port[1]) < 65536 and int(port[1]) not in facts.configured:
-                facts.configured.append(int(port[1]))
+            port = _port_of(name, text)
+            if port and port not in facts.configured:
+                facts.configured.append(port)
             if (base_path := re.search(r"management\.endpoints\.web\.base-path\s*=\s*(\S+)", text)) is not None:
                 facts.health = f"{base_path[1].rstrip('/')}/health"
     for path in (join(package.path, "Properties/launchSettings.json"), join(package.path, "appsettings.json")):
@@ -191,3 +188,24 @@ def _configs(survey: Survey, package: Package, facts: CodeFacts) -> None:
                 for one in re.findall(r"http://[^:/\"]*:(\d{2,5})", found[1]):
                     if int(one) not in facts.configured:
                         facts.configured.append(int(one))
+
+
+_PROPERTY_PORT = re.compile(
+    r"(?m)^(?:quarkus\.http|server|micronaut\.server)\.port[ \t]*[=:][ \t]*(?:\$\{\w+:)?(\d{1,5})"
+)
+
+
+def _port_of(name: str, text: str) -> int | None:
+    """The port that a JVM framework's settings name."""
+    if name.endswith(".properties"):
+        found = _PROPERTY_PORT.search(text)
+        value: object = found[1] if found else None
+    else:
+        try:
+            data = read_yaml(text)
+        except Broken:
+            return None
+        places = (("server", "port"), ("quarkus", "http", "port"), ("micronaut", "server", "port"))
+        value = next((it for place in places if (it := dig(data, *place)) is not None), None)
+    number = re.fullmatch(r"(?:\$\{\w+:)?(\d{1,5})\}?", str(value)) if value is not None else None
+    return int(number[1]) if number and 0 < int(number[1]) < 65536 else None

@@ -29,6 +29,10 @@ DOMINANT = frozenset(
 )
 
 
+#: Linguist's patterns go over whole lines and more: what they are given is bounded, so that no file can hold them up.
+MOST_JUDGED = 12_000
+
+
 @dataclass(frozen=True)
 class Rule:
     """All the checks have to hold; a check is a pattern and whether it must be found."""
@@ -87,6 +91,7 @@ class Tables:
     def decide(self, name: str, candidates: Sequence[str], text: str) -> str:
         """The language of a file whose extension is shared, by its content."""
         ending = name[name.rfind(".") :].lower()
+        text = text[:MOST_JUDGED]
         for rule in self.heuristics.get(ending, ()):
             if all((_compiled(pattern).search(text) is not None) is wanted for wanted, pattern in rule.checks):
                 return rule.languages[0]

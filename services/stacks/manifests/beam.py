@@ -7,7 +7,7 @@ import re
 from services.stacks.manifests.formats import blank_comments, read_toml
 from services.stacks.manifests.model import Manifest, Scope, table, text_of
 
-_MIX_DEPENDENCY = re.compile(r"""\{\s*:(\w+)\s*,\s*(?:"([^"]*)")?([^{}]*(?:\[[^\]]*\][^{}]*)*)\}""")
+_MIX_DEPENDENCY = re.compile(r"""\{\s{0,40}:(\w{1,80})\s{0,40},\s{0,40}(?:"([^"\n]{0,80})")?([^{}]{0,600})\}""")
 _REBAR = re.compile(r"""\{\s*(\w+)\s*,\s*(?:"([^"]*)"|\{)|(?<=[\[,\s])(\w+)(?=\s*[,\]])""")
 
 

@@ -115,6 +115,15 @@ _REQUIREMENTS = re.compile(r"^(?:requirements[\w.-]*|[\w.-]*[-_]requirements|req
 _REQUIREMENTS_KIND = Kind("requirements.txt", "pypi", python.read_requirements, weak=True)
 
 
+#: Manifests with a real parser; the others are searched with patterns, in a bounded text.
+_WHOLE = frozenset(
+    ("package.json", "deno.json", "pyproject.toml", "Pipfile", "pixi.toml", "Cargo.toml", "composer.json", "renv.lock",
+     "pom.xml", "*.csproj", "*.fsproj", "*.vbproj", "gleam.toml", "Project.toml", "elm.json", "environment.yml",
+     "pubspec.yaml", "shard.yml", "go.mod", "requirements.txt", "setup.cfg", "vcpkg.json", "package.yaml", "fpm.toml")
+)  # fmt: skip
+MOST_SEARCHED = 128 << 10
+
+
 def kind_of(name: str) -> Kind | None:
     """What manifest a file name stands for."""
     found = _EXACT.get(name)
@@ -154,6 +163,9 @@ def parse(tree: Tree, path: str, kind: Kind) -> Manifest:
         manifest.problems.append(f"{path}:1: not UTF-8 text")
         manifest.text = ""
         return manifest
+    if kind.name not in _WHOLE and len(manifest.text) > MOST_SEARCHED:
+        manifest.text = manifest.text[:MOST_SEARCHED]
+        manifest.problems.append(f"{path}: only the first {MOST_SEARCHED >> 10} kB were read")
     try:
         _reader(kind, manifest)(manifest)
     except Broken as broken:

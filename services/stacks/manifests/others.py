@@ -11,7 +11,7 @@ from services.stacks.manifests.model import Manifest, Scope, dig, table, text_of
 _SBT = re.compile(r"""["']([\w.-]+)["']\s*%%?%?\s*["']([\w.-]+)["']\s*%\s*(?:["']([^"']+)["']|(\w+))([^\n,]*)""")
 _MILL = re.compile(r"""(?:ivy|mvn)"([\w.-]+)::?:?([\w.-]+):([^"]+)\"""")
 _CLOJURE = re.compile(
-    r"""([\w.-]+(?:/[\w.-]+)?)\s+(?:"([^"]+)"|\{\s*:(?:mvn/version|git/\w+|local/root)\s+"([^"]+)")"""
+    r"""(?<![\w./-])([\w.-]{1,150}(?:/[\w.-]{1,150})?)\s{1,40}(?:"([^"]+)"|\{\s*:(?:mvn/version|git/\w+|local/root)\s+"([^"]+)")"""
 )
 
 
@@ -164,7 +164,7 @@ def read_description(manifest: Manifest) -> None:
 
 def read_cpanfile(manifest: Manifest) -> None:
     for found in re.finditer(
-        r"""(?m)^\s*requires\s*\(?\s*["']([\w:]+)["'](?:\s*(?:=>|,)\s*["']([^"']+)["'])?""", manifest.text
+        r"""(?m)^[ \t]*requires\s{0,9}\(?\s{0,9}["']([\w:]+)["'](?:\s*(?:=>|,)\s*["']([^"']+)["'])?""", manifest.text
     ):
         if found[1] == "perl":
             manifest.state("perl", "cpanfile", found[2] or "", manifest.line_at(found.start()))
@@ -193,7 +193,7 @@ def read_nimble(manifest: Manifest) -> None:
 
 def read_cmake(manifest: Manifest) -> None:
     text = blank_comments(manifest.text, hashes=True)
-    if found := re.search(r"(?i)\bproject\s*\(\s*[\"']?([\w.+-]+)([^)]*)\)", text):
+    if found := re.search(r"(?i)\bproject\s*\(\s*[\"']?([\w.+-]{1,100})([^)]{0,500})\)", text):
         manifest.name = found[1]
         manifest.facts["languages"] = found[2]
     if re.search(r"(?i)\badd_executable\s*\(", text):
@@ -221,7 +221,7 @@ def read_meson(manifest: Manifest) -> None:
 
 
 def read_conan(manifest: Manifest) -> None:
-    for found in re.finditer(r"(?m)^\s*([a-z][\w.+-]*)/([\d][\w.+-]*)", manifest.text):
+    for found in re.finditer(r"(?m)^[ \t]*([a-z][\w.+-]*)/([\d][\w.+-]*)", manifest.text):
         manifest.depend(found[1], found[2], "prod", found.start())
     manifest.package = False
 

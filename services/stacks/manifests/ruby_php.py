@@ -13,7 +13,7 @@ _END = "end"
 _RUBY = re.compile(r"""(?m)^[ \t]*ruby[ (]+["']([^"'\n]+)["'](?:\s*,\s*["']([^"'\n]+)["'])?""")
 _RUBY_FILE = re.compile(r"""(?m)^[ \t]*ruby[ (]+file:""")
 _SPEC = re.compile(
-    r"""(?m)^\s*\w+\.add(?:_(runtime|development))?_dependency[ (]+["']([\w.-]+)["'](?:\s*,\s*["']([^"']+)["'])?"""
+    r"""(?m)^[ \t]*\w+\.add(?:_(runtime|development))?_dependency[ (]+["']([\w.-]+)["'](?:\s*,\s*["']([^"']+)["'])?"""
 )
 _DEV = re.compile(r":(?:test|development)\b|[\"'](?:test|development)[\"']")
 _PROD = re.compile(r":(?:default|production|assets)\b")

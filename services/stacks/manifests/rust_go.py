@@ -56,7 +56,8 @@ def _crates(manifest: Manifest, wanted: Mapping[str, object], scope: Scope) -> N
 
 
 _REQUIRE = re.compile(
-    r"(?m)^[ \t]*(?:require[ \t]+)?([\w.~-]+\.[\w.~-]+/[^\s]+)[ \t]+(v[^\s/]+)([ \t]*//[ \t]*indirect)?"
+    r"(?m)^[ \t]*(?:require[ \t]+)?((?<![\w.~/-])[\w~-][\w.~-]{0,200}/[^\s]{1,300})[ \t]+(v[^\s/]+)"
+    r"([ \t]*//[ \t]*indirect)?"
 )
 _DIRECTIVE = re.compile(r"(?m)^(module|go|toolchain)[ \t]+\"?([^\s\"]+)")
 
