@@ -64,7 +64,6 @@ def _fetch(name: str, base: Path, python: bool) -> Path | None:
             "download",
             "--quiet",
             "--no-deps",
-            "--no-build-isolation",
             "--no-binary",
             ":all:",
             name,

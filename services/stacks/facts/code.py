@@ -34,6 +34,7 @@ _ENV = re.compile(
     r"|(?:env!|option_env!)\(\s*\"([A-Z][A-Z0-9_]+)\"|\$_(?:ENV|SERVER)\[['\"]([A-Z][A-Z0-9_]+)['\"]\]"
     r"|\$\{([A-Z][A-Z0-9_]+)(?::[^}]*)?\}"
 )
+_TAKEN_APART = re.compile(r"\{([\w\s,:='\"]{1,400})\}\s{0,9}=\s{0,9}(?:process|import\.meta)\.env\b")
 _PORT = re.compile(
     r"\.listen\(\s*\{?\s*(?:port\s*:\s*)?(\d{2,5})\b|\bPORT['\"]?\]?\)?\s*(?:\|\||\?\?|,|or)\s*['\"]?(\d{2,5})\b"
     r"|\bport\s*[:=]\s*(?:int\()?(\d{2,5})\b|(?:ListenAndServe|\.Run|\.Start|\.Listen)\(\s*\"[\w.]*:(\d{2,5})\""
@@ -122,6 +123,9 @@ def _search(head: bytes, facts: CodeFacts, name: str, entry: bool) -> None:
     text = head.decode("utf-8", "replace")
     for found in _ENV.finditer(text) if named else ():
         _variable(next(group for group in found.groups() if group), facts)
+    for taken in _TAKEN_APART.finditer(text) if named else ():
+        for one in re.findall(r"\b[A-Z][A-Z0-9_]+\b", taken[1]):
+            _variable(one, facts)
     for port in _PORT.finditer(text) if listens else ():
         number = int(next(group for group in port.groups() if group))
         if 0 < number < 65536 and number not in facts.ports and number not in _OTHERS_PORTS:
