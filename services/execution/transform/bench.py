@@ -118,8 +118,7 @@ class Bench:
             code,
             frames=frames,
             limits=limits.model_copy(update={"wall_seconds": seconds}),
-            # Seeding leaves a DuckDB connection busy; SQL draws random numbers rarely.
-            seed=None if self.wanted.language == "sql" else self.wanted.seed,
+            seed=self.wanted.seed,
             take=take,
             collect=take == "plot",
         )

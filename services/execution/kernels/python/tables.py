@@ -51,8 +51,8 @@ def _from_pandas(frame: Any) -> Any:
         series = frame.iloc[:, position]
         try:
             columns[name] = pyarrow.Array.from_pandas(series)
-        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError):
-            # A column of mixed kinds, as pandas allows it: as text it is at least whole.
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError, OverflowError):
+            # A column of mixed kinds or of integers beyond 64 bits, as pandas allows it: as text it is at least whole.
             columns[name] = pyarrow.array([None if missing(each) else str(each) for each in series], pyarrow.string())
     return pyarrow.table(columns) if columns else pyarrow.table({})
 

@@ -40,7 +40,7 @@ class SqlKernel:
             self._create(frame["name"], frame["path"])
         seed = request["seed"]
         if seed is not None:
-            self._database.execute("SELECT setseed(?)", [int(cast("int", seed)) / 2**32])
+            self._database.execute("SELECT setseed(?)", [int(cast("int", seed)) / 2**32]).fetchall()
         result = self._run(str(request["code"]))
         if result is None:
             return {"value": None, "class": "NoneType"}
