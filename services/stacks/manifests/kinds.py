@@ -171,4 +171,7 @@ def parse(tree: Tree, path: str, kind: Kind) -> Manifest:
     except Broken as broken:
         where = f"{path}:{broken.line}" if broken.line else path
         manifest.problems.append(f"{where}: {broken.reason}")
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError):
+        # Whatever stands in one manifest, the other packages of the tree are still told.
+        manifest.problems.append(f"{path}: could not be understood")
     return manifest

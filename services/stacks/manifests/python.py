@@ -125,6 +125,8 @@ def read_setup_cfg(manifest: Manifest) -> None:
     parser = configparser.RawConfigParser(strict=False)
     try:
         parser.read_string(manifest.text)
+    except configparser.MissingSectionHeaderError as error:
+        raise Broken(error.lineno, "not valid INI") from None
     except configparser.ParsingError as error:
         raise Broken(error.errors[0][0] if error.errors else None, "not valid INI") from None
     except configparser.Error:

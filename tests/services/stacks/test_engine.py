@@ -120,6 +120,7 @@ def test_a_definition_by_glob_stands_within_the_package_around_it() -> None:
         ("pyproject.toml", "[project\n", "pyproject.toml:1"),
         ("pom.xml", "<project>\n<a>\n</project>", "pom.xml:3"),
         ("pubspec.yaml", "name: a\n  b: [\n", "pubspec.yaml"),
+        ("setup.cfg", "no section\n", "setup.cfg:1"),
         ("composer.json", "[]", "composer.json:1"),
         ("Web.csproj", "<Project>\n<X", "Web.csproj:2"),
     ],
