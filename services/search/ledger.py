@@ -103,6 +103,21 @@ class Ledger:
         return [table for table in self.tables if table in empty and table not in found]
 
     @property
+    def pending_tables(self) -> list[str]:
+        """Empty tables that are still to be looked into.
+
+        Once a changed plan has found something in every table that it names, the question has moved there; only what
+        was relaxed by hand, table by table, leaves others waiting.
+        """
+        zero = self.zero_tables
+        latest = self.tries[-1]
+        pivoted = any(item.matches and item.query.label == "pivoted" for item in latest.executed)
+        if latest.strategy == "initial" or (latest.strategy == "mechanical" and not pivoted):
+            return zero
+        planned = {item.query.table for item in latest.executed if item.query.label != "pivoted" or not pivoted}
+        return [table for table in zero if table in planned]
+
+    @property
     def failed(self) -> list[Executed]:
         return [item for item in self.executed if item.status in ("error", "timeout")]
 

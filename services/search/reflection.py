@@ -18,6 +18,7 @@ from services.search.planning import MOST_QUERIES, described, query_of
 from services.search.query import Label, Query, Strategy
 from services.search.replies import ReflectReply
 from services.search.wording import friendly, stock
+from services.search.words import distinct
 from shared.contracts.search import SearchInput
 
 
@@ -125,6 +126,12 @@ class Reflector:
                 queries.append(replace(item.query, text=better, label="rewritten"))
         return tuple(self._new(queries))
 
+    def _similar(self, evidence: Sequence[Evidence]) -> list[Rewrite]:
+        """Rewrites of wordings that share at least half of their words with what was searched."""
+        asked = [distinct(item.query.text) for item in evidence]
+        worded = [(item, distinct(item.wording)) for item in self.rewrites()]
+        return [item for item, words in worded if words and any(len(words & mine) * 2 >= len(words) for mine in asked)]
+
     def _mechanical(self, queries: Sequence[Query], why: str) -> Replan:
         return Replan("mechanical", tuple(queries), why, stock("mechanical"))
 
@@ -146,7 +153,7 @@ class Reflector:
             "evidence": [_evidence(item) for item in evidence],
             "rewrites_that_worked_before": [
                 {"table": item.table, "wording": item.wording[:200], "rewritten": item.rewritten[:200]}
-                for item in self.rewrites()[:10]
+                for item in self._similar(evidence)[:10]
             ],
         }
 

@@ -149,7 +149,7 @@ class _Run:
         self._refuse_outage()
         # A plan that nobody chose tries every table; one that answers is enough.
         answered = any(item.matches for item in self._ledger.executed)
-        return bool(self._ledger.zero_tables) and (plan.deliberate or not answered)
+        return bool(self._ledger.pending_tables) and (plan.deliberate or not answered)
 
     def _may_retry(self) -> bool:
         return len(self._ledger.tries) <= self._wanted.max_reflections and time.monotonic() < self._deadline

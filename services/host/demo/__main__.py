@@ -1,4 +1,4 @@
-"""``python -m services.host.demo``: start everything, run a program and a transform on real data, show it, stop."""
+"""``python -m services.host.demo``: start everything, run jobs on real data, show them, stop."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from services.host.demo import library
 from services.host.environment import python_path
 
 _HERE = Path(__file__).parent
@@ -27,9 +28,17 @@ def main() -> int:
     desk.mkdir()
     for file in (_stock_prices(), _HERE / "busiest_days.py"):
         shutil.copy(file, desk)
+    library.write(desk)
     steps = [
         ("A program in the sandbox, beside a file", ["execute", "busiest_days.py", "--attach", "msft.csv"]),
         ("A task for a model, whose program is run and checked", ["transform", "msft.csv", _TASK]),
+        ("A collection: what Python's own library is for", ["collection", "create", "python", "tables.json"]),
+        ("One table", ["ingest", "python", "modules", "modules.jsonl"]),
+        ("Another table", ["ingest", "python", "exceptions", "exceptions.jsonl"]),
+        ("A question that is answered at once", ["search", "python", "Which module reads CSV files?"]),
+        ("Found in other words", ["search", "python", "Which module is a tortoise with a pen?", "--explain"]),
+        ("Found in another table", ["search", "python", "Who says that a list has no such position?", "--explain"]),
+        ("Not there, and it says so", ["search", "python", "How long do I boil an egg?", "--explain"]),
         ("What ran", ["jobs", "ls"]),
     ]
     try:

@@ -63,9 +63,11 @@ def test_a_rewrite_finds_what_other_words_did_not(place: Place) -> None:
 
 def test_a_pivot_finds_it_in_another_table_and_the_first_is_still_reported(place: Place) -> None:
     result = place.search("q", job=job(reflect=PIVOT), plan=[query("elephant housekeeping")])
+    assert strategies(result) == ["initial", "pivot"]
     assert ids(result, "exhibitors") == ["e1"]
     assert result.hits["exhibitors"][0].label == "pivoted"
     assert result.zero_result_tables == ["sessions"]
+    assert len(result.thinking) == 1
 
 
 def test_relaxing_keeps_the_words_lowers_the_threshold_to_the_floor_and_doubles_the_limit(place: Place) -> None:
@@ -550,3 +552,24 @@ def test_records_that_are_in_another_store_are_not_taken_for_missing(place: Plac
     with pytest.raises(SearchStoreUnavailable, match="ingest them again"):
         elsewhere.search("q", plan=[query("postgres vacuum tuning")])
     elsewhere.store.close()
+
+
+def test_only_rewrites_of_similar_wordings_are_shown_to_the_model(place: Place) -> None:
+    place.search("q", job=job(reflect=REWRITE), plan=[query("elephant housekeeping")])
+    shown = []
+    for wording in ("elephant housekeeping tips", "zeppelins over the sea"):
+        held = job(reflect=reflection("rewrite", query("zeppelins two")))
+        place.search("q", job=held, plan=[query(wording)], max_reflections=1)
+        told = json.loads(held.llm.requests[0].messages[1].content)
+        shown.append([item["wording"] for item in told["rewrites_that_worked_before"]])
+    assert shown == [["elephant housekeeping"], []]
+
+
+def test_a_table_that_was_not_relaxed_in_its_turn_is_looked_into_next(place: Place) -> None:
+    """One table is empty because of a filter, which needs no model; the other because of its words."""
+    plan = [query("postgres vacuum tuning", filters={"track": "web"}), query("elephants", "exhibitors")]
+    held = job(reflect=reflection("rewrite", query("deploy models consulting", "exhibitors")))
+    result = place.search("q", job=held, plan=plan)
+    assert strategies(result) == ["initial", "mechanical", "rewrite"]
+    assert (ids(result), ids(result, "exhibitors")) == (["s1"], ["e1"])
+    assert (result.hits["sessions"][0].label, result.hits["exhibitors"][0].label) == ("relaxed", "rewritten")

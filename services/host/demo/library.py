@@ -1,0 +1,43 @@
+"""A public table that every Python has: its own library. What modules are for, and what its exceptions mean."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import json
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+_TABLES = {
+    "modules": {"facets": {"purpose": 1.0}, "fields": {"package": "bool"}},
+    "exceptions": {"facets": {"meaning": 1.0}, "fields": {"base": "keyword"}},
+}
+_OF_NO_USE = frozenset({"antigravity", "this", "idlelib", "lib2to3"})
+
+
+def write(folder: Path) -> None:
+    """``tables.json`` for the collection, and a file of JSON lines for each table."""
+    (folder / "tables.json").write_text(json.dumps(_TABLES))
+    for name, records in (("modules", _modules()), ("exceptions", _exceptions())):
+        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+
+
+def _modules() -> Iterator[dict[str, object]]:
+    folder = Path(sysconfig.get_path("stdlib"))
+    for name in sorted(sys.stdlib_module_names - _OF_NO_USE):
+        package = (folder / name / "__init__.py").is_file()
+        file = folder / name / "__init__.py" if package else folder / f"{name}.py"
+        if name.startswith("_") or not file.is_file():
+            continue
+        if said := ast.get_docstring(ast.parse(file.read_bytes())):
+            facets = {"purpose": said.partition("\n\n")[0][:500]}
+            yield {"id": name, "name": name, "text": said[:1000], "facets": facets, "fields": {"package": package}}
+
+
+def _exceptions() -> Iterator[dict[str, object]]:
+    for name, found in vars(builtins).items():
+        if isinstance(found, type) and issubclass(found, BaseException) and found.__name__ == name and found.__doc__:
+            facets, fields = {"meaning": found.__doc__}, {"base": found.__bases__[0].__name__}
+            yield {"id": name, "name": name, "text": found.__doc__, "facets": facets, "fields": fields}
