@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.calls import jobs
+from assay.commands.attempts import Attempts
 
 if TYPE_CHECKING:
     from assay.commands.session import Session
@@ -77,11 +78,13 @@ class _Lines:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._attempts = Attempts()
 
     def tell(self, event: JobEvent) -> None:
         if self._session.json:
             self._session.say(json.dumps(event.data, ensure_ascii=False))
-        elif (line := describe(event)) is not None:
+            return
+        for line in filter(None, (describe(event), *self._attempts.lines(event))):
             self._session.say(line)
 
 

@@ -10,9 +10,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
+from assay.commands.attempts import Attempts
 from assay.commands.follow import describe
 from assay.events import JobEvent
 
+_COLOURS = {"+": "green", "-": "red"}
 _MARKS = {"job_succeeded": "[green]✓[/]", "job_failed": "[red]✗[/]", "job_dead": "[red]✗[/]"}
 
 
@@ -22,6 +24,7 @@ class Live:
         self._status = Status(f"job {job_id} is queued", console=self._console)
         self._began = time.monotonic()
         self._calls = 0
+        self._attempts = Attempts()
 
     def __enter__(self) -> Self:
         self._status.start()
@@ -39,5 +42,7 @@ class Live:
             return
         elif line is not None and event.type not in ("job_queued", "job_started"):
             self._console.print(f"{_MARKS.get(event.type, '[blue]•[/]')} {escape(line)}")
+            for code in self._attempts.lines(event):
+                self._console.print(escape(code), style=_COLOURS.get(code.lstrip()[:1], "dim"))
         seconds = time.monotonic() - self._began
         self._status.update(f"running, {self._calls} model calls, {seconds:.0f} s")

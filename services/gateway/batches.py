@@ -40,7 +40,7 @@ async def submit_batch(request: Request, body: BatchInput, who: Who, record: Db,
     ]
     await checks.references(record, who.tenant, located)
     for _, submit in located:
-        await checks.servable(has, submit)
+        await checks.servable(has, who.tenant, submit)
     await has.pressure.admit_jobs(who.tenant, len(submits))
     batch_id = new_id()
     sent = cast("dict[str, list[dict[str, dict[str, JsonValue]]]]", await request.json())["jobs"]

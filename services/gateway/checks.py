@@ -55,8 +55,11 @@ def _references(submit: Submit) -> Iterator[tuple[str, Loc, str]]:
         yield "job", ("input", "previous_job_id"), given.previous_job_id
 
 
-async def servable(has: Resources, submit: Submit) -> None:
-    """Raises: NoProviderConfigured, LanguageUnavailable, SourceNotAllowed when nothing could ever serve the job."""
+async def servable(has: Resources, tenant: str, submit: Submit) -> None:
+    """Whether anything could ever serve the job, and the tenant may still ask models today.
+
+    Raises: NoProviderConfigured, QuotaExceeded, LanguageUnavailable, SourceNotAllowed.
+    """
     given = _input(submit)
     if isinstance(given, DetectInput) and given.source.path is not None and not has.settings.http.embedded:
         loc: list[str | int] = ["body", "input", "source", "path"]
@@ -68,6 +71,8 @@ async def servable(has: Resources, submit: Submit) -> None:
             "This job asks a model, and no provider has a key here. Set GROQ_API_KEY, CEREBRAS_API_KEY, "
             "ANTHROPIC_API_KEY or OPENAI_API_KEY and start again."
         )
+    if role is not None:
+        await has.pressure.admit_tokens(tenant)
     if isinstance(given, (ExecuteInput, TransformInput)):
         await _language(has, submit, given.language)
 

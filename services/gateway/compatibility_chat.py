@@ -70,6 +70,7 @@ async def _submit(request: Request, desk: FlowDesk, flow: Flow, message: str) ->
     submit = REQUESTS[JobKind.FLOW].model_validate(
         {"kind": JobKind.FLOW.value, "input": given, "conversation_id": conversation}
     )
+    await desk.has.pressure.admit_tokens(desk.who.tenant)
     row = row_of(request, desk.who, submit, given)
     view = await accept(desk.has, desk.record, desk.unit, row)
     return str(view["id"])

@@ -44,7 +44,7 @@ async def submit_job(
 ) -> Response:
     """`Prefer: wait=N` holds the answer for up to N seconds (60 at most) and gives 200 when the job ended in time."""
     await checks.references(record, who.tenant, [(("body",), body)])
-    await checks.servable(has, body)
+    await checks.servable(has, who.tenant, body)
     sent = cast("dict[str, dict[str, JsonValue]]", await request.json())
     view = await accept(has, record, unit, row_of(request, who, body, sent["input"]))
     hold(request, view["id"])
@@ -173,7 +173,7 @@ async def replay_job(
         found = [{**part, "loc": ("body", *part["loc"])} for part in error.errors(include_url=False)]
         raise problems.invalid(found, wanted) from None
     await checks.references(record, who.tenant, [(("body",), submit)])
-    await checks.servable(has, submit)
+    await checks.servable(has, who.tenant, submit)
     if change.budget is not None:
         submit.budget = BudgetInput.model_validate(change.budget)
     overrides = {**old["overrides"], **change.model_dump(include={"model", "prompt_version"}, exclude_none=True)}

@@ -1,4 +1,4 @@
-"""How much a tenant may ask for: requests in a minute, and jobs that wait."""
+"""How much a tenant may ask for: requests in a minute, jobs that wait, model tokens in a day."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import MutableMapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 import structlog
 from limits import RateLimitItem, RateLimitItemPerMinute
@@ -18,6 +19,7 @@ from services.gateway.record import Record
 from services.gateway.settings import HttpSettings
 from shared.errors import Overloaded, QuotaExceeded, TooManyRequests
 from shared.jobs import submission
+from shared.llm.ledger import tokens_since
 
 log = structlog.get_logger()
 
@@ -39,8 +41,9 @@ class _Handful:
 class Pressure:
     """Admits requests and jobs, or says when to come again."""
 
-    def __init__(self, settings: HttpSettings, record: Record, redis: Redis) -> None:
+    def __init__(self, settings: HttpSettings, tokens_per_day: int, record: Record, redis: Redis) -> None:
         self._settings = settings
+        self._tokens_per_day = tokens_per_day
         self._record = record
         self._limit: RateLimitItem = RateLimitItemPerMinute(max(1, settings.requests_per_minute))
         self._handful_size = max(1, settings.requests_per_minute // 1000)
@@ -96,6 +99,21 @@ class Pressure:
         if everyone + count > self._settings.queued_in_all:
             raise Overloaded("Too many jobs are queued here; try again later.", retry_after=10)
         self._queued[tenant] = (mine + count, everyone + count, until)
+
+    async def admit_tokens(self, tenant: str) -> None:
+        """Raises: QuotaExceeded when the tenant's model tokens of today (UTC) are spent."""
+        if not self._tokens_per_day:
+            return
+        now = datetime.now(UTC)
+        midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        async with self._record.read() as connection:
+            spent = (await connection.execute(tokens_since(tenant, midnight))).scalar_one()
+        if spent >= self._tokens_per_day:
+            tomorrow = midnight + timedelta(days=1)
+            raise QuotaExceeded(
+                f"The tenant has used {spent} of its {self._tokens_per_day} model tokens today.",
+                retry_after=int((tomorrow - now).total_seconds()) + 1,
+            )
 
     def _at_hand(self, tenant: str) -> _Handful | None:
         handful = self._handfuls.get(tenant)

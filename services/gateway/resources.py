@@ -108,7 +108,7 @@ async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIte
         blobs=store,
         doorman=Doorman(aside),
         workforce=Workforce(aside),
-        pressure=Pressure(settings.http, aside, redis),
+        pressure=Pressure(settings.http, settings.calls.tenant_tokens_per_day, aside, redis),
         bells=Bells(settings.stores.redis_url),
         models=Models(settings),
         flows=Store(settings.flows.undo_depth, settings.flows.flow_versions, beside=beside),

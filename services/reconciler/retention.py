@@ -12,6 +12,7 @@ from shared import blobs
 from shared.blobs import files
 from shared.jobs import statements
 from shared.jobs.tables import jobs, workers
+from shared.llm.tables import llm_calls
 
 log = structlog.get_logger(__name__)
 
@@ -29,6 +30,8 @@ def forget_old(engine: Engine, store: ObjectStore, retention_days: float) -> Non
         # Files that a deleted job made, and those of runs that were fenced off and whose job has been deleted since.
         orphaned = files.c.job_id.is_not(None) & ~select(1).where(jobs.c.id == files.c.job_id).exists()
         connection.execute(delete(files).where(orphaned))
+        forgotten = llm_calls.c.job_id.is_not(None) & ~select(1).where(jobs.c.id == llm_calls.c.job_id).exists()
+        connection.execute(delete(llm_calls).where(forgotten))
         connection.execute(statements.expired_idempotency_keys(IDEMPOTENCY_HOURS))
         silent = func.clock_timestamp() - func.make_interval(0, 0, 0, 0, 0, 0, _WORKER_SILENT_SECONDS)
         connection.execute(delete(workers).where(workers.c.seen_at < silent))

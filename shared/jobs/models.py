@@ -12,7 +12,6 @@ from shared.jobs.report import JobReport
 from shared.llm.chat import Prompts, Provider
 from shared.llm.client import LlmLayer
 from shared.llm.ledger import Owner
-from shared.llm.prompts import PromptRegistry
 from shared.loop import Budget
 
 
@@ -21,7 +20,6 @@ class JobModels:
     """See ``shared.jobs.runner.Models``."""
 
     layer: LlmLayer
-    registry: PromptRegistry
 
     def for_job(
         self, job: Job, budget: Budget, report: JobReport, overrides: Mapping[str, JsonValue]
@@ -35,4 +33,5 @@ class JobModels:
             (str(model),) if model else (),
         )
         report.models = models.usage
-        return models, self.registry.pinned(version if isinstance(version, int) else None)
+        report.earlier_runs = job.attempt > 1
+        return models, self.layer.prompts.pinned(version if isinstance(version, int) else None)

@@ -9,7 +9,6 @@ from shared.jobs.models import JobModels
 from shared.jobs.runner import Stores
 from shared.jobs.worker import Facts, Worker
 from shared.llm.client import LlmLayer
-from shared.llm.prompts import PromptRegistry
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.settings import JobSettings, StoreSettings
 
@@ -19,8 +18,7 @@ def open_stores(settings: StoreSettings, connections: int) -> Stores:
     engine = db.connect(settings.database_url, connections)
     redis = Redis.from_url(settings.redis_url, socket_timeout=2, socket_connect_timeout=1)
     layer = LlmLayer(ProviderSettings(), CallSettings(), engine, settings.redis_url)
-    models = JobModels(layer, PromptRegistry(engine))
-    return Stores(engine, redis, blobs.open_store(settings.blob_url), models)
+    return Stores(engine, redis, blobs.open_store(settings.blob_url), JobModels(layer))
 
 
 def open_worker(service: str, facts: Facts = dict) -> Worker:

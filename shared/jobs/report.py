@@ -16,7 +16,7 @@ from shared.jobs import doorbell, statements
 from shared.jobs.leases import Held
 from shared.jobs.record import Record
 from shared.jobs.storable import event_data
-from shared.llm.ledger import Usage
+from shared.llm.ledger import Usage, totals
 
 _NOT_LIVE = {
     "scripted": "Served by the scripted LLM server: no model was asked.",
@@ -46,6 +46,7 @@ class JobReport:
     forms: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     effects: list[Callable[[Connection], None]] = field(default_factory=list)
     models: Usage | None = None  #: what this run asked of models; the LLM layer counts
+    earlier_runs: bool = False  #: whether a worker that died may have asked models for this job before
 
     def event(self, type: str, **data: JsonValue) -> None:
         statement = statements.append_event(self.held.job_id, self.held.fence, type, event_data(data))
@@ -84,6 +85,9 @@ class JobReport:
             return {}
         for source in sorted(self.models.sources - {"live"}):
             self.warn(_NOT_LIVE[source])
+        if self.earlier_runs:
+            with self.record.autocommit.connect() as connection:
+                return totals(connection, self.held.job_id)
         return {
             "llm_calls": self.models.llm_calls,
             "input_tokens": self.models.input_tokens,

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from assay.commands.attempts import Attempts
 from assay.commands.follow import describe, first_line
 from assay.events import JobEvent
 
@@ -43,3 +44,12 @@ def test_an_event_is_told_in_one_line(said: str | None, expected: str | None) ->
 def test_long_lines_are_cut() -> None:
     assert len(first_line("x" * 1000)) == 160
     assert first_line("\n\n") == ""
+
+
+def test_the_first_attempt_is_shown_whole_and_the_next_as_a_difference() -> None:
+    attempts = Attempts()
+    first = JobEvent("turn_taken", "j1", 1, "", {"proposal": {"code": "a = 1\nresult = a"}})
+    second = JobEvent("turn_taken", "j1", 2, "", {"proposal": {"code": "a = 2\nresult = a\n"}})
+    assert attempts.lines(first) == ["    a = 1", "    result = a"]
+    assert attempts.lines(second) == ["    -a = 1", "    +a = 2", "     result = a"]
+    assert attempts.lines(JobEvent("turn_taken", "j1", 3, "", {"proposal": "DONE"})) == []

@@ -10,7 +10,7 @@ import pytest
 
 from services.execution.sandbox.run import Run
 from services.execution.sandbox.sandbox import WarmSandbox
-from shared.contracts.execute import Limits, Verdict
+from shared.contracts.execute import Language, Limits, Verdict
 from shared.errors import JobCancelled
 from tests.services.execution.sandbox.conftest import RunCode
 
@@ -147,11 +147,18 @@ def test_standard_input_is_read_to_its_end(sandbox: WarmSandbox) -> None:
         assert outcome.value.text == "300000"
 
 
-def test_a_seed_makes_two_runs_draw_alike_and_no_seed_does_not(sandbox: WarmSandbox) -> None:
-    code = "import random, numpy\n(random.random(), float(numpy.random.rand()), hash('text'))"
-
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        ("python", "import random, numpy\n(random.random(), float(numpy.random.rand()), hash('text'))"),
+        ("sql", "SELECT random()"),
+    ],
+)
+def test_a_seed_makes_two_runs_draw_alike_and_no_seed_does_not(
+    sandbox: WarmSandbox, language: Language, code: str
+) -> None:
     def draw(seed: int | None) -> str:
-        with sandbox.run(Run("python", code, seed=seed)) as outcome:
+        with sandbox.run(Run(language, code, seed=seed)) as outcome:
             assert outcome.value is not None
             return outcome.value.text
 
