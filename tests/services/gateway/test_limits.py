@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import httpx2 as httpx
+from pydantic import SecretStr
 
+from shared.llm.settings import CallSettings, ProviderSettings
+from shared.llm.tables import llm_calls
 from tests.services.gateway import workers
 from tests.services.gateway.conftest import Gateway, serving, with_http
 from tests.services.gateway.test_problems import EXECUTE, assert_problem
@@ -54,6 +58,32 @@ def test_jobs_that_wait_are_counted(gateway: Gateway) -> None:
         refused = httpx.post(f"{url}/v1/jobs", json=EXECUTE, headers=headers)
         assert_problem(refused, 503, "overloaded")
         assert int(refused.headers["retry-after"]) >= 1
+
+
+def test_a_tenant_that_has_spent_its_model_tokens_of_the_day_is_refused_what_asks_models(gateway: Gateway) -> None:
+    workers.advertise(gateway.engine)
+    task = {"kind": "transform", "input": {"task": "x", "data": [{"csv": "a\n1\n"}]}}
+    call = {
+        "turn": 1,
+        "attempt": 1,
+        "role": "r",
+        "requested_provider": "p",
+        "requested_model": "m",
+        "reason": "primary",
+    }
+    with gateway.engine.begin() as connection:
+        spent = {**call, "tenant_id": "spender", "outcome": "ok", "seconds": 1, "source": "live", "input_tokens": 10}
+        connection.execute(llm_calls.insert().values(spent))
+    calls = CallSettings(tenant_tokens_per_day=10)
+    keyed = replace(gateway.settings, calls=calls, providers=ProviderSettings(groq_api_key=SecretStr("x")))
+    with serving(keyed) as url:
+        headers = {"Authorization": f"Bearer {gateway.key('spender')}"}
+        refused = httpx.post(f"{url}/v1/jobs", json=task, headers=headers)
+        assert_problem(refused, 429, "quota_exceeded")
+        assert int(refused.headers["retry-after"]) >= 1
+        assert httpx.post(f"{url}/v1/jobs", json=EXECUTE, headers=headers).status_code == 202
+        frugal = {"Authorization": f"Bearer {gateway.key('frugal')}"}
+        assert httpx.post(f"{url}/v1/jobs", json=task, headers=frugal).status_code == 202
 
 
 def test_only_origins_that_were_named_may_call_from_a_browser(gateway: Gateway) -> None:
