@@ -6,6 +6,7 @@ and counts the axes that are told right. Without either, only our own figures ar
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
@@ -178,6 +179,7 @@ def archive(engine: Engine, base: Path) -> None:
 
 def main() -> None:
     engine = Engine()
+    gc.freeze()  # as the worker does
     peers = "--peers" in sys.argv
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
         base = Path(folder)
