@@ -58,8 +58,9 @@ class Platform:
         with self.engine.begin() as connection:
             connection.execute(text("CREATE TABLE IF NOT EXISTS effects (job_id text)"))
 
-    def start(self, module: str) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen([sys.executable, "-m", module], env=self._environment, cwd=ROOT)
+    def start(self, module: str, **variables: str) -> subprocess.Popen[bytes]:
+        environment = {**self._environment, **variables}
+        process = subprocess.Popen([sys.executable, "-m", module], env=environment, cwd=ROOT)
         self.processes.append(process)
         return process
 

@@ -1,0 +1,95 @@
+"""A gateway that is killed between commit, ring and answer: whoever asks again with the same key gets the same job."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from threading import Event
+
+import httpx2 as httpx
+import pytest
+from sqlalchemy import text
+
+from shared import keys
+from shared.settings import StoreSettings
+from tests.support.platform import Platform, check_history, wait_for
+
+JOBS = 150
+
+
+@pytest.fixture
+def platform(stores: StoreSettings) -> Iterator[Platform]:
+    started = Platform(stores)
+    yield started
+    started.stop()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def gateway(platform: Platform, port: int) -> subprocess.Popen[bytes]:
+    process = platform.start("services.gateway", ASSAY_PORT=str(port), ASSAY_HOST="127.0.0.1")
+
+    def answers() -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    wait_for(answers, 60, "a gateway that listens")
+    return process
+
+
+def answered(submitted: Sequence[Future[str]], least: float) -> bool:
+    return sum(each.done() for each in submitted) >= least
+
+
+@pytest.mark.timeout(300)
+def test_no_job_is_lost_or_doubled_when_gateways_are_killed_while_they_submit(platform: Platform) -> None:
+    platform.reconciler()
+    platform.ready_worker()
+    with platform.engine.begin() as connection:
+        _, key = keys.create(connection, tenant="t", name="test", scopes=["read", "write"])
+    port = free_port()
+    running = [gateway(platform, port)]
+    over = Event()
+
+    def submit(number: int) -> str:
+        """Ask until there is an answer, always with the same idempotency key."""
+        headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": f"key-{number}"}
+        body = {"kind": "execute", "input": {"language": "python", "code": f"effect sleep 0.0{number % 5}"}}
+        while not over.is_set():
+            try:
+                answer = httpx.post(f"http://127.0.0.1:{port}/v1/jobs", json=body, headers=headers, timeout=10)
+            except httpx.HTTPError:
+                over.wait(0.05)
+                continue
+            if answer.status_code == 202:
+                return str(answer.json()["id"])
+            assert answer.status_code in (409, 503), answer.text  # still in flight on a connection that died
+            over.wait(0.05)
+        raise AssertionError("nobody answered in time")
+
+    with ThreadPoolExecutor(8) as clients:
+        submitted = [clients.submit(submit, number) for number in range(JOBS)]
+        try:
+            for share in (0.2, 0.5, 0.8):
+                wait_for(partial(answered, submitted, share * JOBS), 60)
+                running[-1].kill()
+                running[-1].wait()
+                running.append(gateway(platform, port))
+            ids = [each.result(timeout=60) for each in submitted]
+        finally:
+            over.set()
+
+    assert len(set(ids)) == JOBS
+    platform.wait_all(ids)
+    check_history(platform, ids)
+    with platform.engine.connect() as connection:
+        # Not one more than was answered for: a submit without an answer was either kept under its key or undone.
+        count = connection.execute(text("SELECT count(*) FROM jobs WHERE actor <> 'test'")).scalar_one()
+    assert count == JOBS
