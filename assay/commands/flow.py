@@ -38,6 +38,27 @@ def create(file: Annotated[Path, Parameter(help="JSON, or Mermaid (.mmd)")]) -> 
 
 
 @app.command
+def new(name: str = "flow") -> int:
+    """Begin an empty flow and print its id."""
+    flow = current().client.fetch(flows.create({"name": name, "nodes": [], "edges": []}))
+    current().show(flow, lambda flow: str(flow["id"]))
+    return 0
+
+
+@app.command(name="import")
+def import_file(file: Annotated[Path, Parameter(help="JSON, or Mermaid (.mmd)")]) -> int:
+    """Read a flow out of a file and print its id; lines that could not be read are named."""
+    text = readable(file).read_text("utf-8")
+    form: Literal["mermaid", "json"] = "json" if file.suffix == ".json" else "mermaid"
+    session = current()
+    flow = session.client.fetch(flows.import_text(form, text, file.stem))
+    for warning in flow.get("warnings", []):
+        session.say(f"line {warning['line']}: {warning['text']}")
+    session.show(flow, lambda flow: str(flow["id"]))
+    return 0
+
+
+@app.command
 def edit(
     flow: Annotated[str, Parameter(help="A flow's id, or a file that becomes a new flow")],
     message: Annotated[str, Parameter(help="What shall change")],
@@ -102,6 +123,15 @@ def history(id: str) -> int:
     current().show(
         current().client.fetch(flows.history(id)),
         lambda page: show.table(columns, [[each.get(name) for name in columns] for each in show.items(page)]),
+    )
+    return 0
+
+
+@app.command
+def diff(id: str, old: int, new: int | None = None) -> int:
+    """Print what changed between two versions of a flow, or since one."""
+    current().show(
+        current().client.fetch(flows.diff(id, old, new)), lambda found: json.dumps(found, indent=2, ensure_ascii=False)
     )
     return 0
 

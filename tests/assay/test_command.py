@@ -318,3 +318,19 @@ def test_a_killed_worker_comes_back_and_the_command_does_not_notice(shell: Shell
     out, _ = process.communicate(timeout=90)
     assert json.loads(out)["result"]["stdout"] == "done\n"
     until(lambda: shell("status").status == 0, "everything runs again", 30)
+
+
+def test_a_flow_is_begun_read_compared_and_taken_back(shell: Shell) -> None:
+    empty = shell("flow", "new", "sketch")
+    assert empty.status == 0
+    (shell.folder / "login.mmd").write_text("flowchart LR\n  a[Login] --> b[Home]\n  click a callback\n")
+    read = shell("flow", "import", "login.mmd")
+    assert read.status == 0
+    assert "line 3" in read.talk
+    id = read.out.strip()
+    call = {"tool_calls": [{"name": "addNode", "params": {"label": "Profile"}}]}
+    assert shell("api", "POST", f"/v1/flows/{id}/operations", "--body", json.dumps(call)).status == 0
+    versions = [each["version"] for each in shell("flow", "history", id, "--json").json["items"]]
+    assert "Profile" in shell("flow", "diff", id, "1", str(max(versions))).out
+    assert shell("flow", "undo", id).out.strip() == "undone"
+    assert "Profile" not in shell("flow", "export", id).out
