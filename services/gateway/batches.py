@@ -13,7 +13,7 @@ from services.gateway.answers import Json, tagged
 from services.gateway.auth import Who
 from services.gateway.ids import Id
 from services.gateway.record import Db, Unit
-from services.gateway.resources import Has
+from services.gateway.resources import Has, Resources
 from services.gateway.routing import routes, rules
 from services.gateway.submit import new_id, row_of, rung
 from shared.contracts.common import Request as Strict
@@ -57,7 +57,7 @@ async def submit_batch(request: Request, body: BatchInput, who: Who, record: Db,
     inserted = await record.execute(submission.submit_batch(batch_id, who.tenant, rows))
     times = {row.id: row.created_at for row in inserted}
     unit.after.append(lambda: rung(has, kinds))
-    jobs = [views.accepted(row, times[row["id"]], _waiting(row, warned), brief=True) for row in rows]
+    jobs = [views.accepted(row, times[row["id"]], _waiting(has, row, warned), brief=True) for row in rows]
     view = {"id": batch_id, "counts": {JobState.QUEUED.value: len(rows)}, "jobs": jobs}
     return Json(view, 202, {"Location": f"/v1/batches/{batch_id}", "Retry-After": "1"})
 
@@ -79,12 +79,14 @@ async def get_batch(request: Request, id: Id, who: Who, record: Db, has: Has) ->
         if row["state"] != JobState.QUEUED:
             return None
         if row["kind"] not in served:
-            return views.no_worker(row["kind"])
+            return views.no_worker(has.workforce.absence(row["kind"]))
         return views.in_queue(ahead.get(row["id"], submission.MOST_AHEAD))
 
     jobs = [views.summary(row, waiting(row)) for row in sorted(rows, key=lambda row: str(row["id"]))]
     return tagged(request, {"id": id, "counts": counts, "jobs": jobs})
 
 
-def _waiting(row: dict[str, Any], warned: dict[str, list[str]]) -> views.View:
-    return views.no_worker(row["kind"]) if warned[row["kind"]] else {**views.in_queue(0), "position": None}
+def _waiting(has: Resources, row: dict[str, Any], warned: dict[str, list[str]]) -> views.View:
+    if warned[row["kind"]]:
+        return views.no_worker(has.workforce.absence(row["kind"]))
+    return {**views.in_queue(0), "position": None}

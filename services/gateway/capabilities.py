@@ -30,14 +30,14 @@ _NO_PROVIDER = "No model provider has a key."
 async def get_capabilities(who: Who, has: Has) -> Response:
     workers = await has.workforce.all()
     with_model = await has.models.configured()
-    kinds = {kind: _kind(kind, workers, with_model) for kind in JobKind}
+    kinds = {kind: _kind(kind, workers, with_model, has.workforce.absence(kind)) for kind in JobKind}
     return Json(Capabilities(kinds=kinds, languages=_languages(workers), isolation=_isolation(workers)))
 
 
-def _kind(kind: JobKind, workers: Sequence[LiveWorker], with_model: bool) -> KindState:
+def _kind(kind: JobKind, workers: Sequence[LiveWorker], with_model: bool, absence: str) -> KindState:
     serving = [worker for worker in workers if kind in worker.kinds]
     if not serving:
-        return KindState(state="no_worker", reason=f"No worker that serves {kind} jobs is running.")
+        return KindState(state="no_worker", reason=absence)
     degraded = next((str(reason) for worker in serving if (reason := _of_kind(worker.facts, kind))), None)
     if degraded:
         return KindState(state="degraded", reason=degraded)

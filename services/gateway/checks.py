@@ -81,7 +81,7 @@ async def warnings(has: Resources, kind: str) -> list[str]:
     """What the caller should know of a job that is accepted all the same."""
     if await has.workforce.serving(kind):
         return []
-    return [f"No worker that serves {kind} jobs is running; the job waits until one starts."]
+    return [f"{has.workforce.absence(kind)} The job waits until one can."]
 
 
 async def _language(has: Resources, submit: Submit, language: str) -> None:

@@ -87,7 +87,9 @@ async def list_jobs(
         if row["state"] != JobState.QUEUED:
             return views.summary(row)
         waiting = views.in_queue(ahead.get(row["id"], submission.MOST_AHEAD))
-        return views.summary(row, waiting if row["kind"] in served else views.no_worker(row["kind"]))
+        return views.summary(
+            row, waiting if row["kind"] in served else views.no_worker(has.workforce.absence(row["kind"]))
+        )
 
     return Json(page(rows, limit, view))
 

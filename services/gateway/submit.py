@@ -62,7 +62,10 @@ async def accept(has: Resources, record: AsyncConnection, unit: Work, row: Row) 
     row["warnings"] = [] if served else await checks.warnings(has, kind)
     found = (await record.execute(submission.SUBMIT, row)).mappings().one()
     unit.after.append(lambda: rung(has, {kind: [row["id"]]}))
-    waiting = views.in_queue(found["ahead"], submission.MOST_AHEAD_AT_SUBMIT) if served else views.no_worker(kind)
+    if served:
+        waiting = views.in_queue(found["ahead"], submission.MOST_AHEAD_AT_SUBMIT)
+    else:
+        waiting = views.no_worker(has.workforce.absence(kind))
     return views.accepted(row, found["created_at"], waiting)
 
 

@@ -52,7 +52,7 @@ async def waiting_of(connection: AsyncConnection, workforce: Workforce, tenant_r
     if row["state"] != "queued":
         return None
     if not await workforce.serving(row["kind"]):
-        return no_worker(row["kind"])
+        return no_worker(workforce.absence(row["kind"]))
     found = (await connection.execute(submission.waiting(row))).mappings().one()
     if found["later"]:
         return {"reason": "retry_at", "position": None, "detail": None, "retry_at": row["run_at"]}
@@ -62,8 +62,7 @@ async def waiting_of(connection: AsyncConnection, workforce: Workforce, tenant_r
     return in_queue(found["ahead"])
 
 
-def no_worker(kind: str) -> View:
-    detail = f"No worker that serves {kind} jobs is running."
+def no_worker(detail: str) -> View:
     return {"reason": "no_worker", "position": None, "detail": detail, "retry_at": None}
 
 

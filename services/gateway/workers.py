@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from services.gateway.record import Record
+from shared.contracts.kinds import KINDS, JobKind
 from shared.jobs import queries
 
 #: Workers say every 2 seconds that they are alive.
@@ -51,6 +52,14 @@ class Workforce:
 
     def _of(self, kind: str) -> Sequence[LiveWorker]:
         return [worker for worker in self._known if kind in worker.kinds]
+
+    def absence(self, kind: str) -> str:
+        """Why nobody serves the kind, as of the last look: a worker that cannot work stands by and says why."""
+        for worker in self._known:
+            reason = worker.facts.get("unavailable")
+            if reason and worker.service == KINDS[JobKind(kind)].service:
+                return f"The {worker.service} worker takes no {kind} jobs: {reason}"
+        return f"No worker that serves {kind} jobs is running."
 
     async def _look(self, trust_seconds: float) -> None:
         if time.monotonic() - self._seen_at < trust_seconds:

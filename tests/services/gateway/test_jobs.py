@@ -105,6 +105,13 @@ def test_without_a_worker_a_job_is_accepted_and_warned(client: httpx.Client, gat
     assert client.get(f"/v1/jobs/{job['id']}").json()["waiting"]["reason"] == "no_worker"
     listed = client.get("/v1/jobs?limit=1").json()["items"][0]
     assert listed["waiting"]["reason"] == "no_worker"
+    worker_is_back(client, gateway)
+
+
+def worker_is_back(client: httpx.Client, gateway: Gateway) -> None:
+    """An absence is believed for a moment: the next test wants none of it."""
+    workers.advertise(gateway.engine)
+    until(lambda: client.get("/v1/capabilities").json()["kinds"]["execute"]["state"] != "no_worker")
 
 
 def test_a_job_that_is_tried_again_later_says_when(client: httpx.Client, gateway: Gateway) -> None:
@@ -316,3 +323,22 @@ def until(condition: object, seconds: float = 10) -> None:
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < deadline, "it did not come true in time"
         time.sleep(0.02)
+
+
+def test_a_worker_that_stands_by_says_why_its_jobs_wait(gateway: Gateway, client: httpx.Client) -> None:
+    workers.retire(gateway.engine)
+    with gateway.engine.begin() as connection:
+        facts: dict[str, JsonValue] = {"unavailable": "user namespaces are switched off"}
+        connection.execute(statements.advertise("idle", "execution", [], 4, "1", facts))
+    try:
+        until(lambda: client.post("/v1/jobs", json=EXECUTE).json()["waiting"]["reason"] == "no_worker")
+        job = client.post("/v1/jobs", json=EXECUTE).json()
+        assert "user namespaces are switched off" in job["waiting"]["detail"]
+        assert "user namespaces are switched off" in job["warnings"][0]
+        kinds = client.get("/v1/capabilities").json()["kinds"]
+        assert kinds["execute"]["state"] == "no_worker"
+        assert "user namespaces are switched off" in kinds["execute"]["reason"]
+        assert "switched off" not in kinds["search"]["reason"]
+    finally:
+        workers.retire(gateway.engine, "idle")
+        worker_is_back(client, gateway)
