@@ -20,6 +20,7 @@ _AF_UNIX = 1
 _SOCK_DGRAM = 2  #: a datagram pair could still be pointed at another socket's address
 _TERMINAL = (0x5401, 0x540F, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  #: TCGETS, sizes, FIONREAD, FIONBIO, FIOCLEX
 _PRCTL = (1, 2, 3, 4, 15, 16, 21, 23, 27, 29, 30, 37, 38, 39, 41, 42, 0x53564D41)  #: names, signals, reading
+_CORE = 4  #: RLIMIT_CORE: at 1 no core reaches even a dump handler outside, so nobody may lower it to 0
 _FILE_KINDS = (0, 0o100000, 0o010000)  #: mknod may make plain files and FIFOs
 
 Instruction = tuple[int, int, int, int]
@@ -56,6 +57,17 @@ def _rules(memfd: bool) -> dict[str, list[Instruction]]:
         _deny(errno.EPROTONOSUPPORT),
         _PERMIT,
     ]
+    prlimit: list[Instruction] = [
+        (_LOAD, 0, 0, _low(1)),
+        (_EQUAL, 1, 0, _CORE),
+        _PERMIT,
+        (_LOAD, 0, 0, _low(2)),  # both halves of the pointer to the new limit: asking is free
+        (_EQUAL, 0, 3, 0),
+        (_LOAD, 0, 0, _low(2) + 4),
+        (_EQUAL, 0, 1, 0),
+        _PERMIT,
+        _deny(errno.EPERM),
+    ]
     return {
         "clone": [(_LOAD, 0, 0, _low(0)), (_ANY_BIT, 0, 1, _NAMESPACES), _deny(errno.EPERM), _PERMIT],
         # Its flags stand in memory, where a filter cannot look; libraries fall back to clone on ENOSYS only.
@@ -64,6 +76,8 @@ def _rules(memfd: bool) -> dict[str, list[Instruction]]:
         "prctl": _one_of(0, _PRCTL, errno.EPERM),
         "mknod": _one_of(1, _FILE_KINDS, errno.EPERM, mask=0o170000),
         "mknodat": _one_of(2, _FILE_KINDS, errno.EPERM, mask=0o170000),
+        "setrlimit": [(_LOAD, 0, 0, _low(0)), (_EQUAL, 0, 1, _CORE), _deny(errno.EPERM), _PERMIT],
+        "prlimit64": prlimit,
         "socketpair": socketpair,
         "socket": [_deny(errno.EACCES)],
         # Memory without a name escapes every count but a cgroup's.

@@ -84,7 +84,7 @@ def become_job(ends: Ends, memfd: bool) -> bool:
                 continue
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     for limit, value in (
-        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_CORE, _no_core()),
         (resource.RLIMIT_NOFILE, _OPEN_FILES),
         (resource.RLIMIT_MEMLOCK, 0),
         (resource.RLIMIT_MSGQUEUE, 0),
@@ -98,6 +98,12 @@ def become_job(ends: Ends, memfd: bool) -> bool:
     kernel.drop_capabilities()
     kernel.install_filter(program(memfd))
     return landlocked
+
+
+def _no_core() -> int:
+    """One byte: too small for a core file, and unlike 0 it also stops one that is piped to a handler outside."""
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    return 0 if hard == 0 else 1
 
 
 def _only_descriptors(ends: Ends) -> None:

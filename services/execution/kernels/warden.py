@@ -8,6 +8,7 @@ import resource
 import select
 import signal
 import socket
+import stat
 import time
 from dataclasses import dataclass, replace
 from typing import NoReturn, cast
@@ -246,16 +247,29 @@ class Warden:
         send(self._control, {"t": "refused", "names": refusals})
 
     def _give(self, name: str) -> None:
-        """A file of the way out, by its name."""
-        try:
-            descriptor = os.open(os.path.join(OUT, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
+        """A file of the way out, by its name: the code chose it, and in a session it lives while we look."""
+        descriptor = _opened_out(name)
+        if descriptor is None:
             send(self._control, {"t": "missing", "path": name})
             return
         try:
             send(self._control, {"t": "out", "path": name, "size": os.fstat(descriptor).st_size}, [descriptor])
         finally:
             os.close(descriptor)
+
+
+def _opened_out(name: str) -> int | None:
+    """A regular file that stands in ``OUT`` itself: no other path, no link, no pipe that would never end."""
+    if os.path.basename(name) != name or "\x00" in name:
+        return None
+    try:
+        descriptor = os.open(os.path.join(OUT, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, UnicodeError):
+        return None
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    return None
 
 
 def _run_job(ends: Ends, language: str, memfd: bool) -> NoReturn:

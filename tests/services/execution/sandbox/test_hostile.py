@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from services.execution.sandbox.run import Run
+from services.execution.sandbox.run import KernelError, Run
 from services.execution.sandbox.sandbox import WarmSandbox
 from shared.contracts.execute import Limits, Verdict
 from tests.services.execution.sandbox.attacks import HOARDS, PRELUDE, REACHES, Attack
@@ -108,6 +108,38 @@ def test_20_and_21_links_pipes_and_sockets_are_refused(run_code: RunCode) -> Non
     assert {refused.split(":")[0] for refused in outcome.refused} == {"link", "pipe", "root"}
 
 
+def test_21_sockets_and_devices_cannot_be_made_and_a_pipe_in_place_of_a_table_ends_nowhere(
+    run_code: RunCode, sandbox: WarmSandbox
+) -> None:
+    # A device with the number 0:0 needs no right of the kernel's, and neither does a socket's node.
+    code = (
+        "import socket\nkinds = {'sock': 0o140600, 'char': 0o020600, 'block': 0o060600}\n"
+        "denied = [tried(os.mknod, name, kind, 0) for name, kind in kinds.items()]\n"
+        "left, right = socket.socketpair()\n"
+        "bound = tried(left.bind, 'bound'); os.mkfifo('pipe')\ndenied"
+    )
+    outcome = run_code(PRELUDE + code)
+    assert outcome.value is not None
+    assert outcome.value.text == "['EPERM', 'EPERM', 'EPERM']"
+    assert outcome.artifacts == ()
+    assert {refused.split(":")[0] for refused in outcome.refused} <= {"pipe", "bound"}
+    flood = (
+        "import os, threading, pandas\nos.mkfifo('/out/endless')\n"
+        "import services.execution.kernels.python.tables as tables\n"
+        "tables.write(pandas.DataFrame({'a': [1]}), '/work/mine')\nos.symlink('/work/mine', '/out/link')\n"
+        "def flood():\n    with open('/out/endless', 'wb') as pipe:\n        while True: pipe.write(bytes(65536))\n"
+        "threading.Thread(target=flood, daemon=True).start()\n"
+        "import services.execution.kernels.python.kernel as kernel\n"
+        "kernel.outward = lambda value, path, file: {'kind': 'table', 'type': 'x', 'text': '', 'file': claimed}\n"
+    )
+    with sandbox.session("python", Limits(wall_seconds=5), {}) as session:
+        session.execute(flood)
+        for claimed in ("endless", "link", "/work/mine", "../work/mine", "/proc/1/environ", "a\0b", "\ud800"):
+            session.execute(f"claimed = {claimed!r}")
+            with pytest.raises(KernelError, match="BadTable"):
+                session.get("claimed")
+
+
 def test_22_and_23_files_are_collected_when_nobody_can_swap_them(run_code: RunCode) -> None:
     code = (
         "import os\nos.mkdir('d'); open('d/f', 'w').write('mine')\n"
@@ -189,6 +221,45 @@ def test_38_a_server_of_the_host_hears_nothing(run_code: RunCode) -> None:
         assert value.text == "'EACCES'"
         with pytest.raises(TimeoutError):
             server.accept()
+
+
+def test_51_no_limit_can_be_raised_and_a_crash_leaves_no_core(run_code: RunCode) -> None:
+    code = """
+import ctypes, resource, struct
+kinds = {name: getattr(resource, name) for name in sorted(dir(resource)) if name.startswith('RLIMIT_')}
+def more(kind):
+    soft, hard = resource.getrlimit(kind)
+    raised = []
+    for change in (lambda wanted: resource.setrlimit(kind, (soft, wanted)),
+                   lambda wanted: resource.prlimit(0, kind, (soft, wanted)),
+                   lambda wanted: resource.prlimit(os.getpid(), kind, (wanted, wanted))):
+        try: change(resource.RLIM_INFINITY)
+        except (ValueError, OSError): continue
+        raised.append(resource.getrlimit(kind)[1] != hard)
+    return any(raised)
+raised = [name for name, kind in kinds.items() if more(kind)]
+def lowered():
+    try: resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    except (ValueError, OSError): return False
+    return resource.getrlimit(resource.RLIMIT_CORE) != (0, 0)
+dumped = []
+for crash in (os.abort, lambda: ctypes.string_at(0)):
+    child = os.fork()
+    if child == 0:
+        kept = bytearray(100 * 10**6)
+        crash()
+    status = os.waitpid(child, 0)[1]
+    dumped.append((os.WIFSIGNALED(status), os.WCOREDUMP(status)))
+(raised, resource.getrlimit(resource.RLIMIT_CORE)[1] <= 1, lowered(), dumped)
+"""
+    outcome = run_code(PRELUDE + code)
+    assert outcome.value is not None, outcome
+    assert outcome.value.text == "([], True, False, [(True, False), (True, False)])"
+    for crash in ("os.abort()", "ctypes.string_at(0)"):
+        outcome = run_code(f"{PRELUDE}\nkept = bytearray(100 * 10**6)\n{crash}")
+        assert outcome.verdict is Verdict.SIGNAL
+        assert outcome.artifacts == ()
+        assert outcome.refused == ()
 
 
 def test_59_many_hostile_runs_at_once_get_their_own_verdicts(sandbox: WarmSandbox) -> None:
