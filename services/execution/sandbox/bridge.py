@@ -19,6 +19,7 @@ from shared.contracts.execute import CodeError, Language
 
 _KINDS = ("json", "date", "datetime", "table", "opaque")
 _MOST_ROWS_AS_JSON = 100_000
+_MOST_CELLS_AS_JSON = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,9 @@ def _rows(table: Path) -> Json:
         content = pyarrow.ipc.open_file(source).read_all()
         if content.num_rows > _MOST_ROWS_AS_JSON:
             message = f"JavaScript takes tables of at most {_MOST_ROWS_AS_JSON} rows."
+            raise KernelError(CodeError(type="TooLarge", message=message))
+        if content.num_rows * content.num_columns > _MOST_CELLS_AS_JSON:
+            message = f"JavaScript takes tables of at most {_MOST_CELLS_AS_JSON} cells."
             raise KernelError(CodeError(type="TooLarge", message=message))
         return [{name: _plain(cell) for name, cell in row.items()} for row in content.to_pylist()]
 

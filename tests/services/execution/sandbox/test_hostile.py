@@ -6,14 +6,18 @@ import os
 import platform
 import secrets
 import socket
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pyarrow
+import pyarrow.ipc
+import pyarrow.parquet
 import pytest
 
 from services.execution.sandbox.run import KernelError, Run
 from services.execution.sandbox.sandbox import WarmSandbox
-from shared.contracts.execute import Limits, Verdict
+from shared.contracts.execute import Language, Limits, Verdict
 from tests.services.execution.sandbox.attacks import HOARDS, PRELUDE, REACHES, Attack
 from tests.services.execution.sandbox.conftest import RunCode
 
@@ -162,6 +166,96 @@ def test_24_a_table_that_does_not_hold_together_is_refused(sandbox: WarmSandbox)
         assert outcome.verdict is Verdict.OK
         assert outcome.table is None
         assert "does not hold together" in outcome.refused[0]
+
+
+_BOMBS = {
+    "rows": "write(pa.table({'a': pa.Array.from_buffers(pa.null(), 2**40, [None])}))",
+    "cells": "write(pa.table([pa.nulls(40 * 10**6)] * 9000, [str(n) for n in range(9000)]))",
+    "squeezed": "zeros = [None, pa.py_buffer(bytes(10**8))]\n"
+    "write(pa.table({'a': pa.Array.from_buffers(pa.binary(1000), 10**5, zeros)}), 20)",
+    "shared": "write(pa.table({'a': pa.DictionaryArray.from_arrays(pa.array(np.zeros(10**6, 'i4')), ['x' * 10**6])}))",
+    "views": "view = (10**6).to_bytes(4, 'little') + b'xxxx' + bytes(8)\n"
+    "buffers = [None, pa.py_buffer(view * 10**4), pa.py_buffer(b'x' * 10**6)]\n"
+    "write(pa.table({'a': pa.Array.from_buffers(pa.string_view(), 10**4, buffers)}))",
+    "lists": "write(pa.table({'a': pa.FixedSizeListArray.from_arrays(pa.nulls(2**31 - 2), 2**30 - 1)}))",
+}
+
+
+@pytest.mark.parametrize("bomb", _BOMBS)
+def test_24_a_small_file_that_holds_far_too_much_is_no_table(bomb: str, sandbox: WarmSandbox) -> None:
+    code = (
+        "import atexit, numpy as np, pandas as pd, pyarrow as pa, pyarrow.ipc\n"
+        "options = pa.ipc.IpcWriteOptions(allow_64bit=True, compression='zstd')\n"
+        "def write(table, times=1):\n"
+        "    with pa.ipc.new_file('/work/bomb', table.schema, options=options) as writer:\n"
+        "        for _ in range(times): writer.write_table(table)\n"
+        f"{_BOMBS[bomb]}\n"
+        "assert os.path.getsize('/work/bomb') < 5 * 10**6\n"
+        "atexit.register(lambda: open('/out/result.arrow', 'wb').write(open('/work/bomb', 'rb').read()))\n"
+        "pd.DataFrame({'a': [1]})"
+    )
+    with sandbox.run(Run("python", PRELUDE + code, take="table")) as outcome:
+        assert outcome.verdict is Verdict.OK, outcome
+        assert outcome.table is None
+        assert "does not hold together" in outcome.refused[-1]
+
+
+def test_24_every_kind_of_column_that_spells_out_small_is_a_table(sandbox: WarmSandbox) -> None:
+    code = """
+import pyarrow as pa
+words = pa.array(['x', 'y', None])
+pa.table({
+    'category': words.dictionary_encode(), 'view': words.cast(pa.string_view()), 'none': pa.nulls(3),
+    'runs': pa.RunEndEncodedArray.from_arrays(pa.array([1, 3], pa.int32()), pa.array([7, 8])),
+    'inner': pa.array([{'a': [1]}, None, {'a': None}]),
+    'map': pa.array([[('k', 1)], [], None], pa.map_(pa.string(), pa.int8())),
+    'money': pa.array([1, 2, 3]).cast(pa.decimal128(22, 2)), 'pair': pa.array([[1, 2]] * 3, pa.list_(pa.int8(), 2)),
+    'id': pa.ExtensionArray.from_storage(pa.uuid(), pa.array([bytes(16)] * 3, pa.binary(16))),
+    'spread': pa.array([[1], [2], None], pa.list_view(pa.int64())),
+    'bytes': pa.array([b'1', b'2', None], pa.binary_view()),
+})"""
+    with sandbox.run(Run("python", code, take="table")) as outcome:
+        assert outcome.table is not None, outcome
+        with pyarrow.memory_map(str(outcome.table)) as opened:
+            assert pyarrow.ipc.open_file(opened).read_all().num_rows == 3
+
+
+def _varint(number: int) -> bytes:
+    """As Thrift's compact protocol spells a whole number that is not negative."""
+    number, parts = 2 * number, []
+    while number > 127:
+        parts.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*parts, number])
+
+
+def _parquet_claiming(rows: int, path: Path) -> None:
+    true_rows = 77_777
+    pyarrow.parquet.write_table(pyarrow.table({"a": pyarrow.array([1] * true_rows)}), path)
+    whole = path.read_bytes()
+    size = int.from_bytes(whole[-8:-4], "little")
+    footer = whole[-8 - size : -8].replace(_varint(true_rows), _varint(rows))
+    assert len(footer) > size
+    path.write_bytes(whole[: -8 - size] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+
+
+def test_24_bombs_as_input_go_off_in_the_room(sandbox: WarmSandbox, tmp_path: Path) -> None:
+    _parquet_claiming(2**40, tmp_path / "claims.parquet")
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros", bytes(300 * 10**6))
+    files = {name: tmp_path / name for name in ("claims.parquet", "bomb.zip")}
+    programs = {
+        "import pyarrow.parquet as p; assert p.read_metadata('claims.parquet').num_rows == 2**40": {Verdict.OK},
+        "import pandas; pandas.read_parquet('claims.parquet')": {Verdict.MEMORY, Verdict.USER_ERROR},
+        "SELECT sum(a) FROM read_parquet('claims.parquet')": {Verdict.MEMORY, Verdict.USER_ERROR},
+        "import zipfile; zipfile.ZipFile('bomb.zip').extractall()": {Verdict.DISK},
+        "import zipfile; zipfile.ZipFile('bomb.zip').read('zeros')": {Verdict.MEMORY},
+    }
+    limits = Limits(memory_mb=200, disk_mb=100, wall_seconds=20)
+    for code, verdicts in programs.items():
+        language: Language = "sql" if code.startswith("SELECT") else "python"
+        with sandbox.run(Run(language, code, files=files, limits=limits)) as outcome:
+            assert outcome.verdict in verdicts, (code, outcome)
 
 
 def test_25_nothing_is_unpickled_here(sandbox: WarmSandbox, tmp_path: Path) -> None:

@@ -1,0 +1,79 @@
+"""Whether an Arrow file that code made can be opened by someone who has less to lose; runs in a room of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+# pyarrow has no types for its arrays here, so those values are Any.
+
+MOST_ROWS = 50_000_000
+MOST_COLUMNS = 10_000
+MOST_CELLS = 1 << 28
+MOST_BYTES = 1 << 30  #: once nothing in it is packed or shared
+
+
+@dataclass
+class _Tally:
+    """What stands in a table when every cell is spelled out. Small files may hold a great deal."""
+
+    cells: int = 0
+    bytes: int = 0
+
+    def add(self, array: Any) -> None:
+        import pyarrow
+        from pyarrow import types
+
+        kind = array.type
+        self.cells += len(array)
+        if self.cells > MOST_CELLS:
+            raise OverflowError(f"it holds more than {MOST_CELLS} cells")
+        if isinstance(kind, pyarrow.BaseExtensionType):
+            self.add(array.storage)
+        elif types.is_union(kind):
+            raise TypeError("unions stay inside")
+        elif types.is_struct(kind):
+            for part in array.flatten():
+                self.add(part)
+        elif types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+            self.add(_spelled_out(array))
+        elif types.is_nested(kind):
+            self.add(array.flatten())
+        else:
+            self.bytes += _spelled_out(array).nbytes
+        if self.bytes > MOST_BYTES:
+            raise OverflowError(f"it holds more than {MOST_BYTES} bytes")
+
+
+def _spelled_out(array: Any) -> Any:
+    """The array with nothing shared between its cells."""
+    import pyarrow
+    import pyarrow.compute
+    from pyarrow import types
+
+    if types.is_dictionary(array.type):
+        return array.dictionary_decode()
+    if types.is_run_end_encoded(array.type):
+        return pyarrow.compute.run_end_decode(array)
+    if types.is_string_view(array.type):
+        return array.cast(pyarrow.large_string())
+    return array.cast(pyarrow.large_binary()) if types.is_binary_view(array.type) else array
+
+
+def demand_sound(path: str) -> None:
+    """Raises: whatever is wrong with it, or this room's end by its limits."""
+    import pyarrow
+    import pyarrow.ipc
+
+    with pyarrow.memory_map(path) as source, pyarrow.ipc.open_file(source) as reader:
+        if len(reader.schema) > MOST_COLUMNS:
+            raise OverflowError(f"it has more than {MOST_COLUMNS} columns")
+        tally, rows = _Tally(), 0
+        for number in range(reader.num_record_batches):
+            batch = reader.get_batch(number)
+            rows += batch.num_rows
+            if rows > MOST_ROWS:
+                raise OverflowError(f"it has more than {MOST_ROWS} rows")
+            batch.validate(full=True)
+            for column in batch.columns:
+                tally.add(column)
