@@ -37,6 +37,9 @@ class _Tally:
                 self.add(part)
         elif types.is_dictionary(kind) or types.is_run_end_encoded(kind):
             self.add(_spelled_out(array))
+        elif types.is_map(kind):
+            self.add(array.keys)
+            self.add(array.items)
         elif types.is_nested(kind):
             self.add(array.flatten())
         else:
