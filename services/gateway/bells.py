@@ -30,6 +30,7 @@ class Bells:
     def __init__(self, redis_url: str) -> None:
         self._redis = Redis.from_url(redis_url, socket_connect_timeout=1, socket_timeout=10, retry=None)
         self._watchers: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+        self._waiters: defaultdict[str, set[asyncio.Event]] = defaultdict(set)  #: for the end of a job only
         self._listening = False
         self._task: asyncio.Task[None] | None = None
 
@@ -45,17 +46,18 @@ class Bells:
         await self._redis.aclose()
 
     @contextmanager
-    def watch(self, job_id: str) -> Iterator[asyncio.Event]:
-        """An event that is set whenever the job's bell rings."""
+    def watch(self, job_id: str, *, end_only: bool = False) -> Iterator[asyncio.Event]:
+        """An event that is set whenever the job's bell rings, or only when it rings for the job's end."""
         bell = asyncio.Event()
-        self._watchers[job_id].add(bell)
+        book = self._waiters if end_only else self._watchers
+        book[job_id].add(bell)
         try:
             yield bell
         finally:
-            watchers = self._watchers[job_id]
+            watchers = book[job_id]
             watchers.discard(bell)
             if not watchers:
-                del self._watchers[job_id]
+                del book[job_id]
 
     async def heard(self, bell: asyncio.Event, most_seconds: float) -> None:
         """Wait for the bell, but not too long: it is time for another look then."""
@@ -66,9 +68,10 @@ class Bells:
         bell.clear()
 
     def wake_all(self) -> None:
-        for watchers in self._watchers.values():
-            for bell in watchers:
-                bell.set()
+        for book in (self._watchers, self._waiters):
+            for watchers in book.values():
+                for bell in watchers:
+                    bell.set()
 
     async def _listen(self) -> None:
         while True:
@@ -88,9 +91,11 @@ class Bells:
                 self.wake_all()
                 await asyncio.sleep(_RECONNECT_SECONDS)
 
-    def _wake(self, job_id: str) -> None:
-        for bell in self._watchers.get(job_id, ()):
-            bell.set()
+    def _wake(self, rung: str) -> None:
+        job_id, has_ended = doorbell.heard_of(rung)
+        for book in (self._watchers, self._waiters) if has_ended else (self._watchers,):
+            for bell in book.get(job_id, ()):
+                bell.set()
 
 
 async def ring_workers(redis: Redis, jobs: Mapping[str, Iterable[str]]) -> None:
@@ -103,8 +108,8 @@ async def ring_workers(redis: Redis, jobs: Mapping[str, Iterable[str]]) -> None:
         log.warning("bell_not_rung", error=type(error).__name__)
 
 
-async def ring_watchers(redis: Redis, job_id: str) -> None:
-    """Tell every gateway that the job has a new event."""
+async def ring_watchers(redis: Redis, job_id: str, *, ended: bool = False) -> None:
+    """Tell every gateway that the job has a new event, or that it has ended."""
     with suppress(RedisError, OSError, TimeoutError):
         async with asyncio.timeout(1):
-            await redis.publish(doorbell.EVENTS_CHANNEL, job_id)
+            await redis.publish(doorbell.EVENTS_CHANNEL, doorbell.event_bell(job_id, ended=ended))

@@ -20,7 +20,6 @@ from shared.contracts.kinds import JobKind
 from shared.errors import AssayError
 from shared.flows import statements
 from shared.flows.store import Flow
-from shared.jobs import queries
 from shared.llm.chat import ChatMessage, ChatRequest
 from shared.llm.json_text import AnswerUnreadable, parse
 from shared.llm.ledger import Owner
@@ -51,10 +50,9 @@ async def converse(request: Request, desk: Desk, body: Sent = None) -> Response:
     job_id = await _submit(request, desk, flow, message)
 
     async def hold(response: Response) -> Response:
-        if not await waits.ended(desk.has, desk.who.tenant, job_id, _WAIT_SECONDS):
+        job = await waits.finished(desk.has, desk.who.tenant, job_id, _WAIT_SECONDS)
+        if job is None:
             return Json({"error": _FAILED}, 500)  # the job goes on; the conversation will show it
-        async with desk.has.record.read() as record:
-            job = (await record.execute(queries.find(job_id, desk.who.tenant))).mappings().one()
         return _answer(job)
 
     desk.unit.hold = hold

@@ -145,7 +145,8 @@ async def cancel_job(
     if row is None:
         ended = await find(record, id, who.tenant)
         raise JobFinished(f"The job has already ended: {ended['state']}.")
-    unit.after.append(lambda: has.soon(bells.ring_watchers(has.redis, id)))
+    has_ended = row["state"] != JobState.RUNNING
+    unit.after.append(lambda: has.soon(bells.ring_watchers(has.redis, id, ended=has_ended)))
     waiting = await views.waiting_of(record, has.workforce, has.settings.jobs.tenant_running, row)
     return Json(views.job_view(row, waiting), 202)
 

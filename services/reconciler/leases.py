@@ -33,6 +33,6 @@ def reclaim_expired(engine: Engine, redis: Redis, crashes_until_dead: int) -> in
 
 def _tell(redis: Redis, job_id: str) -> None:
     try:
-        redis.publish(doorbell.EVENTS_CHANNEL, job_id)
+        redis.publish(doorbell.EVENTS_CHANNEL, doorbell.event_bell(job_id, ended=True))
     except RedisError:
         log.debug("event_bell_failed")

@@ -17,6 +17,17 @@ from redis.exceptions import RedisError
 PREFIX = "assay:"
 TASK = "assay.run"
 EVENTS_CHANNEL = f"{PREFIX}events"
+_ENDED = " ended"
+
+
+def event_bell(job_id: str, *, ended: bool = False) -> str:
+    """What is published on the channel when a job has a new event, its last one if it has ended."""
+    return job_id + _ENDED if ended else job_id
+
+
+def heard_of(bell: str) -> tuple[str, bool]:
+    """The job that a bell is about, and whether it has ended."""
+    return bell.removesuffix(_ENDED), bell.endswith(_ENDED)
 
 
 def queue_name(kind: str) -> str:

@@ -113,9 +113,9 @@ class JobReport:
                 )
             )
 
-    def ring(self) -> None:
+    def ring(self, *, ended: bool = False) -> None:
         """Tell the gateways that there is something new; they poll anyway when nobody rings."""
         try:
-            self.redis.publish(doorbell.EVENTS_CHANNEL, self.held.job_id)
+            self.redis.publish(doorbell.EVENTS_CHANNEL, doorbell.event_bell(self.held.job_id, ended=ended))
         except RedisError as fault:
             log.debug("event_bell_failed", reason=type(fault).__name__)

@@ -17,6 +17,7 @@ import structlog
 from obstore.store import ObjectStore
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from redis import Redis
+from redis.exceptions import RedisError
 from sqlalchemy import Connection, Engine, Row, RowMapping
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -177,7 +178,7 @@ class Runner:
             log.warning("fenced_off")
             return
         metrics.jobs_completed.labels(row["kind"], done.state).inc()
-        report.ring()
+        report.ring(ended=True)
         # A job that could not be claimed before may be waiting for this one, its own bell long spent.
         if next_kind := done.next_kind or (row["kind"] if self._tenant_running else None):
             doorbell.ring(self._stores.redis, next_kind, held.job_id)
@@ -203,6 +204,8 @@ class Runner:
         statement = statements.complete(held.job_id, held.fence, JobState.CANCELLED, None, None, [], {})
         with self._stores.engine.begin() as connection:
             connection.execute(statement)
+        with suppress(RedisError):
+            self._stores.redis.publish(doorbell.EVENTS_CHANNEL, doorbell.event_bell(held.job_id, ended=True))
         held.lost.set()
         log.warning("cancelled_job_did_not_stop", job_id=held.job_id)
 

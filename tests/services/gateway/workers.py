@@ -40,7 +40,7 @@ def say(engine: Engine, job_id: str, fence: int, type: str, **data: JsonValue) -
 def ring(redis_url: str, job_id: str) -> None:
     """Tell every gateway that the job has a new event."""
     with redis.Redis.from_url(redis_url) as client:
-        client.publish(doorbell.EVENTS_CHANNEL, job_id)
+        client.publish(doorbell.EVENTS_CHANNEL, doorbell.event_bell(job_id, ended=True))
 
 
 def complete(
