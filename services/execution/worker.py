@@ -1,4 +1,4 @@
-"""The execution worker: execute and transform, in one sandbox."""
+"""The execution worker: execute, transform and document, in one sandbox."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
+from services.execution.documents.document import Documents
 from services.execution.execute import Execute
 from services.execution.sandbox.run import Sandbox
 from services.execution.sandbox.sandbox import open_sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from services.execution.transform.transform import Transform
+from shared.contracts.document import DocumentInput
 from shared.contracts.execute import ExecuteInput
 from shared.contracts.kinds import JobKind
 from shared.contracts.transform import TransformInput
@@ -36,6 +38,7 @@ def main() -> None:
         worker = open_worker("execution", facts=lambda: _facts(sandbox, settings))
         worker.serve(JobKind.EXECUTE, ExecuteInput, Execute(sandbox))
         worker.serve(JobKind.TRANSFORM, TransformInput, Transform(sandbox))
+        worker.serve(JobKind.DOCUMENT, DocumentInput, Documents(sandbox))
         worker.run()
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, ValidationInfo, field_validator, model_validator
 
 from shared.contracts.common import Answer, FileId, Request
-from shared.contracts.execute import Display, InputFile
+from shared.contracts.document_parameters import wrong
+from shared.contracts.execute import Display, InputFile, Text, apart
 
 
 class DocumentInput(Request):
-    markdown: str | None = None
+    markdown: Annotated[Text, Field(max_length=4_000_000)] | None = None
     file_id: FileId | None = None
     flavour: Literal["stencila", "quarto", "myst"] = "stencila"
     parameters: dict[str, JsonValue] = {}
@@ -26,6 +27,20 @@ class DocumentInput(Request):
         if (self.markdown is None) == (self.file_id is None):
             raise ValueError("give exactly one of markdown and file_id")
         return self
+
+    @field_validator("parameters")
+    @classmethod
+    def _parameters_fit(cls, given: dict[str, JsonValue], info: ValidationInfo) -> dict[str, JsonValue]:
+        """What a document in a file declares is checked when the job reads it."""
+        markdown = info.data.get("markdown")
+        if markdown is not None and (reason := wrong(markdown, given)):
+            raise ValueError(reason)
+        return given
+
+    @field_validator("files")
+    @classmethod
+    def _files_apart(cls, files: list[InputFile]) -> list[InputFile]:
+        return apart(files)
 
 
 BlockKind = Literal[
@@ -64,6 +79,7 @@ class Block(Answer):
     model: str | None = None
     messages: list[BlockMessage] = []
     seconds: float = 0
+    digest: str | None = None  #: of what went in; a later job leaves a block alone whose digest is the same
 
 
 class Estimate(Answer):
@@ -80,3 +96,4 @@ class DocumentResult(Answer):
     variables: dict[str, JsonValue]
     warnings: list[str]
     estimate: Estimate | None = None
+    state_file_id: str | None = None  #: what a later job needs to run only what changed

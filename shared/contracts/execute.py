@@ -85,7 +85,7 @@ class InputFile(Request):
     path: InnerPath
 
 
-def _apart(files: list[InputFile]) -> list[InputFile]:
+def apart(files: list[InputFile]) -> list[InputFile]:
     """No two files at one place, and none where another needs a folder. Raises: ValueError."""
     for one, next_one in pairwise(sorted(file.path + "/" for file in files)):
         if next_one.startswith(one):
@@ -104,7 +104,7 @@ class ExecuteInput(Request):
     @field_validator("files")
     @classmethod
     def _files_apart(cls, files: list[InputFile]) -> list[InputFile]:
-        return _apart(files)
+        return apart(files)
 
 
 class CodeError(Answer):

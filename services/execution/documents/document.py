@@ -1,0 +1,158 @@
+"""``document``: code runs first, messages are filled in with its values, answers are spliced back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pydantic import JsonValue
+
+from services.execution.documents import state
+from services.execution.documents.ask import Asking
+from services.execution.documents.chunks import Chunks
+from services.execution.documents.kernels import Kernels
+from services.execution.documents.nodes import Node, Section, Tree
+from services.execution.documents.page import page
+from services.execution.documents.parse import parse
+from services.execution.documents.parse import walk as every
+from services.execution.documents.splice import spliced
+from services.execution.documents.walk import Walk
+from services.execution.documents.work import Work, kind_of
+from services.execution.sandbox.run import Sandbox
+from shared.contracts.document import Block, DocumentInput, DocumentResult, Estimate
+from shared.contracts.document_parameters import wrong
+from shared.contracts.execute import Limits
+from shared.errors import InvalidRequest, SourceTooLarge
+from shared.jobs.job import Context
+
+_LARGEST = 16_000_000
+_LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=1024)
+_MOST_VARIABLE = 20_000
+
+
+class Documents:
+    """The capability; one sandbox serves every job of a worker."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+
+    def __call__(self, context: Context, request: DocumentInput) -> DocumentResult:
+        """Raises: NotFound, InvalidRequest, SandboxUnavailable, JobCancelled."""
+        markdown = _read(context, request)
+        tree = parse(markdown, request.flavour)
+        if request.execute == "none":
+            return _untouched(context, tree)
+        if request.file_id is not None and (reason := wrong(markdown, request.parameters)):
+            raise InvalidRequest(reason, [(["input", "parameters"], reason)])
+        with _fetched(context, request) as (files, folder):
+            kernels = Kernels(self._sandbox, _limits(context), files, context.cancelled)
+            try:
+                return self._run(context, request, tree, kernels, folder)
+            finally:
+                kernels.close()
+
+    def _run(
+        self, context: Context, request: DocumentInput, tree: Tree, kernels: Kernels, folder: Path
+    ) -> DocumentResult:
+        before = state.load(context, request.previous_job_id) if request.execute == "stale" else None
+        work = Work(context, request, kernels, before, self._environment(context, request))
+        if request.execute == "stale" and request.previous_job_id is not None and before is None:
+            work.warn("The earlier job has left nothing to build on: everything ran.")
+        for _, note in tree.notes:
+            work.warn(note.text)
+        for name, value in request.parameters.items():
+            work.hold(name, value)
+        chunks = Chunks(work, folder)
+        asking = Asking(work, chunks, tree.lines)
+        Walk(work, chunks, asking, kernels.files).run(tree.content)
+        written = tree.source if request.dry_run else spliced(tree.lines, work.splices)
+        html = page(work, parse(written, request.flavour)) if not request.dry_run else None
+        saved = context.files.save("document.md", written.encode(), "text/markdown")
+        for warning in work.warnings[:50]:
+            context.report.warn(warning)
+        return DocumentResult(
+            markdown=written,
+            file_id=saved.id,
+            html_file_id=context.files.save("document.html", html, "text/html").id if html is not None else None,
+            blocks=list(work.blocks.values()),
+            variables=_variables(work),
+            warnings=work.warnings,
+            estimate=_estimate(work) if request.dry_run else None,
+            state_file_id=state.save(context, work.after),
+        )
+
+    def _environment(self, context: Context, request: DocumentInput) -> str:
+        files = sorted((file.path, context.files.info(file.id).sha256 or file.id) for file in request.files)
+        return state.digest(files, sorted(self._sandbox.languages().items()))
+
+
+def _read(context: Context, request: DocumentInput) -> str:
+    if request.markdown is not None:
+        return request.markdown
+    file_id = str(request.file_id)
+    if context.files.info(file_id).size > _LARGEST:
+        raise SourceTooLarge(f"A document has at most {_LARGEST:,} bytes.")
+    with context.files.open(file_id) as stream:
+        body = stream.read(_LARGEST)
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        raise InvalidRequest("the document is no text in UTF-8", [(["input", "file_id"], "no text in UTF-8")]) from None
+
+
+def _limits(context: Context) -> Limits:
+    left = max(1.0, min(_LIMITS.wall_seconds, context.budget.seconds_left))
+    return _LIMITS.model_copy(update={"wall_seconds": left})
+
+
+@contextmanager
+def _fetched(context: Context, request: DocumentInput) -> Iterator[tuple[Mapping[str, Path], Path]]:
+    with TemporaryDirectory(prefix="assay-document-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        files: dict[str, Path] = {}
+        for number, file in enumerate(request.files):
+            files[file.path] = folder / f"file-{number}"
+            context.files.fetch(file.id, files[file.path])
+        yield files, folder
+
+
+def _untouched(context: Context, tree: Tree) -> DocumentResult:
+    """Nothing runs: the document as it came, with its blocks."""
+    blocks = [_still(node) for node in every(tree.content) if not isinstance(node, Section)]
+    saved = context.files.save("document.md", tree.source.encode(), "text/markdown")
+    return DocumentResult(
+        markdown=tree.source,
+        file_id=saved.id,
+        html_file_id=None,
+        blocks=blocks,
+        variables={},
+        warnings=[note.text for _, note in tree.notes],
+    )
+
+
+def _still(node: Node) -> Block:
+    return Block(
+        id=node.id, kind=kind_of(node), lines=(node.start + 1, max(node.end, node.start + 1)), status="skipped"
+    )
+
+
+def _variables(work: Work) -> dict[str, JsonValue]:
+    """Plain values at the end, as far as they were looked at."""
+    found: dict[str, JsonValue] = {}
+    for name, maker in work.made_by.items():
+        kept = work.after.blocks.get(maker)
+        if name in work.kernels.own and name not in (kept.values if kept else {}):
+            found[name] = work.kernels.own[name]
+        elif kept is not None and name in kept.values:
+            one = kept.values[name]
+            if one.kind != "table" and len(str(one.data)) <= _MOST_VARIABLE:
+                found[name] = one.data
+            else:
+                found[name] = one.text
+    return found
+
+
+def _estimate(work: Work) -> Estimate:
+    return Estimate(calls=work.calls, input_tokens=work.input_tokens, cost_usd=None)

@@ -1,0 +1,95 @@
+"""Code and parameters within a line."""
+
+from __future__ import annotations
+
+import re
+
+from services.execution.documents import headers
+from services.execution.documents.nodes import Expression, Node, Parameter
+from shared.contracts.document_parameters import DECLARED, declared
+
+_TICKS = re.compile(r"`+")
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_EVAL = re.compile(r"\{eval\}$")
+_LONGEST = 20_000  #: a longer line is data, not prose
+
+
+def found_in(line: str, number: int, flavour: str) -> list[Node]:
+    """The expressions and parameters of a line, from left to right."""
+    if len(line) > _LONGEST:
+        return []
+    found: list[tuple[int, Node]] = []
+    spans = spans_of(line)
+    for start, end in spans:
+        width = len(_TICKS.match(line, start)[0])  # type: ignore[index]
+        code = line[start + width : end - width].strip()
+        braces = _BRACES.match(line, end)
+        options = headers.attributes(braces[1]) if braces else {}
+        place = (start, braces.end() if braces else end)
+        if flavour == "stencila" and "exec" in options:
+            language = headers.language_of(next(iter(options)).removeprefix("exec"))
+            found.append(
+                (
+                    start,
+                    Expression(
+                        number,
+                        number + 1,
+                        columns=place,
+                        language=language or "python",
+                        code=code,
+                    ),
+                )
+            )
+        elif flavour == "quarto" and (quarto := re.match(r"\{(\w+)\}\s+(.+)", code)):
+            language = headers.language_of(quarto[1])
+            found.append(
+                (
+                    start,
+                    Expression(
+                        number,
+                        number + 1,
+                        columns=place,
+                        language=language,
+                        code=quarto[2],
+                    ),
+                )
+            )
+        elif flavour == "myst" and start >= 6 and _EVAL.search(line[:start]):
+            found.append(
+                (
+                    start,
+                    Expression(
+                        number,
+                        number + 1,
+                        columns=place,
+                        language="python",
+                        code=code,
+                    ),
+                )
+            )
+    if "&[" in line:
+        for match in DECLARED.finditer(line):
+            if not any(start <= match.start() < end for start, end in spans):
+                parameter = declared(match[1], match[2] or "")
+                found.append((match.start(), Parameter(number, number + 1, declared=parameter)))
+    return [node for _, node in sorted(found, key=lambda pair: pair[0])]
+
+
+def spans_of(text: str) -> list[tuple[int, int]]:
+    """Where the code spans of a text begin and end, delimiters included."""
+    runs = [(match.start(), match.end()) for match in _TICKS.finditer(text)] if "`" in text else []
+    following: dict[int, int] = {}
+    partner: list[int | None] = [None] * len(runs)
+    for index in range(len(runs) - 1, -1, -1):
+        width = runs[index][1] - runs[index][0]
+        partner[index] = following.get(width)
+        following[width] = index
+    found: list[tuple[int, int]] = []
+    index = 0
+    while index < len(runs):
+        other = partner[index]
+        if other is not None:
+            found.append((runs[index][0], runs[other][1]))
+            index = other
+        index += 1
+    return found

@@ -1,0 +1,130 @@
+"""What a document holds: blocks that run or ask, each with its exact lines; everything else is text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from shared.contracts.document_parameters import Declared
+
+Level = Literal["info", "warning", "error"]
+
+
+@dataclass(frozen=True)
+class Note:
+    """A message in its place."""
+
+    level: Level
+    code: str
+    text: str
+
+
+@dataclass
+class Node:
+    """Lines count from 0; ``end`` is the line after the last one."""
+
+    start: int
+    end: int
+    id: str = ""
+    notes: list[Note] = field(default_factory=list)
+
+
+@dataclass
+class Chunk(Node):
+    language: str = ""
+    code: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)  #: flags stand as themselves: ``{"hide": "true"}``
+    closed: bool = True
+
+
+@dataclass
+class Expression(Node):
+    """Code within a line."""
+
+    language: str = ""
+    code: str = ""
+    columns: tuple[int, int] = (0, 0)  #: where it stands in its line
+
+
+@dataclass
+class Parameter(Node):
+    declared: Declared = field(default_factory=lambda: Declared("", "any", {}))
+
+
+@dataclass
+class Suggestion(Node):
+    status: Literal["", "accept", "reject"] = ""
+    by: str | None = None
+    reviewed: bool = False  #: somebody accepted, rejected or commented it
+    content: list[Node] = field(default_factory=list)
+
+
+@dataclass
+class Instruction(Node):
+    type: str = ""
+    message: str = ""
+    models: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    replicates: int = 1
+    extent: Literal["none", "next", "previous", "enclosed"] = "none"
+    content: list[Node] = field(default_factory=list)
+    inner: tuple[int, int] | None = None  #: the lines that the message is about
+    suggestions: list[Suggestion] = field(default_factory=list)
+    broken: bool = False
+
+
+@dataclass
+class Clause:
+    """One way through an ``if`` or a ``for``."""
+
+    kind: Literal["if", "elif", "else", "for"]
+    expression: str = ""
+    language: str = ""
+    content: list[Node] = field(default_factory=list)
+
+
+@dataclass
+class If(Node):
+    clauses: list[Clause] = field(default_factory=list)
+    broken: bool = False
+
+
+@dataclass
+class For(Node):
+    name: str = ""
+    clauses: list[Clause] = field(default_factory=list)
+    broken: bool = False
+
+
+@dataclass
+class Include(Node):
+    """``include``, or ``call`` with arguments."""
+
+    source: str = ""
+    call: bool = False
+    arguments: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Prompt(Node):
+    query: str = ""
+
+
+@dataclass
+class Section(Node):
+    """Any other fenced block: its content is part of the document."""
+
+    content: list[Node] = field(default_factory=list)
+    word: str = ""
+
+
+@dataclass(frozen=True)
+class Tree:
+    lines: tuple[str, ...]  #: with their ends; joined they are the source
+    content: tuple[Node, ...]
+    notes: tuple[tuple[int, Note], ...]  #: what could not be read, by line
+
+    @property
+    def source(self) -> str:
+        return "".join(self.lines)

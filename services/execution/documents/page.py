@@ -1,0 +1,107 @@
+"""The document as one HTML page of its own: prose, code, outputs and answers, with nothing in it that runs."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from collections.abc import Sequence
+
+import nh3
+from markdown_it import MarkdownIt
+
+from services.execution.documents.nodes import Chunk, Instruction, Node, Suggestion, Tree
+from services.execution.documents.parse import walk
+from services.execution.documents.work import Work
+from shared.contracts.document import Block
+from shared.contracts.execute import Display
+from shared.errors import NotFound
+
+_MOST_IMAGE, _MOST_PAGE = 10_000_000, 50_000_000
+_STYLE = (
+    "body{max-width:46rem;margin:2rem auto;font:16px/1.5 sans-serif;padding:0 1rem}"
+    "pre{overflow:auto;background:#f4f4f4;padding:.6rem}table{border-collapse:collapse}"
+    "td,th{border:1px solid #ccc;padding:.2rem .5rem}img{max-width:100%}"
+    ".error{color:#a00}.warning{color:#850}.answer{border-left:3px solid #888;padding-left:1rem}"
+)
+_TAGS = nh3.ALLOWED_TAGS | {"section", "aside", "figure"}
+_ATTRIBUTES = {**nh3.ALLOWED_ATTRIBUTES, "section": {"class"}, "aside": {"class"}, "p": {"class"}, "code": {"class"}}
+
+
+def page(work: Work, tree: Tree) -> bytes:
+    """The written document with the outputs of its blocks, in the order of its lines."""
+    by_id = {block.id: block for block in work.blocks.values()}
+    body = _Body(work, tree, by_id).html()
+    clean = nh3.clean(body, tags=_TAGS, attributes=_ATTRIBUTES, url_schemes={"http", "https", "mailto", "data"})
+    # Of data: only pictures that hold no script.
+    clean = re.sub(r'(?:src|href)="data:(?!image/(?:png|jpeg|gif|webp);base64,)[^"]*"', "", clean)
+    return (
+        '<!doctype html><html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'\">"
+        f"<title>Document</title><style>{_STYLE}</style></head><body>{clean}</body></html>"
+    ).encode()
+
+
+class _Body:
+    def __init__(self, work: Work, tree: Tree, blocks: dict[str, Block]) -> None:
+        self._work, self._tree, self._blocks = work, tree, blocks
+        self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table").enable("strikethrough")
+        self._size = 0
+
+    def html(self) -> str:
+        special: dict[int, Node] = {
+            node.start: node for node in walk(self._tree.content) if isinstance(node, (Chunk, Instruction, Suggestion))
+        }
+        parts: list[str] = []
+        text: list[str] = []
+        lines = self._tree.lines
+        at = 0
+        while at < len(lines):
+            node = special.get(at)
+            if node is None:
+                if not lines[at].lstrip().startswith((":::", "::: ")):
+                    text.append(lines[at])
+                at += 1
+                continue
+            parts.append(self._prose(text))
+            text = []
+            parts.append(self._block(node))
+            at = at + 1 if isinstance(node, Instruction) else max(node.end, at + 1)
+        parts.append(self._prose(text))
+        return "".join(parts)
+
+    def _prose(self, lines: Sequence[str]) -> str:
+        source = "".join(lines)
+        if not source.strip():
+            return ""
+        return str(self._markdown.render(source))
+
+    def _block(self, node: Node) -> str:
+        if isinstance(node, Suggestion):
+            inner = "".join(self._tree.lines[node.start + 1 : max(node.start + 1, node.end - 1)])
+            return f'<aside class="answer">{self._markdown.render(inner)}</aside>'
+        block = self._blocks.get(node.id)
+        parts: list[str] = []
+        if isinstance(node, Chunk) and "hide" not in node.options and node.options.get("echo") != "false":
+            parts.append(f"<pre><code>{html.escape(node.code)}</code></pre>")
+        if block is not None:
+            parts += [self._output(output) for output in block.outputs]
+            parts += [f'<p class="{m.level}">{html.escape(m.text)}</p>' for m in block.messages if m.level != "info"]
+        return f"<section>{''.join(parts)}</section>" if parts else ""
+
+    def _output(self, output: Display) -> str:
+        if output.text is not None:
+            if output.media_type == "text/html":
+                return nh3.clean(output.text)
+            return f"<pre>{html.escape(output.text)}</pre>"
+        if output.file_id is None or output.media_type not in ("image/png", "image/jpeg"):
+            return ""
+        try:
+            with self._work.context.files.open(output.file_id) as stream:
+                data = stream.read(_MOST_IMAGE + 1)
+        except NotFound:
+            return ""
+        self._size += len(data)
+        if len(data) > _MOST_IMAGE or self._size > _MOST_PAGE:
+            return "<p>(an image that is too large)</p>"
+        return f'<img src="data:{output.media_type};base64,{base64.b64encode(data).decode()}">'

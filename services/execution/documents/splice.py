@@ -1,0 +1,80 @@
+"""Changes to a document as replacements of lines; whatever is not replaced stays byte for byte."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from services.execution.documents.nodes import Instruction
+
+
+@dataclass(frozen=True)
+class Splice:
+    """Lines from ``start`` up to ``end``, counted from 0, become ``text``."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Given:
+    """A model's answer."""
+
+    text: str
+    by: str
+
+
+def spliced(lines: Sequence[str], splices: Sequence[Splice]) -> str:
+    parts: list[str] = []
+    at = 0
+    for splice in sorted(splices, key=lambda one: (one.start, one.end)):
+        if splice.start < at:
+            continue  # within a part that is already replaced
+        parts += lines[at : splice.start]
+        if splice.text and parts and not parts[-1].endswith("\n"):
+            parts.append("\n")
+        if splice.text:
+            parts.append(splice.text)
+        at = splice.end
+    return "".join([*parts, *lines[at:]])
+
+
+def answers(node: Instruction, given: Sequence[Given], newline: str = "\n") -> list[Splice]:
+    """The splices that put answers after their instruction, in the place of those that nobody has reviewed."""
+    old = [one for one in node.suggestions if not one.reviewed]
+    blocks = newline.join(suggestion(one, newline) for one in given)
+    if not old:
+        end = max([end_of(node), *(one.end for one in node.suggestions)])
+        return [Splice(end, end, f"{newline}{blocks}")] if given else []
+    first, *others = old
+    return [Splice(first.start, first.end, blocks), *(Splice(one.start, one.end, "") for one in others)]
+
+
+def end_of(node: Instruction) -> int:
+    """The line after the instruction and what it points to."""
+    return max(node.end, node.inner[1]) if node.extent == "next" and node.inner is not None else node.end
+
+
+def suggestion(given: Given, newline: str = "\n") -> str:
+    """An answer as a block that its own text cannot leave."""
+    by = re.sub(r"[\"\\{}\x00-\x1f]", "", given.by)[:200]
+    text = newline.join(_inert(given.text))
+    return f':++ {{by="{by}"}}{newline}{text}{newline}:++{newline}'
+
+
+def _inert(text: str) -> list[str]:
+    lines: list[str] = []
+    fence = ""
+    for line in text.replace("\x00", "").strip("\r\n").splitlines():
+        bare = line.strip()
+        if fence:
+            if bare.startswith(fence) and not bare.strip(fence[0]):
+                fence = ""
+        elif match := re.match(r"`{3,}|~{3,}", bare):
+            fence = match[0]
+        elif bare.startswith(":++"):
+            line = line.replace(":++", "\\:++", 1)  # noqa: PLW2901 - an end mark that the model wrote is text
+        lines.append(line)
+    return [*lines, fence] if fence else lines

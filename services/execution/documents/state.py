@@ -1,0 +1,84 @@
+"""What a job keeps so that a later one runs only what changed: by digest, the outputs and the values."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from shared.contracts.document import BlockMessage, BlockVariable
+from shared.contracts.execute import Display
+from shared.errors import NotFound
+from shared.jobs.job import Context
+
+_MOST = 32_000_000
+
+
+class KeptValue(BaseModel):
+    kind: str
+    type: str
+    text: str
+    data: JsonValue = None
+    file_id: str | None = None  #: of a table
+    rows: int | None = None
+
+
+class KeptAnswer(BaseModel):
+    text: str
+    by: str
+
+
+class Kept(BaseModel):
+    """One block as it ended."""
+
+    outputs: list[Display] = []
+    messages: list[BlockMessage] = []
+    variables: list[BlockVariable] = []
+    values: dict[str, KeptValue] = {}
+    whole: bool = True  #: every value is here; if not, the code has to run again to have them
+    answers: list[KeptAnswer] = []
+    rendered: str | None = None
+    model: str | None = None
+    value: JsonValue = None  #: of a condition, a loop or an inline expression
+
+
+class State(BaseModel):
+    version: int = 1
+    blocks: dict[str, Kept] = {}
+
+
+def digest(*parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def load(context: Context, job_id: str | None) -> State | None:
+    """The state of an earlier document job; ``None`` when there is none that can be read."""
+    job = context.results.of(job_id) if job_id else None
+    result: Mapping[str, Any] = job.result if job is not None and job.kind == "document" else {}
+    file_id = result.get("state_file_id")
+    if not isinstance(file_id, str):
+        return None
+    try:
+        with context.files.open(file_id) as stream:
+            return State.model_validate_json(stream.read(_MOST))
+    except (NotFound, ValidationError, OSError):
+        return None
+
+
+def save(context: Context, state: State) -> str | None:
+    body = state.model_dump_json(exclude_defaults=True).encode()
+    if len(body) > _MOST:
+        return None
+    return context.files.save("document-state.json", body, "application/json").id
+
+
+def fetch(context: Context, file_id: str, target: Path) -> bool:
+    try:
+        context.files.fetch(file_id, target)
+    except NotFound:
+        return False
+    return True

@@ -1,0 +1,142 @@
+"""A message with ``{{ names }}`` and the child process that fills them in."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from services.execution.documents.inline import spans_of
+
+_SCRIPT = Path(__file__).with_name("rendering.py")
+_STARTS_WITHIN, _ANSWERS_WITHIN = 30.0, 4.0  #: seconds; the child's own limit on the processor is lower
+_MOST_BYTES = 4_000_000
+
+Seen = Mapping[str, JsonValue]  #: a value as the child gets it
+Fetch = Callable[[list[str]], Mapping[str, Seen]]
+
+
+class NotRendered(Exception):
+    """Why a message could not be filled in, in plain words."""
+
+
+def asks(text: str) -> bool:
+    """Whether a message holds ``{{`` and ``}}`` outside of its code spans."""
+    return _asks(_without_spans(text, "")[0])
+
+
+def _asks(text: str) -> bool:
+    return "{{" in text and "}}" in text
+
+
+def _without_spans(text: str, mark: str) -> tuple[str, list[str]]:
+    if "`" not in text:
+        return text, []
+    parts: list[str] = []
+    spans: list[str] = []
+    at = 0
+    for start, end in spans_of(text):
+        parts += [text[at:start], f"{mark}{len(spans)}_" if mark else ""]
+        spans.append(text[start:end])
+        at = end
+    return "".join([*parts, text[at:]]), spans
+
+
+def names_of(text: str) -> list[str]:
+    """The names that a message uses. Raises: NotRendered."""
+    with _Child() as child:
+        return child.names(_without_spans(text, _mark())[0])
+
+
+def render(text: str, fetch: Fetch) -> str:
+    """The message with its values, rendered once; code spans stay as they are. Raises: NotRendered."""
+    mark = _mark()
+    source, spans = _without_spans(text, mark)
+    with _Child() as child:
+        rendered = child.fill(fetch(child.names(source)))
+    for number, span in enumerate(spans):
+        rendered = rendered.replace(f"{mark}{number}_", span)
+    return rendered
+
+
+def _mark() -> str:
+    return f"span{secrets.token_hex(8)}n"
+
+
+@dataclass
+class _Child:
+    """One process for one template."""
+
+    buffer: bytes = b""
+
+    def __enter__(self) -> _Child:
+        command = [sys.executable, "-I", str(_SCRIPT)]
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env={"LANG": "C.UTF-8", "PYTHONUTF8": "1"},
+            close_fds=True,
+        )
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        process = self._process
+        process.kill()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except OSError:
+                    continue
+        process.wait()
+
+    def names(self, source: str) -> list[str]:
+        self._hear(_STARTS_WITHIN)
+        names = self._ask({"source": source}).get("names")
+        return [str(name) for name in names] if isinstance(names, list) else []
+
+    def fill(self, values: Mapping[str, Seen]) -> str:
+        return str(self._ask({"values": {name: dict(seen) for name, seen in values.items()}})["text"])
+
+    def _ask(self, message: Mapping[str, object]) -> Mapping[str, JsonValue]:
+        body = json.dumps(message).encode("utf-8", "replace") + b"\n"
+        if self._process.stdin is None or len(body) > 8 * _MOST_BYTES:
+            raise NotRendered("its values are too large")
+        try:
+            self._process.stdin.write(body)
+            self._process.stdin.flush()
+        except OSError:
+            raise NotRendered("it takes too much time or memory") from None
+        answer = self._hear(_ANSWERS_WITHIN)
+        if "error" in answer:
+            raise NotRendered(str(answer["error"]))
+        return answer
+
+    def _hear(self, seconds: float) -> Mapping[str, JsonValue]:
+        """The child's next line. Raises: NotRendered."""
+        pipe = self._process.stdout
+        ends = time.monotonic() + seconds
+        while b"\n" not in self.buffer:
+            left = ends - time.monotonic()
+            if pipe is None or left <= 0 or len(self.buffer) > _MOST_BYTES:
+                raise NotRendered("it takes too long")
+            if select.select([pipe], [], [], left)[0]:
+                part = os.read(pipe.fileno(), 1 << 16)
+                if not part:
+                    raise NotRendered("it takes too much time or memory")
+                self.buffer += part
+        line, _, self.buffer = self.buffer.partition(b"\n")
+        answer: Mapping[str, JsonValue] = json.loads(line)
+        return answer

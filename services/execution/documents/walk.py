@@ -1,0 +1,196 @@
+"""Walks a document in its order: depth first, and every block says how it went."""
+
+from __future__ import annotations
+
+import posixpath
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from services.execution.documents.ask import Asking
+from services.execution.documents.chunks import Chunks
+from services.execution.documents.nodes import (
+    Chunk,
+    Clause,
+    Expression,
+    For,
+    If,
+    Include,
+    Instruction,
+    Node,
+    Parameter,
+    Prompt,
+    Section,
+    Suggestion,
+)
+from services.execution.documents.parse import parse
+from services.execution.documents.work import Work
+from shared.contracts.document import Block
+
+_MOST_TURNS, _MOST_INCLUDED, _DEEPEST = 1000, 4_000_000, 10
+
+
+@dataclass
+class Walk:
+    work: Work
+    chunks: Chunks
+    asking: Asking
+    files: Mapping[str, Path]
+    inside: tuple[str, ...] = ()  #: the includes that are open
+    total: list[int] = field(default_factory=lambda: [0])  #: blocks entered, to end loops in loops
+
+    def run(self, content: Sequence[Node]) -> None:  # noqa: C901 - one branch for each kind of block
+        for node in content:
+            self.total[0] += 1
+            if isinstance(node, Chunk):
+                self.chunks.run(node)
+            elif isinstance(node, Instruction):
+                self.run(node.content)
+                self.asking.run(node)
+                self._suggestions(node.suggestions)
+            elif isinstance(node, Expression):
+                self.chunks.expression(node)
+            elif isinstance(node, Parameter):
+                self._parameter(node)
+            elif isinstance(node, If):
+                self._if(node)
+            elif isinstance(node, For):
+                self._for(node)
+            elif isinstance(node, Include):
+                self._include(node)
+            elif isinstance(node, Suggestion):
+                self._suggestions([node])
+            elif isinstance(node, Prompt):
+                block = self.work.begin(node)
+                self.work.skip(block, "info", "not_supported", "Prompt blocks are kept as they are.")
+                self.work.end(block, time.monotonic())
+            elif isinstance(node, Section):
+                for note in node.notes:
+                    self.work.warn(note.text)
+                self.run(node.content)
+
+    def _suggestions(self, suggestions: Sequence[Suggestion]) -> None:
+        """Inert, unless somebody accepted them."""
+        for node in suggestions:
+            if node.status == "accept":
+                self.run(node.content)
+
+    def _parameter(self, node: Parameter) -> None:
+        work, began = self.work, time.monotonic()
+        block = work.begin(node)
+        declared = node.declared
+        try:
+            given = work.request.parameters
+            value = declared.fit(given[declared.name]) if declared.name in given else declared.default
+        except ValueError as error:
+            work.say(block, "error", "bad_parameter", f"Parameter {declared.name}: {error}.")
+        else:
+            work.hold(declared.name, value)
+        work.end(block, began)
+
+    def _if(self, node: If) -> None:
+        work, began = self.work, time.monotonic()
+        block = work.begin(node)
+        taken: Clause | None = None
+        for clause in [] if node.broken else node.clauses:
+            if clause.kind == "else":
+                taken = clause
+                break
+            block.language = clause.language or self.chunks.last
+            value = self.chunks.value(block, clause.language, clause.expression, plain=True)
+            if block.status in ("error", "skipped"):
+                break
+            if value:
+                taken = clause
+                break
+        self._leave(node.clauses, taken)
+        work.end(block, began)
+        if taken is not None:
+            self.run(taken.content)
+
+    def _leave(self, clauses: Sequence[Clause], taken: Clause | None) -> None:
+        """Blocks of the clauses that were not taken."""
+        for clause in clauses:
+            if clause is not taken and self.work.line is None:
+                self.work.inactive += [(node.start, node.end) for node in clause.content]
+
+    def _for(self, node: For) -> None:
+        work, began = self.work, time.monotonic()
+        block = work.begin(node)
+        items: list[JsonValue] = []
+        if not node.broken:
+            block.language = node.clauses[0].language or self.chunks.last
+            value = self.chunks.value(block, node.clauses[0].language, node.clauses[0].expression, plain=True)
+            items = _items(value)
+        if len(items) > _MOST_TURNS:
+            work.say(block, "warning", "cut", f"A for runs at most {_MOST_TURNS} times; {len(items)} were asked for.")
+            items = items[:_MOST_TURNS]
+        work.end(block, began)
+        if not items and block.status not in ("error", "skipped"):
+            for clause in node.clauses[1:]:
+                self.run(clause.content)
+        for item in items:
+            if self.total[0] > 20_000:
+                work.say(block, "error", "cut", "The loops of this document run too many blocks; it ends here.")
+                break
+            work.hold(node.name, item)
+            self.run(node.clauses[0].content)
+
+    def _include(self, node: Include) -> None:
+        work, began = self.work, time.monotonic()
+        block = work.begin(node)
+        text, path = self._read(block, node)
+        work.end(block, began)
+        if text is None:
+            return
+        for name, value in node.arguments.items():
+            work.hold(name, _literal(value)) if node.call and value != "true" else None
+        tree = parse(text, work.request.flavour)
+        outer = (work.prefix, work.line)
+        work.prefix, work.line = f"{block.id}/", block.lines[0]
+        asking = Asking(work, self.chunks, tree.lines)
+        Walk(work, self.chunks, asking, self.files, (*self.inside, path), self.total).run(tree.content)
+        work.prefix, work.line = outer
+
+    def _read(self, block: Block, node: Include) -> tuple[str | None, str]:
+        folder = posixpath.dirname(self.inside[-1]) if self.inside else ""
+        path = posixpath.normpath(posixpath.join(folder, node.source))
+        if "://" in node.source or node.source.startswith("/") or path.startswith(".."):
+            why = "An include is a path relative to the document's files, never a URL."
+            self.work.say(block, "error", "include_not_allowed", why)
+        elif path in self.inside:
+            self.work.say(block, "error", "include_cycle", f"{path} includes itself.")
+        elif len(self.inside) >= _DEEPEST:
+            self.work.say(block, "error", "include_too_deep", f"Includes stand at most {_DEEPEST} deep.")
+        elif path not in self.files:
+            self.work.say(block, "error", "include_not_found", f"The document's files have no {path[:200]}.")
+        elif self.files[path].stat().st_size > _MOST_INCLUDED:
+            self.work.say(block, "error", "include_too_large", f"{path} is larger than {_MOST_INCLUDED:,} bytes.")
+        else:
+            try:
+                return self.files[path].read_bytes().decode(), path
+            except UnicodeDecodeError:
+                self.work.say(block, "error", "include_not_text", f"{path} is no text in UTF-8.")
+        return None, path
+
+
+def _items(value: JsonValue) -> list[JsonValue]:
+    if value is None or isinstance(value, bool):
+        return []
+    if isinstance(value, (int, float)):
+        return list(range(min(int(value), _MOST_TURNS + 1)))
+    if isinstance(value, dict):
+        return [[key, inner] for key, inner in value.items()]
+    return list(value)
+
+
+def _literal(text: str) -> JsonValue:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False}.get(text, text)

@@ -1,0 +1,129 @@
+"""A document while it runs: what has happened, what was said, and what each name stands for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from services.execution.documents.kernels import Kernels
+from services.execution.documents.nodes import (
+    Chunk,
+    Expression,
+    For,
+    If,
+    Include,
+    Instruction,
+    Level,
+    Node,
+    Parameter,
+    Prompt,
+    Suggestion,
+)
+from services.execution.documents.splice import Splice
+from services.execution.documents.state import Kept, State, digest
+from shared.contracts.document import Block, BlockKind, BlockMessage, DocumentInput
+from shared.errors import JobCancelled
+from shared.jobs.job import Context
+from shared.loop import BudgetSpent
+
+_MOST_WARNINGS = 200
+
+
+@dataclass
+class Work:
+    context: Context
+    request: DocumentInput
+    kernels: Kernels
+    before: State | None
+    environment: str  #: digest of the files and languages, part of every chunk's
+    after: State = field(default_factory=State)
+    blocks: dict[str, Block] = field(default_factory=dict)
+    splices: list[Splice] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    made_by: dict[str, str] = field(default_factory=dict)  #: name -> digest of what set it last
+    broken: dict[str, str] = field(default_factory=dict)  #: name -> the block that failed to set it
+    spent: str | None = None  #: what of the budget is spent
+    calls: int = 0
+    input_tokens: int = 0
+    prefix: str = ""  #: of the ids within an include
+    line: int | None = None  #: of the include, for everything within
+    inline: dict[int, list[tuple[tuple[int, int], str]]] = field(default_factory=dict)  #: texts by line and columns
+    inactive: list[tuple[int, int]] = field(default_factory=list)  #: lines of clauses that were not taken
+
+    def check(self) -> None:
+        """Raises: JobCancelled."""
+        if self.context.cancelled.is_set():
+            raise JobCancelled("the job was cancelled between two blocks")
+        try:
+            self.context.budget.check()
+        except BudgetSpent as spent:
+            self.spent = self.spent or spent.what
+
+    def begin(self, node: Node) -> Block:
+        """The block of a node, with what its reader said about it; in a loop the same one again."""
+        self.check()
+        identity = f"{self.prefix}{node.id}"
+        lines = (node.start + 1, max(node.end, node.start + 1)) if self.line is None else (self.line, self.line)
+        block = self.blocks.get(identity)
+        if block is None:
+            block = Block(id=identity, kind=kind_of(node), lines=lines, status="ok")
+            self.blocks[identity] = block
+            for note in node.notes:
+                self.say(block, note.level, note.code, note.text)
+        self.context.report.event("block_started", block_id=identity, kind=block.kind)
+        return block
+
+    def end(self, block: Block, began: float) -> None:
+        block.seconds = round(block.seconds + time.monotonic() - began, 4)
+        self.context.report.event(
+            "block_finished", block_id=block.id, kind=block.kind, status=block.status, seconds=block.seconds
+        )
+
+    def say(self, block: Block, level: Level, code: str, text: str) -> None:
+        if len(block.messages) < 50:
+            block.messages.append(BlockMessage(level=level, code=code, text=text[:4000]))
+        if level == "error" and block.status != "skipped":
+            block.status = "error"
+        if level != "info":
+            self.warn(f"{block.id}: {text[:500]}")
+
+    def skip(self, block: Block, level: Level, code: str, text: str) -> None:
+        block.status = "skipped"
+        self.say(block, level, code, text)
+
+    def warn(self, text: str) -> None:
+        if len(self.warnings) < _MOST_WARNINGS and text not in self.warnings:
+            self.warnings.append(text)
+
+    def digest_of(self, kind: str, uses: Iterable[str], *parts: object) -> str:
+        inputs = [(name, self.made_by[name]) for name in sorted(uses) if name in self.made_by]
+        return digest(kind, inputs, self.environment, *parts)
+
+    def fresh(self, key: str) -> Kept | None:
+        return self.before.blocks.get(key) if self.before is not None else None
+
+    def hold(self, name: str, value: JsonValue) -> None:
+        self.kernels.hold(name, value)
+        self.made_by[name] = digest("value", value)
+        self.broken.pop(name, None)
+
+
+_KINDS: tuple[tuple[type[Node], BlockKind], ...] = (
+    (Chunk, "chunk"),
+    (Expression, "expression"),
+    (Instruction, "instruction"),
+    (Suggestion, "suggestion"),
+    (Prompt, "prompt"),
+    (Parameter, "parameter"),
+    (If, "if"),
+    (For, "for"),
+)
+
+
+def kind_of(node: Node) -> BlockKind:
+    if isinstance(node, Include):
+        return "call" if node.call else "include"
+    return next(kind for type_, kind in _KINDS if isinstance(node, type_))

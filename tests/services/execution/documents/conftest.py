@@ -1,0 +1,22 @@
+"""A desk for each test, on one real sandbox for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from services.execution.sandbox.sandbox import WarmSandbox, open_sandbox
+from services.execution.sandbox.settings import SandboxSettings
+from tests.services.execution.documents.support import Desk
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[WarmSandbox]:
+    with open_sandbox(SandboxSettings(slots=1)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def desk(sandbox: WarmSandbox) -> Desk:
+    return Desk(sandbox)

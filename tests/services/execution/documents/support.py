@@ -1,0 +1,77 @@
+"""A document job without a server: scripted answers, files in memory, the real sandbox."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import jinja2
+from pydantic import JsonValue
+
+from services.execution.documents.document import Documents
+from services.execution.sandbox.run import Sandbox
+from shared.contracts.document import Block, DocumentInput, DocumentResult
+from shared.jobs.job import FinishedJob
+from shared.llm.chat import PromptVersion, RenderedPrompt
+from shared.llm.prompt_files import defaults
+from shared.loop import Budget
+from tests.support.context import MemoryContext, MemoryFiles, MemoryReport, Script, ScriptedProvider
+
+ROLE = "documents.instruction"
+
+
+class PromptFiles:
+    def render(self, key: str, **variables: object) -> RenderedPrompt:
+        environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
+        return RenderedPrompt(environment.from_string(defaults()[key]).render(**variables), PromptVersion(key, 1))
+
+
+@dataclass
+class Past:
+    jobs: dict[str, FinishedJob] = field(default_factory=dict)
+
+    def of(self, job_id: str) -> FinishedJob | None:
+        return self.jobs.get(job_id)
+
+    def latest(self, kind: str) -> FinishedJob | None:
+        return None
+
+
+@dataclass
+class Desk:
+    sandbox: Sandbox
+    files: MemoryFiles = field(default_factory=MemoryFiles)
+    past: Past = field(default_factory=Past)
+    llm: ScriptedProvider = field(default_factory=ScriptedProvider)
+    report: MemoryReport = field(default_factory=MemoryReport)
+
+    def run(
+        self, markdown: str, answer: Script | None = "An answer.", budget: Budget | None = None, **wanted: object
+    ) -> DocumentResult:
+        """Run one job; ``answer`` None means that no provider is configured."""
+        self.llm = ScriptedProvider({} if answer is None else {ROLE: answer})
+        self.report = MemoryReport()
+        memory = MemoryContext(llm=self.llm, report=self.report, files=self.files, budget=budget or Budget())
+        context = replace(memory.context("document"), prompts=PromptFiles(), results=self.past)
+        request = DocumentInput.model_validate({"markdown": markdown, **wanted})
+        return Documents(self.sandbox)(context, request)
+
+    def keep(self, job_id: str, result: DocumentResult) -> None:
+        """The job has succeeded and can be built on."""
+        kept: dict[str, JsonValue] = result.model_dump(mode="json")
+        self.past.jobs[job_id] = FinishedJob(job_id, "document", {}, kept)
+
+    def sent(self) -> list[str]:
+        """What the models were asked, without the system's words."""
+        return [request.messages[-1].content for request in self.llm.requests]
+
+
+def block(result: DocumentResult, identity: str) -> Block:
+    return next(one for one in result.blocks if one.id == identity)
+
+
+def codes(one: Block) -> list[str]:
+    return [message.code for message in one.messages]
+
+
+def python(code: str) -> str:
+    return f"```python exec\n{code}\n```\n"
