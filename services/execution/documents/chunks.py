@@ -78,7 +78,7 @@ class Chunks:
             self.work.made_by.pop(name, None)
             self.sleeping.pop(name, None)
 
-    def _run(self, block: Block, language: str, code: str) -> None:
+    def _run(self, block: Block, language: str, code: str, first: bool = True) -> None:
         work = self.work
         self.last = language
         found = names_of(language, code)
@@ -101,6 +101,10 @@ class Chunks:
             outcome = work.kernels.execute(language, code)
         except KernelError as error:
             work.kernels.drop(language)
+            self._lost(block)
+            if error.error.type == "KernelGone" and first:
+                self._run(block, language, code, first=False)
+                return
             work.say(block, "error", error.error.type, str(error))
             self._break(block, found.sets)
             return
@@ -126,13 +130,14 @@ class Chunks:
         self.work.say(block, "error", code, words)
         self._break(block, found.sets)
         if outcome.verdict is not Verdict.USER_ERROR:
-            # The kernel is gone, and with it everything that it held.
             text = f"The {language} kernel ended here; later chunks start in a new one."
             self.work.say(block, "warning", "kernel_ended", text)
-            for name, maker in list(self.work.made_by.items()):
-                kept = self.work.after.blocks.get(maker)
-                if kept is not None and name in kept.values and name not in self.work.kernels.owner:
-                    self._break(block, [name])
+            self._lost(block)
+
+    def _lost(self, block: Block) -> None:
+        """A kernel is gone, and with it every name that no other one has."""
+        held = self.work.kernels.owner
+        self._break(block, [name for name in self.work.made_by if name not in held and name not in self.sleeping])
 
     def _rest(self, block: Block, language: str, code: str, found: Names, key: str, kept: Kept) -> None:
         """Nothing changed: outputs as they were, values when somebody needs them."""

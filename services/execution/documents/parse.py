@@ -137,7 +137,10 @@ class _Reader:
             self._into().append(Prompt(self.at, self.at + 1, query=query))
         elif word == "suggest":
             self._suggest(rest[7:].strip(), colons)
-        elif not rest.endswith(":::"):
+        elif rest.endswith(":::"):
+            text = f"Line {self.at + 1}: there is no block called {word[:40]!r}; it is text."
+            self.notes += [(self.at, Note("warning", "unknown_block", text))] if len(self.notes) < 100 else []
+        else:
             section = Section(self.at, self.at + 1, word=word)
             self._into().append(section)
             self._push(section, section.content, colons)

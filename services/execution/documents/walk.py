@@ -27,10 +27,12 @@ from services.execution.documents.nodes import (
     Suggestion,
 )
 from services.execution.documents.parse import parse
+from services.execution.documents.parse import walk as every
+from services.execution.documents.state import Kept, digest
 from services.execution.documents.work import Work
 from shared.contracts.document import Block
 
-_MOST_TURNS, _MOST_INCLUDED, _DEEPEST = 1000, 4_000_000, 10
+_MOST_TURNS, _MOST_INCLUDED, _DEEPEST, _MOST_BLOCKS = 1000, 4_000_000, 10, 10_000
 
 
 @dataclass
@@ -42,9 +44,12 @@ class Walk:
     inside: tuple[str, ...] = ()  #: the includes that are open
     total: list[int] = field(default_factory=lambda: [0])  #: blocks entered, to end loops in loops
 
-    def run(self, content: Sequence[Node]) -> None:  # noqa: C901 - one branch for each kind of block
+    def run(self, content: Sequence[Node]) -> None:  # noqa: C901, PLR0912 - one branch for each kind of block
         for node in content:
             self.total[0] += 1
+            if self.total[0] > _MOST_BLOCKS:
+                self._too_many(node)
+                return
             if isinstance(node, Chunk):
                 self.chunks.run(node)
             elif isinstance(node, Instruction):
@@ -72,9 +77,21 @@ class Walk:
                     self.work.warn(note.text)
                 self.run(node.content)
 
+    def _too_many(self, node: Node) -> None:
+        if self.total[0] == _MOST_BLOCKS + 1 and not isinstance(node, Section):
+            block = self.work.begin(node)
+            text = f"A document runs at most {_MOST_BLOCKS:,} blocks; this one and all after it did not run."
+            self.work.skip(block, "error", "too_many_blocks", text)
+            self.work.end(block, time.monotonic())
+        self.work.warn(f"The document has more than {_MOST_BLOCKS:,} blocks to run; the rest did not run.")
+
     def _suggestions(self, suggestions: Sequence[Suggestion]) -> None:
         """Inert, unless somebody accepted them."""
         for node in suggestions:
+            block = self.work.begin(node)
+            block.model = node.by
+            block.status = "fresh"
+            self.work.end(block, time.monotonic())
             if node.status == "accept":
                 self.run(node.content)
 
@@ -89,7 +106,16 @@ class Walk:
             work.say(block, "error", "bad_parameter", f"Parameter {declared.name}: {error}.")
         else:
             work.hold(declared.name, value)
+            self._same(block, "parameter", declared.name, value)
         work.end(block, began)
+
+    def _same(self, block: Block, *parts: object) -> None:
+        """Fresh when an earlier job had the very same."""
+        key = digest(*parts)
+        block.digest = key
+        if self.work.fresh(key) is not None:
+            block.status = "fresh"
+        self.work.after.blocks.setdefault(key, Kept())
 
     def _if(self, node: If) -> None:
         work, began = self.work, time.monotonic()
@@ -112,10 +138,16 @@ class Walk:
             self.run(taken.content)
 
     def _leave(self, clauses: Sequence[Clause], taken: Clause | None) -> None:
-        """Blocks of the clauses that were not taken."""
+        """Blocks of the clauses that were not taken; in a loop another turn may take them."""
         for clause in clauses:
-            if clause is not taken and self.work.line is None:
-                self.work.inactive += [(node.start, node.end) for node in clause.content]
+            if clause is taken:
+                continue
+            for node in every(clause.content):
+                identity = f"{self.work.prefix}{node.id}"
+                if not isinstance(node, Section) and identity not in self.work.blocks:
+                    block = self.work.begin(node)
+                    self.work.skip(block, "info", "not_taken", "This part of the document was not chosen.")
+                    self.work.end(block, time.monotonic())
 
     def _for(self, node: For) -> None:
         work, began = self.work, time.monotonic()
@@ -133,8 +165,7 @@ class Walk:
             for clause in node.clauses[1:]:
                 self.run(clause.content)
         for item in items:
-            if self.total[0] > 20_000:
-                work.say(block, "error", "cut", "The loops of this document run too many blocks; it ends here.")
+            if self.total[0] > _MOST_BLOCKS:
                 break
             work.hold(node.name, item)
             self.run(node.clauses[0].content)
@@ -143,6 +174,8 @@ class Walk:
         work, began = self.work, time.monotonic()
         block = work.begin(node)
         text, path = self._read(block, node)
+        if text is not None:
+            self._same(block, "include", path, text, sorted(node.arguments.items()))
         work.end(block, began)
         if text is None:
             return

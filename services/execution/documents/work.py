@@ -51,7 +51,6 @@ class Work:
     prefix: str = ""  #: of the ids within an include
     line: int | None = None  #: of the include, for everything within
     inline: dict[int, list[tuple[tuple[int, int], str]]] = field(default_factory=dict)  #: texts by line and columns
-    inactive: list[tuple[int, int]] = field(default_factory=list)  #: lines of clauses that were not taken
 
     def check(self) -> None:
         """Raises: JobCancelled."""
@@ -73,6 +72,8 @@ class Work:
             self.blocks[identity] = block
             for note in node.notes:
                 self.say(block, note.level, note.code, note.text)
+        elif block.status == "skipped" and [one.code for one in block.messages] == ["not_taken"]:
+            block.status, block.messages = "ok", []
         self.context.report.event("block_started", block_id=identity, kind=block.kind)
         return block
 

@@ -1,0 +1,189 @@
+"""Code in document order: errors in their place, values across languages, conditions, loops, includes."""
+
+from __future__ import annotations
+
+import pytest
+
+from shared.contracts.document import DocumentInput
+from shared.loop import Budget
+from tests.services.execution.documents.support import Desk, block, codes, python
+
+
+def texts(result: object, identity: str) -> list[str | None]:
+    return [output.text for output in block(result, identity).outputs]  # type: ignore[arg-type]
+
+
+def test_an_error_stands_in_its_place_dependants_are_skipped_and_the_rest_goes_on(desk: Desk) -> None:
+    text = python("a = 1 / 0") + "\n" + python("b = a + 1") + "\n" + python("c = b") + "\n" + python("d = 5\nd")
+    result = desk.run(text)
+    assert [one.status for one in result.blocks] == ["error", "skipped", "skipped", "ok"]
+    assert "ZeroDivisionError" in block(result, "chunk-1").messages[0].text
+    assert "chunk-1" in block(result, "chunk-2").messages[0].text
+    assert codes(block(result, "chunk-3")) == ["dependency_failed"]
+    assert texts(result, "chunk-4") == ["5"]
+    assert result.markdown == text
+
+
+def test_a_name_that_is_set_again_is_whole_again(desk: Desk) -> None:
+    result = desk.run(python("a = 1 / 0") + python("a = 2") + python("a + 1"))
+    assert [one.status for one in result.blocks] == ["error", "ok", "ok"]
+
+
+def test_tables_cross_from_sql_to_python_and_back(desk: Desk) -> None:
+    text = (
+        "```sql exec\ncreate table t as select range as n from range(4)\n```\n"
+        + python("total = int(t.n.sum())\nmore = t.assign(m=t.n * 2)")
+        + "```sql exec\nselect sum(m) as s, getvariable('total') as v from more\n```\n"
+        + "::: describe {{ total }} :::\n"
+    )
+    result = desk.run(text)
+    assert [one.status for one in result.blocks] == ["ok"] * 4
+    assert "12" in str(texts(result, "chunk-3")[0])
+    assert desk.sent() == ["6"]
+
+
+def test_a_kernel_that_dies_leaves_the_rest_of_the_document(desk: Desk) -> None:
+    text = python("x = 1") + python("import os\nos._exit(3)") + python("y = x") + python("z = 7\nz")
+    result = desk.run(text)
+    statuses = [one.status for one in result.blocks]
+    assert statuses[0] == "ok"
+    assert statuses[1] in ("error", "ok")
+    assert statuses[3] == "ok"
+    assert texts(result, "chunk-4") == ["7"]
+
+
+def test_a_language_without_a_kernel_is_a_message(desk: Desk) -> None:
+    result = desk.run("```fortran exec\nx\n```\n" + python("1 + 1"))
+    assert codes(block(result, "chunk-1")) == ["language_unavailable"]
+    assert block(result, "chunk-2").status == "ok"
+
+
+@pytest.mark.parametrize(("x", "taken"), [(5, "big"), (3, "middle"), (1, "small")])
+def test_only_the_clause_that_holds_runs(desk: Desk, x: int, taken: str) -> None:
+    text = (
+        python(f"x = {x}") + "::: if x > 4\n" + python("print('big')") + "::: elif `x > 2` {python}\n"
+        "" + python("print('middle')") + "::: else\n" + python("print('small')") + ":::\n"
+    )
+    result = desk.run(text)
+    assert [output.text for one in result.blocks for output in one.outputs] == [f"{taken}\n"]
+    assert block(result, "if-1").lines == (4, 16)
+
+
+def test_a_loop_sets_its_variable_each_time(desk: Desk) -> None:
+    text = python("items = ['a', 'b']") + "::: for item in items\n" + python("print(item)") + ":::\n"
+    result = desk.run(text)
+    assert texts(result, "chunk-2") == ["a\n", "b\n"]
+    empty = desk.run("::: for item in []\n" + python("1") + "::: else\n" + python("print('none')") + ":::\n")
+    assert [output.text for one in empty.blocks for output in one.outputs] == ["none\n"]
+
+
+def test_inline_code_has_its_value_as_output(desk: Desk) -> None:
+    result = desk.run(python("x = 4") + "It is `x + 1`{python exec}, not `x`.\n")
+    assert texts(result, "expression-1") == ["5"]
+    assert block(result, "expression-1").lines == (4, 4)
+
+
+def test_includes_come_from_the_documents_files_only(desk: Desk) -> None:
+    inner = desk.files.add("inner.md", python("shared = 8").encode())
+    loop = desk.files.add("loop.md", b"::: include loop.md\n")
+    text = (
+        "::: include parts/inner.md\n\n::: include ../../etc/passwd\n\n::: include https://example.org/a.md\n\n"
+        "::: include parts/none.md\n\n::: include parts/loop.md\n\n::: describe {{ shared }} :::\n"
+    )
+    files = [{"id": inner, "path": "parts/inner.md"}, {"id": loop, "path": "parts/loop.md"}]
+    result = desk.run(text, files=files)
+    assert desk.sent() == ["8"]
+    assert [codes(block(result, f"include-{n}")) for n in range(1, 6)] == [
+        [], ["include_not_allowed"], ["include_not_allowed"], ["include_not_found"], [],
+    ]  # fmt: skip
+    assert codes(block(result, "include-5/include-1")) == ["include_cycle"]
+
+
+def test_parameters_are_values_and_wrong_ones_are_refused_at_submit(desk: Desk) -> None:
+    text = "How many: &[n]{int min=1 max=5 def=2}\n\n" + python("m = n * 10") + "\n::: describe {{ n }} {{ m }} :::\n"
+    desk.run(text)
+    assert desk.sent() == ["2 20"]
+    desk.run(text, parameters={"n": 3})
+    assert desk.sent() == ["3 30"]
+    for wrong in ({"n": 9}, {"n": "3"}, {"n": 1.5}, {"m": 1}):
+        with pytest.raises(ValueError, match="parameter"):
+            DocumentInput.model_validate({"markdown": text, "parameters": wrong})
+
+
+def test_without_a_provider_the_code_still_runs(desk: Desk) -> None:
+    result = desk.run(python("x = 1\nx") + "::: describe {{ x }} :::\n", answer=None)
+    assert texts(result, "chunk-1") == ["1"]
+    told = block(result, "instruction-1")
+    assert (told.status, codes(told), told.message_rendered) == ("error", ["no_provider_configured"], "1")
+
+
+def test_a_spent_budget_leaves_a_message_in_each_block_left(desk: Desk) -> None:
+    text = "::: describe one :::\n\n::: describe two :::\n\n" + python("1") + "\n::: describe three :::\n"
+    result = desk.run(text, budget=Budget(turns=1))
+    assert desk.sent() == ["one"]
+    assert [one.status for one in result.blocks] == ["ok", "skipped", "skipped", "skipped"]
+    assert all("budget_spent" in codes(one) for one in result.blocks[1:])
+
+
+def test_a_dry_run_renders_and_asks_nobody(desk: Desk) -> None:
+    text = python("x = 4") + "::: describe x2 It is {{ x }} :::\n"
+    result = desk.run(text, dry_run=True)
+    assert desk.sent() == []
+    assert result.markdown == text
+    assert block(result, "instruction-1").message_rendered == "It is 4"
+    assert result.estimate is not None
+    assert result.estimate.calls == 2
+    assert result.estimate.input_tokens > 0
+
+
+def test_none_gives_the_document_back(desk: Desk) -> None:
+    text = "\ufeff" + python("x = 4").replace("\n", "\r\n") + "::: describe {{ x }} :::"
+    result = desk.run(text, execute="none")
+    assert result.markdown == text
+    assert desk.sent() == []
+
+
+def test_events_tell_when_a_block_starts_and_ends(desk: Desk) -> None:
+    desk.run(python("x = 4"))
+    assert [(name, data["block_id"]) for name, data in desk.report.events if name.startswith("block")] == [
+        ("block_started", "chunk-1"),
+        ("block_finished", "chunk-1"),
+    ]
+
+
+def test_edit_and_fix_send_their_content_and_fix_the_errors(desk: Desk) -> None:
+    desk.run("::: edit Make it shorter >>>\n\nA long paragraph\nof text.\n\nAnother.\n")
+    assert desk.sent() == ["Make it shorter\n\nA long paragraph\nof text."]
+    desk.run("::: fix Repair it\n\n" + python("1 / 0") + "\n:::\n")
+    assert "1 / 0" in desk.sent()[0]
+    assert "ZeroDivisionError" in desk.sent()[0]
+
+
+def test_an_answer_is_inert_whatever_it_holds(desk: Desk) -> None:
+    hostile = "Hi\n:++\n" + python("print('out')") + ":::\n```python exec\nprint(1)"
+    result = desk.run("::: create Something :::\n\nAfter.\n", answer=hostile)
+    again = desk.run(result.markdown, answer="Other.")
+    assert not [one for one in again.blocks if one.kind == "chunk"]
+    assert again.markdown == '::: create Something :::\n\n:++ {by="scripted/scripted-1"}\nOther.\n:++\n\nAfter.\n'
+
+
+def test_replicates_give_several_answers_and_as_makes_one_a_variable(desk: Desk) -> None:
+    result = desk.run(
+        "::: create x2 as=word A word :::\n\n::: describe {{ word }} :::\n", answer=["one", "two", "three"]
+    )
+    assert desk.sent()[-1] == "one"
+    assert result.markdown.count(":++ {by=") == 3
+
+
+def test_the_page_is_sanitised_and_stands_alone(desk: Desk) -> None:
+    code = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nprint('<script>alert(1)</script>')"
+    text = "# Title\n\n<script>alert(2)</script> [a](javascript:alert(3))\n\n" + python(code) + "::: describe it :::\n"
+    result = desk.run(text, answer="![x](https://example.org/x.png) <img src=x onerror=alert(4)>")
+    assert result.html_file_id is not None
+    page = desk.files.contents[result.html_file_id][1].decode()
+    assert "<h1>Title</h1>" in page
+    assert 'src="data:image/png;base64,' in page
+    assert "<script" not in page
+    assert "<img src=x" not in page
+    assert 'href="javascript' not in page
+    assert "default-src 'none'" in page

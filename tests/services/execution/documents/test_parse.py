@@ -1,0 +1,159 @@
+"""Reading: exact lines, nothing lost, nothing raised, whatever the text."""
+
+from __future__ import annotations
+
+import sysconfig
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.execution.documents.nodes import Chunk, Expression, If, Instruction, Node
+from services.execution.documents.parse import parse, walk
+from services.execution.documents.splice import Given, answers, spliced
+
+_PIECES = st.sampled_from(
+    [
+        "```python exec\n",
+        "```\n",
+        "~~~\n",
+        "````\n",
+        ":::\n",
+        "::::\n",
+        "::: describe x :::\n",
+        "::: edit [m] y >>>\n",
+        "::: fix z\n",
+        "::: if x\n",
+        "::: elif y\n",
+        "::: else\n",
+        "::: for a in b\n",
+        "::: include a.md\n",
+        ":++\n",
+        ":--\n",
+        ":~~\n",
+        ":~>\n",
+        "text\n",
+        "\n",
+        "  ",
+        "\r\n",
+        "`x`{python exec}",
+        "&[n]{int}",
+        "{{ x }}",
+        "---\n",
+        ":",
+        "`",
+        "\u2028",
+    ]
+)
+
+
+@given(
+    st.lists(_PIECES | st.text(max_size=5), max_size=40).map("".join), st.sampled_from(["stencila", "quarto", "myst"])
+)
+def test_any_text_reads_and_is_written_back_as_it_was(text: str, flavour: str) -> None:
+    tree = parse(text, flavour)
+    assert tree.source == text
+    assert spliced(tree.lines, []) == text
+    nodes = walk(tree.content)
+    assert all(0 <= node.start <= node.end <= len(tree.lines) for node in nodes)
+    assert len({node.id for node in nodes}) == len(nodes)
+
+
+@given(st.lists(_PIECES, max_size=30).map("".join), st.text(max_size=80) | st.lists(_PIECES, max_size=9).map("".join))
+def test_an_answer_changes_nothing_but_its_own_place_and_stays_in_it(text: str, answer: str) -> None:
+    lines = parse(text).lines
+    before = f"::: create it :::\n\n{text}"
+    tree = parse(before)
+    first = next(node for node in tree.content if isinstance(node, Instruction))
+    if first.suggestions:
+        return
+    written = spliced(tree.lines, answers(first, [Given(answer, "m")]))
+    after = parse(written)
+    assert written.startswith('::: create it :::\n\n:++ {by="m"}\n')
+    assert written.endswith("".join(lines))
+    again = next(node for node in after.content if isinstance(node, Instruction))
+    assert again.suggestions[0].by == "m"
+    assert [type(n) for n in after.content if not isinstance(n, Instruction)] == [
+        type(n) for n in tree.content if not isinstance(n, Instruction)
+    ]
+
+
+def test_real_documents_are_read_without_a_change() -> None:
+    folder = Path(sysconfig.get_paths()["purelib"])
+    found = sorted([*folder.rglob("*.md"), *folder.rglob("*.rst"), *folder.rglob("METADATA")])[:400]
+    assert len(found) >= 200
+    for path in found:
+        text = path.read_bytes().decode(errors="replace")
+        assert parse(text).source == text
+
+
+def _kinds(text: str, flavour: str = "stencila") -> list[type[Node]]:
+    return [type(node) for node in walk(parse(text, flavour).content)]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "```python exec\nx=1\n```\n",
+        "::: describe x\n",
+        "::: describe x <<<\n",
+        "::: foo\n",
+        ":++ a\n\n:++\n",
+        ":::\n",
+        "`` ` ```",
+        '&[a]{"',
+        "::: if x\n::: else\n",
+        "::: describe x :::\n:++\n:++\n",
+        ":++\n:--\n",
+        "::: edit a >>>\n",
+    ],
+)
+def test_a_hundred_thousand_blocks_are_read(piece: str) -> None:
+    text = piece * 100_000
+    assert parse(text).source == text
+
+
+@pytest.mark.parametrize(
+    ("header", "type_", "models", "message", "extent"),
+    [
+        ("describe [openai/gpt-5] The {{ x }} :::", "describe", ("openai/gpt-5",), "The {{ x }}", "none"),
+        ("edit [a, b] x3 t20 Shorter >>>", "edit", ("a", "b"), "Shorter", "next"),
+        ("fix", "fix", (), "", "enclosed"),
+        ("create table of planets :::", "create", (), "table of planets", "none"),
+        ("create listing of x :::", "create", (), "listing of x", "none"),
+        ("edit next figure [m] Bigger <<<", "edit", ("m",), "Bigger", "previous"),
+        ("describe next steps :::", "describe", (), "next steps", "none"),
+        ("discuss a [b] c :::", "discuss", (), "a [b] c", "none"),
+        ("describe [see here] and go :::", "describe", (), "[see here] and go", "none"),
+        ("describe @fig-1 What is it? :::", "describe", (), "What is it?", "none"),
+    ],
+)
+def test_instruction_headers(header: str, type_: str, models: tuple[str, ...], message: str, extent: str) -> None:
+    tree = parse(f"Before.\n\n::: {header}\n\nAfter.\n\n:::\n")
+    node = next(node for node in tree.content if isinstance(node, Instruction))
+    assert (node.type, node.models, node.message, node.extent) == (type_, models, message, extent)
+
+
+def test_code_within_code_is_text() -> None:
+    assert _kinds("````\n```python exec\nx\n```\n::: describe x :::\n````\n") == []
+    assert _kinds("`` `x`{python exec} ``\n") == []
+    assert _kinds("```python\nx\n```\n") == []
+
+
+def test_an_unclosed_block_is_a_message_and_what_it_held_still_counts() -> None:
+    tree = parse("::: if x\n```python exec\n1\n```\n")
+    assert [type(node) for node in tree.content] == [If, Chunk]
+    assert [note.code for note in tree.content[0].notes] == ["unclosed_block"]
+    assert [note.code for _, note in parse(":::\n").notes] == ["unmatched_end"]
+    assert [note.code for _, note in parse("::: polish this text :::\n").notes] == ["unknown_block"]
+    assert parse("```python exec\n1\n").content[0].notes[0].code == "unclosed_block"
+
+
+def test_the_other_spellings() -> None:
+    quarto = parse("```{python}\n#| label: first\nx = 1\n```\n\nIt is `{python} x`.\n", "quarto").content
+    assert [(type(node), node.id) for node in quarto] == [(Chunk, "first"), (Expression, "expression-1")]
+    myst = parse("```{code-cell} python\nx = 1\n```\n\nIt is {eval}`x`.\n\n```{note}\nhi\n```\n", "myst").content
+    assert [type(node) for node in myst] == [Chunk, Expression]
+    assert isinstance(myst[0], Chunk)
+    assert (myst[0].language, myst[0].code) == ("python", "x = 1\n")

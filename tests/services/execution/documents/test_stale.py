@@ -1,0 +1,73 @@
+"""Running again: only what changed, with the values of what did not."""
+
+from __future__ import annotations
+
+from tests.services.execution.documents.support import Desk, block, python
+
+TEXT = (
+    python("import random\nimport math\nx = random.random()")
+    + "\n"
+    + python("y = math.floor(x)\ny")
+    + "\n::: describe {{ x }} :::\n\nEnd.\n"
+)
+
+
+def test_with_nothing_changed_nothing_runs_and_no_model_is_asked(desk: Desk) -> None:
+    first = desk.run(TEXT)
+    sent = desk.sent()
+    desk.keep("one", first)
+    for text in (TEXT, first.markdown):
+        again = desk.run(text, previous_job_id="one", answer="never")
+        assert desk.sent() == []
+        assert again.markdown == first.markdown
+        assert {one.status for one in again.blocks} == {"fresh"}
+        assert block(again, "instruction-1").message_rendered == sent[0]
+        assert [o.text for o in block(again, "chunk-2").outputs] == ["0"]
+
+
+def test_only_what_changed_runs_with_the_values_that_were(desk: Desk) -> None:
+    first = desk.run(TEXT)
+    was = desk.sent()[0]
+    desk.keep("one", first)
+    changed = first.markdown.replace("y = math.floor(x)", "y = math.ceil(x)")
+    again = desk.run(changed, previous_job_id="one")
+    assert [one.status for one in again.blocks if one.kind != "suggestion"] == ["fresh", "ok", "fresh"]
+    assert [o.text for o in block(again, "chunk-2").outputs] == ["1"]
+    desk.keep("two", again)
+    asked = desk.run(again.markdown.replace("{{ x }}", "now {{ x }}"), previous_job_id="two", answer="New.")
+    assert desk.sent() == [f"now {was}"]
+    assert asked.markdown.count(":++ {by=") == 1
+    assert "New." in asked.markdown
+
+
+def test_what_depends_on_a_change_is_stale_too(desk: Desk) -> None:
+    text = python("a = 1") + python("b = a + 1") + python("c = 5") + "::: describe {{ b }} :::\n"
+    desk.keep("one", desk.run(text))
+    again = desk.run(text.replace("a = 1", "a = 7"), previous_job_id="one")
+    assert [one.status for one in again.blocks] == ["ok", "ok", "fresh", "ok"]
+    assert desk.sent() == ["8"]
+
+
+def test_frames_and_functions_of_fresh_chunks_come_back(desk: Desk) -> None:
+    text = python("import pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})\ndef twice(v):\n    return v * 2") + python(
+        "1"
+    )
+    desk.keep("one", desk.run(text))
+    again = desk.run(
+        text.replace("```python exec\n1\n", "```python exec\ntwice(int(df.a.sum()))\n"), previous_job_id="one"
+    )
+    assert [one.status for one in again.blocks] == ["fresh", "ok"]
+    assert [o.text for o in block(again, "chunk-2").outputs] == ["6"]
+
+
+def test_all_runs_everything(desk: Desk) -> None:
+    desk.keep("one", desk.run(TEXT))
+    again = desk.run(TEXT, previous_job_id="one", execute="all")
+    assert {one.status for one in again.blocks} == {"ok"}
+
+
+def test_a_failed_block_runs_again(desk: Desk) -> None:
+    desk.keep("one", desk.run("::: describe it :::\n", answer=None))
+    again = desk.run("::: describe it :::\n", previous_job_id="one")
+    assert desk.sent() == ["it"]
+    assert block(again, "instruction-1").status == "ok"
