@@ -18,8 +18,9 @@ ARTIFACT_BYTES = 50_000_000
 class Order:
     """The messages of a run and the open files that go with them."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, scratch: Path | None = None) -> None:
         self._run = run
+        self._scratch = scratch
         self.descriptors: list[int] = []
         self.start: Message = {}
         self.request: Message = {}
@@ -73,5 +74,5 @@ class Order:
     def _folder(self) -> Path:
         """Where tables stand that had to be converted for the language."""
         if self._converted is None:
-            self._converted = TemporaryDirectory(prefix="assay-tables-")
+            self._converted = TemporaryDirectory(prefix="assay-tables-", dir=self._scratch)
         return Path(self._converted.name)

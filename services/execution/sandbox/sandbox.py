@@ -20,6 +20,7 @@ from services.execution.sandbox.pool import Pool
 from services.execution.sandbox.request import Order
 from services.execution.sandbox.run import OnOutput, Outcome, Run
 from services.execution.sandbox.runtime import describe_runtime
+from services.execution.sandbox.scratch import Scratch
 from services.execution.sandbox.selftest import Report, prove
 from services.execution.sandbox.session import KernelSession
 from services.execution.sandbox.settings import SandboxSettings
@@ -53,6 +54,7 @@ class WarmSandbox:
         self._runtime = describe_runtime(settings)
         self._languages = installed_languages()
         self._box: Box | None = None
+        self._own = Scratch()
         self._groups = Groups() if settings.cgroups else None
         self._fault: SandboxUnavailable | None = None
         self._changed = threading.Condition()
@@ -125,6 +127,7 @@ class WarmSandbox:
         self._keeper.join()
         if self._groups is not None:
             self._groups.close()
+        self._own.close()
 
     def wait_ready(self, seconds: float = 60.0) -> bool:
         """Whether every slot of the pool is warm, within this time."""
@@ -154,7 +157,7 @@ class WarmSandbox:
     @contextmanager
     def run(self, run: Run, cancelled: Flag | None = None, on_output: OnOutput | None = None) -> Iterator[Outcome]:
         self.require(run.language)
-        with TemporaryDirectory(prefix="assay-run-", ignore_cleanup_errors=True) as folder:
+        with self._scratch("run") as folder:
             yield self._outcome(run, Path(folder), cancelled, on_output)
 
     def _outcome(self, run: Run, folder: Path, cancelled: Flag | None, on_output: OnOutput | None) -> Outcome:
@@ -175,13 +178,16 @@ class WarmSandbox:
             self._pool.wake()
         raise InternalError("The room broke while the code ran, more than once; submit it again.")
 
+    def _scratch(self, kind: str) -> TemporaryDirectory[str]:
+        return TemporaryDirectory(prefix=f"{kind}-", dir=self._own.folder, ignore_cleanup_errors=True)
+
     def _table_holds(self, table: Path) -> bool:
         return holds_together(self.run, table)
 
     @contextmanager
     def session(self, language: Language, limits: Limits, files: Mapping[str, Path]) -> Iterator[KernelSession]:
         self.require(language)
-        with TemporaryDirectory(prefix="assay-session-", ignore_cleanup_errors=True) as folder:
+        with self._scratch("session") as folder:
             slot = self._pool.take(language)
             idle = self._settings.session_idle_seconds
             session: KernelSession | None = None
@@ -199,7 +205,7 @@ class WarmSandbox:
         supervision = Supervision(slot, run.limits, secrets.token_hex(8), cancelled, on_output)
         facts = supervision.facts
         try:
-            with Order(run) as order:
+            with Order(run, folder) as order:
                 slot.limit(run.limits, order.given_mb)
                 supervision.drive({**order.start, "grouped": slot.grouped}, order.descriptors, order.request, run.stdin)
             if facts.cancelled:

@@ -54,7 +54,7 @@ class KernelSession:
         self._count = 0
         self._idle_seconds = idle_seconds
         self._idle: Timer | None = None
-        with Order(Run(self.language, "", files=files, limits=limits)) as order:
+        with Order(Run(self.language, "", files=files, limits=limits), folder) as order:
             slot.limit(limits, order.given_mb)
             slot.tell(
                 {**order.start, "collect": None, "wall_seconds": None, "grouped": slot.grouped}, order.descriptors
@@ -79,7 +79,7 @@ class KernelSession:
         take: Take = "view",
     ) -> Outcome:
         run = Run(self.language, code, limits=self._limits, take=take)
-        with self._calling, Order(run) as order:
+        with self._calling, Order(run, self._folder) as order:
             facts = self._call({**order.request, "once": False}, on_output, cancelled)
             try:
                 for name in _files_of(facts):

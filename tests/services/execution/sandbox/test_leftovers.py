@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from threading import Event
@@ -14,6 +15,7 @@ import pytest
 
 from services.execution.sandbox.run import Run
 from services.execution.sandbox.sandbox import open_sandbox
+from services.execution.sandbox.scratch import Scratch
 from services.execution.sandbox.settings import SandboxSettings
 from shared.errors import SandboxUnavailable
 from tests.services.execution.sandbox.leftovers import children_of
@@ -38,8 +40,14 @@ with open_sandbox(SandboxSettings(slots=1)) as sandbox:
 """
 
 
-def test_a_worker_that_is_killed_takes_everything_with_it() -> None:
-    with subprocess.Popen([sys.executable, "-c", _LONG], stdout=subprocess.PIPE, env={"PYTHONPATH": "."}) as worker:
+def test_a_worker_that_is_killed_takes_everything_with_it_but_its_files_which_the_next_one_clears_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    living = Scratch()
+    (living.folder / "run-mine").mkdir()
+    environment = {"PYTHONPATH": ".", "TMPDIR": str(tmp_path)}
+    with subprocess.Popen([sys.executable, "-c", _LONG], stdout=subprocess.PIPE, env=environment) as worker:
         assert worker.stdout is not None
         assert worker.stdout.readline() == b"on\n"
         children = children_of(worker.pid)
@@ -48,6 +56,11 @@ def test_a_worker_that_is_killed_takes_everything_with_it() -> None:
     while any(Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < deadline:
         Event().wait(0.02)
     assert [child for child in children if Path(f"/proc/{child}").exists()] == []
+    assert len(list(tmp_path.glob("assay-sandbox-*/run-*"))) == 2
+    Scratch().close()
+    assert list(tmp_path.glob("*/run-*")) == [living.folder / "run-mine"]
+    living.close()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_box_that_dies_is_replaced() -> None:
