@@ -12,7 +12,8 @@ from typing import Literal, cast
 from pydantic import JsonValue
 
 from services.execution.kernels.wire import Json, Message, frame
-from services.execution.sandbox.rlang import expression, table_for_r, table_from_r
+from services.execution.sandbox.columns import table_from_columns
+from services.execution.sandbox.rlang import expression, table_for_r
 from services.execution.sandbox.run import KernelError, Value
 from services.execution.sandbox.streams import escaped
 from shared.contracts.execute import CodeError, Language
@@ -82,10 +83,10 @@ def given(language: Language, table: Path, target: Path) -> tuple[Path, Mapping[
 
 def brought(language: Language, claimed: Mapping[str, Json], content: Path) -> Path | None:
     """A table that came out, as an Arrow file that is still to be checked."""
-    if language != "r":
+    if language not in ("r", "javascript"):
         return content
     target = content.with_name(f"{content.name}.arrow")
-    return target if table_from_r(claimed.get("columns"), content, target) else None
+    return target if table_from_columns(claimed.get("columns"), content, target) else None
 
 
 def _rows(table: Path) -> Json:

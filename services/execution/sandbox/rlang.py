@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from services.execution.kernels.wire import Json, Message
+from services.execution.sandbox.columns import NA_INTEGER, NA_REAL
 
 # NumPy and Arrow have no types for their arrays' contents here, so those values are Any.
-
-_NA_INTEGER = -(2**31)
-_NA_REAL = 0x7FF00000000007A2  #: the NaN that R prints as NA
-_MOST_ROWS = 50_000_000
 
 
 def expression(message: Message) -> bytes:
@@ -34,7 +31,7 @@ def _r(value: Json) -> str:
 
 
 def _number(value: float) -> str:
-    if isinstance(value, int) and _NA_INTEGER < value < 2**31:
+    if isinstance(value, int) and NA_INTEGER < value < 2**31:
         return f"{value}L"
     return repr(float(value)) if math.isfinite(value) else "NA_real_"
 
@@ -114,10 +111,10 @@ def _numbers(column: Any, kind: str, factor: float = 1.0) -> bytes:
     missing = column.is_null().to_numpy(zero_copy_only=False)
     values = column.fill_null(0).to_numpy(zero_copy_only=False).astype(kind)
     if kind == "int32":
-        values[missing] = _NA_INTEGER
+        values[missing] = NA_INTEGER
         return bytes(values.astype("<i4").tobytes())
     values = values * factor
-    values.view(numpy.uint64)[missing] = _NA_REAL
+    values.view(numpy.uint64)[missing] = NA_REAL
     return bytes(values.astype("<f8").tobytes())
 
 
@@ -127,72 +124,3 @@ def _texts(column: Any) -> list[bytes]:
     encoded = [None if value is None else str(value).replace("\x00", "").encode() for value in column.to_pylist()]
     sizes = numpy.array([-1 if text is None else len(text) for text in encoded], dtype="<i4")
     return [bytes(sizes.tobytes()), b"".join(text for text in encoded if text)]
-
-
-def table_from_r(claimed: Json, source: Path, target: Path) -> bool:
-    """Build an Arrow file from what R wrote, never trusting a size; ``False`` when it does not fit together."""
-    import pyarrow  # noqa: PLC0415
-    import pyarrow.ipc  # noqa: PLC0415
-
-    content = memoryview(source.read_bytes())
-    arrays: list[Any] = []
-    names: list[str] = []
-    if not isinstance(claimed, list):
-        return False
-    for column in claimed:
-        rows = column.get("rows") if isinstance(column, dict) else None
-        if not isinstance(column, dict) or not isinstance(rows, int) or not 0 <= rows <= _MOST_ROWS:
-            return False
-        try:
-            array, used = _read(str(column.get("kind")), content, rows)
-        except (ValueError, pyarrow.ArrowException):
-            return False
-        content = content[used:]
-        arrays.append(array)
-        names.append(str(column.get("name")))
-    table = pyarrow.table(dict(zip(names, arrays, strict=True)) if len(set(names)) == len(names) else {})
-    with pyarrow.OSFile(str(target), "wb") as sink, pyarrow.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
-    return True
-
-
-def _read(kind: str, content: memoryview, rows: int) -> tuple[Any, int]:
-    """One column and the bytes that it took. Raises: ValueError."""
-    import numpy  # noqa: PLC0415
-    import pyarrow  # noqa: PLC0415
-
-    if kind == "string":
-        return _read_texts(content, rows)
-    if kind in ("integer", "logical"):
-        whole = numpy.frombuffer(content, "<i4", rows)
-        missing = whole == _NA_INTEGER
-        return pyarrow.array(whole.astype(bool) if kind == "logical" else whole, mask=missing), 4 * rows
-    values = numpy.frombuffer(content, "<f8", rows)
-    missing = numpy.isnan(values)
-    if kind == "double":
-        marked = (values.view(numpy.uint64) & 0xFFFFFFFF) == (_NA_REAL & 0xFFFFFFFF)
-        return pyarrow.array(values, mask=missing & marked), 8 * rows
-    scaled = numpy.where(missing | numpy.isinf(values), 0, values) * (1 if kind == "date" else 1e6)
-    whole = numpy.round(scaled).astype("int64")
-    if kind == "date":
-        return pyarrow.array(whole.astype("int32"), mask=missing).cast(pyarrow.date32()), 8 * rows
-    unit = pyarrow.timestamp("us", "UTC") if kind == "datetime" else pyarrow.duration("us")
-    return pyarrow.array(whole, mask=missing).cast(unit), 8 * rows
-
-
-def _read_texts(content: memoryview, rows: int) -> tuple[Any, int]:
-    import numpy  # noqa: PLC0415
-    import pyarrow  # noqa: PLC0415
-
-    sizes = numpy.frombuffer(content, "<i4", rows)
-    lengths = numpy.maximum(sizes, 0).astype("int64")
-    offsets = numpy.concatenate([[0], numpy.cumsum(lengths)])
-    total = int(offsets[-1])
-    body = bytes(content[4 * rows : 4 * rows + total])
-    if len(body) != total:
-        raise ValueError("the texts are cut short")
-    values = [
-        None if size < 0 else body[start : start + size].decode("utf-8", "replace")
-        for size, start in zip(sizes.tolist(), offsets.tolist(), strict=False)
-    ]
-    return pyarrow.array(values, pyarrow.string()), 4 * rows + total

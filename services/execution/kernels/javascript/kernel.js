@@ -109,6 +109,65 @@ function described(error) {
   return { type: named ? error.name || typeOf(error) : typeof error, message, traceback: trace.slice(0, 20000), limit };
 }
 
+// -- tables: an array of flat objects leaves as columns of plain binary, their kinds in the message ----------------
+
+const MISSING_INTEGER = -(2n ** 63n);
+const MISSING_DOUBLE = 0x7ff00000000007a2n;
+
+function isFlat(row) {
+  if (row === null || typeof row !== "object" || Array.isArray(row)) return false;
+  return Object.values(row).every((cell) => cell == null || typeof cell !== "object" || cell instanceof Date);
+}
+
+function kindOf(cells) {
+  const every = (test) => cells.every((cell) => cell == null || test(cell));
+  if (every((cell) => typeof cell === "boolean")) return "logical";
+  if (every((cell) => Number.isSafeInteger(cell) && !Object.is(cell, -0))) return "long";
+  if (every((cell) => typeof cell === "bigint" && cell > MISSING_INTEGER && cell < 2n ** 63n)) return "long";
+  if (every((cell) => typeof cell === "number")) return "double";
+  if (every((cell) => cell instanceof Date)) return "datetime";
+  return "string";
+}
+
+function texts(cells) {
+  const bodies = cells.map((cell) => {
+    if (cell == null) return null;
+    return Buffer.from(cell instanceof Date ? String(cell.toJSON()) : String(cell));
+  });
+  const sizes = Int32Array.from(bodies, (body) => (body === null ? -1 : body.length));
+  return [Buffer.from(sizes.buffer), Buffer.concat(bodies.filter((body) => body !== null))];
+}
+
+function written(kind, cells) {
+  if (kind === "string") return texts(cells);
+  const wide = kind !== "logical";
+  const data = Buffer.alloc(cells.length * (wide ? 8 : 4));
+  cells.forEach((cell, row) => {
+    const at = row * (wide ? 8 : 4);
+    const missing = cell == null || (kind === "datetime" && Number.isNaN(cell.getTime()));
+    if (kind === "logical") data.writeInt32LE(missing ? -(2 ** 31) : Number(cell), at);
+    else if (kind === "long") data.writeBigInt64LE(missing ? MISSING_INTEGER : BigInt(cell), at);
+    else if (missing) data.writeBigUInt64LE(MISSING_DOUBLE, at);
+    else data.writeDoubleLE(kind === "datetime" ? cell.getTime() / 1000 : cell, at);
+  });
+  return [data];
+}
+
+function tableOf(value) {
+  if (!Array.isArray(value) || value.length === 0 || !value.every(isFlat)) return {};
+  const names = [...new Set(value.flatMap((row) => Object.keys(row)))];
+  if (names.length === 0) return {};
+  const file = fs.openSync(path.join(OUT, "result.table"), "w");
+  const columns = names.map((name) => {
+    const cells = value.map((row) => row[name]);
+    const kind = kindOf(cells);
+    for (const part of written(kind, cells)) fs.writeSync(file, part);
+    return { name, kind, rows: value.length };
+  });
+  fs.closeSync(file);
+  return { table: "result.table", columns, rows: value.length };
+}
+
 // -- displays ----------------------------------------------------------------------------------------------------
 
 function display(value) {
@@ -194,7 +253,8 @@ const operations = {
     if (calls === 1 && request.seed !== null) seeded(request.seed);
     for (const frame of request.frames) globalThis[frame.name] = JSON.parse(fs.readFileSync(frame.path, "utf8"));
     const value = await run(request.code, filename);
-    return { value: value === undefined ? null : view(value), class: typeOf(value) };
+    const reply = { value: value === undefined ? null : view(value), class: typeOf(value) };
+    return request.take === "table" ? { ...reply, ...tableOf(value) } : reply;
   },
   async evaluate(request) {
     const value = await compiled(`(${request.code}\n)`, `${CODE}/expression.js`).runInThisContext({ breakOnSigint: true });
@@ -214,7 +274,7 @@ const operations = {
     for (const name of names) {
       try {
         const value = compiled(name, "name").runInThisContext();
-        if (typeof value === "function") continue;
+        if (typeof value === "function" || (value === undefined && emptied.has(name))) continue;
         variables.push({ name, type: typeOf(value), shape: shapeOf(value), bytes: 0 });
       } catch {
         continue;
@@ -223,8 +283,15 @@ const operations = {
     return { variables };
   },
   remove(request) {
-    delete globalThis[identifier(request.name)];
-    lexical.delete(request.name);
+    const name = identifier(request.name);
+    if (lexical.has(name) && !Object.hasOwn(globalThis, name) && isDefined(name)) {
+      throw new TypeError(`${name} was made by let, const or class: it stays as long as the session; var can be removed`);
+    }
+    // What var made cannot be deleted either, but it can be emptied, and made again.
+    if (!Reflect.deleteProperty(globalThis, name)) {
+      globalThis[name] = undefined;
+      emptied.add(name);
+    }
     return {};
   },
   info() {
@@ -237,6 +304,18 @@ const operations = {
 
 /** Names that let, const and class made: they stand in no object, so they are read off the code. */
 const lexical = new Set();
+
+/** Names that were removed but still stand there, holding nothing. */
+const emptied = new Set();
+
+function isDefined(name) {
+  try {
+    compiled(name, "name").runInThisContext();
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function remember(code) {
   for (const found of code.matchAll(/^(?:let|const|class)\s+([A-Za-z_$][\w$]*)/gm)) lexical.add(found[1]);

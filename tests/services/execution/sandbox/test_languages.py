@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow
 import pyarrow.ipc
 import pytest
 
-from services.execution.sandbox.run import Frame, Run
+from services.execution.sandbox.run import Frame, KernelError, Run
 from services.execution.sandbox.sandbox import WarmSandbox
 from shared.contracts.execute import Language, Limits, Verdict
 from tests.services.execution.sandbox.conftest import RunCode
@@ -138,13 +140,14 @@ def test_a_session_keeps_sets_and_gives_variables(sample: Sample, sandbox: WarmS
 
 
 def test_a_table_goes_in_and_the_result_comes_out(sample: Sample, sandbox: WarmSandbox, tmp_path: Path) -> None:
-
-    if sample.language == "javascript":
-        pytest.skip("JavaScript has no tables of its own")
     source = pyarrow.table({"name": ["a", "b", None], "number": [1, 2, 3]})
     with pyarrow.OSFile(str(tmp_path / "in.arrow"), "wb") as sink, pyarrow.ipc.new_file(sink, source.schema) as writer:
         writer.write_table(source)
-    code = {"python": "data[data.number > 1]", "sql": "SELECT * FROM data WHERE number > 1"}
+    code = {
+        "python": "data[data.number > 1]",
+        "sql": "SELECT * FROM data WHERE number > 1",
+        "javascript": "data.filter((row) => row.number > 1)",
+    }
     run = Run(
         sample.language,
         code.get(sample.language, "data[data$number > 1, ]"),
@@ -158,3 +161,52 @@ def test_a_table_goes_in_and_the_result_comes_out(sample: Sample, sandbox: WarmS
             result = pyarrow.ipc.open_file(opened).read_all()
         assert result.column("number").to_pylist() == [2, 3]
         assert result.column("name").to_pylist() == ["b", None]
+
+
+def _needs_javascript(sandbox: WarmSandbox) -> None:
+    if sandbox.languages()["javascript"] is None:
+        pytest.skip("javascript is not installed here; scripts/install-optional installs it")
+
+
+def test_flat_objects_are_a_table_and_other_things_are_not(sandbox: WarmSandbox) -> None:
+    _needs_javascript(sandbox)
+    code = """[
+        { whole: 1, big: 9007199254740991, exact: 2n ** 62n, part: 0.5, yes: true, at: new Date(1500),
+          text: "\u00e4", mixed: 1 },
+        { whole: null, part: NaN, at: new Date(NaN), text: "", mixed: "b", late: "x" },
+    ]"""
+    with sandbox.run(Run("javascript", code, take="table")) as outcome:
+        assert outcome.table is not None, outcome
+        with pyarrow.memory_map(str(outcome.table)) as opened:
+            table = pyarrow.ipc.open_file(opened).read_all()
+        rows = table.to_pylist()
+    assert math.isnan(rows[1].pop("part"))
+    assert rows == [
+        {
+            "whole": 1, "big": 9007199254740991, "exact": 2**62, "part": 0.5, "yes": True,
+            "at": datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=UTC), "text": "\u00e4", "mixed": "1", "late": None,
+        },
+        {
+            "whole": None, "big": None, "exact": None, "yes": None, "at": None, "text": "", "mixed": "b", "late": "x",
+        },
+    ]  # fmt: skip
+    for other in ("[1, 2]", "[]", "[{ a: [1] }]", "({ a: 1 })", "[{}]", "[null]"):
+        with sandbox.run(Run("javascript", other, take="table")) as outcome:
+            assert outcome.verdict is Verdict.OK
+            assert outcome.table is None
+            assert outcome.refused == ()
+
+
+def test_what_javascript_cannot_remove_it_says(sandbox: WarmSandbox) -> None:
+    _needs_javascript(sandbox)
+    with sandbox.session("javascript", Limits(), {}) as session:
+        session.execute("var loose = 1; free = 2\nlet kept = 3\nconst firm = 4")
+        for name in ("loose", "free"):
+            session.remove(name)
+        for name in ("kept", "firm"):
+            with pytest.raises(KernelError, match=f"{name} was made by let, const or class"):
+                session.remove(name)
+        assert {variable.name for variable in session.list()} == {"kept", "firm"}
+        assert session.evaluate("kept + firm").text == "7"
+        session.execute("var loose = 5")
+        assert {variable.name for variable in session.list()} == {"kept", "firm", "loose"}
