@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from services.execution.documents import values
+from services.execution.documents import generated, values
 from services.execution.documents.chunks import Chunks
 from services.execution.documents.nodes import Instruction
 from services.execution.documents.splice import Given, answers
@@ -71,20 +71,21 @@ class Asking:
             work.calls += node.replicates
             work.input_tokens += node.replicates * sum(len(one.content) for one in requests.messages) // 4
             return
-        given = self._asked(block, node, requests)
+        given = self._asked(block, node, requests, key)
         if given:
             self._splice(node, given)
-            if len(given) == node.replicates and not any(one.code == "not_rendered" for one in block.messages):
+            if len(given) == node.replicates and block.status == "ok":
                 work.after.blocks[key] = Kept(
                     answers=[KeptAnswer(text=one.text, by=one.by) for one in given],
                     rendered=block.message_rendered,
                     variables=block.variables,
                     messages=block.messages,
+                    outputs=block.outputs,
                     model=block.model,
                 )
 
     def _content(self, node: Instruction) -> str:
-        if node.inner is None or self.work.line is not None:
+        if node.inner is None:
             return ""
         return "".join(self.lines[node.inner[0] : node.inner[1]])[:_MOST_CONTENT]
 
@@ -97,13 +98,16 @@ class Asking:
         if not node.suggestions:
             self._splice(node, given)
         self._bind(node, given)
+        if _executes(node):
+            generated.rest(self.chunks, key, [piece for one in given for piece in generated.pieces_of(one.text)])
+            block.outputs = list(kept.outputs)
 
     def _splice(self, node: Instruction, given: Sequence[Given]) -> None:
+        self._bind(node, given)
         if self.work.line is not None:
             return  # an included file is not ours to change
         newline = "\r\n" if self.lines[node.start].endswith("\r\n") else "\n"
         self.work.splices += answers(node, given, newline)
-        self._bind(node, given)
 
     def _bind(self, node: Instruction, given: Sequence[Given]) -> None:
         name = node.options.get("as")
@@ -118,7 +122,7 @@ class Asking:
 
         def fetch(names: list[str]) -> Mapping[str, Seen]:
             work = self.work
-            self.chunks.need("", set(names))
+            self.chunks.need(names)
             seen: dict[str, Seen] = {}
             for name, (kernel, value) in work.kernels.find(n for n in names if n not in work.broken).items():
                 seen[name] = values.seen(value, kernel)
@@ -169,14 +173,39 @@ class Asking:
         ]
         return "\n".join(found)
 
-    def _asked(self, block: Block, node: Instruction, request: ChatRequest) -> list[Given]:
+    def _reply(self, request: ChatRequest) -> ChatReply:
+        self.work.check()
+        self.work.context.budget.spend_turn()
+        return self.work.context.llm.complete(request)
+
+    def _executed(self, block: Block, request: ChatRequest, reply: ChatReply, key: str) -> ChatReply:
+        """Run the code of an answer; a model whose code fails sees the error and answers again."""
+        for turn in range(1, generated.MOST_TURNS + 1):
+            error = generated.run(self.chunks, block, key, generated.pieces_of(reply.text))
+            if error is None:
+                break
+            if turn == generated.MOST_TURNS:
+                self.work.say(block, "error", "generated_code_failed", f"The generated code fails: {error}")
+                break
+            feedback = (ChatMessage("assistant", reply.text), ChatMessage("user", error))
+            request = replace(request, messages=(*request.messages, *feedback), turn=turn + 1)
+            try:
+                reply = self._reply(request)
+            except BudgetSpent as spent:
+                self.work.spent = spent.what
+                text = f"The budget of {spent.what} was spent before the code of this answer was repaired: {error}"
+                self.work.say(block, "error", "generated_code_failed", text)
+                break
+        return reply
+
+    def _asked(self, block: Block, node: Instruction, request: ChatRequest, key: str) -> list[Given]:
         work = self.work
         given: list[Given] = []
         for _ in range(node.replicates):
             try:
-                work.check()
-                work.context.budget.spend_turn()
-                reply = work.context.llm.complete(request)
+                reply = self._reply(request)
+                if _executes(node):
+                    reply = self._executed(block, request, reply, key)
             except BudgetSpent as spent:
                 work.spent = spent.what
                 text = f"The budget of {spent.what} was spent: this block was not asked."
@@ -193,6 +222,10 @@ class Asking:
                 break
             given.append(Given(reply.text, _named(reply)))
         return given
+
+
+def _executes(node: Instruction) -> bool:
+    return node.options.get("execute") == "true"
 
 
 def _named(reply: ChatReply) -> str:

@@ -94,14 +94,14 @@ class Chunks:
             self._rest(block, language, code, found, key, kept)
             return
         try:
-            self.need(language, found.uses)
+            self.need(found.uses)
             refused = work.kernels.share(language, found.uses & set(work.kernels.owner))
             for reason in refused:
                 work.say(block, "warning", "value_not_crossed", reason)
             outcome = work.kernels.execute(language, code)
         except KernelError as error:
             work.kernels.drop(language)
-            self._lost(block)
+            self.lost(block)
             if error.error.type == "KernelGone" and first:
                 self._run(block, language, code, first=False)
                 return
@@ -112,7 +112,7 @@ class Chunks:
             work.say(block, "error", "language_unavailable", error.detail)
             self._break(block, found.sets)
             return
-        self._tell(block, outcome)
+        self.tell(block, outcome)
         if outcome.verdict is not Verdict.OK:
             self._failed(block, language, outcome, found)
             return
@@ -132,9 +132,9 @@ class Chunks:
         if outcome.verdict is not Verdict.USER_ERROR:
             text = f"The {language} kernel ended here; later chunks start in a new one."
             self.work.say(block, "warning", "kernel_ended", text)
-            self._lost(block)
+            self.lost(block)
 
-    def _lost(self, block: Block) -> None:
+    def lost(self, block: Block) -> None:
         """A kernel is gone, and with it every name that no other one has."""
         held = self.work.kernels.owner
         self._break(block, [name for name in self.work.made_by if name not in held and name not in self.sleeping])
@@ -151,7 +151,7 @@ class Chunks:
             self.sleeping[name] = sleeping
             work.kernels.owner.pop(name, None)
 
-    def need(self, language: str, names: Iterable[str]) -> None:
+    def need(self, names: Iterable[str]) -> None:
         """Wake what sleeps behind these names. Raises: KernelError, LanguageUnavailable."""
         for name in sorted(names):
             asleep = self.sleeping.get(name)
@@ -163,7 +163,7 @@ class Chunks:
         mine = [name for name in asleep.names.sets if self.sleeping.get(name) is asleep]
         for name in mine:
             del self.sleeping[name]
-        self.need(asleep.language, asleep.names.uses)
+        self.need(asleep.names.uses)
         work.kernels.share(asleep.language, asleep.names.uses & set(work.kernels.owner))
         restored = asleep.kept.whole and all(self._restore(asleep, name) for name in asleep.kept.values)
         if restored and asleep.language == "python" and (code := naming.definitions(asleep.code)):
@@ -202,8 +202,6 @@ class Chunks:
                 kept.values[name] = one
         if found.defines and language != "python":
             kept.whole = False
-        if language == "javascript" and not found.sets:
-            kept.whole = True
         return kept
 
     def _kept_value(self, name: str, value: Value) -> KeptValue | None:
@@ -217,7 +215,7 @@ class Chunks:
         )
         return None if value.kind == "opaque" or lossy or len(json.dumps(one.data)) > _MOST_KEPT else one
 
-    def _tell(self, block: Block, outcome: Outcome) -> None:
+    def tell(self, block: Block, outcome: Outcome) -> None:
         outputs = [Display(media_type="text/plain", text=outcome.stdout[:_MOST_TEXT])] if outcome.stdout else []
         if outcome.stderr and outcome.verdict is Verdict.OK:
             outputs.append(Display(media_type="text/plain", text=outcome.stderr[:_MOST_TEXT]))
@@ -242,8 +240,6 @@ class Chunks:
             found = self.value(block, node.language, node.code)
             if found is not None:
                 block.outputs = [*block.outputs, Display(media_type="text/plain", text=str(found))]
-                if work.line is None:
-                    work.inline.setdefault(node.start, []).append((node.columns, str(found)))
         finally:
             work.end(block, began)
 
@@ -271,7 +267,7 @@ class Chunks:
             work.after.blocks[key] = kept
             return kept.value
         try:
-            self.need(language, uses)
+            self.need(uses)
             work.kernels.share(language, uses & set(work.kernels.owner))
             value = work.kernels.evaluate(language, code)
         except KernelError as error:

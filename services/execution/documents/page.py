@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import nh3
 from markdown_it import MarkdownIt
 
-from services.execution.documents.nodes import Chunk, Instruction, Node, Suggestion, Tree
+from services.execution.documents.nodes import Chunk, Expression, Instruction, Node, Suggestion, Tree
 from services.execution.documents.parse import walk
 from services.execution.documents.work import Work
 from shared.contracts.document import Block
@@ -52,6 +52,10 @@ class _Body:
         special: dict[int, Node] = {
             node.start: node for node in walk(self._tree.content) if isinstance(node, (Chunk, Instruction, Suggestion))
         }
+        inline: dict[int, list[Expression]] = {}
+        for each in walk(self._tree.content):
+            if isinstance(each, Expression):
+                inline.setdefault(each.start, []).append(each)
         parts: list[str] = []
         text: list[str] = []
         lines = self._tree.lines
@@ -59,8 +63,8 @@ class _Body:
         while at < len(lines):
             node = special.get(at)
             if node is None:
-                if not lines[at].lstrip().startswith((":::", "::: ")):
-                    text.append(lines[at])
+                if not lines[at].lstrip().startswith(":::"):
+                    text.append(self._line(lines[at], inline.get(at, [])))
                 at += 1
                 continue
             parts.append(self._prose(text))
@@ -69,6 +73,15 @@ class _Body:
             at = at + 1 if isinstance(node, Instruction) else max(node.end, at + 1)
         parts.append(self._prose(text))
         return "".join(parts)
+
+    def _line(self, line: str, expressions: Sequence[Expression]) -> str:
+        """A line with the values of its code in place of the code."""
+        for node in sorted(expressions, key=lambda one: -one.columns[0]):
+            block = self._blocks.get(node.id)
+            if block is not None and block.outputs:
+                value = re.sub(r"([\\`*_{}\[\]<>()#+!|~&])", r"\\\1", str(block.outputs[-1].text))
+                line = f"{line[: node.columns[0]]}{value}{line[node.columns[1] :]}"
+        return line
 
     def _prose(self, lines: Sequence[str]) -> str:
         source = "".join(lines)
@@ -82,6 +95,8 @@ class _Body:
             return f'<aside class="answer">{self._markdown.render(inner)}</aside>'
         block = self._blocks.get(node.id)
         parts: list[str] = []
+        if block is not None and any(message.code == "not_taken" for message in block.messages):
+            return ""
         if isinstance(node, Chunk) and "hide" not in node.options and node.options.get("echo") != "false":
             parts.append(f"<pre><code>{html.escape(node.code)}</code></pre>")
         if block is not None:

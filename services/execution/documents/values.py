@@ -37,7 +37,11 @@ def told(name: str, kernel: str, value: Value, look: Seen) -> BlockVariable:
         body = json.dumps(value.json, ensure_ascii=False) if value.kind != "opaque" else value.text
         size = len(body.encode("utf-8", "replace"))
         digest = hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()
-        truncated = bool(look.get("cut")) or (isinstance(value.json, (dict, list)) and len(body) > 2000)
+        truncated = (
+            value.kind == "opaque"
+            or bool(look.get("cut"))
+            or (isinstance(value.json, (dict, list)) and len(body) > 2000)
+        )
     return BlockVariable(name=name, kernel=kernel, type=value.type, bytes=size, truncated=truncated, sha256=digest)
 
 

@@ -50,7 +50,6 @@ class Work:
     input_tokens: int = 0
     prefix: str = ""  #: of the ids within an include
     line: int | None = None  #: of the include, for everything within
-    inline: dict[int, list[tuple[tuple[int, int], str]]] = field(default_factory=dict)  #: texts by line and columns
 
     def check(self) -> None:
         """Raises: JobCancelled."""

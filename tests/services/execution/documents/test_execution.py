@@ -187,3 +187,68 @@ def test_the_page_is_sanitised_and_stands_alone(desk: Desk) -> None:
     assert "<img src=x" not in page
     assert 'href="javascript' not in page
     assert "default-src 'none'" in page
+
+
+def test_generated_code_runs_only_when_asked_for_and_sees_its_errors(desk: Desk) -> None:
+    wrong, right = "```python\nmade = 1 / 0\n```", "```python\nmade = 41\n```"
+    text = "::: create execute=true Code that sets made :::\n\n" + python("made + 1")
+    result = desk.run(text, answer=[wrong, right])
+    assert len(desk.sent()) == 2
+    assert "ZeroDivisionError" in desk.sent()[1]
+    assert texts(result, "chunk-1") == ["42"]
+    assert "made = 41" in result.markdown
+    assert "1 / 0" not in result.markdown
+    desk.keep("one", result)
+    again = desk.run(result.markdown.replace("made + 1", "made + 2"), previous_job_id="one")
+    assert desk.sent() == []
+    assert texts(again, "chunk-1") == ["43"]
+    inert = desk.run("::: create Code that sets made :::\n\n" + python("made + 1"), answer=right)
+    assert block(inert, "chunk-1").status == "error"
+
+
+def test_generated_code_that_never_works_is_a_message(desk: Desk) -> None:
+    result = desk.run("::: create execute=true Code :::\n", answer="```python\n1 / 0\n```")
+    assert len(desk.sent()) == 3
+    assert codes(block(result, "instruction-1")) == ["generated_code_failed"]
+    assert "1 / 0" in result.markdown
+
+
+def test_the_page_holds_values_of_inline_code_and_not_what_was_not_chosen(desk: Desk) -> None:
+    text = "It is `'<b>*x*</b>'`{python exec}.\n\n::: if False {python}\n" + python("hidden = 1") + ":::\n"
+    result = desk.run(text)
+    assert result.html_file_id is not None
+    page = desk.files.contents[result.html_file_id][1].decode()
+    assert "It is &lt;b&gt;*x*&lt;/b&gt;." in page
+    assert "hidden" not in page
+    assert codes(block(result, "chunk-1")) == ["not_taken"]
+
+
+@pytest.mark.parametrize("source", ["python", "javascript", "r", "sql"])
+@pytest.mark.parametrize("target", ["python", "javascript", "r"])
+def test_tables_and_plain_values_cross_between_languages(desk: Desk, source: str, target: str) -> None:
+    available = desk.sandbox.languages()
+    if not (available[source] and available[target]):
+        pytest.skip("not installed")
+    makes = {
+        "python": "import pandas as pd\ntab = pd.DataFrame({'n': [1, 2, 3]})",
+        "javascript": "var tab = [{n: 1}, {n: 2}, {n: 3}]",
+        "r": "tab <- data.frame(n = c(1L, 2L, 3L))",
+        "sql": "create table tab as select range + 1 as n from range(3)",
+    }
+    reads = {
+        "python": "sum(row['n'] for row in (tab if isinstance(tab, list) else tab.to_dict('records')))",
+        "javascript": "tab.reduce((sum, row) => sum + row.n, 0)",
+        "r": "sum(if (is.data.frame(tab)) tab$n else sapply(tab, function(row) row$n))",
+    }
+    text = f"```{source} exec\n{makes[source]}\n```\n\n```{target} exec\n{reads[target]}\n```\n"
+    result = desk.run(text)
+    assert [one.status for one in result.blocks] == ["ok", "ok"], [one.messages for one in result.blocks]
+    assert "6" in str(texts(result, "chunk-2")[0])
+
+
+def test_a_value_of_a_gigabyte_and_one_that_holds_itself_are_looks_only(desk: Desk) -> None:
+    text = python("big = 'x' * 200_000_000") + "::: describe {{ big }} :::\n" + python("ring = []\nring.append(ring)")
+    result = desk.run(text + "::: describe {{ ring }} :::\n")
+    assert [one.status for one in result.blocks] == ["ok"] * 4
+    assert all(len(sent) < 20_000 for sent in desk.sent())
+    assert block(result, "instruction-1").variables[0].truncated

@@ -1,0 +1,73 @@
+"""Code that a model wrote, run because its instruction says ``execute=true``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from services.execution.documents.chunks import Chunks, Sleeping
+from services.execution.documents.headers import language_of
+from services.execution.documents.kernels import LANGUAGES
+from services.execution.documents.names import names_of
+from services.execution.documents.state import Kept
+from services.execution.sandbox.run import KernelError
+from shared.contracts.document import Block
+from shared.contracts.execute import Verdict
+from shared.errors import LanguageUnavailable
+
+_FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*\{?([A-Za-z0-9]+)[^\n`]*\n(.*?)^\1[`~]*[ \t]*$", re.M | re.S)
+MOST_TURNS = 3  #: an answer, and two more with the errors of the one before
+_MOST_PIECES, _MOST_ERROR = 10, 4000
+
+
+@dataclass(frozen=True)
+class Piece:
+    language: str
+    code: str
+
+
+def pieces_of(answer: str) -> list[Piece]:
+    """The code blocks of an answer, of languages that have a kernel."""
+    found = [Piece(language_of(match[2]), match[3]) for match in _FENCE.finditer(answer)]
+    return [piece for piece in found if piece.language in LANGUAGES][:_MOST_PIECES]
+
+
+def run(chunks: Chunks, block: Block, key: str, pieces: Sequence[Piece]) -> str | None:
+    """Run the pieces in the document's kernels; the answer is the error for the model, if there is one."""
+    work = chunks.work
+    for piece in pieces:
+        found = names_of(piece.language, piece.code)
+        try:
+            chunks.need(found.uses)
+            work.kernels.share(piece.language, found.uses & set(work.kernels.owner))
+            outcome = work.kernels.execute(piece.language, piece.code)
+        except KernelError as error:
+            work.kernels.drop(piece.language)
+            chunks.lost(block)
+            return str(error)[:_MOST_ERROR]
+        except LanguageUnavailable as error:
+            return error.detail
+        block.outputs = []
+        chunks.tell(block, outcome)
+        if outcome.verdict is not Verdict.OK:
+            chunks.lost(block)
+            error_text = outcome.error.traceback or outcome.error.message if outcome.error else outcome.verdict
+            return str(error_text)[-_MOST_ERROR:]
+        work.kernels.now_owns(piece.language, found.sets)
+        for name in found.sets:
+            work.made_by[name] = key
+            work.broken.pop(name, None)
+            chunks.sleeping.pop(name, None)
+    return None
+
+
+def rest(chunks: Chunks, key: str, pieces: Sequence[Piece]) -> None:
+    """The pieces of an answer that was kept; they run again when somebody needs what they set."""
+    for piece in pieces:
+        found = names_of(piece.language, piece.code)
+        asleep = Sleeping(piece.language, piece.code, found, Kept(whole=False))
+        for name in found.sets:
+            chunks.work.made_by[name] = key
+            chunks.sleeping[name] = asleep
+            chunks.work.kernels.owner.pop(name, None)
