@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow
 import pyarrow.ipc
 
+from benchmarks.sandbox_memory import descendants, pss_mb
 from benchmarks.table import at_least, at_most, show, within
 from services.execution.sandbox.box import bubblewrap_call
 from services.execution.sandbox.request import Order
@@ -135,19 +136,6 @@ def million_rows(sandbox: WarmSandbox) -> tuple[float, float]:
         return median_ms(through, 3), median_ms(as_csv, 1)
 
 
-def memory_mb(pattern: str, kind: str) -> list[float]:
-    """Memory of this process's descendants whose command line holds the pattern."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        try:
-            if folder.name.isdigit() and pattern in (folder / "cmdline").read_text():
-                lines = (folder / "smaps_rollup").read_text().splitlines()
-                found.append(next(int(line.split()[1]) / 1024 for line in lines if line.startswith(kind)))
-        except (OSError, StopIteration):
-            continue
-    return sorted(found)
-
-
 def many(sandbox: WarmSandbox, count: int) -> None:
     programs = [
         "1 + 1",
@@ -181,7 +169,7 @@ def main() -> None:
         late = kill_latency(sandbox)
         arrow, text = million_rows(sandbox)
         sandbox.wait_ready()
-        own = memory_mb("zygote", "Pss:")
+        own = sum(map(pss_mb, descendants(os.getpid())))
         if jobs:
             before = len(os.listdir("/proc"))
             many(sandbox, jobs)
@@ -205,7 +193,7 @@ def main() -> None:
             at_least("1 M rows in and out: CSV / Arrow (times)", text, arrow, unit, 50),
         ],
     )
-    print(f"memory of the warm interpreter and its waiting slots, proportional: {sum(own):.0f} MB")
+    print(f"memory of the box and its waiting slots, PSS of its whole tree: {own:.0f} MB")
 
 
 if __name__ == "__main__":
