@@ -1,0 +1,107 @@
+"""What the providers themselves receive, over real SDKs and HTTP, against the scripted server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+
+from services.execution.documents.document import Documents
+from shared.contracts.document import DocumentInput, DocumentResult
+from shared.llm.client import LlmLayer
+from shared.llm.ledger import Owner
+from shared.llm.settings import CallSettings, ProviderSettings
+from shared.loop import Budget
+from tests.services.execution.documents.support import Desk, PromptFiles, block, codes, python
+from tests.support.context import MemoryContext
+from tests.support.scripted import ScriptedLlm, scripted_llm
+
+__all__ = ["scripted_llm"]
+Layer = Callable[..., LlmLayer]
+
+
+_ALL = ("anthropic", "openai", "groq", "cerebras")
+
+
+@pytest.fixture(scope="module")
+def layer(scripted_llm: ScriptedLlm) -> Iterator[Layer]:
+    with ExitStack() as opened:
+
+        @cache
+        def made(*providers: str) -> LlmLayer:
+            named = {name.lower(): value for name, value in scripted_llm.environment(providers).items()}
+            settings: dict[str, Any] = {name: value for name, value in named.items() if value}
+            llm = LlmLayer(ProviderSettings(**settings), CallSettings(), None, None)
+            opened.callback(llm.close)
+            return llm
+
+        yield made
+
+
+def run(desk: Desk, llm: LlmLayer, markdown: str, budget: Budget | None = None, **wanted: object) -> DocumentResult:
+    budget = budget or Budget()
+    memory = MemoryContext(files=desk.files, budget=budget)
+    context = replace(
+        memory.context("document"),
+        llm=llm.for_job(Owner("tenant", None), budget),
+        prompts=PromptFiles(),
+        results=desk.past,
+    )
+    return Documents(desk.sandbox)(context, DocumentInput.model_validate({"markdown": markdown, **wanted}))
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "groq", "cerebras"])
+def test_the_seeds_example_arrives_at_every_provider(
+    desk: Desk, scripted_llm: ScriptedLlm, layer: Layer, provider: str
+) -> None:
+    scripted_llm.play({"reply": "Two values."})
+    text = (
+        python('x = 4\ny = "hello"')
+        + f"\n::: describe [{provider}/some-model] Describe these values: {{{{x}}}} and {{{{y}}}} :::\n"
+    )
+    result = run(desk, layer(*_ALL), text)
+    (asked,) = scripted_llm.requests()
+    assert asked["provider"] == provider
+    assert '"Describe these values: 4 and hello"' in str(asked).replace("'", '"')
+    assert block(result, "instruction-1").model == f"{provider}/some-model"
+    assert f':++ {{by="{provider}/some-model"}}\nTwo values.\n:++\n' in result.markdown
+
+
+def test_an_unknown_model_is_a_message_and_the_rest_goes_on(
+    desk: Desk, scripted_llm: ScriptedLlm, layer: Layer
+) -> None:
+    scripted_llm.play({"reply": "Fine."})
+    text = "::: describe [no-such-model] one :::\n\n::: describe two :::\n\n::: describe [bad!] three :::\n"
+    result = run(desk, layer("groq"), text)
+    assert [(one.status, codes(one)) for one in result.blocks] == [
+        ("error", ["no_such_model"]),
+        ("ok", []),
+        ("error", ["bad_selector"]),
+    ]
+    assert len(scripted_llm.requests()) == 1
+
+
+def test_the_users_order_counts_and_the_jobs_model_serves_the_rest(
+    desk: Desk, scripted_llm: ScriptedLlm, layer: Layer
+) -> None:
+    scripted_llm.play({"reply": "Fine."})
+    llm = layer("groq", "openai")
+    text = "::: describe [openai/b, groq/a] one :::\n\n::: describe two :::\n"
+    result = run(desk, llm, text, model="groq/mine")
+    assert [one.model for one in result.blocks] == ["openai/b", "groq/mine"]
+
+
+def test_spent_tokens_leave_a_message_in_each_block_left(desk: Desk, scripted_llm: ScriptedLlm, layer: Layer) -> None:
+    scripted_llm.play({"reply": {"text": "Fine.", "input_tokens": 500, "output_tokens": 500}})
+    text = "::: describe one :::\n\n::: describe two :::\n\n::: describe three :::\n"
+    result = run(desk, layer("groq"), text, Budget(tokens=900))
+    assert [(one.status, codes(one)) for one in result.blocks] == [
+        ("ok", []),
+        ("skipped", ["budget_spent"]),
+        ("skipped", ["budget_spent"]),
+    ]
+    assert result.markdown.count(":++ {by=") == 1
