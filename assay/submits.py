@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
 import tarfile
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
@@ -104,16 +105,49 @@ def _parquet(frame: Any) -> bytes:
     return buffer.getvalue()
 
 
+#: What tools put beside a project's own files: large, and never counted by the detectors.
+_BESIDE = frozenset(
+    {
+        ".git",
+        ".hg",
+        ".svn",
+        "node_modules",
+        ".venv",
+        "venv",
+        "__pycache__",
+        ".tox",
+        ".nox",
+        ".mypy_cache",
+        ".ruff_cache",
+    }
+)
+
+
 def _pack(folder: Path, archive: BinaryIO) -> None:
-    """The folder as a compressed tar: links stay links, the repository's own database stays here."""
+    """The folder as a compressed tar: links stay links; in a git checkout only what git does not ignore."""
 
     def keep(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-        if Path(member.name).name == ".git" or not (member.isfile() or member.isdir() or member.issym()):
+        if Path(member.name).name in _BESIDE or not (member.isfile() or member.isdir() or member.issym()):
             return None
         member.uid = member.gid = 0
         member.uname = member.gname = ""
         return member
 
     with tarfile.open(fileobj=archive, mode="w:gz", compresslevel=1) as tar:
-        tar.add(folder, arcname=".", filter=keep)
+        listed = _listed_by_git(folder)
+        if listed is None:
+            tar.add(folder, arcname=".", filter=keep)
+        for name in listed or ():
+            if os.path.lexists(folder / name):  # git still lists what was deleted and not committed
+                tar.add(folder / name, arcname=f"./{name}", filter=keep, recursive=False)
     archive.seek(0)
+
+
+def _listed_by_git(folder: Path) -> list[str] | None:
+    """The files below the folder that git tracks or would track; None where git does not say."""
+    command = ["git", "-C", str(folder), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        answer = subprocess.run(command, capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return sorted({os.fsdecode(name) for name in answer.stdout.split(b"\0") if name})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -232,6 +233,19 @@ def test_data_for_a_transform_goes_inline_or_up_as_a_file(tmp_path: Path) -> Non
         ],
         "max_iterations": 3,
     }
+
+
+def test_a_checkout_is_packed_without_what_git_ignores(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    (tmp_path / ".gitignore").write_text("*.log\n.venv\n")
+    (tmp_path / ".venv").mkdir()
+    for name in ("main.py", "noise.log", ".venv/big.bin"):
+        (tmp_path / name).write_text("x")
+    info = {"id": "f1", "name": "x", "size": 4, "sha256": "0", "media_type": "application/gzip"}
+    client, script = _client(ok(info, 201), ok(job(kind="detect"), 202))
+    client.detect(tmp_path, mode="static")
+    with tarfile.open(fileobj=io.BytesIO(script.bodies[0])) as archive:
+        assert {name.removeprefix("./") for name in archive.getnames()} == {".gitignore", "main.py"}
 
 
 def test_a_folder_is_packed_without_its_repository(tmp_path: Path) -> None:
