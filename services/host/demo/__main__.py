@@ -16,6 +16,7 @@ from services.host.demo import library
 from services.host.environment import python_path
 
 _HERE = Path(__file__).parent
+_ROOT = Path(__file__).resolve().parents[3]
 _TASK = "One row per month: the mean adjusted close, the number of trading days, and the total volume"
 
 
@@ -39,6 +40,7 @@ def main() -> int:
         ("Found in other words", ["search", "python", "Which module is a tortoise with a pen?", "--explain"]),
         ("Found in another table", ["search", "python", "Who says that a list has no such position?", "--explain"]),
         ("Not there, and it says so", ["search", "python", "How long do I boil an egg?", "--explain"]),
+        ("The technologies of a repository: this one", ["detect", str(_ROOT), "--mode", "static"]),
         ("What ran", ["jobs", "ls"]),
     ]
     try:
@@ -56,7 +58,7 @@ def main() -> int:
 
 def _assay(words: Sequence[str], env: dict[str, str], cwd: Path, title: str) -> int:
     """Run the command as a person would, and show it."""
-    shown = " ".join(f'"{word}"' if " " in word else word for word in words)
+    shown = " ".join(f'"{word}"' if " " in word else word for word in words).replace(str(_ROOT), ".")
     print(f"\n# {title}\n$ assay {shown}", file=sys.stderr, flush=True)  # noqa: T201
     return subprocess.run([sys.executable, "-P", "-m", "assay", *words], env=env, cwd=cwd, check=False).returncode
 
