@@ -221,6 +221,8 @@ class Asking:
                 work.say(block, "error", "empty_answer", "The model answered with nothing.")
                 break
             given.append(Given(reply.text, _named(reply)))
+        if given and node.type == "discuss":
+            work.context.report.remember(request.messages[-1].content, given[0].text)
         return given
 
 

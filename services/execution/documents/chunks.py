@@ -207,6 +207,8 @@ class Chunks:
     def _kept_value(self, name: str, value: Value) -> KeptValue | None:
         one = KeptValue(kind=value.kind, type=value.type, text=value.text[:2000], data=value.json, rows=value.rows)
         if value.kind == "table" and value.table is not None:
+            if self.work.kernels.is_large(name):
+                return None  # only its first rows have come here
             saved = self.work.context.files.save(f"{name}.arrow", value.table, "application/vnd.apache.arrow.file")
             one.file_id = saved.id
             return one

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event as Flag
 from typing import cast
@@ -16,6 +16,7 @@ from shared.contracts.execute import CodeError, Language, Limits, Verdict
 
 LANGUAGES = ("python", "r", "javascript", "sql")
 DOCUMENT = "document"  #: owns parameters, loop variables and answers
+_FIRST_ROWS = 100
 _LARGEST = 64_000_000  #: bytes; a larger value is looked at where it is, and does not cross
 _ANSWER = "assay_value_"
 _ASSIGN: Mapping[str, str] = {
@@ -40,6 +41,7 @@ class Kernels:
     owner: dict[str, str] = field(default_factory=dict)  #: who set a name last
     _open: dict[str, tuple[Session, ExitStack]] = field(default_factory=dict)
     _version: dict[str, int] = field(default_factory=dict)
+    _large: set[str] = field(default_factory=set)  #: names of which only a look was taken last
     _given: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def close(self) -> None:
@@ -116,12 +118,31 @@ class Kernels:
         return found
 
     def _find(self, language: str, name: str, found: dict[str, tuple[str, Value]]) -> None:
+        self._large.discard(name)
         try:
             found[name] = (language, self._fetched(language, name))
         except KernelError as error:
             if error.error.type == "TooLarge":
-                look = self.session(language).evaluate(name)
-                found[name] = (language, Value(kind="opaque", type=look.type, text=look.text))
+                self._large.add(name)
+                found[name] = (language, self._first_rows(language, name) or self._look(language, name))
+
+    def is_large(self, name: str) -> bool:
+        return name in self._large
+
+    def _look(self, language: str, name: str) -> Value:
+        look = self.session(language).evaluate(name)
+        return Value(kind="opaque", type=look.type, text=look.text)
+
+    def _first_rows(self, language: str, name: str) -> Value | None:
+        """Of a table that is too large to come here."""
+        variable = next((one for one in self.session(language).list() if one.name == name), None)
+        if language != "python" or variable is None or variable.type != "DataFrame" or not variable.shape:
+            return None
+        try:
+            head = self.evaluate(language, f"{name}.head({_FIRST_ROWS})")
+        except KernelError:
+            return None
+        return replace(head, rows=variable.shape[0]) if head.kind == "table" else None
 
     def _fetched(self, language: str, name: str) -> Value:
         session = self.session(language)

@@ -56,8 +56,8 @@ def digest(*parts: object) -> str:
 
 
 def load(context: Context, job_id: str | None) -> State | None:
-    """The state of an earlier document job; ``None`` when there is none that can be read."""
-    job = context.results.of(job_id) if job_id else None
+    """The state of an earlier document job, or of the conversation's last; ``None`` when none can be read."""
+    job = context.results.of(job_id) if job_id else context.results.latest("document")
     result: Mapping[str, Any] = job.result if job is not None and job.kind == "document" else {}
     file_id = result.get("state_file_id")
     if not isinstance(file_id, str):

@@ -12,13 +12,13 @@ from services.execution.documents.template import Seen
 from services.execution.sandbox.run import Value
 from shared.contracts.document import BlockVariable
 
-_ROWS, _MOST_JSON, _MOST_TEXT = 100, 1_000_000, 12_000
+_ROWS, _COLUMNS, _MOST_CELL, _MOST_JSON, _MOST_TEXT = 100, 200, 400, 1_000_000, 12_000
 
 
 def seen(value: Value, kernel: str) -> Seen:
     """Plain values as they are, a table as a look at its first rows, anything else as text."""
     if value.kind == "table" and value.table is not None:
-        return _table(value.table)
+        return _table(value.table, value.rows or 0)
     if value.kind in ("json", "date", "datetime"):
         if value.json is None and value.type in ("float", "float64", "numeric", "number"):
             return {"kind": "text", "text": value.text}  # not a number, or infinite
@@ -69,32 +69,42 @@ def _of_file(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def _table(path: Path) -> Seen:
+def _table(path: Path, claimed_rows: int) -> Seen:
     import pyarrow.ipc  # noqa: PLC0415 - heavy, and only needed here
 
     with pyarrow.memory_map(str(path)) as source:
         reader = pyarrow.ipc.open_file(source)
-        schema = reader.schema
+        schema = [reader.schema.field(number) for number in range(min(len(reader.schema), _COLUMNS))]
+        columns_in_all = len(reader.schema)
         rows = 0
         head: list[dict[str, object]] = []
         for number in range(reader.num_record_batches):
             batch = reader.get_batch(number)
             if len(head) < _ROWS:
-                head += batch.slice(0, _ROWS - len(head)).to_pylist()
+                head += batch.slice(0, _ROWS - len(head)).select(list(range(len(schema)))).to_pylist()
             rows += batch.num_rows
+    rows = max(rows, claimed_rows)  # of a large table only the first rows have come here
     columns: list[JsonValue] = [{"name": field.name, "type": str(field.type)} for field in schema]
     cells: list[JsonValue] = [[_cell(row.get(field.name)) for field in schema] for row in head]
-    return {"kind": "table", "rows": rows, "columns": columns, "head": cells, "text": _look(rows, columns, cells)}
+    return {
+        "kind": "table",
+        "rows": rows,
+        "columns": columns,
+        "head": cells,
+        "text": _look(rows, columns_in_all, columns, cells),
+    }
 
 
-def _look(rows: int, columns: list[JsonValue], cells: list[JsonValue]) -> str:
+def _look(rows: int, columns_in_all: int, columns: list[JsonValue], cells: list[JsonValue]) -> str:
     names = [f"{column['name']} ({column['type']})" for column in columns if isinstance(column, dict)]
-    lines = [f"{rows} rows x {len(columns)} columns", " | ".join(names)]
+    lines = [f"{rows} rows x {columns_in_all} columns", " | ".join(names)]
     lines += [
         " | ".join(_short("" if cell is None else str(cell)) for cell in row)
         for row in cells[:5]
         if isinstance(row, list)
     ]
+    if columns_in_all > len(columns):
+        lines.append(f"... {columns_in_all - len(columns)} more columns")
     if rows > 5:
         lines.append(f"... {rows - 5} more")
     return "\n".join(lines)
@@ -105,8 +115,8 @@ def _short(text: str) -> str:
 
 
 def _cell(value: object) -> JsonValue:
-    if value is None or isinstance(value, (bool, int, str)):
+    if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, float):
         return value if abs(value) < float("inf") else str(value)
-    return str(value)[:200]
+    return str(value)[:_MOST_CELL]

@@ -45,7 +45,7 @@ class Walk:
     total: list[int] = field(default_factory=lambda: [0])  #: blocks entered, to end loops in loops
 
     def run(self, content: Sequence[Node]) -> None:  # noqa: C901, PLR0912 - one branch for each kind of block
-        for node in content:
+        for node in _in_turn(content):
             self.total[0] += 1
             if self.total[0] > _MOST_BLOCKS:
                 self._too_many(node)
@@ -208,6 +208,17 @@ class Walk:
             except UnicodeDecodeError:
                 self.work.say(block, "error", "include_not_text", f"{path} is no text in UTF-8.")
         return None, path
+
+
+def _in_turn(content: Sequence[Node]) -> Sequence[Node]:
+    """Document order, but what is to be fixed runs before its ``fix``, so that its errors are known."""
+    turn = list(content)
+    for at, node in enumerate(turn[:-1]):
+        after = turn[at + 1]
+        points = isinstance(node, Instruction) and node.type == "fix" and node.inner == (after.start, after.end)
+        if points and isinstance(after, Chunk):
+            turn[at], turn[at + 1] = after, node
+    return turn
 
 
 def _items(value: JsonValue) -> list[JsonValue]:

@@ -252,3 +252,33 @@ def test_a_value_of_a_gigabyte_and_one_that_holds_itself_are_looks_only(desk: De
     assert [one.status for one in result.blocks] == ["ok"] * 4
     assert all(len(sent) < 20_000 for sent in desk.sent())
     assert block(result, "instruction-1").variables[0].truncated
+
+
+def test_what_is_to_be_fixed_runs_first(desk: Desk) -> None:
+    desk.run("::: fix Repair it >>>\n\n" + python("1 / 0"))
+    assert "ZeroDivisionError" in desk.sent()[0]
+
+
+def test_a_wide_table_is_a_bounded_look(desk: Desk) -> None:
+    code = "import pandas as pd\nwide = pd.DataFrame({f'c{n}': ['x' * 10_000] for n in range(1000)})"
+    desk.run(python(code) + "::: describe {{ wide }} has {{ wide.columns | length }} :::\n")
+    assert "1 rows x 1000 columns" in desk.sent()[0]
+    assert "800 more columns" in desk.sent()[0]
+    assert len(desk.sent()[0]) < 20_000
+
+
+def test_a_discussion_is_remembered(desk: Desk) -> None:
+    desk.run(python("x = 4") + "::: discuss What is {{ x }}? :::\n", answer="Four.")
+    assert desk.report.said == [("What is 4?", "Four.")]
+
+
+def test_a_table_that_is_too_large_to_cross_is_seen_by_its_first_rows_and_comes_back(desk: Desk) -> None:
+    code = "import pandas as pd\nlong = pd.DataFrame({'a': range(9_000_000)})"
+    text = python(code) + "::: describe {{ long }} :::\n" + python("len(long)")
+    result = desk.run(text)
+    assert "9000000 rows x 1 columns" in desk.sent()[0]
+    assert block(result, "instruction-1").variables[0].truncated
+    desk.keep("one", result)
+    again = desk.run(text.replace("len(long)", "len(long) + 1"), previous_job_id="one")
+    assert [one.status for one in again.blocks if one.kind != "suggestion"] == ["fresh", "fresh", "ok"]
+    assert texts(again, "chunk-2") == ["9000001"]
