@@ -12,11 +12,11 @@ from pydantic import JsonValue
 from services.execution.documents import state
 from services.execution.documents.ask import Asking
 from services.execution.documents.chunks import Chunks
+from services.execution.documents.extents import walk as every
 from services.execution.documents.kernels import Kernels
 from services.execution.documents.nodes import Node, Section, Tree
 from services.execution.documents.page import page
 from services.execution.documents.parse import parse
-from services.execution.documents.parse import walk as every
 from services.execution.documents.splice import spliced
 from services.execution.documents.walk import Walk
 from services.execution.documents.work import Work, kind_of

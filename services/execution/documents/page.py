@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import nh3
 from markdown_it import MarkdownIt
 
+from services.execution.documents.extents import walk
 from services.execution.documents.nodes import Chunk, Expression, Instruction, Node, Suggestion, Tree
-from services.execution.documents.parse import walk
 from services.execution.documents.work import Work
 from shared.contracts.document import Block
 from shared.contracts.execute import Display

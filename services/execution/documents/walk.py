@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from services.execution.documents.ask import Asking
 from services.execution.documents.chunks import Chunks
+from services.execution.documents.extents import walk as every
 from services.execution.documents.nodes import (
     Chunk,
     Clause,
@@ -27,7 +28,6 @@ from services.execution.documents.nodes import (
     Suggestion,
 )
 from services.execution.documents.parse import parse
-from services.execution.documents.parse import walk as every
 from services.execution.documents.state import Kept, digest
 from services.execution.documents.work import Work
 from shared.contracts.document import Block

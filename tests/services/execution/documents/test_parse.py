@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from services.execution.documents.extents import walk
 from services.execution.documents.nodes import Chunk, Expression, If, Instruction, Node
-from services.execution.documents.parse import parse, walk
+from services.execution.documents.parse import parse
 from services.execution.documents.splice import Given, answers, spliced
 
 _PIECES = st.sampled_from(
