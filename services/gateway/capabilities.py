@@ -31,7 +31,7 @@ async def get_capabilities(who: Who, has: Has) -> Response:
     workers = await has.workforce.all()
     with_model = await has.models.configured()
     kinds = {kind: _kind(kind, workers, with_model, has.workforce.absence(kind)) for kind in JobKind}
-    return Json(Capabilities(kinds=kinds, languages=_languages(workers), isolation=_isolation(workers)))
+    return Json(Capabilities(kinds=kinds, languages=_languages(workers), isolation=isolation_of(workers)))
 
 
 def _kind(kind: JobKind, workers: Sequence[LiveWorker], with_model: bool, absence: str) -> KindState:
@@ -66,7 +66,7 @@ def _languages(workers: Sequence[LiveWorker]) -> dict[str, LanguageState]:
     return found
 
 
-def _isolation(workers: Sequence[LiveWorker]) -> IsolationState:
+def isolation_of(workers: Sequence[LiveWorker]) -> IsolationState:
     """The isolation of the execution workers; ``none`` while nobody says."""
     for worker in workers:
         said = worker.facts.get("isolation")

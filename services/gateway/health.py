@@ -7,9 +7,11 @@ from pydantic import BaseModel
 from sqlalchemy import text
 
 from services.gateway.answers import Json
+from services.gateway.capabilities import isolation_of
 from services.gateway.record import Db
 from services.gateway.resources import Has
 from services.gateway.routing import routes, rules
+from shared.contracts.capabilities import IsolationState
 from shared.contracts.kinds import JobKind
 from shared.errors import DatabaseUnavailable
 from shared.jobs import queries
@@ -21,19 +23,23 @@ class Health(BaseModel):
     status: str
 
 
+class Readiness(Health):
+    isolation: IsolationState  #: the tier that the execution workers reached, ``none`` while nobody says
+
+
 @router.get("/healthz", summary="Is the process alive?", response_model=Health)
 @rules(open=True)
 async def healthz() -> Response:
     return Json({"status": "ok"})
 
 
-@router.get("/readyz", summary="Can it serve: does Postgres answer?", response_model=Health)
+@router.get("/readyz", summary="Can it serve: does Postgres answer?", response_model=Readiness)
 @rules(open=True)
 async def readyz(record: Db, has: Has) -> Response:
     if has.closing.is_set():
         raise DatabaseUnavailable("The gateway is stopping.")
     await record.execute(text("SELECT 1"))
-    return Json({"status": "ok"})
+    return Json(Readiness(status="ok", isolation=isolation_of(await has.workforce.all())))
 
 
 _TEXT = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}

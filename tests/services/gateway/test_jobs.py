@@ -328,7 +328,10 @@ def until(condition: object, seconds: float = 10) -> None:
 def test_a_worker_that_stands_by_says_why_its_jobs_wait(gateway: Gateway, client: httpx.Client) -> None:
     workers.retire(gateway.engine)
     with gateway.engine.begin() as connection:
-        facts: dict[str, JsonValue] = {"unavailable": "user namespaces are switched off"}
+        facts: dict[str, JsonValue] = {
+            "unavailable": "user namespaces are switched off",
+            "isolation": {"tier": "none", "minimum": "ns"},
+        }
         connection.execute(statements.advertise("idle", "execution", [], 4, "1", facts))
     try:
         until(lambda: client.post("/v1/jobs", json=EXECUTE).json()["waiting"]["reason"] == "no_worker")
@@ -339,6 +342,7 @@ def test_a_worker_that_stands_by_says_why_its_jobs_wait(gateway: Gateway, client
         assert kinds["execute"]["state"] == "no_worker"
         assert "user namespaces are switched off" in kinds["execute"]["reason"]
         assert "switched off" not in kinds["search"]["reason"]
+        assert client.get("/readyz").json()["isolation"] == {"tier": "none", "minimum": "ns"}
     finally:
         workers.retire(gateway.engine, "idle")
         worker_is_back(client, gateway)
