@@ -21,9 +21,12 @@ Repeated = Parameter(negative="")
 
 def execute(
     file: Annotated[str, Parameter(help="The program; - reads it from standard input", allow_leading_hyphen=True)],
+    /,
     *,
     language: Literal["python", "r", "javascript", "sql"] | None = None,
-    attach: Annotated[Sequence[str], Parameter(help="FILE or FILE=PATH-IN-SANDBOX", negative="")] = (),
+    attach: Annotated[
+        Sequence[str], Parameter(name=["--file", "--attach"], help="FILE or FILE=PATH-IN-SANDBOX", negative="")
+    ] = (),
     stdin: Annotated[Path | None, Parameter(help="What the program reads from standard input")] = None,
     wall_seconds: float | None = None,
     cpu_seconds: float | None = None,

@@ -31,7 +31,7 @@ def main() -> int:
         shutil.copy(file, desk)
     library.write(desk)
     steps = [
-        ("A program in the sandbox, beside a file", ["execute", "busiest_days.py", "--attach", "msft.csv"]),
+        ("A program in the sandbox, beside a file", ["execute", "busiest_days.py", "--file", "msft.csv"]),
         ("A task for a model, whose program is run and checked", ["transform", "msft.csv", _TASK]),
         ("A collection: what Python's own library is for", ["collection", "create", "python", "tables.json"]),
         ("One table", ["ingest", "python", "modules", "modules.jsonl"]),
