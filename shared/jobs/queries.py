@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Select, TextClause, func, select, text, tuple_
 
-from shared.jobs.tables import job_events, job_forms, jobs, workers
+from shared.jobs.tables import job_forms, jobs, workers
 
 _HEAVY = ("input", "result")
 
@@ -46,25 +46,6 @@ def batch_counts(batch_id: str, tenant: str) -> Select[Any]:
         select(jobs.c.state, func.count())
         .where(jobs.c.batch_id == batch_id, jobs.c.tenant_id == tenant)
         .group_by(jobs.c.state)
-    )
-
-
-def position(kind: str, tenant: str, priority: int, job_id: str) -> Select[Any]:
-    """How many queued jobs of the same tenant and kind go before this one."""
-    ahead = (jobs.c.priority > priority) | ((jobs.c.priority == priority) & (jobs.c.id < job_id))
-    return select(func.count()).where(jobs.c.state == "queued", jobs.c.kind == kind, jobs.c.tenant_id == tenant, ahead)
-
-
-def running(kind: str, tenant: str) -> Select[Any]:
-    return select(func.count()).where(jobs.c.state == "running", jobs.c.kind == kind, jobs.c.tenant_id == tenant)
-
-
-def events_after(job_id: str, seq: int, limit: int = 500) -> Select[Any]:
-    return (
-        select(job_events.c.seq, job_events.c.type, job_events.c.at, job_events.c.data)
-        .where(job_events.c.job_id == job_id, job_events.c.seq > seq)
-        .order_by(job_events.c.seq)
-        .limit(limit)
     )
 
 

@@ -59,6 +59,8 @@ def test_a_pid_file_that_names_a_stranger_is_no_obstacle(servers_folder: Path) -
     server.stop()
     (server.data / "postmaster.pid").write_text(f"{os.getpid()}\n{server.data}\n")
     server.start()
+    assert server.is_ready()
+    assert server.pid != os.getpid()
     server.stop()
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import Connection, RowMapping, text
+from sqlalchemy import Connection, RowMapping, select, text
 
 from shared.contracts.jobs import JobState
 from shared.db import connect
 from shared.jobs import queries, statements, submission
+from shared.jobs.tables import job_events
 from tests.support.rows import job_row
 
 
@@ -46,7 +47,8 @@ def end(connection: Connection, row: RowMapping, state: JobState = JobState.SUCC
 
 
 def types(connection: Connection, job_id: str) -> list[str]:
-    return [row.type for row in connection.execute(queries.events_after(job_id, 0))]
+    told = select(job_events.c.type).where(job_events.c.job_id == job_id).order_by(job_events.c.seq)
+    return list(connection.execute(told).scalars())
 
 
 def test_a_job_is_claimed_once_and_only_its_kind(connection: Connection) -> None:
