@@ -1,10 +1,9 @@
-"""Postgres: one metadata for every table, and engines for either side, sync or async."""
+"""Postgres: one metadata for every table, and the engines of workers (the gateway's are its own)."""
 
 from __future__ import annotations
 
 from sqlalchemy import Engine, MetaData, create_engine
 from sqlalchemy.engine import make_url
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 metadata = MetaData(
     naming_convention={
@@ -16,7 +15,8 @@ metadata = MetaData(
     }
 )
 
-_CONNECT = {
+#: What every connection of ours is opened with.
+CONNECT = {
     "connect_timeout": 2,
     "application_name": "assay",
     # A frozen server must not hold a request or a heartbeat for ever. Every statement of ours finds its rows by an
@@ -36,28 +36,15 @@ def connect(url: str, pool_size: int = 5) -> Engine:
     tries again (``shared.jobs.record``).
     """
     return create_engine(
-        _with_driver(url),
+        with_driver(url),
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_timeout=5,
-        connect_args=_CONNECT,
+        connect_args=CONNECT,
     )
 
 
-def connect_async(url: str, pool_size: int = 10, *, autocommit: bool = False) -> AsyncEngine:
-    """An engine for the gateway; with ``autocommit`` every statement stands alone, and nothing is reset after use."""
-    return create_async_engine(
-        _with_driver(url),
-        pool_size=pool_size,
-        max_overflow=pool_size,
-        pool_timeout=1,
-        connect_args=_CONNECT,
-        isolation_level="AUTOCOMMIT" if autocommit else "READ COMMITTED",
-        pool_reset_on_return=None if autocommit else "rollback",
-    )
-
-
-def _with_driver(url: str) -> str:
+def with_driver(url: str) -> str:
     """The URL with psycopg 3 as its driver, whatever scheme the operator wrote (``postgres://`` too)."""
     parsed = make_url(url.replace("postgres://", "postgresql://", 1))
     return parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 
+import orjson
 import structlog
 
 
@@ -28,7 +29,7 @@ def configure(service: str, level: str = "INFO") -> None:
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.JSONRenderer(),
+                structlog.processors.JSONRenderer(_as_json),
             ],
         )
     )
@@ -38,4 +39,10 @@ def configure(service: str, level: str = "INFO") -> None:
     # These speak of every request; what matters of them is in our own lines.
     for chatty in ("httpx", "httpx2", "httpcore", "urllib3"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
+    # Our lines do not say these, and looking them up is a good part of what a line costs.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     structlog.contextvars.bind_contextvars(service=service)
+
+
+def _as_json(line: object, **_: object) -> str:
+    return orjson.dumps(line, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()

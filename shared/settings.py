@@ -32,4 +32,5 @@ class JobSettings(BaseSettings):
     default_seconds: float = Field(600, gt=0, description="How long a job may run that brings no budget of its own")
     metrics_port: int = Field(0, ge=0, description="Where a worker answers Prometheus; 0 is nowhere")
     ready_file: Path | None = Field(None, description="A file that a process makes when it has started to work")
+    webhook_private: bool = Field(False, description="Allow webhooks to http and to private addresses")
     retention_days: float = Field(30, gt=0, description="How long finished jobs and their files are kept")

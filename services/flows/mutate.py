@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
@@ -26,6 +27,8 @@ MOST_CALLS = 1_000
 
 _UNREADABLE = "Failed to parse tool calls: "
 _NO_CALLS = "No tool calls generated"
+#: What of a result is another when the turn lands on a newer flow.
+_FOLLOWS_THE_FLOW = {"success", "execution", "flow", "version", "errors"}
 _TOOLS = tuple(Tool(tool.name, tool.description, tool.parameters) for tool in DEFINITIONS)
 
 
@@ -140,20 +143,25 @@ class _Turn:
         self.context.report.turn(self.iterations, [*_calls_json(answer)], executed)
         return outcomes
 
-    def _done(self) -> FlowResult:
+    def _done(self, unreadable: str | None = None) -> FlowResult:
         """Write the turn, or keep it as a proposal; what worked stays when the last attempt failed too."""
         self.turn.catch_up()
-        outcomes = self.turn.effective()
-        failed = [outcome.error for outcome in outcomes if outcome.error is not None]
         if self.request.mode == "propose":
-            return self._proposed(outcomes, failed)
-        self.context.report.effect(self.turn.commit(self.request.message))
-        return self._result(self.turn.result(), outcomes, success=not failed, errors=failed)
+            return self._proposed(unreadable)
 
-    def _proposed(self, outcomes: list[Outcome], failed: list[str]) -> FlowResult:
+        def answer() -> FlowResult:
+            return self._ended(self.turn.result(), unreadable)
+
+        def moved() -> Mapping[str, JsonValue]:
+            return answer().model_dump(mode="json", include=_FOLLOWS_THE_FLOW)
+
+        self.context.report.effect(self.turn.commit(self.request.message, moved))
+        return answer()
+
+    def _proposed(self, unreadable: str | None) -> FlowResult:
         """The flow as it would be, at the version that it is."""
         preview = replace(self.turn.flow, document=self.turn.draft)
-        result = self._result(preview, outcomes, success=not failed, errors=failed)
+        result = self._ended(preview, unreadable)
         operations = self.turn.operations()
         if not operations:
             return result
@@ -173,8 +181,15 @@ class _Turn:
     def _unreadable(self, error: str) -> FlowResult:
         """An answer that cannot be read is returned, not tried again; what earlier attempts did stays."""
         told = _UNREADABLE + error
-        result = self._done() if self.tried else self._result(self.turn.flow, [], success=False)
-        return result.model_copy(update={"success": False, "parse_error": told, "errors": [*result.errors, told]})
+        return self._done(told) if self.tried else self._ended(self.turn.flow, told)
+
+    def _ended(self, flow: Flow, unreadable: str | None) -> FlowResult:
+        """The result, with this flow; ``unreadable`` is what was wrong with the last answer."""
+        outcomes = self.turn.effective()
+        errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+        errors += [unreadable] if unreadable else []
+        result = self._result(flow, outcomes, success=not errors, errors=errors)
+        return result.model_copy(update={"parse_error": unreadable})
 
     def _result(
         self, flow: Flow, outcomes: list[Outcome], *, success: bool, errors: list[str] | None = None

@@ -7,7 +7,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class TurnSettings(BaseSettings):
-    """How a turn talks to its model."""
+    """Edits of flows by a model."""
 
     model_config = SettingsConfigDict(env_prefix="ASSAY_FLOWS_", frozen=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Generic, TypeVar
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
@@ -35,16 +36,22 @@ FileId = Annotated[str, FileReference(), Field(min_length=1, max_length=64)]
 def file_references(value: object, loc: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Every file id inside a contract model, with its location (field names and list positions)."""
     if isinstance(value, BaseModel):
-        for name, field in type(value).model_fields.items():
+        for name, refers in _fields(type(value)):
             inner = getattr(value, name)
             if isinstance(inner, str):
-                if _refers_to_file(field.metadata, field.annotation):
+                if refers:
                     yield (*loc, name), inner
             else:
                 yield from file_references(inner, (*loc, name))
     elif isinstance(value, (list, tuple)):
         for position, inner in enumerate(value):
             yield from file_references(inner, (*loc, position))
+
+
+@cache
+def _fields(model: type[BaseModel]) -> list[tuple[str, bool]]:
+    """The model's fields, and whether a string in it is the id of a file."""
+    return [(name, _refers_to_file(field.metadata, field.annotation)) for name, field in model.model_fields.items()]
 
 
 def _refers_to_file(metadata: list[object], annotation: object) -> bool:

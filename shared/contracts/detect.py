@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
@@ -10,12 +9,10 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
+from shared.contracts.addresses import private_by_its_looks
 from shared.contracts.common import Answer, FileId, Request
+from shared.contracts.definitions import Definition, DependencyRule, Kind
 
-Kind = Literal["language", "build_system", "package_manager", "framework", "runtime", "orchestrator"]
-
-
-_LOCAL_NAMES = re.compile(r"(^|\.)(localhost|local|internal|localdomain|home\.arpa|lan|intranet)$")
 _REF = re.compile(r"(?!.*(\.\.|@\{|//))[A-Za-z0-9_][A-Za-z0-9._/@+#-]*")
 
 
@@ -39,52 +36,9 @@ def _public_https(url: str) -> str:
         raise not_allowed("a git URL must not carry credentials")
     if not host or host.startswith("-") or (port is not None and port == 0):
         raise not_allowed("the git URL names no host")
-    if _private(host.rstrip(".").lower()):
+    if private_by_its_looks(host):
         raise not_allowed("git sources are fetched from public addresses only")
     return url
-
-
-def _private(host: str) -> bool:
-    address = _literal_address(host)
-    if address is not None:
-        return not public_address(address)
-    return "." not in host or _LOCAL_NAMES.search(host) is not None
-
-
-def public_address(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Whether an address is reachable from anywhere, and not a private one in another spelling."""
-    if isinstance(address, ipaddress.IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
-        if inner is None and address in ipaddress.ip_network("64:ff9b::/96"):
-            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-        if inner is not None:
-            return public_address(inner)
-    return address.is_global and not address.is_multicast
-
-
-def _literal_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The address that a host spells out, in the short, octal and hexadecimal forms that resolvers accept too."""
-    try:
-        return ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        pass
-    parts = host.split(".")
-    if len(parts) > 4 or not all(re.fullmatch(r"0[xX][0-9a-fA-F]*|\d+", part) for part in parts):
-        return None
-    try:
-        numbers = [_number(part) for part in parts]
-        value = numbers[-1]
-        for position, number in enumerate(numbers[:-1]):
-            value += number << (24 - 8 * position)
-        return ipaddress.IPv4Address(value)
-    except ValueError:
-        return ipaddress.IPv4Address(0)  # spelled like an address, but none: not public
-
-
-def _number(part: str) -> int:
-    if part[:2].lower() == "0x":
-        return int(part[2:] or "0", 16)
-    return int(part, 8) if part.startswith("0") and len(part) > 1 else int(part)
 
 
 def _plain_ref(ref: str) -> str:
@@ -115,36 +69,14 @@ class Source(Request):
         return self
 
 
-class DependencyRule(Request):
-    """A package name as its registry spells it; ``ecosystem`` is npm, pypi, cargo, go, maven, gem, composer, ..."""
-
-    ecosystem: Annotated[str, Field(min_length=1, max_length=40)]
-    name: Annotated[str, Field(min_length=1, max_length=200)]
-
-
-class Definition(Request):
-    """A caller's own technology: the files or dependencies that prove it."""
-
-    id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
-    kind: Kind
-    name: Annotated[str, Field(min_length=1, max_length=100)]
-    files: Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=50)] = []
-    dependencies: Annotated[list[DependencyRule], Field(max_length=50)] = []
-    weight: Annotated[float, Field(gt=0, le=1)] = 0.9
-
-    @model_validator(mode="after")
-    def _provable(self) -> Self:
-        if not self.files and not self.dependencies:
-            raise ValueError("give files or dependencies that prove the technology")
-        return self
-
-
 class DetectInput(Request):
     source: Source
     mode: Literal["full", "static", "llm_only"] = "full"
     root: Annotated[str, Field(max_length=4096)] = ""
     disable: Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=1000)] = []
     definitions: Annotated[list[Definition], Field(max_length=200)] = []
+    #: Of the tenant's own definitions: null is the newest, 0 is none. Those of the job itself stand over them.
+    definitions_version: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
 
     @model_validator(mode="after")
     def _inside(self) -> Self:
@@ -269,6 +201,13 @@ class DetectStats(Answer):
     llm_calls: int
 
 
+class RuleSet(Answer):
+    """Which rules answered; ``definitions`` is the version of the tenant's own, 0 where it has none."""
+
+    version: str
+    definitions: int = 0
+
+
 class DetectResult(Answer):
     services: list[Service]
     orchestrator: str | None
@@ -276,3 +215,7 @@ class DetectResult(Answer):
     languages: dict[str, int]
     root_cache: list[str]
     stats: DetectStats
+    rules: RuleSet | None = None
+
+
+__all__ = ["Definition", "DependencyRule", "DetectInput", "DetectResult", "Kind"]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, JsonValue, ValidationInfo, field_validator, model_validator
 
 from shared.contracts.common import Answer, FileId, Request
-from shared.contracts.document_parameters import wrong
+from shared.contracts.document_declarations import refuse, wrong
 from shared.contracts.execute import Display, InputFile, Text, apart
 
 
@@ -33,8 +33,8 @@ class DocumentInput(Request):
     def _parameters_fit(cls, given: dict[str, JsonValue], info: ValidationInfo) -> dict[str, JsonValue]:
         """What a document in a file declares is checked when the job reads it."""
         markdown = info.data.get("markdown")
-        if markdown is not None and (reason := wrong(markdown, given)):
-            raise ValueError(reason)
+        if markdown is not None:
+            refuse(wrong(markdown, given))
         return given
 
     @field_validator("files")
@@ -83,9 +83,12 @@ class Block(Answer):
 
 
 class Estimate(Answer):
+    """What a dry run would have asked of models; a token is taken to be four characters."""
+
     calls: int
     input_tokens: int
-    cost_usd: float | None
+    output_tokens: int = 0  #: 500 for each answer
+    cost_usd: float | None  #: null when a model has no known price
 
 
 class DocumentResult(Answer):
@@ -96,4 +99,5 @@ class DocumentResult(Answer):
     variables: dict[str, JsonValue]
     warnings: list[str]
     estimate: Estimate | None = None
+    parameters_schema: dict[str, JsonValue] = {}  #: a JSON Schema of what `parameters` may hold
     state_file_id: str | None = None  #: what a later job needs to run only what changed

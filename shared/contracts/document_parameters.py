@@ -1,21 +1,22 @@
-"""The parameters that a document declares, ``&[name]{type min=1}``, and the values that fit them."""
+"""One parameter of a document, ``&[name]{type min=1}``: the values that fit it, and its JSON Schema."""
 
 from __future__ import annotations
 
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import date, datetime, time
 
 from pydantic import JsonValue
 
-TYPES = ("bool", "int", "num", "str", "date", "time", "datetime", "timestamp", "duration", "enum")
-DECLARED = re.compile(r"&\[([A-Za-z_]\w{0,99})\](?:\{((?:[^{}\"']|\"[^\"]*\"|'[^']*')*)\})?")
+TYPES = ("bool", "int", "num", "str", "date", "time", "datetime", "timestamp", "duration", "enum", "list", "object")
 _PAIR = re.compile(r"""([A-Za-z_][\w-]*)\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*'|\[[^\]]*\]|[^\s,}]+)|([^\s,{}=]+)""")
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})(.*)")
-_SPAN = re.compile(r"(?<!`)(`{1,3})(?!`)[^`]*\1(?!`)")
+_ITEM = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[^,]*)\s*(?:,|$)""")
+_JSON_TYPES = {"bool": "boolean", "int": "integer", "num": "number", "list": "array", "object": "object", "any": None}
+_FORMATS = {"date": "date", "time": "time", "datetime": "date-time", "timestamp": "date-time", "duration": "duration"}
+_MOST_MATCHED = 256
 
 
 @dataclass(frozen=True)
@@ -23,12 +24,14 @@ class Declared:
     name: str
     type: str
     options: Mapping[str, str]
+    choices: tuple[JsonValue, ...] = ()
+    preset: JsonValue = field(default=None)  #: a default that is not text, from the front matter
 
     @property
     def default(self) -> JsonValue:
         """As it would be given. Raises: ValueError."""
         if "def" not in self.options:
-            return None
+            return self.preset if self.preset is None else self.fit(self.preset)
         return self.fit(self._read(self.options["def"]))
 
     def fit(self, value: JsonValue) -> JsonValue:
@@ -36,6 +39,28 @@ class Declared:
         fitted = self._typed(value)
         self._within(fitted)
         return fitted
+
+    def schema(self) -> dict[str, JsonValue]:
+        """The parameter as a JSON Schema."""
+        told: dict[str, JsonValue] = {}
+        named = _JSON_TYPES.get(self.type, "string" if self.type != "enum" else None)
+        if named is not None:
+            told["type"] = named
+        if self.type in _FORMATS:
+            told["format"] = _FORMATS[self.type]
+        if self.choices:
+            told["enum"] = list(self.choices)
+        for name, keyword in _KEYWORDS.items():
+            if name in self.options and (bound := _bound(self.options[name])) is not None:
+                told[keyword] = bound
+        for name, keyword in (("pattern", "pattern"), ("label", "title")):
+            if name in self.options:
+                told[keyword] = self.options[name]
+        try:
+            default = self.default
+        except ValueError:
+            default = None
+        return told if default is None else {**told, "default": default}
 
     def _read(self, text: str) -> JsonValue:
         if self.type == "bool":
@@ -54,9 +79,10 @@ class Declared:
             if self.type == "int" and float(value) != math.floor(value):
                 raise ValueError("it has to be a whole number")
             return int(value) if self.type == "int" else value
-        elif self.type != "any":
-            if self.type == "enum" and not isinstance(value, str):
-                return value
+        elif self.type in ("list", "object"):
+            if not isinstance(value, list if self.type == "list" else dict):
+                raise ValueError(f"it has to be {'a list' if self.type == 'list' else 'an object'}")
+        elif self.type not in ("any", "enum"):
             if not isinstance(value, str):
                 raise ValueError("it has to be text")
             _moment(self.type, value)
@@ -66,11 +92,12 @@ class Declared:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             self._bounded(value)
         if isinstance(value, str):
-            self._long_enough(value)
-        if "vals" in self.options:
-            values = [part.strip().strip("\"'") for part in self.options["vals"].strip("[]").split(",")]
-            if str(value) not in values:
-                raise ValueError(f"it has to be one of {', '.join(values)}")
+            if self.type in ("date", "datetime", "time"):
+                self._in_time(value)
+            else:
+                self._long_enough(value)
+        if self.choices and str(value) not in map(str, self.choices):
+            raise ValueError(f"it has to be one of {', '.join(map(str, self.choices))}")
 
     def _bounded(self, value: float) -> None:
         for name, bad, words in _BOUNDS:
@@ -82,20 +109,45 @@ class Declared:
             if abs(parts - round(parts)) > _SLACK:
                 raise ValueError(f"it has to go in steps of {self.options[name]}")
 
+    def _in_time(self, value: str) -> None:
+        read = _READERS[self.type]
+        for name, bad, words in _BOUNDS:
+            if name not in self.options:
+                continue
+            try:
+                outside = bad(read(value), read(self.options[name]))
+            except (ValueError, TypeError):
+                continue  # a bound that is no such moment, or of another kind of clock, bounds nothing
+            if outside:
+                raise ValueError(f"it has to be {words} {self.options[name]}")
+
     def _long_enough(self, value: str) -> None:
         if len(value) < _number(self.options.get("minlen", "0"), "num"):
             raise ValueError(f"it has to have at least {self.options['minlen']} characters")
         if "maxlen" in self.options and len(value) > _number(self.options["maxlen"], "num"):
             raise ValueError(f"it has to have at most {self.options['maxlen']} characters")
+        pattern = self.options.get("pattern")
+        if pattern is not None and _is_tame(pattern):
+            if len(value) > _MOST_MATCHED:
+                raise ValueError(f"it has to have at most {_MOST_MATCHED} characters")
+            if re.search(pattern, value) is None:
+                raise ValueError(f"it has to match {pattern}")
 
 
 _SLACK = 1e-9
-_BOUNDS: tuple[tuple[str, Callable[[float, float], bool], str], ...] = (
+_READERS: Mapping[str, Callable[[str], object]] = {
+    "date": date.fromisoformat, "time": time.fromisoformat, "datetime": datetime.fromisoformat
+}  # fmt: skip
+_BOUNDS: tuple[tuple[str, Callable[..., bool], str], ...] = (
     ("min", operator.lt, "at least"),
     ("max", operator.gt, "at most"),
     ("emin", operator.le, "more than"),
     ("emax", operator.ge, "less than"),
 )
+_KEYWORDS = {
+    "min": "minimum", "max": "maximum", "emin": "exclusiveMinimum", "emax": "exclusiveMaximum", "mult": "multipleOf",
+    "minlen": "minLength", "maxlen": "maxLength",
+}  # fmt: skip
 
 
 def declared(name: str, text: str) -> Declared:
@@ -104,49 +156,19 @@ def declared(name: str, text: str) -> Declared:
     for match in _PAIR.finditer(text[:4000]):
         key, value, flag = match.groups()
         if key:
-            quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
-            options[key] = value[1:-1] if quoted else value
+            options[key] = _bare(value)
         else:
             options.setdefault(flag, "true")
     type_ = next((flag for flag in options if flag in TYPES and options[flag] == "true"), "")
-    return Declared(name, type_ or _inferred(options), options)
+    choices = tuple(_bare(item) for item in _ITEM.findall(options["vals"].strip("[]"))[:1000] if item) if (
+        "vals" in options
+    ) else ()  # fmt: skip
+    return Declared(name, type_ or _inferred(options), options, choices)
 
 
-def in_text(markdown: str) -> Iterator[Declared]:
-    """Every declaration outside of code, the first of each name."""
-    known: set[str] = set()
-    fence = ""
-    for line in markdown.split("\n"):
-        if match := _FENCE.match(line):
-            mark, rest = match.groups()
-            if fence and mark.startswith(fence) and not rest.strip():
-                fence = ""
-            elif not fence:
-                fence = mark
-            continue
-        if fence or "&[" not in line or len(line) > 20_000:
-            continue
-        for match in DECLARED.finditer(_SPAN.sub(lambda span: " " * len(span[0]), line)):
-            if match[1] not in known:
-                known.add(match[1])
-                yield declared(match[1], match[2] or "")
-
-
-def wrong(markdown: str, given: Mapping[str, JsonValue]) -> str | None:
-    """What is wrong with the values given, in plain words."""
-    if not given:
-        return None
-    known = {one.name: one for one in in_text(markdown)}
-    for name, value in given.items():
-        if name not in known:
-            if known or not re.fullmatch(r"[A-Za-z_]\w{0,99}", name):
-                return f"the document has no parameter {name[:100]!r}; it has {', '.join(known) or 'none'}"
-            continue
-        try:
-            known[name].fit(value)
-        except ValueError as error:
-            return f"parameter {name!r}: {error}"
-    return None
+def _bare(value: str) -> str:
+    value = value.strip()
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value
 
 
 def _inferred(options: Mapping[str, str]) -> str:
@@ -167,16 +189,39 @@ def _inferred(options: Mapping[str, str]) -> str:
     return "int" if all(re.fullmatch(r"[+-]?\d+", number) for number in numbers) else "num"
 
 
+def _is_tame(pattern: str) -> bool:
+    """Whether matching takes a bounded time: no repeated group, no back reference, three open ends at most."""
+    bare = re.sub(r"\[\^?\]?[^\]]*\]", "c", re.sub(r"\\[^1-9gkbB]", "c", pattern))
+    if len(pattern) > 500 or "\\" in bare.replace("\\b", "").replace("\\B", ""):
+        return False
+    if re.search(r"\)[*+{]|\(\?[P<=!(]", bare) or len(re.findall(r"[*+]|,\}", bare)) > 3:
+        return False
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return True
+
+
+def _bound(text: str) -> JsonValue:
+    try:
+        return _number(text, "num")
+    except ValueError:
+        return None
+
+
 def _number(text: str, type_: str) -> int | float:
     try:
-        return int(text) if type_ == "int" or re.fullmatch(r"[+-]?\d{1,18}", text) else float(text)
+        found = int(text) if type_ == "int" or re.fullmatch(r"[+-]?\d{1,18}", text) else float(text)
     except ValueError:
         raise ValueError(f"the document's {text[:40]!r} is no number") from None
+    if not math.isfinite(found):
+        raise ValueError(f"the document's {text[:40]!r} is no number")
+    return found
 
 
 def _moment(type_: str, value: str) -> None:
-    readers = {"date": date.fromisoformat, "time": time.fromisoformat, "datetime": datetime.fromisoformat}
-    reader = readers.get(type_)
+    reader = _READERS.get(type_)
     if reader is not None:
         try:
             reader(value)

@@ -99,7 +99,7 @@ class ExecuteInput(Request):
     files: Annotated[list[InputFile], Field(max_length=100)] = []
     stdin: Text = ""
     limits: Limits = Field(default_factory=Limits)
-    seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**32)] | None = None
 
     @field_validator("files")
     @classmethod

@@ -205,6 +205,11 @@ class WhyEmpty(Answer):
     hits_without: int
 
 
+class Evaluation(Answer):
+    quality: float | None  #: the share of what the answer cites that was found and is strong; null without an answer
+    confidence: float | None  #: of the best hit: 0 like an unrelated record, 1 like an answer; null by keywords only
+
+
 class SearchResult(Answer):
     verdict: Literal["found", "weak", "not_found"]
     answer: str | None
@@ -215,3 +220,4 @@ class SearchResult(Answer):
     original_plan: list[PlannedQuery]
     thinking: list[Thinking]
     why_empty: list[WhyEmpty]
+    evaluation: Evaluation | None = None

@@ -7,7 +7,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class FlowSettings(BaseSettings):
-    """Read by every process that writes flows."""
+    """How much of a flow's past is kept."""
 
     model_config = SettingsConfigDict(env_prefix="ASSAY_", frozen=True)
 

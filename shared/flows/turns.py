@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from pydantic import JsonValue
 from sqlalchemy import Connection, Engine
 
 from shared.flows import editing, proposals
@@ -17,7 +18,8 @@ from shared.flows.history import left_hanging
 from shared.flows.ids import random_id
 from shared.flows.store import Author, Flow, Store
 
-Effect = Callable[[Connection], None]
+#: See ``shared.jobs.job.Report.effect``.
+Effect = Callable[[Connection], Mapping[str, JsonValue] | None]
 
 
 class Flows:
@@ -102,15 +104,19 @@ class FlowTurn:
         """What the turn changes altogether."""
         return self.batch.draft.operations()[0]
 
-    def commit(self, summary: str) -> Effect:
-        """Writes the turn as one change set, when it is called, on whatever version there is then."""
+    def commit(self, summary: str, moved: Callable[[], Mapping[str, JsonValue]]) -> Effect:
+        """Writes the turn as one change set, when it is called, on whatever version there is then.
 
-        def write(connection: Connection) -> None:
-            store = self._flows.store
+        When that is a newer one than the turn stands on now, ``moved`` says what of the answer is different.
+        """
+
+        def write(connection: Connection) -> Mapping[str, JsonValue] | None:
+            store, stood_on = self._flows.store, self.flow.version
             flow = store.lock(connection, self.flow.tenant, self.flow.id)
-            if flow.version != self.flow.version:
+            if flow.version != stood_on:
                 self._move_to(flow, lambda: store.past(connection, flow.id, self._steps()))
             editing.settle(store, connection, flow, self.batch, self._author, summary)
+            return None if flow.version == stood_on else moved()
 
         return write
 

@@ -5,24 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Delete, Select, TextClause, delete, select, text, tuple_
+from sqlalchemy import Delete, Insert, Select, delete, insert, select, tuple_
 
 from shared.blobs import files
 
 
-def add(id: str, tenant: str, name: str, media_type: str, sha256: str, size: int) -> TextClause:
-    """Enter an uploaded file, and renew its blob so that the collector leaves it alone; the row of ``files``."""
-    return text(
-        """
-        WITH blob AS (
-            INSERT INTO blobs (sha256, size) VALUES (:sha256, :size)
-            ON CONFLICT (sha256) DO UPDATE SET touched_at = clock_timestamp()
-        )
-        INSERT INTO files (id, tenant_id, name, size, sha256, media_type)
-        VALUES (:id, :tenant, :name, :size, :sha256, :media_type)
-        RETURNING id, name, size, sha256, media_type, created_at
-        """
-    ).bindparams(id=id, tenant=tenant, name=name, media_type=media_type, sha256=sha256, size=size)
+def add(id: str, tenant: str, name: str, media_type: str, sha256: str, size: int) -> Insert:
+    """Enter an uploaded file; answers the row of ``files``."""
+    row = {"id": id, "tenant_id": tenant, "name": name, "size": size, "sha256": sha256, "media_type": media_type}
+    return insert(files).values(row).returning(files)
 
 
 def find(id: str, tenant: str) -> Select[Any]:

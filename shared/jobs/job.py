@@ -48,12 +48,17 @@ class Files(Protocol):
         ...
 
     def fetch(self, file_id: str, target: Path) -> FileInfo:
-        """Write the content to ``target``. Raises: NotFound."""
+        """The content at ``target``, for reading only: it may be the stored file itself. Raises: NotFound."""
         ...
 
     def save(self, name: str, content: bytes | Path | BinaryIO, media_type: str) -> FileInfo:
         """Keep a file that the job produced."""
         ...
+
+
+#: Something that a job does in the completing transaction. What it returns replaces those fields of the result:
+#: only there is it known what the record looked like in the end.
+Effect = Callable[[Connection], Mapping[str, JsonValue] | None]
 
 
 class Report(Protocol):
@@ -81,7 +86,7 @@ class Report(Protocol):
         """Another form of the result, answered at ``GET /v1/jobs/{id}/result?format=name``."""
         ...
 
-    def effect(self, apply: Callable[[Connection], None]) -> None:
+    def effect(self, apply: Effect) -> None:
         """Run ``apply`` inside the completing transaction: once, if the job succeeds and still holds its fence."""
         ...
 

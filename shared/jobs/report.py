@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import structlog
 from pydantic import JsonValue
@@ -13,9 +14,10 @@ from sqlalchemy import Connection
 
 from shared import conversations
 from shared.jobs import doorbell, statements
+from shared.jobs.job import Effect
 from shared.jobs.leases import Held
 from shared.jobs.record import Record
-from shared.jobs.storable import event_data
+from shared.jobs.storable import event_data, storable
 from shared.llm.ledger import Usage, totals
 
 _NOT_LIVE = {
@@ -44,7 +46,7 @@ class JobReport:
     warnings: list[str] = field(default_factory=list)
     said: list[Said] = field(default_factory=list)
     forms: dict[str, tuple[str, bytes]] = field(default_factory=dict)
-    effects: list[Callable[[Connection], None]] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
     models: Usage | None = None  #: what this run asked of models; the LLM layer counts
     earlier_runs: bool = False  #: whether a worker that died may have asked models for this job before
 
@@ -76,7 +78,7 @@ class JobReport:
     def form(self, name: str, media_type: str, body: bytes) -> None:
         self.forms[name] = (media_type, body)
 
-    def effect(self, apply: Callable[[Connection], None]) -> None:
+    def effect(self, apply: Effect) -> None:
         self.effects.append(apply)
 
     def usage(self) -> Mapping[str, JsonValue]:
@@ -103,7 +105,9 @@ class JobReport:
     def apply(self, connection: Connection, tenant_id: str, conversation_id: str) -> None:
         """Write what outlives the job: its effects, its forms, its part of the conversation."""
         for effect in self.effects:
-            effect(connection)
+            if found := effect(connection):
+                fields = cast("Mapping[str, JsonValue]", storable(dict(found)))
+                connection.execute(statements.correct_result(self.held.job_id, self.held.fence, fields))
         for name, (media_type, body) in self.forms.items():
             connection.execute(statements.add_form(self.held.job_id, name, media_type, body))
         for said in self.said:

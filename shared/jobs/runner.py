@@ -147,7 +147,7 @@ class Runner:
             return _failed(_explained(fault))
 
     def _context(self, row: RowMapping, held: Held, report: JobReport) -> Context:
-        job = _job(row)
+        job = claimed_job(row)
         given = row["budget"]
         budget = Budget(given.get("turns"), given.get("seconds") or self._default_seconds, given.get("tokens"))
         llm, prompts = self._stores.models.for_job(job, budget, report, row["overrides"])
@@ -219,7 +219,8 @@ class Runner:
             held.cancelled.set()
 
 
-def _job(row: RowMapping) -> Job:
+def claimed_job(row: RowMapping) -> Job:
+    """The job of a row that was just claimed."""
     return Job(
         id=row["id"],
         tenant_id=row["tenant_id"],

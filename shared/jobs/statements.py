@@ -164,6 +164,16 @@ def complete(
     )
 
 
+def correct_result(job_id: str, fence: int, fields: Mapping[str, JsonValue]) -> TextClause:
+    """Put other values into the result that ``complete`` has just written, in the same transaction."""
+    return _sql(
+        "UPDATE jobs SET result = result || CAST(:fields AS jsonb) WHERE id = :id AND fence = :fence",
+        id=job_id,
+        fence=fence,
+        json__fields=fields,
+    )
+
+
 def hand_back(job_id: str, fence: int) -> TextClause:
     """Queue a running job again because its worker is stopping; that is no crash."""
     return _sql(
@@ -328,10 +338,23 @@ def expired_jobs(retention_days: float, limit: int) -> TextClause:
         DELETE FROM jobs WHERE id IN (
             SELECT id FROM jobs WHERE finished_at < clock_timestamp() - make_interval(secs => :seconds)
             ORDER BY finished_at LIMIT :most FOR UPDATE SKIP LOCKED)
-        RETURNING id
+        RETURNING id, conversation_id
         """,
         seconds=retention_days * 86400,
         most=limit,
+    )
+
+
+def forsaken_conversations(ids: Sequence[str]) -> TextClause:
+    """Delete those of the conversations that nobody said anything in, and that no job and no flow refers to."""
+    return _sql(
+        """
+        DELETE FROM conversations WHERE id = ANY(:ids)
+          AND NOT EXISTS (SELECT 1 FROM messages WHERE conversation_id = conversations.id)
+          AND NOT EXISTS (SELECT 1 FROM jobs WHERE conversation_id = conversations.id)
+          AND NOT EXISTS (SELECT 1 FROM flows WHERE conversation_id = conversations.id)
+        """,
+        texts__ids=list(ids),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
@@ -119,6 +119,18 @@ class Provider(Protocol):
         """Answer the request.
 
         Raises: ProviderFault (one vendor), ProvidersFailed (a chain).
+        """
+        ...
+
+
+@runtime_checkable
+class Estimates(Protocol):
+    """Who knows beforehand what an answer would cost."""
+
+    def estimate(self, request: ChatRequest, usage: TokenUsage) -> float | None:
+        """US dollars of a call to the first model that would be asked; None when nobody knows.
+
+        Raises: NoSuchModel.
         """
         ...
 

@@ -14,6 +14,7 @@ from shared.contracts.models import ModelTest, ProviderState
 from shared.errors import AssayError
 from shared.llm.attempts import Tell
 from shared.llm.breaker import Breaker
+from shared.llm.chain import Link
 from shared.llm.chat import ChatMessage, ChatRequest, Provider
 from shared.llm.failover import Failover, FailoverSettings
 from shared.llm.health import Health
@@ -76,7 +77,7 @@ class LlmLayer:
                 return failover
             return Recorder(self._calls.recordings, self._calls.record, failover, tell, asked)
 
-        return JobLlm(owner, self.ledger, budget, on_event, tuple(selector), ask)
+        return JobLlm(owner, self.ledger, budget, on_event, tuple(selector), ask, self._servable)
 
     def configured(self, role: str | None = None) -> bool:
         """Whether anybody could answer for the role, or for any role; recordings can."""
@@ -132,6 +133,9 @@ class LlmLayer:
             timer.daemon = True
             timer.start()
         return links
+
+    def _servable(self, request: ChatRequest) -> list[Link]:
+        return [link for link in self.models.for_request(request) if link.provider in self._asks]
 
     def _load(self, providers: Sequence[str]) -> None:
         with suppress(RuntimeError):  # closed meanwhile

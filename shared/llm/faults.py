@@ -38,10 +38,6 @@ class ProviderFault(AssayError):
         self.retry_after = retry_after  #: seconds, as the provider said
 
 
-class Unconfigured(ProviderFault):
-    code = "provider_unconfigured"
-
-
 class ConnectionFailed(ProviderFault):
     code, mark = "connection_failed", Mark.COUNT
 

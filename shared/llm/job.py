@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -12,8 +12,9 @@ from shared.errors import ProvidersFailed
 from shared.llm import metrics
 from shared.llm.attempts import Attempt, Tell
 from shared.llm.chain import Link
-from shared.llm.chat import ChatReply, ChatRequest, Provider
+from shared.llm.chat import ChatReply, ChatRequest, Provider, TokenUsage
 from shared.llm.ledger import Ledger, Owner, Usage
+from shared.llm.prices import cost
 from shared.loop import Budget, BudgetSpent
 
 
@@ -37,6 +38,7 @@ class JobLlm:
     on_event: OnEvent
     selector: tuple[str, ...]
     ask: Callable[[Tell], Provider]
+    links: Callable[[ChatRequest], Sequence[Link]] = lambda _: ()  #: the configured models of a request
     usage: Usage = field(default_factory=Usage)
     name: str = "job"
 
@@ -55,6 +57,11 @@ class JobLlm:
             if self.budget.seconds_left <= 0:
                 raise BudgetSpent("seconds") from None
             raise
+
+    def estimate(self, request: ChatRequest, usage: TokenUsage) -> float | None:
+        """See ``Estimates``."""
+        links = self.links(replace(request, selector=request.selector or self.selector))
+        return cost(links[0].provider, links[0].model, usage) if links else None
 
 
 @dataclass

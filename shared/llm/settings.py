@@ -15,23 +15,25 @@ from shared.llm.watch import Timeouts
 
 
 class ProviderSettings(BaseSettings):
-    """Keys and addresses; an empty variable is as good as none."""
+    """Model providers: keys and addresses; an empty variable is as good as none."""
 
     model_config = SettingsConfigDict(frozen=True, env_ignore_empty=True)
 
-    groq_api_key: SecretStr | None = None
-    groq_base_url: str | None = None
-    cerebras_api_key: SecretStr | None = None
-    cerebras_base_url: str | None = None
-    anthropic_api_key: SecretStr | None = None
-    anthropic_base_url: str | None = None
-    openai_api_key: SecretStr | None = None
+    groq_api_key: SecretStr | None = Field(None, description="A key of Groq")
+    groq_base_url: str | None = Field(None, description="Another address than Groq's own")
+    cerebras_api_key: SecretStr | None = Field(None, description="A key of Cerebras")
+    cerebras_base_url: str | None = Field(None, description="Another address than Cerebras' own")
+    anthropic_api_key: SecretStr | None = Field(None, description="A key of Anthropic")
+    anthropic_base_url: str | None = Field(None, description="Another address than Anthropic's own")
+    openai_api_key: SecretStr | None = Field(
+        None, description="A key of OpenAI or of the endpoint below; also for embeddings"
+    )
     openai_base_url: str | None = Field(None, description="Any OpenAI-compatible endpoint: Ollama, vLLM, llama.cpp")
     openai_model: str = Field("gpt-5.4-mini", description="The model asked when no other provider is configured")
 
 
 class CallSettings(BaseSettings):
-    """How providers are called; seconds."""
+    """How model providers are called; seconds."""
 
     model_config = SettingsConfigDict(env_prefix="ASSAY_LLM_", frozen=True, env_ignore_empty=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import io
+import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -43,6 +44,18 @@ def test_content_is_read_back_as_it_was_written(store: ObjectStore, tmp_path: Pa
         assert stream.read() == CONTENT[1:]
     blobs.fetch(store, written[0].sha256, tmp_path / "copy")
     assert (tmp_path / "copy").read_bytes() == CONTENT
+    (tmp_path / "copy").unlink()
+    with blobs.read(store, written[0].sha256) as stream:
+        assert stream.read() == CONTENT
+
+
+def test_a_stale_file_in_the_way_is_replaced_and_never_written_through(store: ObjectStore, tmp_path: Path) -> None:
+    first, second = (blobs.write(store, content) for content in (b"first", b"second"))
+    blobs.fetch(store, first.sha256, tmp_path / "here")
+    blobs.fetch(store, second.sha256, tmp_path / "here")
+    assert (tmp_path / "here").read_bytes() == b"second"
+    with blobs.read(store, first.sha256) as stream:
+        assert stream.read() == b"first"
 
 
 def test_nothing_is_content_too(store: ObjectStore) -> None:
@@ -87,3 +100,23 @@ def test_a_sweep_takes_what_is_old_and_unused(store: ObjectStore) -> None:
     assert blobs.sweep(store, future, lambda hashes: {used.sha256} & set(hashes)) == 1
     assert names(store) == [blobs.place(used.sha256)]
     assert unused.sha256 != used.sha256
+
+
+def test_what_is_uploaded_again_during_a_sweep_stays(store: ObjectStore) -> None:
+    blobs.write(store, b"again")
+    listed = _moment_after_all_that_is_there()
+
+    def uploaded_meanwhile(hashes: list[str]) -> set[str]:
+        blobs.write(store, b"again")
+        return set()
+
+    assert blobs.sweep(store, listed, uploaded_meanwhile) == 0
+    assert blobs.sweep(store, _moment_after_all_that_is_there(), lambda hashes: set()) == 1
+
+
+def _moment_after_all_that_is_there() -> datetime:
+    """A moment that what is in the store is older than, and what is written from now on is not."""
+    time.sleep(0.01)  # file systems keep times in ticks of a few milliseconds
+    moment = datetime.now(UTC)
+    time.sleep(0.01)
+    return moment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,12 +16,11 @@ from typing import BinaryIO
 from jinja2 import StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic import JsonValue
-from sqlalchemy import Connection
 
 from shared.contracts.files import FileInfo
 from shared.contracts.jobs import JobState
 from shared.errors import NoProviderConfigured, NotFound
-from shared.jobs.job import Context, FinishedJob, Job
+from shared.jobs.job import Context, Effect, FinishedJob, Job
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, PromptVersion, RenderedPrompt
 from shared.loop import Budget
 
@@ -81,7 +81,8 @@ class MemoryFiles:
         if file_id not in self.contents:
             raise NotFound("there is no such file")
         name, content = self.contents[file_id]
-        return FileInfo(id=file_id, name=name, size=len(content), sha256="", media_type="application/octet-stream")
+        sha256 = hashlib.sha256(content).hexdigest()
+        return FileInfo(id=file_id, name=name, size=len(content), sha256=sha256, media_type="application/octet-stream")
 
     @contextmanager
     def open(self, file_id: str) -> Iterator[BinaryIO]:
@@ -114,7 +115,7 @@ class MemoryReport:
     warnings: list[str] = field(default_factory=list)
     said: list[tuple[str, str]] = field(default_factory=list)
     forms: dict[str, bytes] = field(default_factory=dict)
-    effects: list[Callable[[Connection], None]] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
 
     def event(self, type: str, **data: JsonValue) -> None:
         self.events.append((type, data))
@@ -137,7 +138,7 @@ class MemoryReport:
     def form(self, name: str, media_type: str, body: bytes) -> None:
         self.forms[name] = body
 
-    def effect(self, apply: Callable[[Connection], None]) -> None:
+    def effect(self, apply: Effect) -> None:
         self.effects.append(apply)
 
     def of(self, type: str) -> list[dict[str, JsonValue]]:

@@ -1,7 +1,8 @@
 """A worker process for the reliability tests: real Celery, real leases, and a capability that does what the code says.
 
 ``python -m tests.support.worker_process``; the ``code`` of an execute job is a list of words:
-``sleep 0.5``, ``crash`` (the process dies), ``fail``, ``event``, ``effect`` (one row in ``effects`` per completed job).
+``sleep 0.5``, ``crash`` (the process dies), ``fail``, ``event``, ``effect`` (one row in ``effects`` per completed job),
+``corrected`` (an effect that changes the result).
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ _WORDS: Mapping[str, Callable[[Context], None]] = {
     "bug": _bug,
     "event": lambda context: context.report.thinking("hello"),
     "effect": lambda context: context.report.effect(lambda connection: _count(connection, context.job.id)),
+    "corrected": lambda context: context.report.effect(lambda connection: {"said": "otherwise\0"}),
     "refused-effect": lambda context: context.report.effect(lambda connection: _fail(context)),
     "remember": lambda context: context.report.remember("question", "answer"),
 }

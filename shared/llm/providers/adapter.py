@@ -12,6 +12,7 @@ from shared.llm.providers.endpoint import SCRIPTED_HEADER, Endpoint
 from shared.llm.providers.reading import fault_of
 from shared.llm.providers.sdk import LazySdk
 from shared.llm.salvage import salvaged
+from shared.llm.vision import sees
 from shared.llm.watch import Watch, watching
 
 
@@ -44,6 +45,8 @@ class Adapter:
     def ask(self, request: ChatRequest, watch: Watch) -> ChatReply:
         """Ask once. Raises: ProviderFault; JobCancelled."""
         model = request.model or ""
+        if not sees(model):
+            request = replace(request, messages=tuple(replace(one, images=()) for one in request.messages))
         with watching(watch):
             try:
                 self._wire.sdk.get()

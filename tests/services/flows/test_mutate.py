@@ -244,6 +244,7 @@ def test_a_change_between_the_answer_and_its_commit_is_kept_too(engine: Engine) 
     late = Call("addNode", {"label": "Late"})
     result, _ = where.turn(Script([tagged(LOGIN)]), between=lambda: where.edit(late))
     assert (result.success, where.labels) == (True, ["late", "login", "x"])
+    assert (result.version, result.flow["nodes"]) == (where.now.version, where.now.view()["nodes"])
     undone = where.undo()
     assert undone is not None
     assert sorted(undone.document.nodes) == ["late", "x"]

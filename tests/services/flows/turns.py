@@ -10,7 +10,7 @@ from threading import Event as Flag
 from typing import Any, cast
 
 from pydantic import JsonValue
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Engine
 
 from services.flows.mutate import Mutate
 from services.flows.settings import TurnSettings
@@ -22,7 +22,7 @@ from shared.flows.calls import Call
 from shared.flows.document import Document
 from shared.flows.store import Author, Flow, Store
 from shared.flows.turns import Flows
-from shared.jobs.job import Context, Files, Job, Results
+from shared.jobs.job import Context, Effect, Files, Job, Results
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest
 from shared.llm.prompts import PromptRegistry
 from shared.loop import Budget
@@ -63,7 +63,7 @@ class Said:
     pairs: list[tuple[str, str]] = field(default_factory=list)
     turns: list[tuple[int, JsonValue, JsonValue]] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)
-    effects: list[Callable[[Connection], None]] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
 
     def event(self, type: str, **data: JsonValue) -> None: ...
 
@@ -82,7 +82,7 @@ class Said:
 
     def form(self, name: str, media_type: str, body: bytes) -> None: ...
 
-    def effect(self, apply: Callable[[Connection], None]) -> None:
+    def effect(self, apply: Effect) -> None:
         self.effects.append(apply)
 
 
@@ -123,7 +123,8 @@ class Place:
         between()
         with self.engine.begin() as connection:
             for effect in said.effects:
-                effect(connection)
+                corrected = effect(connection) or {}
+                result = FlowResult.model_validate(result.model_dump(mode="json") | dict(corrected))
         return result, said
 
     def edit(self, *calls: Call, actor: str = "bert") -> Flow:

@@ -53,6 +53,10 @@ def test_a_defect_of_ours_is_told_without_its_details(platform: Platform) -> Non
     assert "secret" not in str(job["error"])
 
 
+def test_what_an_effect_returns_replaces_that_part_of_the_result(platform: Platform) -> None:
+    assert platform.wait(platform.submit("corrected"))["result"] == {"said": "otherwise\u2400"}
+
+
 def test_an_effect_that_is_refused_fails_the_job_and_undoes_the_others(platform: Platform) -> None:
     job = platform.wait(platform.submit("effect refused-effect"))
     assert (job["state"], job["error"]["code"]) == ("failed", "user_code_failed")
