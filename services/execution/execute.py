@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from services.execution.sandbox.run import Outcome, Run, Sandbox, Shown
 from shared.contracts.execute import Artifact, Display, ExecuteInput, ExecuteResult, Isolation
@@ -23,11 +21,11 @@ class Execute:
 
     def __call__(self, context: Context, request: ExecuteInput) -> ExecuteResult:
         """Raises: NotFound, LanguageUnavailable, SandboxUnavailable, JobCancelled."""
-        with _fetched(context, request) as files:
+        with self._sandbox.scratch() as folder:
             run = Run(
                 language=request.language,
                 code=request.code,
-                files=files,
+                files=_fetched(context, request, folder),
                 stdin=request.stdin.encode(),
                 limits=request.limits,
                 seed=request.seed,
@@ -36,16 +34,13 @@ class Execute:
                 return _kept(context, outcome)
 
 
-@contextmanager
-def _fetched(context: Context, request: ExecuteInput) -> Iterator[dict[str, Path]]:
-    """The request's files on this side, for as long as the run takes."""
-    with TemporaryDirectory(prefix="assay-files-", ignore_cleanup_errors=True) as folder:
-        files: dict[str, Path] = {}
-        for number, file in enumerate(request.files):
-            target = Path(folder) / str(number)
-            context.files.fetch(file.id, target)
-            files[file.path] = target
-        yield files
+def _fetched(context: Context, request: ExecuteInput, folder: Path) -> Mapping[str, Path]:
+    """The request's files on this side. Raises: NotFound."""
+    files: dict[str, Path] = {}
+    for number, file in enumerate(request.files):
+        files[file.path] = folder / str(number)
+        context.files.fetch(file.id, files[file.path])
+    return files
 
 
 def _kept(context: Context, outcome: Outcome) -> ExecuteResult:

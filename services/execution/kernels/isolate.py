@@ -25,21 +25,23 @@ _NAMESPACES = (
     | kernel.CLONE_NEWCGROUP
 )
 MOST_FILES = 10_000
+EMPTY_MB = 16  #: of the store, until a run says how much it may write
 _OPEN_FILES = 256
 _OUT_MB = 320  #: results and displays on their way out
 REQUESTS, REPLIES = 3, 4  #: the only descriptors of job code beside its three streams
+GIFTS = 5  #: open files arrive here before there is any code; closed, by the kernel or by its exec, when it runs
 
 
 @dataclass(frozen=True)
 class Ends:
-    """The job's ends of its pipes, and the warden's control socket."""
+    """The job's ends of its pipes, and of the socket that open files come by."""
 
-    control: int
     requests: int
     replies: int
     stdin: int
     stdout: int
     stderr: int
+    gifts: int
 
 
 def enter_namespaces(uid: int, gid: int) -> None:
@@ -56,13 +58,18 @@ def mount_room() -> None:
     """A fresh /proc that shows this job only, and the few places that it may write to."""
     kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount("proc", "/proc", "proc", _QUIET, "subset=pid,hidepid=2")
-    kernel.mount("tmpfs", _STORE, "tmpfs", _QUIET, f"size=16m,nr_inodes={MOST_FILES},mode=755")
+    kernel.mount("tmpfs", _STORE, "tmpfs", _QUIET, f"size={EMPTY_MB}m,nr_inodes={MOST_FILES},mode=755")
     for target in (WORK, TEMPORARY, SHARED_MEMORY):
         source = f"{_STORE}/{target.rpartition('/')[2]}"
         os.mkdir(source)
         kernel.mount(source, target, None, kernel.MS_BIND)
     os.mkdir(GIVEN)
-    kernel.mount("tmpfs", OUT, "tmpfs", _QUIET, f"size={_OUT_MB}m,nr_inodes=400,mode=755")
+    out = f"size={_OUT_MB}m,nr_inodes=400,mode=755"
+    try:
+        # A large table comes in large pages, which are made and freed in a fraction of the time.
+        kernel.mount("tmpfs", OUT, "tmpfs", _QUIET, f"{out},huge=within_size")
+    except OSError:
+        kernel.mount("tmpfs", OUT, "tmpfs", _QUIET, out)
     kernel.mount("tmpfs", CODE, "tmpfs", _QUIET, "size=4m,nr_inodes=40,mode=755")
 
 
@@ -107,9 +114,9 @@ def _no_core() -> int:
 
 
 def _only_descriptors(ends: Ends) -> None:
-    # Moved out of the way first: a descriptor that stands on 0 to 4 would be overwritten by another's move.
-    wanted = (ends.stdin, ends.stdout, ends.stderr, ends.requests, ends.replies)
+    # Moved out of the way first: a descriptor that stands on 0 to 5 would be overwritten by another's move.
+    wanted = (ends.stdin, ends.stdout, ends.stderr, ends.requests, ends.replies, ends.gifts)
     apart = [os.dup2(descriptor, 200 + place) for place, descriptor in enumerate(wanted)]
     for place, descriptor in enumerate(apart):
-        os.dup2(descriptor, place)
-    kernel.close_from(5)
+        os.dup2(descriptor, place, inheritable=place != GIFTS)
+    kernel.close_from(6)

@@ -20,6 +20,7 @@ MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE, MS_SLAVE = 32, 4096, 16384, 1 << 18, 1 
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 4, 22, 24
 PR_SET_SECUREBITS, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 28, 38, 47
+_READ_AND_WRITE, _MAP_PRIVATE = 3, 2
 _CAPSET = {"x86_64": 126, "aarch64": 91}
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -70,6 +71,17 @@ def install_filter(program: bytes) -> None:
     code = ctypes.create_string_buffer(program, len(program))
     holder = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
     _checked(_libc.prctl(PR_SET_SECCOMP, 2, ctypes.create_string_buffer(holder), 0, 0), "seccomp")
+
+
+def map_privately(descriptor: int) -> memoryview:
+    """The file's content as memory of ours until we end. Python's own map would keep a descriptor. Raises: OSError."""
+    size = os.fstat(descriptor).st_size
+    _libc.mmap.restype = ctypes.c_void_p
+    where = _libc.mmap(None, ctypes.c_size_t(size), _READ_AND_WRITE, _MAP_PRIVATE, descriptor, ctypes.c_long(0))
+    if where is None or where == ctypes.c_void_p(-1).value:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return memoryview((ctypes.c_char * size).from_address(where)).cast("B")
 
 
 def syscall(number: int, *arguments: int | ctypes.Array[ctypes.c_char] | None) -> int:

@@ -6,15 +6,17 @@ import atexit
 import contextlib
 import os
 import signal
+import socket
 import sys
 import threading
 import traceback
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Protocol, cast
 
+from services.execution.kernels.isolate import GIFTS
 from services.execution.kernels.python.displays import Stage
 from services.execution.kernels.python.program import described, exit_status
-from services.execution.kernels.wire import Json, Message, read_frame, write_frame
+from services.execution.kernels.wire import Json, Message, frame, read_frame, receive, write_frame
 
 
 class Replies:
@@ -24,6 +26,7 @@ class Replies:
         self._descriptor = descriptor
         self._asked = os.getpid()
         self.nonce = ""
+        self.answered = True  #: the last request has its result
 
     @property
     def mine(self) -> bool:
@@ -31,15 +34,22 @@ class Replies:
 
     def send(self, message: Message) -> None:
         if self.mine:
+            self.answered = self.answered or message.get("t") == "result"
             write_frame(self._descriptor, {**message, "nonce": self.nonce})
 
 
 class Kernel(Protocol):
     """One language. Every operation returns the fields of its reply, and raises whatever the code raises."""
 
+    def rehearse(self) -> Message: ...
+
     def execute(self, request: Message) -> Message: ...
 
     def evaluate(self, request: Message) -> Message: ...
+
+    def look(self, request: Message) -> Message: ...
+
+    def picture(self, request: Message) -> Message: ...
 
     def get(self, request: Message) -> Message: ...
 
@@ -54,7 +64,7 @@ class Kernel(Protocol):
     def packages(self, request: Message) -> Message: ...
 
 
-OPERATIONS = ("execute", "evaluate", "get", "set", "list", "remove", "info", "packages")
+OPERATIONS = ("execute", "evaluate", "look", "picture", "get", "set", "list", "remove", "info", "packages")
 
 
 def serve(make: Callable[[Stage], Kernel], requests: int, replies: int) -> None:
@@ -65,16 +75,46 @@ def serve(make: Callable[[Stage], Kernel], requests: int, replies: int) -> None:
     answers = Replies(replies)
     stage = Stage(answers.send)
     kernel = make(stage)
+    door = socket.socket(fileno=GIFTS)
     while True:
-        with contextlib.suppress(KeyboardInterrupt):  # one that came too late for its call
+        try:
             request = read_frame(requests)
             if request is None:
                 leave(0)
                 return
-            answers.nonce = str(request["nonce"])
-            status = _answer(kernel, stage, answers, request)
+            if request["op"] == "rehearse":
+                _rehearse(kernel, stage, answers)
+                continue
+            answers.nonce, answers.answered = str(request["nonce"]), False
+            status = _answer(kernel, stage, answers, _with_gifts(request, door))
             if status is not None or request["once"]:
                 leave(status or 0)
+        except KeyboardInterrupt as late:  # one too many, or one that came too late for its call
+            if not answers.answered:
+                answers.send({"t": "result", "error": described(late), "exit": None})
+
+
+def _rehearse(kernel: Kernel, stage: Stage, answers: Replies) -> None:
+    """Do what most code does, and forget it: a fork pays for each page that it touches first, and code should not."""
+    with contextlib.suppress(Exception):
+        stage.begin()
+        frame(kernel.rehearse())
+        stage.show_open_figures()
+        flush()
+    answers.send({"t": "hello"})
+
+
+def _with_gifts(request: Message, door: socket.socket) -> Message:
+    """The first request with its frames at the open files that came for it; after it that door is closed."""
+    if door.fileno() == -1:
+        return request
+    with door:
+        if not request.get("gifts"):
+            return request
+        _, descriptors, _ = receive(door)
+    frames = cast("list[Mapping[str, Json]]", request["frames"])
+    places = zip(frames, descriptors, strict=True)
+    return {**request, "frames": [{**each, "descriptor": number} for each, number in places]}
 
 
 def _answer(kernel: Kernel, stage: Stage, answers: Replies, request: Message) -> int | None:

@@ -135,7 +135,6 @@ ALLOWED = frozenset(
         "pread64",
         "preadv",
         "preadv2",
-        "prlimit64",
         "pselect6",
         "pwrite64",
         "pwritev",
@@ -179,7 +178,6 @@ ALLOWED = frozenset(
         "setitimer",
         "setpgid",
         "setpriority",
-        "setrlimit",
         "setsid",
         "setsockopt",
         "shutdown",
@@ -236,7 +234,7 @@ getpgid=121 getpgrp=111 getpid=39 getppid=110 getpriority=140 getrandom=318 getr
 getrusage=98 getsid=124 getsockname=51 getsockopt=55 gettid=186 gettimeofday=96 getuid=102 getxattr=191
 inotify_add_watch=254 inotify_init1=294 inotify_rm_watch=255 ioctl=16 kill=62 lchown=94 lgetxattr=192 link=86
 linkat=265 listxattr=194 llistxattr=195 lseek=8 lstat=6 madvise=28 map_shadow_stack=453 membarrier=324
-memfd_create=319 mincore=27 mkdir=83 mkdirat=258 mknod=133 mknodat=259 mlock=149 mmap=9 mprotect=10 mremap=25
+memfd_create=319 mincore=27 mkdir=83 mkdirat=258 mknod=133 mknodat=259 mmap=9 mprotect=10 mremap=25
 mseal=462 msync=26 munlock=150 munmap=11 nanosleep=35 newfstatat=262 open=2 openat=257 openat2=437 pause=34
 pidfd_open=434 pidfd_send_signal=424 pipe=22 pipe2=293 pkey_alloc=330 pkey_free=331 pkey_mprotect=329 poll=7
 ppoll=271 prctl=157 pread64=17 preadv=295 preadv2=327 prlimit64=302 pselect6=270 pwrite64=18 pwritev=296
@@ -264,7 +262,7 @@ getgid=176 getgroups=158 getitimer=102 getpeername=205 getpgid=155 getpid=172 ge
 getrandom=278 getresgid=150 getresuid=148 getrlimit=163 getrusage=165 getsid=156 getsockname=204 getsockopt=209
 gettid=178 gettimeofday=169 getuid=174 getxattr=8 inotify_add_watch=27 inotify_init1=26 inotify_rm_watch=28 ioctl=29
 kill=129 lgetxattr=9 linkat=37 listxattr=11 llistxattr=12 lseek=62 madvise=233 map_shadow_stack=453 membarrier=283
-memfd_create=279 mincore=232 mkdirat=34 mknodat=33 mlock=228 mmap=222 mprotect=226 mremap=216 mseal=462 msync=227
+memfd_create=279 mincore=232 mkdirat=34 mknodat=33 mmap=222 mprotect=226 mremap=216 mseal=462 msync=227
 munlock=229 munmap=215 nanosleep=101 newfstatat=79 openat=56 openat2=437 pidfd_open=434 pidfd_send_signal=424
 pipe2=59 pkey_alloc=289 pkey_free=290 pkey_mprotect=288 ppoll=73 prctl=167 pread64=67 preadv=69 preadv2=286
 prlimit64=261 pselect6=72 pwrite64=68 pwritev=70 pwritev2=287 read=63 readahead=213 readlinkat=78 readv=65

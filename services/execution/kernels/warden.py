@@ -15,15 +15,16 @@ from typing import NoReturn, cast
 
 from services.execution.kernels import kernel_calls as kernel
 from services.execution.kernels.gather import Caps, Haul, gather, snapshot
-from services.execution.kernels.isolate import CODE, GIVEN, OUT, WORK, Ends, become_job, resize_store
+from services.execution.kernels.isolate import CODE, EMPTY_MB, GIVEN, OUT, WORK, Ends, become_job, resize_store
 from services.execution.kernels.languages import start
 from services.execution.kernels.meter import FairShare, Reading, others, read_all
-from services.execution.kernels.wire import Json, Message, receive, send
+from services.execution.kernels.wire import Json, Message, control_pair, receive, send
 
 _GLANCE = 0.01  #: seconds between two looks at what is used
 _REST = 0.5  #: while a session waits for its next call
 _OWN_TASKS = {"sql": 24, "javascript": 16, "r": 4}  #: threads that an interpreter may start on its own account
 _ROOTS = {"work": WORK, "code": CODE, "given": GIVEN}
+_SAMPLE: Message = {"t": "ended", "reason": "exit", "status": 0, "cpu_ms": 0.5, "full": False, "names": []}
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,11 @@ class Allowance:
 class Warden:
     """Runs as process 1 of the room, out of the code's sight and reach."""
 
-    def __init__(self, ends: Ends, language: str, memfd: bool) -> None:
-        self._control = socket.socket(fileno=ends.control)
+    def __init__(self, descriptors: list[int], language: str, memfd: bool) -> None:
+        control, requests, replies, stdin, stdout, stderr = descriptors
+        self._control = socket.socket(fileno=control)
+        self._gifts, gifts = control_pair()
+        ends = Ends(requests, replies, stdin, stdout, stderr, gifts.fileno())
         self._own_tasks = _OWN_TASKS.get(language, 1)
         # Its control group, if there is one, must be set before there is a child that would stay outside.
         send(self._control, {"t": "ready"})
@@ -62,6 +66,7 @@ class Warden:
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
         for descriptor in (ends.requests, ends.replies, ends.stdin, ends.stdout, ends.stderr):
             os.close(descriptor)
+        gifts.close()
         with contextlib.suppress(OSError), open(f"/proc/{self._job}/oom_score_adj", "w", encoding="ascii") as handle:
             handle.write("1000")
         self._watch = os.pidfd_open(self._job)
@@ -74,6 +79,19 @@ class Warden:
         self._status: int | None = None
         self._before: dict[str, tuple[int, int, int]] = {}
         self._caps: Caps | None = None
+        self._rehearse()
+
+    def _rehearse(self) -> None:
+        """Go once the ways of a run, now that nobody waits: what they touch is no longer shared with the parent."""
+        read_all()
+        self._data_bytes()
+        resize_store(EMPTY_MB, 0)
+        os.statvfs(WORK)
+        gather(WORK, Haul(Caps(0, 0), snapshot(WORK), lambda _path, _size, _descriptor: None))
+        here, there = control_pair()
+        with here, there:
+            send(here, _SAMPLE)
+            receive(there)
 
     def guard(self) -> None:
         """From the first word of the supervisor to the last file."""
@@ -150,6 +168,8 @@ class Warden:
 
     def _start(self, message: Message, descriptors: list[int]) -> None:
         files = cast("list[dict[str, str]]", message["files"])
+        self._hand_over(descriptors[len(files) :])
+        descriptors = descriptors[: len(files)]
         given = sum(os.fstat(descriptor).st_size for descriptor in descriptors)
         disk = int(cast("int", message["disk_mb"]))
         resize_store(disk + -(-given // 1_000_000) + len(files) // 200 + 1, 2 * len(files))
@@ -176,6 +196,12 @@ class Warden:
             resource.prlimit(self._job, limit, (value, value))
         self._allow(message)
         send(self._control, {"t": "started"})
+
+    def _hand_over(self, descriptors: list[int]) -> None:
+        """Files that the kernel gets as they are, without a copy; this door is open once, before there is any code."""
+        with self._gifts, contextlib.suppress(OSError):
+            if descriptors:
+                send(self._gifts, {"t": "gifts"}, descriptors)
 
     def _allow(self, message: Message) -> None:
         """Limits count from here: a session gets them anew for each call."""

@@ -39,18 +39,20 @@ def warm_up(loaded: list[str]) -> None:
     """First uses fill caches. Never of polars: it waits for threads that no child has, once it has been used."""
     if "pandas" in loaded:
         with contextlib.suppress(Exception):
-            _use_pandas(importlib.import_module("pandas"))
+            use_pandas(importlib.import_module("pandas"))
     if "matplotlib.pyplot" in loaded:
         with contextlib.suppress(Exception):
             _draw(importlib.import_module("matplotlib.pyplot"))
 
 
-def _use_pandas(pandas: Any) -> None:
+def use_pandas(pandas: Any) -> Any:
+    """What programs often do first; done in the parent to fill caches, and in its forks to own the pages."""
     frame = pandas.DataFrame({"k": ["a", "b", "a"], "v": [1, 2, 3], "f": [0.5, None, 1.5]})
     repr(frame.groupby("k").v.sum())
     repr(frame.merge(frame, on="k").sort_values("v_x").describe())
     frame.to_csv(index=False)
     pandas.read_csv(io.StringIO("a,b\n1,x\n"))
+    return frame
 
 
 def _draw(pyplot: Any) -> None:

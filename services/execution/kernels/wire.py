@@ -104,7 +104,10 @@ def send(control: socket.socket, message: Message, descriptors: Sequence[int] = 
 def receive(control: socket.socket) -> tuple[Message | None, list[int], tuple[int, int] | None]:
     """The next message (``None`` at the end), its descriptors; the sender's pid and uid if the socket asks for it."""
     space = socket.CMSG_SPACE(_MOST_DESCRIPTORS * 4) + socket.CMSG_SPACE(12)
-    data, extra, _flags, _address = control.recvmsg(_DATAGRAM, space, socket.MSG_CMSG_CLOEXEC)
+    try:
+        data, extra, _flags, _address = control.recvmsg(_DATAGRAM, space, socket.MSG_CMSG_CLOEXEC)
+    except ConnectionResetError:  # it ended with a word of ours unread; what it said before that is still to come
+        data, extra, _flags, _address = control.recvmsg(_DATAGRAM, space, socket.MSG_CMSG_CLOEXEC)
     descriptors: list[int] = []
     sender: tuple[int, int] | None = None
     for level, kind, content in extra:

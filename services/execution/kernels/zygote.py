@@ -12,7 +12,7 @@ import socket
 import sys
 
 from services.execution.kernels import kernel_calls as kernel
-from services.execution.kernels.isolate import Ends, enter_namespaces, mount_room
+from services.execution.kernels.isolate import enter_namespaces, mount_room
 from services.execution.kernels.warden import Warden
 from services.execution.kernels.warmth import load, warm_up
 from services.execution.kernels.wire import Message, receive, send
@@ -25,8 +25,10 @@ def serve(control: socket.socket) -> None:
     sys.path[:] = [path for path in sys.path if path != "/runtime/kernels"]
     site.setquit()
     site.sethelper()
-    importlib.import_module(f"{__package__}.python.kernel")
-    importlib.import_module(f"{__package__}.sql.kernel")
+    for name in ("python.kernel", "python.soundness", "sql.kernel"):
+        importlib.import_module(f"{__package__}.{name}")
+    with contextlib.suppress(ImportError):  # it needs libraries that a box may do without
+        importlib.import_module(f"{__package__}.reading.read")
     gc.collect()
     gc.freeze()
     send(control, {"t": "warm", "python": sys.version.split()[0], "libraries": warm})
@@ -59,7 +61,7 @@ def _fork_room(message: Message, descriptors: list[int], control: socket.socket)
             # Its own process group: a signal to the box's group is not for the job.
             os.setsid()
             mount_room()
-            Warden(Ends(*descriptors), str(message["language"]), bool(message["memfd"])).guard()
+            Warden(descriptors, str(message["language"]), bool(message["memfd"])).guard()
         status = 0
     except BaseException as error:
         with contextlib.suppress(OSError):

@@ -41,6 +41,7 @@ class Group:
         """Raises: OSError."""
         self._hierarchies = hierarchies
         self._folders = {each.controller: each.root / name for each in hierarchies}
+        self._limited: tuple[int, int] | None = None
         for folder in dict.fromkeys(self._folders.values()):
             folder.mkdir()
 
@@ -59,6 +60,10 @@ class Group:
 
     def limit(self, memory_mb: int, tasks: int) -> None:
         """Raises: OSError."""
+        if self._limited == (memory_mb, tasks):
+            return
+        higher = self._limited is not None and memory_mb > self._limited[0]
+        self._limited = (memory_mb, tasks)
         for hierarchy in self._hierarchies:
             folder = self._folders[hierarchy.controller]
             if hierarchy.controller == "pids":
@@ -67,8 +72,12 @@ class Group:
                 (folder / "memory.max").write_text(str(memory_mb << 20))
                 _write_if_there(folder / "memory.swap.max", "0")
             else:
+                # Memory may at no time be allowed more than memory and swap together.
+                if higher:
+                    _write_if_there(folder / "memory.memsw.limit_in_bytes", str(memory_mb << 20))
                 (folder / "memory.limit_in_bytes").write_text(str(memory_mb << 20))
-                _write_if_there(folder / "memory.memsw.limit_in_bytes", str(memory_mb << 20))
+                if not higher:
+                    _write_if_there(folder / "memory.memsw.limit_in_bytes", str(memory_mb << 20))
 
     def counted(self) -> Counted:
         kills = forks = 0
@@ -135,8 +144,10 @@ class Groups:
                     probe.remove()
                 usable.append(own)
             except OSError:
-                with contextlib.suppress(OSError):
-                    folder.rmdir()
+                # In version 2 the folder is one for all controllers: another of them may be usable.
+                if not any(each.root == folder for each in usable):
+                    with contextlib.suppress(OSError):
+                        folder.rmdir()
         return usable
 
     @property

@@ -12,6 +12,7 @@ from services.execution.kernels.wire import Json
 from services.execution.sandbox.bridge import brought
 from services.execution.sandbox.cgroups import Counted
 from services.execution.sandbox.run import Outcome, Product, Run, Shown
+from services.execution.sandbox.scratch import Corner
 from services.execution.sandbox.streams import both, escaped
 from services.execution.sandbox.supervise import Facts
 from services.execution.sandbox.verdict import Judgement
@@ -27,20 +28,23 @@ Judge = Callable[[Facts, Counted, Mapping[str, Json] | None], Judgement | None]
 
 
 def bring_out(
-    run: Run, facts: Facts, counted: Counted, folder: Path, tier: str, judge: Judge, check: Check
+    run: Run, facts: Facts, counted: Counted, corner: Corner, tier: str, judge: Judge, check: Check
 ) -> Outcome | None:
-    """The outcome of a run, its table only if ``check`` finds it whole; ``None`` when the room broke."""
+    """The outcome of a run, its table only if ``check`` finds it whole; ``None`` when the room broke.
+
+    Files are copied out of a room that lives on; those of a dead one nobody can change, they last as long as ``facts``.
+    """
     result = next((frame for frame in reversed(facts.frames) if frame.get("t") == "result"), None)
     judgement = judge(facts, counted, result)
     if judgement is None:
         return None
     stdout, stderr, truncated = both(facts.stdout, facts.stderr, run.limits.output_bytes)
     finished = judgement.verdict is Verdict.OK and result is not None
-    taker = _Taker(facts, folder)
+    taker = _Taker(facts, corner)
     notes = list(facts.refused) if run.collect else []
     table = taker.take(result.get("table"), _TABLE_BYTES) if finished and result is not None else None
     if table is not None and result is not None:
-        table = brought(run.language, result, table)
+        table = brought(run.language, result, table, corner)
         if table is None or not check(table):
             table = None
             notes.append("the table: it is too large or does not hold together")
@@ -87,11 +91,11 @@ def _text(value: Json) -> str | None:
 
 
 class _Taker:
-    """Copies what is wanted out of the room's files into a folder of ours."""
+    """Finds what is wanted among the room's files, and copies it into a folder of ours while the room lives."""
 
-    def __init__(self, facts: Facts, folder: Path) -> None:
+    def __init__(self, facts: Facts, corner: Corner) -> None:
         self._facts = facts
-        self._folder = folder
+        self._corner = corner
         self._count = 0
         self._display_bytes = 0
 
@@ -100,11 +104,13 @@ class _Taker:
         if not isinstance(name, str) or name not in self._facts.out:
             return None
         size, descriptor = self._facts.out[name]
-        return self._copy(descriptor, size) if size <= most_bytes else None
+        return self._path(descriptor, size) if size <= most_bytes else None
 
-    def _copy(self, source: int, size: int) -> Path:
+    def _path(self, source: int, size: int) -> Path:
+        if not self._facts.alive:
+            return Path(f"/proc/self/fd/{source}")
         self._count += 1
-        target = self._folder / str(self._count)
+        target = self._corner.folder / str(self._count)
         with target.open("xb") as handle:
             offset = 0
             while offset < size:
@@ -138,4 +144,4 @@ class _Taker:
         return shown
 
     def artifacts(self) -> list[Product]:
-        return [Product(path, self._copy(descriptor, size), size) for path, size, descriptor in self._facts.files]
+        return [Product(path, self._path(descriptor, size), size) for path, size, descriptor in self._facts.files]

@@ -3,44 +3,50 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import TracebackType
 
 from services.execution.kernels.wire import Json, Message
 from services.execution.sandbox.bridge import given
 from services.execution.sandbox.run import Run
+from services.execution.sandbox.scratch import Corner
 
 ARTIFACTS = 20
 ARTIFACT_BYTES = 50_000_000
+_MAPPING = ("python", "sql")  #: languages that read an open Arrow file where it is
 
 
 class Order:
     """The messages of a run and the open files that go with them."""
 
-    def __init__(self, run: Run, scratch: Path | None = None) -> None:
+    def __init__(self, run: Run, corner: Corner) -> None:
         self._run = run
-        self._scratch = scratch
+        self._corner = corner
         self.descriptors: list[int] = []
         self.start: Message = {}
         self.request: Message = {}
         self.given_mb = 0
-        self._converted: TemporaryDirectory[str] | None = None
 
     def __enter__(self) -> Order:
         run = self._run
         files: list[Json] = []
         frames: list[Json] = []
+        gifts: list[int] = []
         for path, source in run.files.items():
             files.append({"root": "work", "path": path})
             self.descriptors.append(os.open(source, os.O_RDONLY | os.O_CLOEXEC))
+        as_gifts = run.language in _MAPPING
         for number, (name, frame) in enumerate(run.frames.items()):
-            source, told = given(run.language, frame.path, self._folder() / str(number))
-            files.append({"root": "given", "path": f"{number}.table"})
-            self.descriptors.append(os.open(source, os.O_RDONLY | os.O_CLOEXEC))
-            path = f"/store/given/{number}.table"
-            frames.append({"name": name, "path": path, "dataframe": frame.dataframe, **told})
+            described: dict[str, Json] = {"name": name, "dataframe": frame.dataframe}
+            if as_gifts:
+                gifts.append(os.open(frame.path, os.O_RDONLY | os.O_CLOEXEC))
+            else:
+                source, told = given(run.language, frame.path, self._corner.folder / f"frame-{number}")
+                files.append({"root": "given", "path": f"{number}.table"})
+                self.descriptors.append(os.open(source, os.O_RDONLY | os.O_CLOEXEC))
+                described |= {"path": f"/store/given/{number}.table", **told}
+            frames.append(described)
         self.given_mb = sum(os.fstat(descriptor).st_size for descriptor in self.descriptors) >> 20
+        self.descriptors += gifts
         limits = run.limits
         self.start = {
             "t": "start",
@@ -58,6 +64,7 @@ class Order:
             "take": run.take,
             "seed": run.seed,
             "frames": frames,
+            "gifts": len(gifts),
             "once": True,
             "memory_mb": limits.memory_mb,
         }
@@ -68,11 +75,3 @@ class Order:
     ) -> None:
         for descriptor in self.descriptors:
             os.close(descriptor)
-        if self._converted is not None:
-            self._converted.cleanup()
-
-    def _folder(self) -> Path:
-        """Where tables stand that had to be converted for the language."""
-        if self._converted is None:
-            self._converted = TemporaryDirectory(prefix="assay-tables-", dir=self._scratch)
-        return Path(self._converted.name)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from services.execution.kernels.wire import Json, Message
 from services.execution.sandbox.columns import NA_INTEGER, NA_REAL
+from services.execution.sandbox.rvalues import Exact, number, text_of, value_of
 
 # NumPy and Arrow have no types for their arrays' contents here, so those values are Any.
 
@@ -22,18 +22,14 @@ def _r(value: Json) -> str:
     if value is None or isinstance(value, bool):
         return {None: "NULL", True: "TRUE", False: "FALSE"}[value]
     if isinstance(value, (int, float)):
-        return _number(value)
+        return number(value)
     if isinstance(value, str):
-        return _text(value)
+        return text_of(value)
+    if isinstance(value, Exact):
+        return value_of(value.value)
     if isinstance(value, Mapping):
-        return f"list({', '.join(f'{_text(name, tick=True)} = {_r(inner)}' for name, inner in value.items())})"
+        return f"list({', '.join(f'{text_of(name, tick=True)} = {_r(inner)}' for name, inner in value.items())})"
     return _vector(value)
-
-
-def _number(value: float) -> str:
-    if isinstance(value, int) and NA_INTEGER < value < 2**31:
-        return f"{value}L"
-    return repr(float(value)) if math.isfinite(value) else "NA_real_"
 
 
 def _vector(values: Sequence[Json]) -> str:
@@ -45,22 +41,6 @@ def _vector(values: Sequence[Json]) -> str:
     return f"list({', '.join(_r(value) for value in values)})"
 
 
-def _text(text: str, tick: bool = False) -> str:
-    mark = "`" if tick else '"'
-    out = [mark]
-    for sign in text:
-        number = ord(sign)
-        if sign in (mark, "\\"):
-            out.append(f"\\{sign}")
-        elif 32 <= number < 127:
-            out.append(sign)
-        elif number == 0 or 0xD800 <= number < 0xE000:
-            out.append("?")
-        else:
-            out.append(f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}")
-    return "".join([*out, mark])
-
-
 def table_for_r(source: Path, target: Path) -> list[Json]:
     """Write an Arrow file's columns for R; the description of them that R needs."""
     import pyarrow.ipc  # noqa: PLC0415 - heavy, and only needed here
@@ -69,40 +49,63 @@ def table_for_r(source: Path, target: Path) -> list[Json]:
         table = pyarrow.ipc.open_file(opened).read_all()
         columns: list[Json] = []
         for name, column in zip(table.column_names, table.columns, strict=True):
-            kind, parts = _written(column.combine_chunks())
+            kind, parts, more = _written(_whole(column))
             for part in parts:
                 sink.write(part)
-            columns.append({"name": name, "kind": kind, "rows": table.num_rows})
+            columns.append({"name": name, "kind": kind, "rows": table.num_rows, **more})
         return columns
 
 
-def _written(column: Any) -> tuple[str, list[bytes]]:
+def _whole(column: Any) -> Any:
+    """One array of a chunked one, with one dictionary."""
+    import pyarrow  # noqa: PLC0415
+
+    if pyarrow.types.is_dictionary(column.type):
+        column = column.unify_dictionaries()
+    return column.combine_chunks()
+
+
+def _written(column: Any) -> tuple[str, list[bytes], dict[str, Json]]:
     import pyarrow  # noqa: PLC0415
 
     types = pyarrow.types
+    if types.is_dictionary(column.type) and _is_text(column.type.value_type):
+        levels = column.dictionary.to_pylist()
+        codes = column.indices.cast(pyarrow.int32())
+        if None not in levels and len(set(levels)) == len(levels):
+            return "factor", [_numbers(codes, "int32")], {"levels": levels, "ordered": bool(column.type.ordered)}
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
     kind = column.type
     if types.is_boolean(kind) or types.is_null(kind):
-        return "logical", [_numbers(column.cast(pyarrow.int32()), "int32")]
+        return "logical", [_numbers(column.cast(pyarrow.int32()), "int32")], {}
     if types.is_integer(kind):
         try:
-            return "integer", [_numbers(column.cast(pyarrow.int32()), "int32")]
+            return "integer", [_numbers(column.cast(pyarrow.int32()), "int32")], {}
         except pyarrow.ArrowInvalid:
-            return "double", [_numbers(column.cast(pyarrow.float64(), safe=False), "float64")]
+            return "double", [_numbers(column.cast(pyarrow.float64(), safe=False), "float64")], {}
     if types.is_floating(kind) or types.is_decimal(kind):
-        return "double", [_numbers(column.cast(pyarrow.float64(), safe=False), "float64")]
+        return "double", [_numbers(column.cast(pyarrow.float64(), safe=False), "float64")], {}
     if types.is_date(kind):
         days = column.cast(pyarrow.date32()).cast(pyarrow.int32())
-        return "date", [_numbers(days.cast(pyarrow.float64()), "float64")]
-    for found, name, unit in (
-        (types.is_timestamp(kind), "datetime", pyarrow.timestamp("us")),
-        (types.is_duration(kind), "duration", pyarrow.duration("us")),
-    ):
-        if found:
-            moments = column.cast(unit, safe=False).cast(pyarrow.int64())
-            return name, [_numbers(moments.cast(pyarrow.float64(), safe=False), "float64", 1e-6)]
-    return "string", _texts(column)
+        return "date", [_numbers(days.cast(pyarrow.float64()), "float64")], {}
+    if types.is_timestamp(kind):
+        moments = column.cast(pyarrow.timestamp("us", kind.tz), safe=False).cast(pyarrow.int64())
+        body = _numbers(moments.cast(pyarrow.float64(), safe=False), "float64", 1e-6)
+        return "datetime", [body], {} if kind.tz is None else {"zone": kind.tz}
+    if types.is_duration(kind):
+        spans = column.cast(pyarrow.duration("us"), safe=False).cast(pyarrow.int64())
+        return "duration", [_numbers(spans.cast(pyarrow.float64(), safe=False), "float64", 1e-6)], {}
+    if types.is_binary(kind) or types.is_large_binary(kind):
+        return "bytes", _bytes(column.to_pylist()), {}
+    return "string", _texts(column), {}
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow  # noqa: PLC0415
+
+    types = pyarrow.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def _numbers(column: Any, kind: str, factor: float = 1.0) -> bytes:
@@ -119,8 +122,11 @@ def _numbers(column: Any, kind: str, factor: float = 1.0) -> bytes:
 
 
 def _texts(column: Any) -> list[bytes]:
+    return _bytes([None if value is None else str(value).replace("\x00", "").encode() for value in column.to_pylist()])
+
+
+def _bytes(encoded: Sequence[bytes | None]) -> list[bytes]:
     import numpy  # noqa: PLC0415
 
-    encoded = [None if value is None else str(value).replace("\x00", "").encode() for value in column.to_pylist()]
     sizes = numpy.array([-1 if text is None else len(text) for text in encoded], dtype="<i4")
     return [bytes(sizes.tobytes()), b"".join(text for text in encoded if text)]

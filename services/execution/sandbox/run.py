@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 
 from pydantic import JsonValue
 
+from services.execution.sandbox.exact import plain
 from shared.contracts.execute import CodeError, Language, Limits, RunUsage, ValueView, Verdict
 
 OnOutput = Callable[[Literal["stdout", "stderr"], str], None]
@@ -18,10 +19,13 @@ OnOutput = Callable[[Literal["stdout", "stderr"], str], None]
 
 @dataclass(frozen=True)
 class Frame:
-    """A table that crosses the wall: an Arrow IPC file; pandas or polars is how Python sees it."""
+    """A table that crosses the wall: an Arrow IPC file; pandas or polars is how Python sees it.
+
+    ``source``, for code of ours only: the variable holds the file itself, as Arrow reads from it.
+    """
 
     path: Path
-    dataframe: Literal["pandas", "polars"] = "pandas"
+    dataframe: Literal["pandas", "polars", "source"] = "pandas"
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class Run:
     seed: int | None = None
     take: Literal["view", "table", "plot"] = "view"  #: what of the result to bring out beside its view
     collect: bool = True  #: bring artifacts and displays out
+    until: Literal["end", "result"] = "end"  #: ``result``, for code of ours only: with its answer all is said
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,10 @@ class Shown:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended; when asked for, ``table`` is a validated Arrow IPC file, ``plot`` a PNG or SVG."""
+    """How a run ended; when asked for, ``table`` is a validated Arrow IPC file, ``plot`` a PNG or SVG.
+
+    Its files are opened or copied by their path, never moved: some are names of open descriptors.
+    """
 
     verdict: Verdict
     stdout: str
@@ -87,14 +95,40 @@ class KernelError(Exception):
 
 @dataclass(frozen=True)
 class Value:
-    """A value on its way between kernels: plain ones as JSON, tables as Arrow IPC files, others as a look only."""
+    """A value on its way between kernels: plain ones exactly, tables as Arrow IPC files, others as a look only."""
 
-    kind: Literal["json", "date", "datetime", "table", "opaque"]
+    kind: Literal["json", "table", "opaque"]
     type: str  #: the class as its language names it
     text: str  #: a bounded look, as in a value view
-    json: JsonValue = None  #: dates as ISO 8601
+    exact: JsonValue = None  #: what JSON has no word for is ``{"$": kind, "v": ...}``
     table: Path | None = None  #: gone when its session is closed
     rows: int | None = None
+    notes: tuple[str, ...] = ()  #: what of it does not go with it
+    why: str = ""  #: of an opaque one: why it stays where it is
+
+    @property
+    def json(self) -> JsonValue:
+        """As text, numbers, lists and objects."""
+        return plain(self.exact)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a kernel tells of a value without moving it."""
+
+    kind: Literal["json", "table", "figure", "opaque"]
+    type: str
+    bytes: int
+    text: str = ""
+    exact: JsonValue = None
+    rows: int = 0
+    columns: tuple[tuple[str, str], ...] = ()  #: name and type of the first ones
+    width: int = 0  #: how many columns in all
+    head: tuple[tuple[JsonValue, ...], ...] = ()  #: cells of the first rows
+
+    @property
+    def json(self) -> JsonValue:
+        return plain(self.exact)
 
 
 @dataclass(frozen=True)
@@ -120,6 +154,9 @@ class Session(Protocol):
     @property
     def language(self) -> Language: ...
 
+    @property
+    def alive(self) -> bool: ...
+
     def execute(
         self,
         code: str,
@@ -137,12 +174,30 @@ class Session(Protocol):
         """Raises: KernelError."""
         ...
 
+    def value(self, expression: str) -> Value:
+        """What an expression is worth, as something that can cross. Raises: KernelError."""
+        ...
+
+    def look(self, names: Sequence[str], whole: Sequence[str] = ()) -> Mapping[str, Look]:
+        """Those of the names that there are, in one request; no table is moved, of those in ``whole`` more is shown.
+
+        Raises: KernelError.
+        """
+        ...
+
+    def picture(self, name: str) -> bytes:
+        """A figure as PNG. Raises: KernelError when it is none."""
+        ...
+
     def get(self, name: str) -> Value:
         """Raises: KernelError when there is no such variable."""
         ...
 
-    def set(self, name: str, value: Value | JsonValue) -> None:
-        """Raises: KernelError when the language cannot hold it."""
+    def set(self, name: str, value: Value | JsonValue) -> tuple[str, ...]:
+        """What of the value is not the same in this language, in plain words.
+
+        Raises: KernelError when the language cannot hold it.
+        """
         ...
 
     def list(self) -> tuple[Variable, ...]: ...
@@ -170,6 +225,10 @@ class Sandbox(Protocol):
 
     def languages(self) -> Mapping[str, str | None]:
         """The languages available, with their versions; ``None`` when not installed."""
+        ...
+
+    def scratch(self) -> AbstractContextManager[Path]:
+        """A folder for the files of one job; when the worker is killed, the next one clears it away."""
         ...
 
     def run(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Event as Flag
 from types import TracebackType
 from typing import Literal
@@ -20,7 +19,7 @@ from services.execution.sandbox.pool import Pool
 from services.execution.sandbox.request import Order
 from services.execution.sandbox.run import OnOutput, Outcome, Run
 from services.execution.sandbox.runtime import describe_runtime
-from services.execution.sandbox.scratch import Scratch
+from services.execution.sandbox.scratch import Corner, Scratch
 from services.execution.sandbox.selftest import Report, prove
 from services.execution.sandbox.session import KernelSession
 from services.execution.sandbox.settings import SandboxSettings
@@ -108,7 +107,9 @@ class WarmSandbox:
 
     def _make_slot(self, language: str) -> Slot:
         box = self._wait_for_box(_OPENED_WITHIN)
-        return Slot(box, language, None if self._groups is None else self._groups.make())
+        slot = Slot(box, language, None if self._groups is None else self._groups.make())
+        slot.limit(Limits(), 0)  # what most runs ask for
+        return slot
 
     def __enter__(self) -> WarmSandbox:
         return self
@@ -157,10 +158,14 @@ class WarmSandbox:
     @contextmanager
     def run(self, run: Run, cancelled: Flag | None = None, on_output: OnOutput | None = None) -> Iterator[Outcome]:
         self.require(run.language)
-        with self._scratch("run") as folder:
-            yield self._outcome(run, Path(folder), cancelled, on_output)
+        with self._own.corner("run") as corner, ExitStack() as held:
+            with self._pool.running():
+                outcome = self._outcome(run, corner, held, cancelled, on_output)
+            yield outcome
 
-    def _outcome(self, run: Run, folder: Path, cancelled: Flag | None, on_output: OnOutput | None) -> Outcome:
+    def _outcome(
+        self, run: Run, corner: Corner, held: ExitStack, cancelled: Flag | None, on_output: OnOutput | None
+    ) -> Outcome:
         for attempt in range(_ATTEMPTS):
             try:
                 slot = self._pool.take(run.language)
@@ -170,7 +175,7 @@ class WarmSandbox:
                 self._pool.wake()
                 continue
             try:
-                outcome = self._run_in(slot, run, folder, cancelled, on_output)
+                outcome = self._run_in(slot, run, corner, held, cancelled, on_output)
             finally:
                 self._pool.retire(slot)
             if outcome is not None:
@@ -178,8 +183,10 @@ class WarmSandbox:
             self._pool.wake()
         raise InternalError("The room broke while the code ran, more than once; submit it again.")
 
-    def _scratch(self, kind: str) -> TemporaryDirectory[str]:
-        return TemporaryDirectory(prefix=f"{kind}-", dir=self._own.folder, ignore_cleanup_errors=True)
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        with self._own.corner("job") as corner:
+            yield corner.folder
 
     def _table_holds(self, table: Path) -> bool:
         return holds_together(self.run, table)
@@ -187,12 +194,12 @@ class WarmSandbox:
     @contextmanager
     def session(self, language: Language, limits: Limits, files: Mapping[str, Path]) -> Iterator[KernelSession]:
         self.require(language)
-        with self._scratch("session") as folder:
+        with self._own.corner("session") as corner:
             slot = self._pool.take(language)
             idle = self._settings.session_idle_seconds
             session: KernelSession | None = None
             try:
-                session = KernelSession(slot, limits, files, Path(folder), self.tier, self._table_holds, idle)
+                session = KernelSession(slot, limits, files, corner, self.tier, self._table_holds, idle)
                 yield session
             finally:
                 if session is not None:
@@ -200,16 +207,20 @@ class WarmSandbox:
                 slot.close()
 
     def _run_in(
-        self, slot: Slot, run: Run, folder: Path, cancelled: Flag | None, on_output: OnOutput | None
+        self,
+        slot: Slot,
+        run: Run,
+        corner: Corner,
+        held: ExitStack,
+        cancelled: Flag | None,
+        on_output: OnOutput | None,
     ) -> Outcome | None:
-        supervision = Supervision(slot, run.limits, secrets.token_hex(8), cancelled, on_output)
+        supervision = Supervision(slot, run.limits, secrets.token_hex(8), cancelled, on_output, run.until)
         facts = supervision.facts
-        try:
-            with Order(run, folder) as order:
-                slot.limit(run.limits, order.given_mb)
-                supervision.drive({**order.start, "grouped": slot.grouped}, order.descriptors, order.request, run.stdin)
-            if facts.cancelled:
-                raise JobCancelled("The job was cancelled while its code ran.")
-            return bring_out(run, facts, slot.counted(), folder, self.tier, judge, self._table_holds)
-        finally:
-            facts.close()
+        held.callback(facts.close)
+        with Order(run, corner) as order:
+            slot.limit(run.limits, order.given_mb)
+            supervision.drive({**order.start, "grouped": slot.grouped}, order.descriptors, order.request, run.stdin)
+        if facts.cancelled:
+            raise JobCancelled("The job was cancelled while its code ran.")
+        return bring_out(run, facts, slot.counted(), corner, self.tier, judge, self._table_holds)

@@ -9,7 +9,9 @@ import secrets
 import shutil
 import stat
 import tempfile
+from functools import cached_property
 from pathlib import Path
+from types import TracebackType
 
 _PREFIX, _LOCK = "assay-sandbox-", ".lock"
 
@@ -37,6 +39,30 @@ class Scratch:
             _remove(self.folder)
             os.close(self._lock)
             self._lock = None
+
+    def corner(self, kind: str) -> Corner:
+        return Corner(self.folder, kind)
+
+
+class Corner:
+    """A folder for one job or session, made when it is first wanted and gone with its context."""
+
+    def __init__(self, place: Path, kind: str) -> None:
+        self._place = place
+        self._kind = kind
+
+    @cached_property
+    def folder(self) -> Path:
+        return Path(tempfile.mkdtemp(prefix=f"{self._kind}-", dir=self._place))
+
+    def __enter__(self) -> Corner:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if "folder" in self.__dict__:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def sweep(place: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Event as Flag
 from threading import RLock, Timer
@@ -12,11 +12,14 @@ from typing import Literal, TypeAlias, cast
 
 from pydantic import JsonValue
 
+from services.execution.kernels.python.exact import NotPlain
 from services.execution.kernels.wire import Json, Message, receive
 from services.execution.sandbox import bridge
+from services.execution.sandbox.exact import changes
 from services.execution.sandbox.outcome import bring_out, view_of
 from services.execution.sandbox.request import Order
-from services.execution.sandbox.run import KernelError, KernelInfo, OnOutput, Outcome, Run, Value, Variable
+from services.execution.sandbox.run import KernelError, KernelInfo, Look, OnOutput, Outcome, Run, Value, Variable
+from services.execution.sandbox.scratch import Corner
 from services.execution.sandbox.slot import Slot
 from services.execution.sandbox.streams import escaped
 from services.execution.sandbox.supervise import Facts, Supervision
@@ -40,21 +43,22 @@ class KernelSession:
         slot: Slot,
         limits: Limits,
         files: Mapping[str, Path],
-        folder: Path,
+        corner: Corner,
         tier: str,
         check: Callable[[Path], bool],
         idle_seconds: float,
     ) -> None:
         self._slot = slot
         self._limits = limits
-        self._folder = folder
+        self._corner = corner
         self._tier = tier
         self._check = check
         self._calling = RLock()
         self._count = 0
         self._idle_seconds = idle_seconds
         self._idle: Timer | None = None
-        with Order(Run(self.language, "", files=files, limits=limits), folder) as order:
+        self._ended = False  #: it may take a moment until it is gone
+        with Order(Run(self.language, "", files=files, limits=limits), corner) as order:
             slot.limit(limits, order.given_mb)
             slot.tell(
                 {**order.start, "collect": None, "wall_seconds": None, "grouped": slot.grouped}, order.descriptors
@@ -69,7 +73,7 @@ class KernelSession:
 
     @property
     def alive(self) -> bool:
-        return self._slot.alive
+        return self._slot.alive and not self._ended
 
     def execute(
         self,
@@ -79,15 +83,12 @@ class KernelSession:
         take: Take = "view",
     ) -> Outcome:
         run = Run(self.language, code, limits=self._limits, take=take)
-        with self._calling, Order(run, self._folder) as order:
+        with self._calling, Order(run, self._corner) as order:
             facts = self._call({**order.request, "once": False}, on_output, cancelled)
             try:
                 for name in _files_of(facts):
                     self._fetch(name, facts)
-                self._count += 1
-                folder = self._folder / str(self._count)
-                folder.mkdir()
-                outcome = bring_out(run, facts, self._slot.counted(), folder, self._tier, judge, self._check)
+                outcome = bring_out(run, facts, self._slot.counted(), self._inner(), self._tier, judge, self._check)
             finally:
                 facts.close()
             if outcome is None:
@@ -98,20 +99,45 @@ class KernelSession:
         view = view_of(self._ask({"op": "evaluate", "code": expression}).get("value"))
         return view or ValueView(type="", text="")
 
+    def value(self, expression: str) -> Value:
+        with self._calling:
+            return self._outward(self._ask({"op": "evaluate", "code": expression, "file": "value.table"}))
+
+    def look(self, names: Sequence[str], whole: Sequence[str] = ()) -> Mapping[str, Look]:
+        asked = {"op": "look", "names": list(names), "whole": list(whole)}
+        found = self._ask(asked).get("looks") if names else {}
+        looks = {name: bridge.looked(found.get(name)) for name in names} if isinstance(found, dict) else {}
+        return {name: look for name, look in looks.items() if look is not None}
+
+    def picture(self, name: str) -> bytes:
+        with self._calling:
+            made = self._fetched(self._ask({"op": "picture", "name": name}).get("picture"))
+            if made is None:
+                raise _gone()
+            content = made.read_bytes()
+            made.unlink()
+            return content
+
     def get(self, name: str) -> Value:
         with self._calling:
-            typed = self._ask({"op": "get", "name": name, "file": "value.table"}).get("typed")
-            if not isinstance(typed, dict):
-                raise _gone()
-            content = self._fetched(typed.get("file")) if typed.get("kind") == "table" else None
-            if content is not None:
-                content = bridge.brought(self.language, typed, content)
-            return bridge.outward(typed, content, self._check)
+            return self._outward(self._ask({"op": "get", "name": name, "file": "value.table"}))
 
-    def set(self, name: str, value: Value | JsonValue) -> None:
+    def _outward(self, reply: Mapping[str, Json]) -> Value:
+        typed = reply.get("typed")
+        if not isinstance(typed, dict):
+            raise _gone()
+        content = self._fetched(typed.get("file")) if typed.get("kind") == "table" else None
+        if content is not None:
+            content = bridge.brought(self.language, typed, content, self._corner)
+        return bridge.outward(typed, content, self._check)
+
+    def set(self, name: str, value: Value | JsonValue) -> tuple[str, ...]:
         with self._calling:
             self._count += 1
-            sent = bridge.inward(self.language, value, self._folder / f"set-{self._count}")
+            try:
+                sent = bridge.inward(self.language, value, self._corner.folder / f"set-{self._count}")
+            except NotPlain as error:
+                raise KernelError(CodeError(type="NotPortable", message=f"It cannot cross: {error}.")) from None
             typed: dict[str, Json] = dict(sent.typed)
             if sent.file is not None:
                 file = f"{secrets.token_hex(4)}.table"
@@ -122,7 +148,14 @@ class KernelSession:
                 finally:
                     os.close(descriptor)
                 typed["path"] = f"/store/given/{file}"
-            self._ask({"op": "set", "name": name, "typed": typed})
+            try:
+                reply = self._ask({"op": "set", "name": name, "typed": typed})
+            except (OverflowError, ValueError) as error:  # what its language has no notation for
+                raise KernelError(CodeError(type="NotPortable", message=f"It cannot cross: {error}.")) from None
+            if isinstance(value, Value) and value.kind == "json":
+                there = cast("JsonValue", reply.get("exact")) if reply.get("kind") == "json" else None
+                return tuple(changes(value.exact, there, self.language))
+            return sent.notes
 
     def list(self) -> tuple[Variable, ...]:
         found = self._ask({"op": "list"}).get("variables")
@@ -137,6 +170,10 @@ class KernelSession:
     def packages(self) -> Mapping[str, str]:
         found = self._ask({"op": "packages"}).get("packages")
         return {str(name): str(version) for name, version in found.items()} if isinstance(found, dict) else {}
+
+    def _inner(self) -> Corner:
+        """One call's files, kept as long as the session."""
+        return Corner(self._corner.folder, "call")
 
     def interrupt(self) -> None:
         self._slot.tell({"t": "interrupt"})
@@ -168,6 +205,7 @@ class KernelSession:
         }
         supervision = Supervision(self._slot, limits, secrets.token_hex(8), cancelled, on_output, once=False)
         facts = supervision.drive(extension, (), request, b"")
+        self._ended = self._ended or not facts.alive
         self._slot.tell({"t": "rest"})
         self._wait_idle()
         if facts.cancelled:
@@ -204,7 +242,7 @@ class KernelSession:
             if size > _TABLE_BYTES:
                 return None
             self._count += 1
-            target = self._folder / f"get-{self._count}"
+            target = self._corner.folder / f"get-{self._count}"
             with target.open("xb") as handle:
                 # Not to its end: the code lives, and may be writing on.
                 while size > 0 and (sent := os.sendfile(handle.fileno(), descriptor, None, size)):

@@ -12,7 +12,7 @@ Tier = Literal["none", "ns", "microvm"]
 
 
 class SandboxSettings(BaseSettings):
-    """``ASSAY_SANDBOX_*``."""
+    """The sandbox of the execution worker."""
 
     model_config = SettingsConfigDict(env_prefix="ASSAY_SANDBOX_", frozen=True)
 

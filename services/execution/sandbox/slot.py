@@ -10,13 +10,14 @@ import socket
 import time
 from collections.abc import Sequence
 
-from services.execution.kernels.wire import FrameReader, Message, control_pair, receive, send
+from services.execution.kernels.wire import FrameReader, Message, control_pair, frame, receive, send
 from services.execution.sandbox.box import Box
 from services.execution.sandbox.cgroups import Counted, Group
 from shared.contracts.execute import Limits
 from shared.errors import SandboxUnavailable
 
 _READY_WITHIN = 20.0
+_REHEARSED_WITHIN = 5.0
 _HELLO_WITHIN = 60.0  #: for an interpreter that starts, and loads its libraries, in the room
 _ROOM_MB = 96  #: of the warden, the kernel itself, and results on their way out
 _ROOM_TASKS = {"python": 1, "sql": 26, "javascript": 17}  #: the warden, and threads of the interpreter's own
@@ -32,6 +33,8 @@ class Slot:
         self._box = box
         self.born = time.monotonic()
         self.group = group
+        self.rehearsed = language not in _AT_ONCE  #: what most code does first has been done in it
+        self._reader = FrameReader()
         self._open: list[int] = []
         self._watch: int | None = None
         self.control, inside = control_pair()
@@ -87,18 +90,28 @@ class Slot:
         self.tell({"t": "go"})
         return pid
 
-    def _wait_hello(self) -> None:
-        """The interpreter's first frame says that it waits for code."""
+    def rehearse(self) -> None:
+        """Do in it what most code does first; nobody may have it meanwhile."""
+        with contextlib.suppress(OSError):
+            os.write(self.requests, frame({"op": "rehearse"}))
+            self.rehearsed = self._says_hello(_REHEARSED_WITHIN)
+
+    def _says_hello(self, seconds: float) -> bool:
+        """Whether the interpreter says within this time that it waits for code."""
         poll = select.poll()
         poll.register(self.replies, select.POLLIN)
-        reader = FrameReader()
-        deadline = time.monotonic() + _HELLO_WITHIN
+        deadline = time.monotonic() + seconds
         while poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
             data = os.read(self.replies, 4096)
             if not data:
                 break
-            if any(message.get("t") == "hello" for message in reader.feed(data)):
-                return
+            if any(message.get("t") == "hello" for message in self._reader.feed(data)):
+                return True
+        return False
+
+    def _wait_hello(self) -> None:
+        if self._says_hello(_HELLO_WITHIN):
+            return
         os.set_blocking(self.stderr, False)
         with contextlib.suppress(OSError):
             said = os.read(self.stderr, 4096).decode(errors="replace").strip().splitlines()

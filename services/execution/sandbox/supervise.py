@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Event as Flag
+from typing import Literal
 
 from services.execution.kernels.wire import FrameReader, Message, receive
 from services.execution.sandbox.bridge import framed
@@ -69,9 +70,11 @@ class Supervision:
         nonce: str,
         cancelled: Flag | None,
         on_output: OnOutput | None,
+        until: Literal["end", "result"] = "end",
         once: bool = True,
     ) -> None:
         self._once = once
+        self._until_result = until == "result" or not once
         self._slot = slot
         self._limits = limits
         self._nonce = nonce
@@ -120,9 +123,9 @@ class Supervision:
         return facts
 
     def _finished(self) -> bool:
-        """All is said: by everyone in a single use, by the kernel in a session's call."""
+        """All is said: by everyone in a single use, by the kernel where its result is the end."""
         slot = self._slot
-        if not self._once and self.facts.result_at is not None:
+        if self._until_result and self.facts.result_at is not None:
             # What it printed before its reply is in the pipes by now.
             for descriptor in (slot.stdout, slot.stderr):
                 while self._read(descriptor):
@@ -213,6 +216,8 @@ class Supervision:
                 self.facts.frames.append(message)
                 if message.get("t") == "result":
                     self.facts.result_at = time.monotonic()
+        if self._reader.broken and not self._once:
+            self._slot.kill()  # the code has spoken over its kernel: no reply will ever be understood
 
     def _hear_warden(self) -> None:
         facts = self.facts

@@ -6,13 +6,15 @@ const path = require("node:path");
 const util = require("node:util");
 const vm = require("node:vm");
 const { createRequire } = require("node:module");
+const { decode, exactly } = require("./exact.js");
+const { asTable, lookAt, rowsFrom, tableOf, tableOrigin } = require("./tables.js");
+const { shapeOf, typeOf, view } = require("./views.js");
 
 const REQUESTS = 3;
 const REPLIES = 4;
 const WORK = "/work";
 const CODE = "/code";
 const OUT = "/out";
-const LONGEST_VIEW = 10000;
 const MOST_DISPLAYS = 50;
 const LONGEST_INLINE = 60000;
 
@@ -55,47 +57,6 @@ function nextRequest(handle) {
   });
 }
 
-// -- looks at values ---------------------------------------------------------------------------------------------
-
-function typeOf(value) {
-  if (value === null) return "null";
-  if (typeof value !== "object") return typeof value;
-  try {
-    return value.constructor?.name || "Object";
-  } catch {
-    return "Object";
-  }
-}
-
-function shapeOf(value) {
-  if (Array.isArray(value) || ArrayBuffer.isView(value)) return [value.length ?? value.byteLength];
-  if (value instanceof Map || value instanceof Set) return [value.size];
-  return null;
-}
-
-function view(value) {
-  let text;
-  try {
-    text = util.inspect(value, { depth: 4, maxArrayLength: 200, maxStringLength: LONGEST_VIEW });
-  } catch (error) {
-    text = `<${typeOf(value)}: it cannot be shown (${error?.name})>`;
-  }
-  return { type: typeOf(value), shape: shapeOf(value), text: text.slice(0, LONGEST_VIEW) };
-}
-
-function typed(value) {
-  const look = view(value);
-  if (value instanceof Date && !Number.isNaN(value.getTime())) return { ...look, kind: "datetime", json: value.toISOString() };
-  if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint") return { ...look, kind: "opaque" };
-  try {
-    const plain = value instanceof Map ? Object.fromEntries(value) : value instanceof Set ? [...value] : value;
-    const json = JSON.stringify(plain === undefined ? null : plain);
-    return { ...look, kind: "json", json: JSON.parse(json) };
-  } catch {
-    return { ...look, kind: "opaque" };
-  }
-}
-
 function described(error) {
   const named = error instanceof Error || (error && typeof error.stack === "string");
   const message = String(named ? error.message : util.inspect(error)).slice(0, 20000);
@@ -107,65 +68,6 @@ function described(error) {
   if (error?.code === "ERR_WORKER_INIT_FAILED") limit = "processes";
   if (/Array buffer allocation failed/.test(message)) limit = "memory";
   return { type: named ? error.name || typeOf(error) : typeof error, message, traceback: trace.slice(0, 20000), limit };
-}
-
-// -- tables: an array of flat objects leaves as columns of plain binary, their kinds in the message ----------------
-
-const MISSING_INTEGER = -(2n ** 63n);
-const MISSING_DOUBLE = 0x7ff00000000007a2n;
-
-function isFlat(row) {
-  if (row === null || typeof row !== "object" || Array.isArray(row)) return false;
-  return Object.values(row).every((cell) => cell == null || typeof cell !== "object" || cell instanceof Date);
-}
-
-function kindOf(cells) {
-  const every = (test) => cells.every((cell) => cell == null || test(cell));
-  if (every((cell) => typeof cell === "boolean")) return "logical";
-  if (every((cell) => Number.isSafeInteger(cell) && !Object.is(cell, -0))) return "long";
-  if (every((cell) => typeof cell === "bigint" && cell > MISSING_INTEGER && cell < 2n ** 63n)) return "long";
-  if (every((cell) => typeof cell === "number")) return "double";
-  if (every((cell) => cell instanceof Date)) return "datetime";
-  return "string";
-}
-
-function texts(cells) {
-  const bodies = cells.map((cell) => {
-    if (cell == null) return null;
-    return Buffer.from(cell instanceof Date ? String(cell.toJSON()) : String(cell));
-  });
-  const sizes = Int32Array.from(bodies, (body) => (body === null ? -1 : body.length));
-  return [Buffer.from(sizes.buffer), Buffer.concat(bodies.filter((body) => body !== null))];
-}
-
-function written(kind, cells) {
-  if (kind === "string") return texts(cells);
-  const wide = kind !== "logical";
-  const data = Buffer.alloc(cells.length * (wide ? 8 : 4));
-  cells.forEach((cell, row) => {
-    const at = row * (wide ? 8 : 4);
-    const missing = cell == null || (kind === "datetime" && Number.isNaN(cell.getTime()));
-    if (kind === "logical") data.writeInt32LE(missing ? -(2 ** 31) : Number(cell), at);
-    else if (kind === "long") data.writeBigInt64LE(missing ? MISSING_INTEGER : BigInt(cell), at);
-    else if (missing) data.writeBigUInt64LE(MISSING_DOUBLE, at);
-    else data.writeDoubleLE(kind === "datetime" ? cell.getTime() / 1000 : cell, at);
-  });
-  return [data];
-}
-
-function tableOf(value) {
-  if (!Array.isArray(value) || value.length === 0 || !value.every(isFlat)) return {};
-  const names = [...new Set(value.flatMap((row) => Object.keys(row)))];
-  if (names.length === 0) return {};
-  const file = fs.openSync(path.join(OUT, "result.table"), "w");
-  const columns = names.map((name) => {
-    const cells = value.map((row) => row[name]);
-    const kind = kindOf(cells);
-    for (const part of written(kind, cells)) fs.writeSync(file, part);
-    return { name, kind, rows: value.length };
-  });
-  fs.closeSync(file);
-  return { table: "result.table", columns, rows: value.length };
 }
 
 // -- displays ----------------------------------------------------------------------------------------------------
@@ -180,9 +82,16 @@ function display(value) {
     if (/^\s*<svg[\s>]/i.test(value)) mediaType = "image/svg+xml";
     else if (/^\s*<(!doctype|[a-z][a-z0-9]*)[\s>]/i.test(value)) mediaType = "text/html";
   } else {
-    const made = typed(value);
-    if (made.kind === "json" && typeof value === "object") mediaType = "application/json";
-    text = mediaType === "application/json" ? JSON.stringify(made.json) : made.text;
+    const made = { ...view(value), ...exactly(value) };
+    text = made.text;
+    if (made.kind === "json" && typeof value === "object") {
+      try {
+        text = JSON.stringify(value, (_key, inner) => (typeof inner === "bigint" ? String(inner) : inner));
+        mediaType = "application/json";
+      } catch {
+        text = made.text;
+      }
+    }
   }
   if (text.length <= LONGEST_INLINE) return send({ t: "display", media_type: mediaType, text });
   const file = `display-${shown}`;
@@ -229,7 +138,7 @@ async function run(code, filename) {
   if (script !== null) return await script.runInThisContext({ breakOnSigint: true });
   const file = filename.replace(/\.js$/, ".mjs");
   fs.writeFileSync(file, code);
-  await import(file);
+  await import(file).finally(() => fs.rmSync(file));
   return undefined;
 }
 
@@ -249,24 +158,49 @@ const operations = {
   async execute(request) {
     calls += 1;
     const filename = `${CODE}/main${calls === 1 ? "" : `_${calls}`}.js`;
-    fs.writeFileSync(filename, request.code);
+    if (calls === 1) fs.writeFileSync(filename, request.code); // there is little room for more
     if (calls === 1 && request.seed !== null) seeded(request.seed);
     for (const frame of request.frames) globalThis[frame.name] = JSON.parse(fs.readFileSync(frame.path, "utf8"));
     const value = await run(request.code, filename);
     const reply = { value: value === undefined ? null : view(value), class: typeOf(value) };
-    return request.take === "table" ? { ...reply, ...tableOf(value) } : reply;
+    return request.take === "table" ? { ...reply, ...asTable(value) } : reply;
   },
   async evaluate(request) {
     const value = await compiled(`(${request.code}\n)`, `${CODE}/expression.js`).runInThisContext({ breakOnSigint: true });
-    return { value: view(value), class: typeOf(value) };
+    return { value: view(value), class: typeOf(value), ...(request.file === undefined ? {} : { typed: { ...view(value), ...exactly(value) } }) };
+  },
+  look(request) {
+    const looks = Object.create(null);
+    for (const name of request.names) {
+      if (!IDENTIFIER.test(name) || own.has(name) || !isDefined(name)) continue;
+      const value = compiled(name, "name").runInThisContext();
+      if (value === undefined && emptied.has(name)) continue;
+      looks[name] = lookAt(value, request.whole.includes(name) ? 10 : 1);
+    }
+    return { looks };
+  },
+  picture() {
+    throw new TypeError("it is no figure");
   },
   get(request) {
-    return { typed: typed(compiled(identifier(request.name), "name").runInThisContext()) };
+    const value = compiled(identifier(request.name), "name").runInThisContext();
+    if (value === undefined && emptied.has(request.name)) throw new ReferenceError(`${request.name} is not defined`);
+    const origin = tableOrigin(value);
+    if (origin === null) return { typed: { ...view(value), ...exactly(value) } };
+    const { columns, rows } = tableOf(value, request.file, origin.columns);
+    return { typed: { ...view(value), type: "table", kind: "table", file: request.file, columns, rows } };
   },
   set(request) {
-    const { kind, json } = request.typed;
-    globalThis[identifier(request.name)] = kind === "date" || kind === "datetime" ? new Date(json) : json;
-    return {};
+    const { kind, exact, columns, rows, path: file } = request.typed;
+    const name = identifier(request.name);
+    emptied.delete(name);
+    const made = kind === "table" ? rowsFrom(columns, rows ?? JSON.parse(fs.readFileSync(file, "utf8"))) : decode(exact);
+    if (lexical.has(name) && !Object.hasOwn(globalThis, name) && isDefined(name)) {
+      handed = made; // let can be given a new value, const cannot: it says so
+      compiled(`${name} = globalThis[Symbol.for("assay.handed")]`, "name").runInThisContext();
+      handed = undefined;
+    } else globalThis[name] = made;
+    return kind === "table" ? {} : exactly(made);
   },
   list() {
     const names = new Set([...Object.getOwnPropertyNames(globalThis).filter((name) => !own.has(name)), ...lexical]);
@@ -321,8 +255,14 @@ function remember(code) {
   for (const found of code.matchAll(/^(?:let|const|class)\s+([A-Za-z_$][\w$]*)/gm)) lexical.add(found[1]);
 }
 
+const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
+
+/** What set hands over to a name that stands in no object. */
+let handed;
+Object.defineProperty(globalThis, Symbol.for("assay.handed"), { get: () => handed });
+
 function identifier(name) {
-  if (!/^[A-Za-z_$][\w$]*$/.test(name)) throw new SyntaxError(`${JSON.stringify(name)} is no name`);
+  if (!IDENTIFIER.test(name)) throw new SyntaxError(`${JSON.stringify(name)} is no name`);
   return name;
 }
 

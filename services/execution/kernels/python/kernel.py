@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import os
 import platform
-import random
 import sys
 import types
 from collections.abc import Mapping
@@ -16,8 +16,11 @@ from services.execution.kernels.isolate import CODE, OUT, WORK
 from services.execution.kernels.python import tables
 from services.execution.kernels.python.displays import Stage, figure_of, picture, rendered
 from services.execution.kernels.python.program import compiled, run
-from services.execution.kernels.python.values import inward, listed, outward
+from services.execution.kernels.python.repeatable import seed_all
+from services.execution.kernels.python.soundness import demand_sound
+from services.execution.kernels.python.values import exactly, inward, listed, looks, outward
 from services.execution.kernels.python.views import view
+from services.execution.kernels.warmth import use_pandas
 from services.execution.kernels.wire import Json, Message
 
 
@@ -38,19 +41,31 @@ class PythonKernel:
     def space(self) -> dict[str, object]:
         return self._module.__dict__
 
+    def rehearse(self) -> Message:
+        made = self.execute({"code": "pass", "seed": None, "frames": [], "take": "view"})
+        pandas = sys.modules.get("pandas")
+        if pandas is not None and "pyarrow" in sys.modules:
+            table = f"{OUT}/rehearsal.arrow"
+            tables.write(use_pandas(pandas), table)
+            demand_sound(tables.read(table, "source"))
+            view(tables.read(table, "pandas"))
+            os.unlink(table)
+        self._calls = 0
+        return made
+
     def execute(self, request: Message) -> Message:
         self._calls += 1
         name = f"{CODE}/main.py" if self._calls == 1 else f"{CODE}/main_{self._calls}.py"
         code = str(request["code"])
-        with open(name, "w", encoding="utf-8", errors="surrogatepass") as handle:
-            handle.write(code)
-        if self._calls == 1:
+        if self._calls == 1:  # later ones are known to the tracebacks alone: there is little room
+            with open(name, "w", encoding="utf-8", errors="surrogatepass") as handle:
+                handle.write(code)
             self._module.__file__ = name
             self._own.add("__file__")
             sys.argv = [name]
-            _seed(cast("int | None", request["seed"]))
+            seed_all(cast("int | None", request["seed"]))
         for frame in cast("list[Mapping[str, str]]", request["frames"]):
-            self.space[frame["name"]] = tables.read(frame["path"], frame["dataframe"])
+            self.space[frame["name"]] = tables.given(frame, frame["dataframe"])
         value = run(compiled(code, name), self.space)
         service.flush()
         return self._described_result(value, str(request["take"]))
@@ -60,11 +75,11 @@ class PythonKernel:
             return {"value": None if value is None else view(value), "class": type(value).__name__}
         if "result" in self.space:
             value = self.space["result"]
+        if tables.is_table(value):  # it leaves whole: drawing it as text would take longer than most code does
+            rows = tables.write(value, f"{OUT}/result.arrow")
+            return {"class": type(value).__name__, "rows": rows, "table": "result.arrow"}
         made: dict[str, Json] = {"value": view(value), "class": type(value).__name__}
-        if tables.is_table(value):
-            made["rows"] = tables.write(value, f"{OUT}/result.arrow")
-            made["table"] = "result.arrow"
-        elif take == "plot":
+        if take == "plot":
             made.update(_plotted(value))
         return made
 
@@ -73,7 +88,21 @@ class PythonKernel:
         if program.body is not None or program.last is None:
             raise SyntaxError("an expression is wanted, not statements")
         value = run(program, self.space)
-        return {"value": view(value), "class": type(value).__name__}
+        reply: dict[str, Json] = {"value": view(value), "class": type(value).__name__}
+        if (file := request.get("file")) is not None:
+            reply["typed"] = outward(value, f"{OUT}/{file}", str(file))
+        return reply
+
+    def look(self, request: Message) -> Message:
+        return looks(self.space, request)
+
+    def picture(self, request: Message) -> Message:
+        figure = figure_of(self.space[str(request["name"])])
+        if figure is None:
+            raise TypeError("it is no figure")
+        with open(f"{OUT}/picture.png", "wb") as handle:
+            handle.write(picture(figure))
+        return {"picture": "picture.png"}
 
     def get(self, request: Message) -> Message:
         name = str(request["name"])
@@ -83,8 +112,9 @@ class PythonKernel:
         return {"typed": outward(self.space[name], f"{OUT}/{file}", file)}
 
     def set(self, request: Message) -> Message:
-        self.space[str(request["name"])] = inward(cast("Message", request["typed"]))
-        return {}
+        sent = cast("Message", request["typed"])
+        value = self.space[str(request["name"])] = inward(sent)
+        return exactly(value) if sent["kind"] == "json" else {}
 
     def list(self, _request: Message) -> Message:
         hidden = (types.ModuleType, types.FunctionType, type)
@@ -119,14 +149,6 @@ def _plotted(value: object) -> Message:
     with open(f"{OUT}/result{suffix}", "wb") as handle:
         handle.write(content.encode() if isinstance(content, str) else content)
     return {"plot": f"result{suffix}", "plot_type": media_type, "class": "Figure" if figure is not None else kind}
-
-
-def _seed(seed: int | None) -> None:
-    """A given seed makes the run repeatable; without one no two forks of the warm parent may draw alike."""
-    random.seed(seed)
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        numpy.random.seed(seed)
 
 
 def serve(requests: int, replies: int) -> None:

@@ -63,12 +63,11 @@ def _spelled_out(array: Any) -> Any:
     return array.cast(pyarrow.large_binary()) if types.is_binary_view(array.type) else array
 
 
-def demand_sound(path: str) -> None:
+def demand_sound(source: Any) -> None:
     """Raises: whatever is wrong with it, or this room's end by its limits."""
-    import pyarrow
     import pyarrow.ipc
 
-    with pyarrow.memory_map(path) as source, pyarrow.ipc.open_file(source) as reader:
+    with pyarrow.ipc.open_file(source) as reader:
         if len(reader.schema) > MOST_COLUMNS:
             raise OverflowError(f"it has more than {MOST_COLUMNS} columns")
         tally, rows = _Tally(), 0

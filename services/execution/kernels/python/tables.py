@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
+
+from services.execution.kernels.kernel_calls import map_privately
+from services.execution.kernels.python.mapped import mapped_frame
+from services.execution.kernels.wire import Json
 
 # The libraries are looked up where the zygote loaded them: importing this module must not import them.
 
@@ -88,6 +93,29 @@ def with_index(frame: Any) -> Any:
     return frame
 
 
+def first_rows(value: Any, count: int) -> tuple[Any, int]:
+    """The first rows as an Arrow table, and how many there are in all; nothing else of it is touched."""
+    name = type(value).__name__
+    if name == "LazyFrame":
+        import polars
+
+        return value.head(count).collect().to_arrow(), int(value.select(polars.len()).collect().item())
+    if name == "DuckDBPyRelation":
+        return value.limit(count).to_arrow_table(), int(value.shape[0])
+    if name in ("Table", "RecordBatch"):
+        return to_arrow(value.slice(0, count)), int(value.num_rows)
+    rows = len(value)
+    return to_arrow(with_index(value.head(count))), rows
+
+
+def left_behind(value: Any) -> list[Json]:
+    """What of a table does not go with it, in plain words."""
+    if not _is_subclass(value) or type(value.index).__name__ == "RangeIndex":
+        return []
+    named = any(name is not None for name in value.index.names)
+    return [] if named else ["its row labels, which have no name, stay behind"]
+
+
 def write(value: object, path: str) -> int:
     """Write the table; the number of its rows."""
     import pyarrow.ipc
@@ -98,12 +126,32 @@ def write(value: object, path: str) -> int:
     return int(table.num_rows)
 
 
+def given(frame: Mapping[str, Any], dataframe: str) -> Any:
+    """A table of the request: an open file that came as a gift, or one that stands at a path."""
+    if "descriptor" not in frame:
+        return read(str(frame["path"]), dataframe)
+    import pyarrow
+
+    # Closed before there is code that could open its file again, for writing; what it changes here is its own copy.
+    with open(int(frame["descriptor"]), "rb") as handle:
+        content = map_privately(handle.fileno())
+    source = pyarrow.BufferReader(pyarrow.py_buffer(content))
+    return mapped_frame(source, content) if dataframe == "pandas" else _as(source, dataframe)
+
+
 def read(path: str, dataframe: str) -> Any:
     """The frame behind an Arrow file, mapped rather than copied where the library can."""
     import pyarrow
+
+    return _as(pyarrow.memory_map(path), dataframe)
+
+
+def _as(source: Any, dataframe: str) -> Any:
     import pyarrow.ipc
 
-    table = pyarrow.ipc.open_file(pyarrow.memory_map(path)).read_all()
+    if dataframe == "source":
+        return source
+    table = pyarrow.ipc.open_file(source).read_all()
     if dataframe == "polars":
         import polars
 
@@ -111,3 +159,21 @@ def read(path: str, dataframe: str) -> Any:
     if dataframe == "arrow":
         return table
     return table.to_pandas()
+
+
+def read_faithfully(path: str, dataframe: str) -> Any:
+    """As ``read``, but whole numbers and truths with gaps stay what they are."""
+    if dataframe != "pandas":
+        return read(path, dataframe)
+    import pandas
+    import pyarrow
+    import pyarrow.ipc
+
+    table = pyarrow.ipc.open_file(pyarrow.memory_map(path)).read_all()
+    gaps = {field.type for field, column in zip(table.schema, table.columns, strict=True) if column.null_count}
+    nullable = {
+        getattr(pyarrow, name.lower())(): getattr(pandas, f"{name}Dtype")()
+        for name in ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
+    }
+    nullable[pyarrow.bool_()] = pandas.BooleanDtype()
+    return table.to_pandas(types_mapper=lambda kind: nullable.get(kind) if kind in gaps else None)

@@ -17,7 +17,10 @@ local({
     value <- gsub("\n", "\\n", value, fixed = TRUE)
     value <- gsub("\r", "\\r", value, fixed = TRUE)
     value <- gsub("\t", "\\t", value, fixed = TRUE)
-    value <- gsub("[\001-\037\177]", "?", value)
+    odd <- grepl("[\001-\037\177]", value, useBytes = TRUE)
+    if (any(odd, na.rm = TRUE)) {
+      for (code in c(1:31, 127L)) value <- gsub(rawToChar(as.raw(code)), sprintf("\\u%04x", code), value, fixed = TRUE)
+    }
     paste0("\"", value, "\"")
   }
 
@@ -57,6 +60,9 @@ local({
     flush(replies)
   }
 
+  here <- commandArgs()[match("-f", commandArgs()) + 1L]
+  for (part in c("exact.R", "tables.R")) sys.source(file.path(dirname(here), part), environment())
+
   # -- looks at values ---------------------------------------------------------------------------------------------
 
   shape_of <- function(value) {
@@ -65,87 +71,17 @@ local({
     NULL
   }
 
+  is_vast <- function(value) !is.data.frame(value) && !is.function(value) && utils::object.size(value) > 2e7
+
   view <- function(value) {
     printed <- tryCatch(
-      paste(utils::capture.output(print(value)), collapse = "\n"),
+      paste(utils::capture.output(if (is_vast(value)) utils::str(value, nchar.max = 200L) else print(value)), collapse = "\n"),
       error = function(problem) paste0("<", class(value)[1L], ": it cannot be printed>")
     )
     list(type = class(value)[1L], shape = shape_of(value), text = substr(printed, 1L, longest))
   }
 
   is_plot <- function(value) inherits(value, c("gg", "ggplot", "recordedplot", "trellis", "grob"))
-
-  # -- tables: columns of plain binary in one file, their kinds in the message ---------------------------------------
-
-  read_table <- function(path, columns) {
-    from <- file(path, open = "rb")
-    on.exit(close(from))
-    made <- lapply(columns, function(column) {
-      rows <- column$rows
-      if (column$kind == "string") {
-        sizes <- readBin(from, "integer", rows, size = 4L, endian = "little")
-        bytes <- readBin(from, "raw", sum(sizes[sizes > 0L]))
-        values <- rep(NA_character_, rows)
-        there <- sizes >= 0L
-        if (any(there)) values[there] <- readChar(bytes, sizes[there], useBytes = TRUE)
-        Encoding(values) <- "UTF-8"
-        return(values)
-      }
-      if (column$kind %in% c("integer", "logical")) {
-        values <- readBin(from, "integer", rows, size = 4L, endian = "little")
-        return(if (column$kind == "logical") as.logical(values) else values)
-      }
-      values <- readBin(from, "double", rows, size = 8L, endian = "little")
-      switch(column$kind,
-        date = structure(values, class = "Date"),
-        datetime = structure(values, class = c("POSIXct", "POSIXt"), tzone = "UTC"),
-        duration = as.difftime(values, units = "secs"),
-        values
-      )
-    })
-    names(made) <- vapply(columns, function(column) column$name, "")
-    rows <- if (length(made)) length(made[[1L]]) else 0L
-    structure(made, class = "data.frame", row.names = .set_row_names(rows))
-  }
-
-  kind_of <- function(values) {
-    if (is.logical(values)) return("logical")
-    if (inherits(values, "Date")) return("date")
-    if (inherits(values, "POSIXct")) return("datetime")
-    if (inherits(values, "difftime")) return("duration")
-    if (is.integer(values) && !is.factor(values)) return("integer")
-    if (is.numeric(values) && !is.factor(values)) return("double")
-    "string"
-  }
-
-  write_table <- function(frame, path) {
-    frame <- as.data.frame(frame)
-    to <- file(path, open = "wb")
-    on.exit(close(to))
-    names <- make.unique(as.character(colnames(frame)), sep = "_")
-    described <- lapply(seq_along(frame), function(position) {
-      values <- frame[[position]]
-      if (inherits(values, "POSIXlt")) values <- as.POSIXct(values)
-      kind <- kind_of(values)
-      if (kind == "string") {
-        if (is.list(values)) values <- vapply(values, function(each) paste(format(each), collapse = ", "), "")
-        values <- enc2utf8(as.character(values))
-        sizes <- nchar(values, type = "bytes", allowNA = TRUE, keepNA = TRUE)
-        sizes[is.na(sizes)] <- -1L
-        writeBin(as.integer(sizes), to, size = 4L, endian = "little")
-        for (part in split(values[sizes > 0L], ceiling(seq_along(values[sizes > 0L]) / 100000))) {
-          writeBin(charToRaw(paste(part, collapse = "")), to)
-        }
-      } else if (kind %in% c("integer", "logical")) {
-        writeBin(as.integer(values), to, size = 4L, endian = "little")
-      } else {
-        if (kind == "duration") units(values) <- "secs"
-        writeBin(as.double(values), to, size = 8L, endian = "little")
-      }
-      list(name = names[position], kind = kind, rows = nrow(frame))
-    })
-    structure(json(described), class = "json")
-  }
 
   # -- displays ----------------------------------------------------------------------------------------------------
 
@@ -226,15 +162,24 @@ local({
     look <- if (is_plot(value)) plot_view(value) else view(value)
     if (is.data.frame(value)) {
       columns <- write_table(value, file.path("/out", name))
-      return(c(look, list(kind = "table", file = name, columns = columns, rows = nrow(value))))
+      plain <- is.integer(attr(value, "row.names"))
+      notes <- if (plain) list() else list("its row names stay behind")
+      notes <- structure(json(notes), class = "json")
+      return(c(look, list(kind = "table", file = name, columns = columns, rows = nrow(value), notes = notes)))
     }
-    if (inherits(value, "Date") && length(value) == 1L) return(c(look, list(kind = "date", json = format(value))))
-    if (inherits(value, "POSIXct") && length(value) == 1L) {
-      return(c(look, list(kind = "datetime", json = format(value, "%Y-%m-%dT%H:%M:%OS6+00:00", tz = "UTC"))))
-    }
-    plain <- tryCatch(structure(json(value), class = "json"), error = function(problem) NULL)
-    if (is.null(plain) || is.function(value) || is.environment(value)) return(c(look, list(kind = "opaque")))
-    c(look, list(kind = "json", json = plain))
+    c(look, exactly(value))
+  }
+
+  look_at <- function(value, whole) {
+    if (is.data.frame(value)) return(look_table(value, if (whole) 10L else 1L))
+    size <- as.numeric(utils::object.size(value))
+    look <- if (is_plot(value)) plot_view(value) else view(value)
+    if (is_plot(value)) return(c(look, list(kind = "figure", bytes = size)))
+    c(look, list(bytes = size), exactly(value))
+  }
+
+  own_values <- function(names) {
+    Filter(function(name) exists(name, envir = globalenv(), inherits = FALSE), names)
   }
 
   operations <- list(
@@ -245,19 +190,33 @@ local({
     },
     evaluate = function(request) {
       value <- eval(parse(text = request$code, encoding = "UTF-8"), globalenv())
-      list(value = view(value), class = class(value)[1L])
+      made <- list(value = view(value), class = class(value)[1L])
+      if (!is.null(request$file)) made <- c(made, list(typed = typed(value, request$file)))
+      made
+    },
+    look = function(request) {
+      names <- own_values(as.character(unlist(request$names)))
+      looks <- lapply(names, function(name) look_at(get(name, envir = globalenv()), name %in% unlist(request$whole)))
+      names(looks) <- names
+      list(looks = if (length(looks)) looks else structure("{}", class = "json"))
+    },
+    picture = function(request) {
+      value <- get(request$name, envir = globalenv(), inherits = FALSE)
+      if (!is_plot(value)) stop("it is no figure")
+      grDevices::png("/out/picture.png", type = "cairo", width = 1200, height = 800, res = 150)
+      print(value)
+      grDevices::dev.off()
+      list(picture = "picture.png")
     },
     get = function(request) list(typed = typed(get(request$name, envir = globalenv(), inherits = FALSE), request$file)),
     set = function(request) {
       sent <- request$typed
-      value <- switch(sent$kind,
-        table = read_table(sent$path, sent$columns),
-        date = as.Date(sent$json),
-        datetime = as.POSIXct(sent$json, tz = "UTC", tryFormats = c("%Y-%m-%dT%H:%M:%OS", "%Y-%m-%d %H:%M:%OS")),
-        sent$json
-      )
-      assign(request$name, value, envir = globalenv())
-      list()
+      if (sent$kind == "table") {
+        assign(request$name, read_table(sent$path, sent$columns), envir = globalenv())
+        return(list())
+      }
+      assign(request$name, sent$exact, envir = globalenv())
+      exactly(sent$exact)
     },
     list = function(request) {
       names <- Filter(function(name) !is.function(get(name, envir = globalenv())), ls(globalenv()))

@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 from services.execution.sandbox.run import Run
@@ -14,14 +15,19 @@ from services.execution.sandbox.sandbox import open_sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from shared.contracts.execute import Limits
 
-_PROGRAMS = [
-    "1 + 1",
-    "1 / 0",
-    "import os; os.abort()",
-    "import subprocess; subprocess.Popen(['sleep', '60']); open('x', 'w').write('x')",
-    "import os\nif os.fork() == 0: os.setsid()\nwhile True: pass",
-    "x = []\nwhile True: x.append(bytearray(10**7))",
+_QUICK = [
+    Run("python", "1 + 1"),
+    Run("python", "1 / 0"),
+    Run("python", "import os; os.abort()"),
+    Run("python", "import subprocess; subprocess.Popen(['sleep', '60']); open('x', 'w').write('x')"),
+    Run("sql", "SELECT 1"),
 ]
+#: These end at a limit only.
+_ENDLESS = [
+    Run("python", "import os\nif os.fork() == 0: os.setsid()\nwhile True: pass"),
+    Run("python", "x = []\nwhile True: x.append(bytearray(10**7))"),
+]
+_JOBS = [*_QUICK * 196, *_ENDLESS * 10]  #: 1,000
 
 
 def children_of(pid: int) -> set[int]:
@@ -57,12 +63,12 @@ def main() -> None:
     before = _state(sys.argv[1])
     with open_sandbox(SandboxSettings(slots=2)) as sandbox:
 
-        def run(program: str) -> None:
-            with sandbox.run(Run("python", program, limits=Limits(wall_seconds=0.5, memory_mb=100))):
+        def run(job: Run) -> None:
+            with sandbox.run(replace(job, limits=Limits(wall_seconds=0.5, memory_mb=100))):
                 pass
 
         with ThreadPoolExecutor(3) as threads:
-            list(threads.map(run, _PROGRAMS * 5))
+            list(threads.map(run, _JOBS))
         with sandbox.session("python", Limits(), {}) as session:
             session.execute("import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()")
     after = _state(sys.argv[1])

@@ -3,92 +3,56 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable
 
 import polars as pl
 
-from .cells import MISSING, MISSING_IN_NUMBERS, Reading, cells_of, count_missing
+from .cells import FLOAT, INT, LEADING_ZERO, MISSING, MISSING_IN_NUMBERS, Reading, cells_of, count_missing
 from .moments import moment
+from .plain import typed_at_once
 
 _SAMPLE = 2000
-_INT = re.compile(r"[+-]?\d+")
-_FLOAT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
 _COMMA_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _COMMA_DECIMAL = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+")
 _POINT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?")
 _SPACE_THOUSANDS = re.compile(r"[+-]?\d{1,3}([ '\u00a0\u202f\u2019]\d{3})+([.,]\d+)?")
-_LEADING_ZERO = re.compile(r"[+-]?0\d.*")
 _TRUTH = {"true", "false"}
-_TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
-_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_TYPED_START = "0123456789+-."
-_MONTHS = {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
 
 
 def infer(frame: pl.DataFrame, delimiter: str) -> tuple[pl.DataFrame, dict[str, Reading]]:
-    """Type every column of a frame of text."""
-    samples = {name: _sample(frame[name]) for name in frame.columns}
-    comma_decimal = delimiter in ";\t|" and any(map(_has_comma_decimals, samples.values()))
-    quick = _typed_at_once(frame, samples, comma_decimal)
+    """Type every column of text; what is typed already stays as it is."""
+    text = frame.select(pl.col(pl.String))
+    samples = _samples(text)
+    comma_decimal = has_comma_decimals(delimiter, samples.values())
+    quick = {} if comma_decimal else typed_at_once(text, samples)
     readings = {name: Reading() for name in frame.columns}
-    columns = [
-        quick[name] if name in quick else _typed(frame[name], samples[name], comma_decimal, readings[name])
-        for name in frame.columns
-    ]
-    return pl.DataFrame(columns), readings
+    slow = {
+        name: _typed(text[name], samples[name], comma_decimal, readings[name])
+        for name in text.columns
+        if name not in quick
+    }
+    return frame.with_columns(*quick.values(), *slow.values()), readings
 
 
-def _has_comma_decimals(sample: list[str]) -> bool:
-    fits = all(_COMMA_DECIMAL.fullmatch(cell) or _FLOAT.fullmatch(cell) for cell in sample)
-    return fits and any("," in cell for cell in sample)
+def has_comma_decimals(delimiter: str, samples: Iterable[Collection[str]]) -> bool:
+    """Whether a column holds 1,5 and nothing but numbers; never where the comma is the delimiter."""
+    return delimiter in ";\t|" and any(
+        any("," in cell for cell in sample)
+        and all(_COMMA_DECIMAL.fullmatch(cell) or FLOAT.fullmatch(cell) for cell in sample)
+        for sample in samples
+    )
 
 
-def _typed_at_once(frame: pl.DataFrame, samples: Mapping[str, list[str]], comma_decimal: bool) -> dict[str, pl.Series]:
-    """Columns without blanks, missing cells or other surprises, which are most: all of them in one parallel pass."""
-    attempts: list[pl.Expr] = []
-    doubts: list[pl.Expr] = []
-    for name, sample in samples.items():
-        attempt = _quick(name, sample, comma_decimal)
-        if attempt is not None:
-            typed, doubt = attempt
-            attempts.append(typed)
-            doubts.append(doubt.alias(name))
-    if not attempts:
-        return {}
-    done, found = pl.collect_all([frame.lazy().select(attempts), frame.lazy().select(doubts)])
-    doubtful = found.row(0, named=True)
-    return {name: done[name] for name in done.columns if not done[name].null_count() and not doubtful[name]}
-
-
-def _quick(  # noqa: PLR0911 - one answer for each kind
-    name: str, sample: list[str], comma_decimal: bool
-) -> tuple[pl.Expr, pl.Expr] | None:
-    """How a plain column of this kind is typed, and when that is in doubt."""
-    column = pl.col(name)
-    zeros = (column.str.starts_with("0") & (column.str.len_bytes() > 1)).any()
-    signs = (column.str.starts_with("+") | column.str.starts_with("-0")).any()
-    if not sample or comma_decimal or any(_LEADING_ZERO.fullmatch(cell) for cell in sample):
-        return None
-    if all(_INT.fullmatch(cell) for cell in sample):
-        return column.cast(pl.Int64, strict=False), zeros | signs
-    if all(_FLOAT.fullmatch(cell) for cell in sample):
-        risky = (column.str.starts_with("0") & ~column.str.starts_with("0.") & (column.str.len_bytes() > 1)).any()
-        return column.cast(pl.Float64, strict=False), risky | column.str.starts_with("-0").any()
-    if all(cell in (*_TRUE, *_FALSE) for cell in sample):
-        return column.is_in(_TRUE), ~column.is_in([*_TRUE, *_FALSE]).all()
-    if all(_ISO_DATE.fullmatch(cell) for cell in sample):
-        return column.str.to_date("%Y-%m-%d", strict=False, exact=True, cache=False), pl.lit(False)
-    if not any(cell[:1] in _TYPED_START or cell.lower()[:3] in _MONTHS or cell.lower() in _TRUTH for cell in sample):
-        return column, column.is_in(MISSING).any()
-    return None
-
-
-def _sample(column: pl.Series) -> list[str]:
-    """Cells that are not missing, from the beginning and spread over the rest."""
-    step = max(1, column.len() // _SAMPLE)
-    picked = pl.concat([column.head(_SAMPLE), column.gather_every(step)]) if step > 1 else column
+def _samples(frame: pl.DataFrame) -> dict[str, list[str]]:
+    """Of each column, distinct cells that are not missing, from the beginning and spread over the rest."""
+    step = max(1, frame.height // _SAMPLE)
+    picked = pl.concat([frame.head(_SAMPLE), frame.gather_every(step)]) if step > 1 else frame
     absent = {*MISSING, *MISSING_IN_NUMBERS}
-    return [cell for cell in (text.strip() for text in picked.unique().to_list() if text) if cell not in absent]
+    distinct = ((column.name, column.unique().to_list()) for column in picked.iter_columns())
+    return {
+        name: [cell for cell in (text.strip() for text in texts if text) if cell not in absent]
+        for name, texts in distinct
+    }
 
 
 def _typed(column: pl.Series, sample: list[str], comma_decimal: bool, reading: Reading) -> pl.Series:
@@ -101,7 +65,7 @@ def _typed(column: pl.Series, sample: list[str], comma_decimal: bool, reading: R
     if absent.any():
         count_missing(column.filter(absent), reading)
         column = column.set(absent, None)
-    if sample and any(_LEADING_ZERO.fullmatch(cell) and _INT.fullmatch(cell) for cell in sample):
+    if sample and any(LEADING_ZERO.fullmatch(cell) and INT.fullmatch(cell) for cell in sample):
         reading.note = reading.note or "kept as text: leading zeros"
     return column
 
@@ -121,12 +85,12 @@ def _number(  # noqa: PLR0911 - leaves as soon as it is none
     column: pl.Series, sample: list[str], comma_decimal: bool, reading: Reading
 ) -> pl.Series | None:
     """A number without leading zeros; separators of thousands and a decimal comma are taken out."""
-    if any(_LEADING_ZERO.fullmatch(cell) for cell in sample):
+    if any(LEADING_ZERO.fullmatch(cell) for cell in sample):
         return None
     found = Reading()
-    if all(_INT.fullmatch(cell) for cell in sample):
+    if all(INT.fullmatch(cell) for cell in sample):
         return _whole(column, sample, comma_decimal, reading)
-    if all(_FLOAT.fullmatch(cell) for cell in sample) and not (comma_decimal and _all_points(sample)):
+    if all(FLOAT.fullmatch(cell) for cell in sample) and not (comma_decimal and _all_points(sample)):
         return _parsed(cells_of(column, found), found, reading)
     grouped = _grouping(sample, comma_decimal)
     if grouped is None:
@@ -134,7 +98,7 @@ def _number(  # noqa: PLR0911 - leaves as soon as it is none
     pattern, marks, decimal, note = grouped
     cells = cells_of(column, found)
     fits = cells.drop_nulls()
-    if not fits.str.contains(f"^(?:{pattern.pattern}|{_FLOAT.pattern})$").all():
+    if not fits.str.contains(f"^(?:{pattern.pattern}|{FLOAT.pattern})$").all():
         return None
     plain = cells
     for mark in marks:
@@ -153,13 +117,13 @@ def _number(  # noqa: PLR0911 - leaves as soon as it is none
 def _all_points(sample: list[str]) -> bool:
     """1.234 in a file with decimal commas is a thousand."""
     return any("." in cell for cell in sample) and all(
-        _POINT_THOUSANDS.fullmatch(cell) or _INT.fullmatch(cell) for cell in sample
+        _POINT_THOUSANDS.fullmatch(cell) or INT.fullmatch(cell) for cell in sample
     )
 
 
 def _grouping(sample: list[str], comma_decimal: bool) -> tuple[re.Pattern[str], str, str, str] | None:
     def fits(pattern: re.Pattern[str]) -> bool:
-        return all(pattern.fullmatch(cell) or _FLOAT.fullmatch(cell) for cell in sample)
+        return all(pattern.fullmatch(cell) or FLOAT.fullmatch(cell) for cell in sample)
 
     if comma_decimal:
         pattern = re.compile(f"{_POINT_THOUSANDS.pattern}|{_COMMA_DECIMAL.pattern}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -9,6 +11,7 @@ import pyarrow as pa
 import pyarrow.ipc as pa_ipc
 import pyarrow.parquet as pq
 
+from .claims import claimed_sizes
 from .delimited import check_names
 from .failure import MOST_CELLS, MOST_ROWS, MOST_UNPACKED_BYTES, Unreadable
 
@@ -34,15 +37,29 @@ def read_arrow(path: Path) -> pl.DataFrame:
     try:
         with path.open("rb") as file:
             is_file = file.read(6) == b"ARROW1"
+        rows = unpacked = 0
+        for more_rows, more_bytes in claimed_sizes(path, is_file):
+            rows, unpacked = rows + more_rows, unpacked + more_bytes
+            check_size(rows, 1, unpacked)
         with pa.OSFile(str(path)) as source:
             reader = pa_ipc.open_file(source) if is_file else pa_ipc.open_stream(source)
             check_names(reader.schema.names)
-            table = reader.read_all()
+            table = pa.Table.from_batches(_bounded(reader), reader.schema)
         table.validate(full=True)
-    except (pa.ArrowException, OSError, OverflowError):
+    except (pa.ArrowException, OSError, OverflowError, ValueError, IndexError, struct.error):
         raise Unreadable("the Arrow file is damaged") from None
-    check_size(table.num_rows, table.num_columns, table.nbytes)
     return framed(table)
+
+
+def _bounded(reader: pa_ipc.RecordBatchFileReader | pa_ipc.RecordBatchStreamReader) -> Iterator[pa.RecordBatch]:
+    """Batch after batch: the list at the end of a file may name the same one any number of times."""
+    rows = unpacked = 0
+    is_file = isinstance(reader, pa_ipc.RecordBatchFileReader)
+    batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else iter(reader)
+    for batch in batches:
+        rows, unpacked = rows + batch.num_rows, unpacked + batch.nbytes
+        check_size(rows, batch.num_columns, unpacked)
+        yield batch
 
 
 def check_size(rows: int, columns: int, unpacked: int = 0) -> None:

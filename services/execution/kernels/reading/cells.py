@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -25,6 +26,9 @@ MISSING = (
     "1.#QNAN",
 )
 MISSING_IN_NUMBERS = ("-", "--", ".", "?", "na", "none", "missing", "unknown", "nil")
+INT = re.compile(r"[+-]?\d+")
+FLOAT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
+LEADING_ZERO = re.compile(r"[+-]?0\d.*")
 
 
 @dataclass

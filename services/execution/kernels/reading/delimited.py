@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-# ruff: noqa: PLC0415 - every read starts in a fresh process: what few files need is loaded for them only
 import csv
 import io
 from collections import Counter
@@ -11,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from .failure import MOST_COLUMNS, Unreadable
+from .large import LEAST_BYTES, read_large
 
 _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 200
@@ -18,13 +18,17 @@ _HEAD = 256 * 1024
 
 
 def read_delimited(source: Path | bytes, tab_first: bool = False) -> tuple[pl.DataFrame, str]:
-    """The cells as text ("" where empty) and the delimiter; a file is mapped, not read.
+    """The cells as text ("" where empty) and the delimiter. A column that is no text any more is typed already.
 
     Raises: Unreadable with the line of the first row that does not fit; NotUtf8.
     """
     head = _head(source)
     delimiter = find_delimiter(head, tab_first)
     names = _header(source, head, delimiter)
+    if isinstance(source, Path) and source.stat().st_size >= LEAST_BYTES:
+        frame = read_large(source, head.decode(errors="replace"), delimiter, names)
+        if frame is not None:
+            return frame, delimiter
     try:
         frame = pl.read_csv(source, separator=delimiter, infer_schema=False, empty_string_is_null=False, glob=False)
     except pl.exceptions.PolarsError as error:

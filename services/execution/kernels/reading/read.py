@@ -37,7 +37,7 @@ def read(path: Path, name: str) -> tuple[pl.DataFrame, list[str], dict[str, str]
         case "arrow":
             frame = read_arrow(path)
         case "excel":
-            from .workbook import read_workbook  # noqa: PLC0415 - loaded for workbooks only
+            from .workbook import read_workbook
 
             frame, sheet, others = read_workbook(path)
             notes.append(f"sheet {sheet!r}" + (f" (not read: {', '.join(map(repr, others[:10]))})" if others else ""))
@@ -106,10 +106,20 @@ def answer(path: str, name: str, reader: Reader, rows: int) -> pl.DataFrame | No
 
 
 def _check_bytes(frame: pl.DataFrame) -> None:
-    size = frame.estimated_size()
+    """Cells may share what they hold, here but not on their way out: each one counts."""
+    size = max(frame.estimated_size(), sum(map(_spelled_out, frame.iter_columns())))
     if size > MOST_TABLE_BYTES:
         most = MOST_TABLE_BYTES // 1_000_000
         raise Unreadable(f"the table takes {size // 1_000_000:,} MB in memory, at most {most} MB can be worked with")
+
+
+def _spelled_out(column: pl.Series) -> int:
+    if column.dtype == pl.String:
+        return int(column.str.len_bytes().sum())
+    if isinstance(column.dtype, (pl.Categorical, pl.Enum)):
+        counts = column.alias("text").value_counts(name="count")
+        return int((counts["text"].cast(pl.String).str.len_bytes().cast(pl.Int64) * counts["count"]).sum() or 0)
+    return 0
 
 
 def _tell(report: dict[str, object]) -> None:

@@ -13,7 +13,7 @@ from .names import TypeName, type_name
 LOW_CARDINALITY = 12
 _TOP = 5
 #: Longer columns are counted on an even sample; missing, least, greatest and mean are always exact.
-_SAMPLE_ROWS = 20_000
+_SAMPLE_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,15 @@ def profile(frame: pl.DataFrame, types: Mapping[str, TypeName] | None = None) ->
     step = frame.height // _SAMPLE_ROWS
     sample = frame.gather_every(step) if step > 1 else frame
     exact = _exact(frame)
+    known = types or {}
     return [
         _column(
-            sample[name],
-            (types or {}).get(name, type_name(frame.schema[name])),
-            {key: exact.get(f"{key}:{name}") for key in ("missing", "least", "greatest", "mean")},
+            column,
+            known.get(column.name) or type_name(column.dtype),
+            {key: exact.get(f"{key}:{column.name}") for key in ("missing", "least", "greatest", "mean")},
             sampled=step > 1,
         )
-        for name in frame.columns
+        for column in sample.iter_columns()
     ]
 
 
@@ -64,7 +65,7 @@ def _exact(frame: pl.DataFrame) -> Mapping[str, object]:
         if dtype.is_numeric() or dtype.is_temporal():
             wanted += [column.min().alias(f"least:{name}"), column.max().alias(f"greatest:{name}")]
         if dtype.is_numeric():
-            wanted.append(column.cast(pl.Float64).mean().alias(f"mean:{name}"))
+            wanted.append(column.mean().alias(f"mean:{name}"))
     return frame.select(wanted).row(0, named=True) if wanted else {}
 
 
@@ -91,10 +92,12 @@ def _column(column: pl.Series, kind: TypeName, exact: Mapping[str, object], samp
 
 
 def _values(present: pl.Series) -> tuple[int, tuple[tuple[object, int], ...]]:
-    distinct = present.n_unique() if present.len() else 0
-    if distinct == 0:
+    if not present.len():
         return 0, ()
-    counts = present.alias("value").value_counts(name="count").sort(["count", "value"], descending=[True, False])
-    shown = counts.head(LOW_CARDINALITY if distinct <= LOW_CARDINALITY else _TOP)
-    rows = [(value, count) for value, count in shown.iter_rows() if distinct <= LOW_CARDINALITY or count > 1]
-    return distinct, tuple(rows)
+    counts = present.alias("value").value_counts(name="count")
+    distinct = counts.height
+    most = LOW_CARDINALITY if distinct <= LOW_CARDINALITY else _TOP
+    if distinct > LOW_CARDINALITY:
+        counts = counts.filter(pl.col("count") > 1)
+    shown = counts.sort(["count", "value"], descending=[True, False]).head(most)
+    return distinct, tuple(shown.iter_rows())

@@ -1,0 +1,106 @@
+"""Tables that go in and out as open files: nothing is copied, and nobody can write through them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas
+import pyarrow
+import pyarrow.ipc
+import pytest
+
+from services.execution.sandbox.run import Frame, Run
+from services.execution.sandbox.sandbox import WarmSandbox
+from shared.contracts.execute import Language, Verdict
+
+_SOURCE = {
+    "whole": range(1000),
+    "real": [number / 7 for number in range(1000)],
+    "text": ["a", "ä"] * 500,
+    "moment": pandas.date_range("2020", periods=1000),
+    "zone": pandas.date_range("2020", periods=1000, tz="UTC"),
+    "flag": [True, False] * 500,
+    "kind": pandas.Categorical(["x", "y"] * 500),
+    "gaps": [1, None] * 500,
+    "lists": [[1]] * 1000,
+}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return _written(pyarrow.Table.from_pandas(pandas.DataFrame(_SOURCE)), tmp_path / "in.arrow")
+
+
+def _written(table: pyarrow.Table, path: Path) -> Path:
+    with pyarrow.OSFile(str(path), "wb") as sink, pyarrow.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=400)
+    return path
+
+
+def test_a_given_frame_can_be_written_to_in_every_column_and_its_file_stays_as_it_was(
+    sandbox: WarmSandbox, file: Path
+) -> None:
+    code = """
+import pandas as pd
+for name, value in {"whole": 5, "real": 2.5, "text": "q", "moment": pd.Timestamp("2021"), "flag": False,
+                    "zone": pd.Timestamp("2021", tz="UTC"), "kind": "y", "gaps": 3.0}.items():
+    data.loc[1, name] = value
+data.iloc[2, 0] = 9
+list(data.iloc[1, :8].astype(str))
+"""
+    before = file.read_bytes()
+    with sandbox.run(Run("python", code, frames={"data": Frame(file)})) as outcome:
+        assert outcome.verdict is Verdict.OK, outcome.error
+        assert outcome.value is not None
+        stamps = "'2021-01-01 00:00:00', '2021-01-01 00:00:00+00:00'"
+        assert outcome.value.text == f"['5', '2.5', 'q', {stamps}, 'False', 'y', '3.0']"
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(("language", "code"), [("python", "data"), ("sql", "SELECT * FROM data")])
+def test_a_table_comes_back_as_it_went_in(sandbox: WarmSandbox, file: Path, language: Language, code: str) -> None:
+    with sandbox.run(Run(language, code, frames={"data": Frame(file)}, take="table")) as outcome:
+        assert outcome.table is not None, outcome
+        with pyarrow.memory_map(str(outcome.table)) as source:
+            table = pyarrow.ipc.open_file(source).read_all()
+    wanted = pandas.DataFrame(_SOURCE).drop(columns="kind")
+    pandas.testing.assert_frame_equal(table.drop(["kind"]).to_pandas(), wanted, check_dtype=False)
+
+
+@pytest.mark.parametrize("table", [pyarrow.table({}), pyarrow.table({"a": pyarrow.array([], "int64")})])
+def test_an_empty_table_goes_in_and_out(sandbox: WarmSandbox, tmp_path: Path, table: pyarrow.Table) -> None:
+    frames = {"data": Frame(_written(table, tmp_path / "empty.arrow"))}
+    with sandbox.run(Run("python", "data", frames=frames, take="table")) as outcome:
+        assert outcome.table is not None, outcome
+
+
+def test_the_code_has_no_descriptor_of_the_file_that_it_was_given(sandbox: WarmSandbox, file: Path) -> None:
+    code = "import os\nsorted(int(name) for name in os.listdir('/proc/self/fd'))"
+    shown = []
+    for frames in ({}, {"data": Frame(file)}, {"data": Frame(file, "polars")}):
+        with sandbox.run(Run("python", code, frames=frames)) as outcome:
+            assert outcome.value is not None
+            shown.append(outcome.value.text)
+    assert shown == ["[0, 1, 2, 3, 4, 5]"] * 3  # 5 is the listing's own
+
+
+def test_the_mapped_file_cannot_be_made_writable_or_opened_again(sandbox: WarmSandbox, file: Path) -> None:
+    code = """
+import os
+kept = []
+for line in open('/proc/self/maps'):
+    if line.rstrip().endswith('.arrow'):
+        bounds, access, *rest = line.split()
+        kept.append(access[3])
+        for path in (f'/proc/self/map_files/{bounds}', rest[-1]):
+            try:
+                os.open(path, os.O_RDWR)
+                print('opened', path)
+            except OSError:
+                pass
+kept
+"""
+    with sandbox.run(Run("python", code, frames={"data": Frame(file)})) as outcome:
+        assert outcome.stdout == ""
+        assert outcome.value is not None
+        assert set(outcome.value.text) <= set("[]'p, ")  # private, never shared
