@@ -165,8 +165,12 @@ def _depending(real: ResultTable | None, stand_in: ResultTable | None) -> tuple[
     frame = real.frame
     if stand_in is None or stand_in.frame.height != frame.height:
         return tuple(frame.columns)
-    other = stand_in.frame
-    return tuple(name for name in frame.columns if name not in other.columns or not equal(frame[name], other[name]))
+    others = {column.name: column for column in stand_in.frame.iter_columns()}
+    return tuple(
+        column.name
+        for column in frame.iter_columns()
+        if column.name not in others or not equal(column, others[column.name])
+    )
 
 
 def _content(outcome: Outcome) -> Plot | None:

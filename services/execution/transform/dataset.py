@@ -9,8 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
+from services.execution.kernels.reading.names import TypeName
 from services.execution.transform.preview import Picture, Shown, picture_of
-from services.execution.transform.reading.names import TypeName
 from shared.contracts.transform import Column, InputSeen
 
 
@@ -45,7 +45,8 @@ class DataRead:
         return self.meant(pl.read_ipc(self.arrow))
 
     def meant(self, frame: pl.DataFrame) -> pl.DataFrame:
-        dates = [name for name, kind in self.types.items() if kind == "date" and frame.schema[name] != pl.Date]
+        schema = frame.schema
+        dates = [name for name, kind in self.types.items() if kind == "date" and schema[name] != pl.Date]
         return frame.with_columns(pl.col(dates).cast(pl.Date)) if dates else frame
 
     def replaced(self, arrow: Path, rows: int, masked: frozenset[str]) -> DataRead:

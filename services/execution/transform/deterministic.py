@@ -93,4 +93,4 @@ def prose(reply: str) -> str:
     for block in fenced_blocks(reply):
         kept = kept.replace(block.text, "")
     lines = (line for line in kept.split("\n") if not line.strip().startswith(("```", "~~~")))
-    return "\n".join(line for line in lines if line.strip())[:_MOST_EXPLANATION]
+    return "\n".join(line for line in lines if line.strip() and not is_done(line))[:_MOST_EXPLANATION]

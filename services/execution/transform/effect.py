@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 from pydantic import JsonValue
 
-from services.execution.transform.reading.names import type_name
+from services.execution.kernels.reading.names import type_name
 from shared.contracts.transform import Effect
 
 #: Beyond so many cells, what needs a hash of every row is left out.
@@ -17,17 +17,17 @@ _MOST_KEYS = 50
 
 def measure(before: pl.DataFrame, after: pl.DataFrame, others: Sequence[pl.DataFrame] = ()) -> Effect:
     """The effect of a transform of ``before`` (the first data set); ``others`` are the further inputs."""
+    # A frame makes its schema anew each time that it is asked: with a thousand columns that counts.
+    old, new = before.schema, after.schema
     renamed = _renamed(before, after)
-    shared = [name for name in before.columns if name in after.columns]
-    added = [name for name in after.columns if name not in before.columns and name not in renamed.values()]
-    removed = [name for name in before.columns if name not in after.columns and name not in renamed]
-    types: dict[str, JsonValue] = {
-        name: [type_name(before.schema[name]), type_name(after.schema[name])]
-        for name in shared
-        if type_name(before.schema[name]) != type_name(after.schema[name])
-    }
+    shared = [name for name in old if name in new]
+    made = set(renamed.values())
+    added = [name for name in new if name not in old and name not in made]
+    removed = [name for name in old if name not in new and name not in renamed]
+    kinds = ((name, type_name(old[name]), type_name(new[name])) for name in shared)
+    types: dict[str, JsonValue] = {name: [one, two] for name, one, two in kinds if one != two}
     changed = _changed(before, after, shared)
-    reordered = [n for n in before.columns if n in shared] != [n for n in after.columns if n in shared]
+    reordered = shared != [name for name in new if name in old]
     no_op = any(_same(frame, after) for frame in (before, *others))
     effect = Effect(
         summary="",
@@ -125,8 +125,9 @@ def _same(before: pl.DataFrame, after: pl.DataFrame) -> bool:
 
 def _renamed(before: pl.DataFrame, after: pl.DataFrame) -> dict[str, str]:
     """Old name: new name, of columns whose values are all the same."""
-    gone = [name for name in before.columns if name not in after.columns]
-    new = [name for name in after.columns if name not in before.columns]
+    had, has = before.schema, after.schema
+    gone = [name for name in had if name not in has]
+    new = [name for name in has if name not in had]
     renamed: dict[str, str] = {}
     if before.height != after.height or len(gone) * len(new) > 400:
         return renamed
@@ -155,19 +156,21 @@ def _changed(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -
 def _nulls(
     before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str], added: Sequence[str]
 ) -> dict[str, JsonValue]:
-    counts: dict[str, JsonValue] = {
-        name: [before[name].null_count(), after[name].null_count()]
-        for name in shared
-        if before[name].null_count() != after[name].null_count()
-    }
-    counts.update({name: [None, after[name].null_count()] for name in added if after[name].null_count()})
+    old, new = _missing(before), _missing(after)
+    counts: dict[str, JsonValue] = {name: [old[name], new[name]] for name in shared if old[name] != new[name]}
+    counts.update({name: [None, new[name]] for name in added if new[name]})
     return counts
+
+
+def _missing(frame: pl.DataFrame) -> dict[str, int]:
+    return frame.null_count().row(0, named=True) if frame.width else {}
 
 
 def _sums(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -> dict[str, JsonValue]:
     sums: dict[str, JsonValue] = {}
+    old, new = before.schema, after.schema
     for name in shared:
-        if before.schema[name].is_numeric() and after.schema[name].is_numeric():
+        if old[name].is_numeric() and new[name].is_numeric():
             one, two = total(before[name]), total(after[name])
             if not close(one, two):
                 sums[name] = [one, two]

@@ -44,10 +44,6 @@ def find_code(reply: str, language: str) -> Code | None:
     return Code(block.text.strip("\n"), look, block.closed)
 
 
-def has_fence(reply: str) -> bool:
-    return any(_opening(line) is not None for line in _lines(reply))
-
-
 def fenced_blocks(reply: str) -> list[Block]:
     """Every outermost block; one that is never closed runs to the end."""
     blocks: list[Block] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,18 +14,17 @@ from threading import Event as Flag
 
 from pydantic import BaseModel, ValidationError
 
+from services.execution.kernels.reading.columns import ColumnProfile
+from services.execution.kernels.reading.names import TypeName
 from services.execution.sandbox.run import Run, Sandbox
 from services.execution.transform.dataset import Arrived, DataRead
 from services.execution.transform.limits import TransformLimits
 from services.execution.transform.preview import Picture
-from services.execution.transform.reading.columns import ColumnProfile
-from services.execution.transform.reading.names import TypeName
 from shared.contracts.execute import Verdict
 from shared.contracts.transform import DataSet
 from shared.errors import InvalidData
 from shared.jobs.job import Files
 
-_READING = Path(__file__).parent / "reading"
 _WHY = {
     Verdict.MEMORY: "it needs more memory than reading may use",
     Verdict.TIMEOUT_WALL: "reading it takes too long",
@@ -47,6 +46,16 @@ class _Report(BaseModel):
 
 
 @dataclass(frozen=True)
+class _Source:
+    """A file to read, under the name that it came with."""
+
+    path: Path
+    file_name: str
+    place: str  #: the field of the request that gave it
+    sha256: str = ""  #: when it is known
+
+
+@dataclass(frozen=True)
 class Loader:
     """Reads data sets for code in ``reader``'s shape (``pandas``, ``polars``, ``r``, ``sql``)."""
 
@@ -61,32 +70,35 @@ class Loader:
 
     def load(self, index: int, data: DataSet) -> DataRead:
         """Raises: InvalidData naming the data set, NotFound."""
-        source, file_name, place = self._source(index, data)
-        return self._read(data.name, source, file_name, ["input", "data", index, place], data.file_id)
+        source = self._source(index, data)
+        return self._read(data.name, source, ["input", "data", index, source.place], data.file_id)
 
     def load_result(self, name: str, file_id: str, masked: Sequence[str] = ()) -> DataRead:
         """An earlier result in the place of a data set. Raises: InvalidData, NotFound."""
         target = self.scratch / f"previous-{name}.parquet"
-        self.files.fetch(file_id, target)
-        read = self._read(name, target, "previous.parquet", ["input", "data", 0], file_id)
+        info = self.files.fetch(file_id, target)
+        source = _Source(target, "previous.parquet", "name", info.sha256)
+        read = self._read(name, source, ["input", "data", 0], file_id)
         return replace(read, masked=frozenset(masked) & read.types.keys())
 
-    def _source(self, index: int, data: DataSet) -> tuple[Path, str, str]:
+    def _source(self, index: int, data: DataSet) -> _Source:
+        """The data as a file on this side."""
         target = self.scratch / f"input-{index}"
         if data.file_id is not None:
             info = self.files.info(data.file_id)
             if info.size > self.limits.input_bytes:
                 raise _refused(data.name, ["input", "data", index, "file_id"], "it is larger than 1 GB")
-            return target, self.files.fetch(data.file_id, target).name, "file_id"
+            self.files.fetch(data.file_id, target)
+            return _Source(target, info.name, "file_id", info.sha256)
         if data.csv is not None:
             target.write_text(data.csv, encoding="utf-8", newline="")
-            return target, "data.csv", "csv"
+            return _Source(target, "data.csv", "csv")
         target.write_text(json.dumps(data.rows, ensure_ascii=False), encoding="utf-8")
-        return target, "data.json", "rows"
+        return _Source(target, "data.json", "rows")
 
-    def _read(self, name: str, source: Path, file_name: str, loc: list[str | int], file_id: str | None) -> DataRead:
+    def _read(self, name: str, source: _Source, loc: list[str | int], file_id: str | None) -> DataRead:
         early: Queue[_Report] = Queue()
-        coming = self.background.submit(self._run, name, source, file_name, loc, early)
+        coming = self.background.submit(self._run, name, source, loc, early)
         coming.add_done_callback(lambda done: early.put(done.result()[0] if done.exception() is None else _Report()))
         report = early.get()
         if report.refused is not None:
@@ -103,32 +115,24 @@ class Loader:
             file_id=file_id,
         )
 
-    def _run(
-        self, name: str, source: Path, file_name: str, loc: list[str | int], early: Queue[_Report]
-    ) -> tuple[_Report, Arrived]:
+    def _run(self, name: str, source: _Source, loc: list[str | int], early: Queue[_Report]) -> tuple[_Report, Arrived]:
         """Read the file in the sandbox; the report is handed over before the table has come out."""
-        # The reader goes in as files, so that it need not be installed where the code runs.
-        files: Mapping[str, Path] = {
-            "input/data": source,
-            **{f"reading/{path.name}": path for path in sorted(_READING.glob("*.py"))},
-        }
         code = (
-            "import sys\n"
-            'sys.path.insert(0, ".")\n'
-            "from reading.read import answer\n"
-            f"result = answer('input/data', {file_name!r}, {self.reader!r}, {self.rows})\n"
+            "from services.execution.kernels.reading.read import answer\n"  # the warm interpreter has it already
+            f"result = answer('input/data', {source.file_name!r}, {self.reader!r}, {self.rows})\n"
         )
+        files = {"input/data": source.path}
         run = Run("python", code, files=files, limits=self.limits.read, take="table", collect=False)
         heard = _Heard(early)
         with self.sandbox.run(run, self.cancelled, heard) as outcome:
             report = _report(outcome.stdout)
             if report.refused is not None:
-                return report, Arrived(source, "")
+                return report, Arrived(source.path, "")
             if outcome.table is None or not report.types:
                 raise _refused(name, loc, _WHY.get(outcome.verdict, "it is damaged, or not what its name says"))
-            target = self.scratch / f"{source.name}-{name}.arrow"
-            shutil.move(outcome.table, target)
-        return report, Arrived(target, _sha256(source))
+            target = self.scratch / f"{source.path.name}-{name}.arrow"
+            shutil.copyfile(outcome.table, target)
+        return report, Arrived(target, source.sha256 or _sha256(source.path))
 
 
 @dataclass

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from services.execution.kernels.reading.columns import ColumnProfile, profile
+from services.execution.kernels.reading.names import TypeName
 from services.execution.transform.quoting import quote, quote_row
-from services.execution.transform.reading.columns import ColumnProfile, profile
-from services.execution.transform.reading.names import TypeName
 
 #: Tokens are estimated from characters; tables are denser than prose.
 _CHARACTERS_PER_TOKEN = 3
@@ -63,12 +63,15 @@ class Shown:
 def view(shown: Shown, rows: int, tokens: int) -> View:
     """The table within the budget of tokens; masked columns show their type only."""
     profiles = shown.picture.profiles
-    result = _render(shown, profiles, Detail(0, 0, 40, spread=False, columns=20))
+    most = tokens * _CHARACTERS_PER_TOKEN
+    all_fit = sum(len(column.name) + len(column.type) for column in profiles) <= most
+    result = None
     for detail in _details(rows, len(profiles)):
-        result = _render(shown, profiles, detail)
-        if len(result.text) <= tokens * _CHARACTERS_PER_TOKEN:
-            return result
-    return result
+        if detail.columns is not None or all_fit:
+            result = _render(shown, profiles, detail)
+            if len(result.text) <= most:
+                return result
+    return result or _render(shown, profiles, Detail(0, 0, 24, spread=False, columns=20))
 
 
 def _details(rows: int, columns: int) -> list[Detail]:
@@ -89,6 +92,8 @@ def _render(shown: Shown, profiles: Sequence[ColumnProfile], detail: Detail) -> 
     kept = profiles if detail.columns is None else profiles[: detail.columns]
     lines = [f"{quote(shown.name)}: {height:,} rows x {len(profiles):,} columns"]
     lines += [f"note: {note}" for note in shown.notes]
+    if any(column.sampled for column in kept):
+        lines.append("note: values are counted, and quartiles taken, on an even sample of rows; all else is exact")
     lines.append("columns:")
     values: dict[str, int] = {}
     for column in kept:

@@ -45,9 +45,6 @@ class Progress:
     def repeats_best(self, code: str) -> bool:
         return self.best is not None and normalised(code) == normalised(self.best.code)
 
-    def last_message(self) -> str:
-        return self.iterations[-1].message if self.iterations else ""
-
 
 def normalised(code: str) -> str:
     """Code without what does not change its meaning: blank lines, trailing blanks, whole-line comments."""

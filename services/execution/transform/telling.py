@@ -181,7 +181,7 @@ class Telling:
         remarks = self._stand_ins()
         if attempt.effect.rows["after"] == 0:
             remarks.append("The result has no rows. Check that the conditions are spelled as the values are.")
-        empty = [name for name in frame.columns if frame.height and frame[name].null_count() == frame.height]
+        empty = [column.name for column in frame.iter_columns() if column.null_count() == frame.height > 0]
         if empty:
             remarks.append(f"Without any value: {self._plain(', '.join(empty), 400)}. Check how they are computed.")
         return remarks

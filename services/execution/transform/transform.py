@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -54,8 +53,8 @@ class Transform:
         """Raises: InvalidData, LanguageUnavailable, UserCodeFailed, BudgetSpentError, ProvidersFailed."""
         if self.sandbox.languages().get(wanted.language) is None:
             raise LanguageUnavailable(f"{wanted.language} is not installed on this server: choose another language")
-        with tempfile.TemporaryDirectory(prefix="transform-") as folder, ExitStack() as held:
-            return _Job(self, context, wanted, Path(folder), held).run()
+        with self.sandbox.scratch() as folder, ExitStack() as held:
+            return _Job(self, context, wanted, folder, held).run()
 
 
 @dataclass

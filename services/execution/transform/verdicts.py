@@ -38,5 +38,6 @@ def _own_frames(trace: str) -> list[str]:
     for at, line in enumerate(lines):
         if line.lstrip().startswith('File "/code/'):
             kept.append(line)
-            kept += [after for after in lines[at + 1 : at + 3] if not after.lstrip().startswith("File ")]
+            shown = (after for after in lines[at + 1 : at + 3] if after.startswith(" "))  # what it says stands above
+            kept += [after for after in shown if not after.lstrip().startswith("File ")]
     return kept[:_MOST_LINES] or [line for line in lines if line.lstrip().startswith("at ")][:_MOST_CALLS]

@@ -178,3 +178,9 @@ def test_the_whole_exchange_is_in_every_request(lab: Lab) -> None:
     assert roles == ["system", "user", "assistant", "user", "assistant", "user"]
     assert lab.report.pairs[0][0] == "do it"
     assert "groupby" in lab.report.pairs[0][1]
+
+
+def test_a_word_about_being_done_is_no_explanation_and_an_error_is_said_once(lab: Lab) -> None:
+    result = lab.transform(python("boom"), f"I take one.\n{python('result = data.head(1)')}\nDONE", "DONE", data=SALES)
+    assert result.explanation == "I take one."
+    assert result.iterations[0].message.count("NameError") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import zipfile
@@ -10,13 +11,16 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import openpyxl
 import polars as pl
+import pyarrow as pa
+import pyarrow.ipc
 import pytest
 
-from services.execution.transform.reading.failure import Unreadable
-from services.execution.transform.reading.names import type_name
-from services.execution.transform.reading.read import read
+from services.execution.kernels.reading.failure import Unreadable
+from services.execution.kernels.reading.names import type_name
+from services.execution.kernels.reading.read import answer, read
 
 Read = Callable[..., pl.DataFrame]
 
@@ -93,6 +97,67 @@ def test_a_late_cell_decides_too(table: Read) -> None:
     assert types(table("x\n" + "\n".join([*rows, "1.5"])))["x"] == "float"
     assert types(table("x\n" + "\n".join([*rows, "no"])))["x"] == "string"
     assert table("x\n" + "\n".join([*rows, "NA"]))["x"].null_count() == 1
+
+
+LARGE = 120_000  #: rows that make the file of the next tests a large one
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"),
+    [
+        ("5", "int"),
+        ("-5", "int"),
+        ("", "int"),
+        (" 5", "int"),
+        ("NA", "int"),
+        ("007", "string"),
+        ('"007"', "string"),
+        ("-07", "string"),
+        ("+7", "string"),
+        ("1.5", "float"),
+        ("0.5", "float"),
+        ("NaN", "int"),
+        ("12345678901234567890", "string"),
+        ("x", "string"),
+    ],
+)
+@pytest.mark.parametrize("late", [True, False])
+def test_one_odd_cell_decides_in_a_large_file_too(table: Read, cell: str, kind: str, late: bool) -> None:
+    rows = [f"{number},text {number},2024-01-{1 + number % 28:02}" for number in range(LARGE)]
+    rows[LARGE - 7001 if late else 3] = f"{cell},text,2024-02-02"
+    large = table("a,b,c\n" + "\n".join(rows))
+    assert types(large) == {"a": kind, "b": "string", "c": "date"}
+    assert large.height == LARGE
+    assert large["a"].null_count() == (cell in ("", "NA", "NaN"))
+    assert large["c"].n_unique() == 29
+    if kind == "string":
+        assert cell.strip('"') in large["a"]
+
+
+@pytest.mark.parametrize("width", ["08", "<8"])
+def test_a_large_file_reads_as_its_parts_do(table: Read, width: str) -> None:
+    lines = [
+        f'{n},{n % 11 or ""},{n / 8},{-n / 4},{n % 3 == 0},"a ""b"", x{n % 7}",2023-12-{1 + n % 31:02},'
+        f"{'NA' if n % 50 == 0 else n},{n:{width}},{n % 28 + 1}.March 2024"
+        for n in range(LARGE // 2)
+    ]
+    names = ",".join("abcdefghij")
+    large = table("\n".join([names, *lines]))
+    parts = [table("\n".join([names, *lines[at : at + 10_000]])) for at in range(0, len(lines), 10_000)]
+    assert large.schema == parts[0].schema
+    assert large.equals(pl.concat(parts))
+
+
+@pytest.mark.parametrize("row", ["7", "7,8,9", "", "7,"])
+def test_a_row_of_another_length_is_found_in_a_large_file(table: Read, row: str) -> None:
+    lines = [f"{number},{number * 3}" for number in range(2 * LARGE)]
+    lines[-9] = row
+    if row in ("", "7,"):  # a blank line is none; an empty last cell is missing
+        assert table("a,b\n" + "\n".join(lines)).shape == (len(lines) - (row == ""), 2)
+        assert table("a,b\n" + "\n".join(lines))["b"].null_count() == (row == "7,")
+    else:
+        with pytest.raises(Unreadable, match=f"line {len(lines) - 7} has {row.count(',') + 1} fields"):
+            table("a,b\n" + "\n".join(lines))
 
 
 def test_a_decimal_comma_is_found_by_its_delimiter(table: Read) -> None:
@@ -213,3 +278,50 @@ def test_a_workbook_gives_its_first_filled_sheet(table: Read, tmp_path: Path) ->
     frame = table((tmp_path / "book.xlsx").read_bytes(), "book.xlsx")
     assert types(frame) == {"id": "int", "zip": "string", "day": "date", "price": "float"}
     assert frame.rows()[0] == (1, "007", date(2024, 1, 1), 1.5)
+
+
+def arrow(table: pa.Table, compression: str | None, *, stream: bool = False) -> bytes:
+    sink = io.BytesIO()
+    made = pa.ipc.new_stream if stream else pa.ipc.new_file
+    with made(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("compression", [None, "zstd", "lz4"])
+def test_arrow_is_read_in_both_forms_packed_or_not(table: Read, compression: str | None, stream: bool) -> None:
+    words = pa.array(["x", None, "x"]).dictionary_encode()
+    made = pa.table({"n": [1, 2, None], "word": words, "text": ["a", "", "b"]})
+    frame = table(arrow(made, compression, stream=stream), "data.arrow")
+    assert frame.rows() == [(1, "x", "a"), (2, None, ""), (None, "x", "b")]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_claim_of_many_gigabytes_is_refused_before_anything_is_unpacked(table: Read, stream: bool) -> None:
+    """Two kilobytes of file, sixteen of which claim 80 gigabytes."""
+    block = np.zeros(1_000_000, dtype=np.int64)
+    content = bytearray(arrow(pa.table({"n": block}), "zstd", stream=stream))
+    claim = len(block) * 8
+    at = content.index(claim.to_bytes(8, "little"))
+    assert len(content) < 3000
+    content[at : at + 8] = (80_000_000_000).to_bytes(8, "little")
+    with pytest.raises(Unreadable, match=r"unpack to 80\.0 GB"):
+        table(bytes(content), "data.arrow")
+
+
+def test_words_that_share_their_letters_count_each_time(tmp_path: Path) -> None:
+    shared = pa.DictionaryArray.from_arrays(pa.array(np.zeros(20_000, dtype=np.int32)), pa.array(["x" * 100_000]))
+    (tmp_path / "file").write_bytes(arrow(pa.table({"a": shared}), "zstd"))
+    buffer = io.StringIO()
+    with contextlib.redirect_stdout(buffer):
+        assert answer(str(tmp_path / "file"), "data.arrow", "pandas", 5) is None
+    assert "takes 2,000 MB in memory, at most 300 MB" in json.loads(buffer.getvalue())["refused"]
+
+
+@pytest.mark.parametrize("at", range(8, 1200, 37))
+def test_a_damaged_arrow_file_is_said_to_be_one(table: Read, at: int) -> None:
+    content = bytearray(arrow(pa.table({"n": [1, 2, 3], "t": ["a", "b", "c"]}), "lz4"))
+    content[at % len(content)] ^= 0xFF
+    with contextlib.suppress(Unreadable):
+        assert table(bytes(content), "data.arrow").height < 10

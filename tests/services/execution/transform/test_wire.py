@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -22,19 +24,30 @@ SALES = "city,amount\nBerlin,10\nParis,20\nBerlin,5\n"
 SUM = "result = data.groupby('city', as_index=False)['amount'].sum()"
 
 
-@cache  # its connections live as long as the process
-def layer(server: ScriptedLlm, provider: str) -> LlmLayer:
-    named = {name.lower(): value for name, value in server.environment([provider]).items()}
-    settings: dict[str, Any] = {name: value for name, value in named.items() if value}
-    return LlmLayer(ProviderSettings(**settings), CallSettings(), None, None)
+Layer = Callable[[str], LlmLayer]
+
+
+@pytest.fixture(scope="module")
+def layer(scripted_llm: ScriptedLlm) -> Iterator[Layer]:
+    with ExitStack() as opened:
+
+        @cache
+        def made(provider: str) -> LlmLayer:
+            named = {name.lower(): value for name, value in scripted_llm.environment([provider]).items()}
+            settings: dict[str, Any] = {name: value for name, value in named.items() if value}
+            llm = LlmLayer(ProviderSettings(**settings), CallSettings(), None, None)
+            opened.callback(llm.close)
+            return llm
+
+        yield made
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai", "groq"])
-def test_text_replies_drive_the_loop(lab: Lab, scripted_llm: ScriptedLlm, provider: str) -> None:
+def test_text_replies_drive_the_loop(lab: Lab, scripted_llm: ScriptedLlm, layer: Layer, provider: str) -> None:
     scripted_llm.play({"replies": ["```python\nresult = data['x']\n```", f"```python\n{SUM}\n```", "DONE"]})
     wanted = TransformInput.model_validate({"task": "sum by city", "data": [{"csv": SALES}]})
     budget = Budget()
-    job = layer(scripted_llm, provider).for_job(Owner("tenant", None), budget)
+    job = layer(provider).for_job(Owner("tenant", None), budget)
     context = replace(lab.context(), llm=job, budget=budget)
     result = Transform(lab.sandbox)(context, wanted)
     assert [one.outcome for one in result.iterations] == ["error", "result"]
@@ -44,7 +57,7 @@ def test_text_replies_drive_the_loop(lab: Lab, scripted_llm: ScriptedLlm, provid
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai", "groq"])
-def test_native_tool_calls_drive_the_loop(lab: Lab, scripted_llm: ScriptedLlm, provider: str) -> None:
+def test_native_tool_calls_drive_the_loop(lab: Lab, scripted_llm: ScriptedLlm, layer: Layer, provider: str) -> None:
     calls = [
         {"tool_calls": [{"name": "look", "params": {"code": "print(data.shape)"}}]},
         {"tool_calls": [{"name": "run_code", "params": {"code": SUM}}]},
@@ -53,18 +66,18 @@ def test_native_tool_calls_drive_the_loop(lab: Lab, scripted_llm: ScriptedLlm, p
     scripted_llm.play({"replies": calls})
     body = {"task": "sum by city", "data": [{"csv": SALES}], "strategy": "tools"}
     budget = Budget()
-    job = layer(scripted_llm, provider).for_job(Owner("tenant", None), budget)
+    job = layer(provider).for_job(Owner("tenant", None), budget)
     result = Transform(lab.sandbox)(replace(lab.context(), llm=job, budget=budget), TransformInput.model_validate(body))
     assert result.status == "done"
     assert result.explanation == "summed"
     assert len(scripted_llm.requests()) == 3
 
 
-def test_spent_tokens_end_the_loop_with_the_best_so_far(lab: Lab, scripted_llm: ScriptedLlm) -> None:
+def test_spent_tokens_end_the_loop_with_the_best_so_far(lab: Lab, scripted_llm: ScriptedLlm, layer: Layer) -> None:
     scripted_llm.play({"reply": {"text": f"```python\n{SUM}\n```", "input_tokens": 500, "output_tokens": 500}})
     wanted = TransformInput.model_validate({"task": "sum by city", "data": [{"csv": SALES}]})
     budget = Budget(tokens=900)
-    job = layer(scripted_llm, "openai").for_job(Owner("tenant", None), budget)
+    job = layer("openai").for_job(Owner("tenant", None), budget)
     result = Transform(lab.sandbox)(replace(lab.context(), llm=job, budget=budget), wanted)
     assert result.status == "best_so_far"
     assert len(scripted_llm.requests()) == 1
