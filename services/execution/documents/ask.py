@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from services.execution.documents import generated, values
+from services.execution.documents import generated, messages, prompting
 from services.execution.documents.chunks import Chunks
+from services.execution.documents.messages import Message
 from services.execution.documents.nodes import Instruction
-from services.execution.documents.splice import Given, answers
+from services.execution.documents.replies import Replies, executes, pieces
+from services.execution.documents.schemas import BadSchema, Form, form
+from services.execution.documents.splice import Given, Splice, answers
 from services.execution.documents.state import Kept, KeptAnswer
-from services.execution.documents.template import NotRendered, Seen, asks, render
 from services.execution.documents.work import Work
-from services.execution.sandbox.run import KernelError
-from shared.contracts.document import Block, BlockVariable
-from shared.errors import AssayError, JobCancelled
-from shared.llm.chat import ChatMessage, ChatReply, ChatRequest
-from shared.loop import BudgetSpent
+from shared.contracts.document import Block
+from shared.errors import AssayError
+from shared.llm.chat import ChatMessage, ChatRequest, Estimates, TokenUsage
 
 ROLE = "documents.instruction"
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _MOST_CONTENT = 200_000
+_MOST_TOKENS = 8192
+_ASSUMED = 500  #: tokens of an answer, for an estimate
+
+
+@dataclass
+class Turns:
+    """What one instruction was answered, in a loop more than once."""
+
+    node: Instruction
+    given: list[Given] = field(default_factory=list)
+    changed: bool = False
 
 
 @dataclass
@@ -30,6 +39,16 @@ class Asking:
     work: Work
     chunks: Chunks
     lines: Sequence[str]
+    turns: dict[str, Turns] = field(default_factory=dict)
+
+    def splices(self) -> list[Splice]:
+        """Every answer after its instruction; what has not changed stays as it stands."""
+        found: list[Splice] = []
+        for one in self.turns.values():
+            if one.changed:
+                newline = "\r\n" if self.lines[one.node.start].endswith("\r\n") else "\n"
+                found += answers(one.node, one.given, newline)
+        return found
 
     def run(self, node: Instruction) -> None:
         work = self.work
@@ -43,6 +62,8 @@ class Asking:
             else:
                 self._run(block, node)
         finally:
+            if block.status in ("error", "skipped"):
+                self._unbind(block, node)
             work.end(block, began)
 
     def _run(self, block: Block, node: Instruction) -> None:
@@ -51,113 +72,135 @@ class Asking:
         if not node.message and not content.strip():
             work.say(block, "error", "empty_message", "The instruction has no message.")
             return
-        uses = set(_WORD.findall(node.message)) if asks(node.message) else set()
+        try:
+            wanted = self._form(node)
+        except BadSchema as error:
+            work.say(block, "error", "bad_schema", f"The schema of this instruction cannot be used: {error}.")
+            return
         models = node.models or ((work.request.model,) if work.request.model else ())
-        options = {key: value for key, value in node.options.items() if key != "mode"}
-        key = work.digest_of("instruction", uses, node.type, node.message, content, models, options)
+        voice = prompting.voice(self.chunks, block, node.options.get("prompt"))
+        options = {key: value for key, value in node.options.items() if key not in ("mode", "id")}
+        schema = wanted.text if wanted else ""
+        talk = work.talk if node.type == "discuss" else []
+        key = work.digest_of(
+            "instruction", messages.uses(node.message), node.type, node.message, content, models, options, voice,
+            schema, talk,
+        )  # fmt: skip
+        key = work.nth(key)
         block.digest = key
         kept = None if work.request.dry_run else work.fresh(key)
         if kept is not None:
-            self._rest(block, node, key, kept)
+            self._rest(block, node, key, kept, wanted)
             return
         if work.spent:
-            work.skip(
-                block, "warning", "budget_spent", f"The budget of {work.spent} was spent: this block was not asked."
-            )
+            text = f"The budget of {work.spent} was spent: this block was not asked."
+            work.skip(block, "warning", "budget_spent", text)
             return
-        message = self._rendered(block, node)
-        requests = self._request(node, message, content, models)
+        message = messages.rendered(self.chunks, block, node.message)
+        request = self._request(node, message, content, models, voice, schema)
         if work.request.dry_run:
-            work.calls += node.replicates
-            work.input_tokens += node.replicates * sum(len(one.content) for one in requests.messages) // 4
+            self._estimate(block, node, request)
             return
-        given = self._asked(block, node, requests, key)
-        if given:
-            self._splice(node, given)
-            if len(given) == node.replicates and block.status == "ok":
-                work.after.blocks[key] = Kept(
-                    answers=[KeptAnswer(text=one.text, by=one.by) for one in given],
-                    rendered=block.message_rendered,
-                    variables=block.variables,
-                    messages=block.messages,
-                    outputs=block.outputs,
-                    model=block.model,
-                )
+        given = Replies(self.chunks, block, node, key, wanted).given(request)
+        if not given:
+            return
+        self._answered(node, given, changed=True)
+        if node.type == "discuss":
+            work.context.report.remember(request.messages[-1].content, given[0].text)
+            work.talk.append((request.messages[-1].content, given[0].text))
+        if len(given) == node.replicates and block.status == "ok":
+            work.after.blocks[key] = Kept(
+                answers=[KeptAnswer(text=one.text, by=one.by) for one in given],
+                rendered=block.message_rendered,
+                variables=block.variables,
+                messages=block.messages,
+                outputs=block.outputs,
+                model=block.model,
+            )
+
+    def _form(self, node: Instruction) -> Form | None:
+        named = node.options.get("schema")
+        return form(named, self.lines, self.work.kernels.files) if named else None
 
     def _content(self, node: Instruction) -> str:
         if node.inner is None:
             return ""
-        return "".join(self.lines[node.inner[0] : node.inner[1]])[:_MOST_CONTENT]
+        return "".join(self.lines[node.inner[0] : node.inner[1]])[:_MOST_CONTENT].rstrip("\r\n")
 
-    def _rest(self, block: Block, node: Instruction, key: str, kept: Kept) -> None:
+    def _rest(self, block: Block, node: Instruction, key: str, kept: Kept, wanted: Form | None) -> None:
+        """Nothing changed: the answers as they were."""
         block.status, block.model = "fresh", kept.model
         block.message_rendered, block.variables = kept.rendered, list(kept.variables)
         block.messages = list(kept.messages)
         self.work.after.blocks[key] = kept
-        given = [Given(one.text, one.by) for one in kept.answers]
-        if not node.suggestions:
-            self._splice(node, given)
-        self._bind(node, given)
-        if _executes(node):
-            generated.rest(self.chunks, key, [piece for one in given for piece in generated.pieces_of(one.text)])
+        given = [Given(one.text, one.by, wanted.value(one.text) if wanted else one.text) for one in kept.answers]
+        self._answered(node, given, changed=not node.suggestions)
+        if node.type == "discuss" and given:
+            self.work.talk.append((kept.rendered or node.message, given[0].text))
+        if executes(node):
+            generated.rest(self.chunks, key, pieces(given))
             block.outputs = list(kept.outputs)
 
-    def _splice(self, node: Instruction, given: Sequence[Given]) -> None:
-        self._bind(node, given)
-        if self.work.line is not None:
-            return  # an included file is not ours to change
-        newline = "\r\n" if self.lines[node.start].endswith("\r\n") else "\n"
-        self.work.splices += answers(node, given, newline)
-
-    def _bind(self, node: Instruction, given: Sequence[Given]) -> None:
+    def _answered(self, node: Instruction, given: Sequence[Given], *, changed: bool) -> None:
         name = node.options.get("as")
-        if name and name.isidentifier() and given:
-            self.work.hold(name, given[0].text)
+        if name and given:
+            self.work.hold(name, given[0].value)
+        if self.work.line is None:  # an included file is not ours to change
+            turns = self.turns.setdefault(node.id, Turns(node))
+            turns.given += given
+            turns.changed = turns.changed or changed
 
-    def _rendered(self, block: Block, node: Instruction) -> str:
-        """The message to send; the original when anything is wrong."""
-        if not asks(node.message):
-            return node.message
-        told: list[BlockVariable] = []
+    def _unbind(self, block: Block, node: Instruction) -> None:
+        """Whoever uses the answer that there is not is told why."""
+        if name := node.options.get("as"):
+            self.work.lose(name, block.id)
 
-        def fetch(names: list[str]) -> Mapping[str, Seen]:
-            work = self.work
-            self.chunks.need(names)
-            seen: dict[str, Seen] = {}
-            for name, (kernel, value) in work.kernels.find(n for n in names if n not in work.broken).items():
-                seen[name] = values.seen(value, kernel)
-                told.append(values.told(name, kernel, value, seen[name]))
-            return seen
-
-        try:
-            rendered = render(node.message, fetch)
-        except (NotRendered, KernelError, AssayError) as error:
-            if isinstance(error, JobCancelled):
-                raise
-            text = f"The message was sent as it stands because it could not be rendered: {error}"
-            missing = sorted(set(_WORD.findall(node.message)) & set(self.work.broken))
-            if missing:
-                text = f"{text} ({missing[0]} is missing because {self.work.broken[missing[0]]} failed or was skipped)"
-            self.work.say(block, "warning", "not_rendered", text)
-            return node.message
-        block.message_rendered, block.variables = rendered, told
-        return rendered
-
-    def _request(self, node: Instruction, message: str, content: str, models: Sequence[str]) -> ChatRequest:
+    def _request(
+        self, node: Instruction, message: Message, content: str, models: Sequence[str], voice: str, schema: str
+    ) -> ChatRequest:
         work = self.work
-        prompt = work.context.prompts.render(ROLE, type=node.type)
-        body = "\n\n".join(part for part in (message, content.rstrip("\n"), self._errors(node)) if part)
-        history = tuple(work.context.history) if node.type == "discuss" else ()
-        messages = (ChatMessage("system", prompt.text), *history, ChatMessage("user", body))
-        parameters = {"temperature": int(node.options["t"]) / 100} if "t" in node.options else None
+        prompt = work.context.prompts.render(ROLE, type=node.type, prompt=voice, schema=schema)
+        body = "\n\n".join(part for part in (message.text, content, self._errors(node)) if part)
+        user = ChatMessage("user", body, message.images)
+        said = (ChatMessage("system", prompt.text), *self._history(node), user)
+        temperature = node.options.get("t", "")
+        most = node.options.get("budget", "")
         return ChatRequest(
             role=ROLE,
-            messages=messages,
-            parameters=parameters,
+            messages=said,
+            max_tokens=max(1, min(_MOST_TOKENS, int(most))) if most.isdecimal() else _MOST_TOKENS,
+            parameters={"temperature": int(temperature) / 100} if temperature.isdecimal() else None,
             deadline=work.context.budget.deadline,
             prompt=prompt.version,
             selector=tuple(models),
         )
+
+    def _history(self, node: Instruction) -> list[ChatMessage]:
+        """A discussion goes on from the conversation's jobs, and from the document's own discussions above."""
+        if node.type != "discuss":
+            return []
+        history = list(self.work.context.history)
+        known = {message.content for message in history if message.role == "user"}
+        for user, assistant in self.work.talk:
+            if user not in known:
+                history += [ChatMessage("user", user), ChatMessage("assistant", assistant)]
+        return history
+
+    def _estimate(self, block: Block, node: Instruction, request: ChatRequest) -> None:
+        """What asking would take; the characters of a token are a guess."""
+        work = self.work
+        tokens = sum(len(one.content) for one in request.messages) // 4
+        answer = min(_ASSUMED, request.max_tokens)
+        work.calls += node.replicates
+        work.input_tokens += node.replicates * tokens
+        work.output_tokens += node.replicates * answer
+        models = work.context.llm
+        try:
+            cost = models.estimate(request, TokenUsage(tokens, answer)) if isinstance(models, Estimates) else None
+        except AssayError as error:
+            work.say(block, "error", error.code, error.detail)
+            cost = None
+        work.cost = None if cost is None or work.cost is None else work.cost + node.replicates * cost
 
     def _errors(self, node: Instruction) -> str:
         """What went wrong in the code that is to be fixed."""
@@ -172,63 +215,3 @@ class Asking:
             if message.level == "error"
         ]
         return "\n".join(found)
-
-    def _reply(self, request: ChatRequest) -> ChatReply:
-        self.work.check()
-        self.work.context.budget.spend_turn()
-        return self.work.context.llm.complete(request)
-
-    def _executed(self, block: Block, request: ChatRequest, reply: ChatReply, key: str) -> ChatReply:
-        """Run the code of an answer; a model whose code fails sees the error and answers again."""
-        for turn in range(1, generated.MOST_TURNS + 1):
-            error = generated.run(self.chunks, block, key, generated.pieces_of(reply.text))
-            if error is None:
-                break
-            if turn == generated.MOST_TURNS:
-                self.work.say(block, "error", "generated_code_failed", f"The generated code fails: {error}")
-                break
-            feedback = (ChatMessage("assistant", reply.text), ChatMessage("user", error))
-            request = replace(request, messages=(*request.messages, *feedback), turn=turn + 1)
-            try:
-                reply = self._reply(request)
-            except BudgetSpent as spent:
-                self.work.spent = spent.what
-                text = f"The budget of {spent.what} was spent before the code of this answer was repaired: {error}"
-                self.work.say(block, "error", "generated_code_failed", text)
-                break
-        return reply
-
-    def _asked(self, block: Block, node: Instruction, request: ChatRequest, key: str) -> list[Given]:
-        work = self.work
-        given: list[Given] = []
-        for _ in range(node.replicates):
-            try:
-                reply = self._reply(request)
-                if _executes(node):
-                    reply = self._executed(block, request, reply, key)
-            except BudgetSpent as spent:
-                work.spent = spent.what
-                text = f"The budget of {spent.what} was spent: this block was not asked."
-                (work.say if given else work.skip)(block, "warning", "budget_spent", text)
-                break
-            except JobCancelled:
-                raise
-            except AssayError as error:
-                work.say(block, "error", error.code, error.detail)
-                break
-            block.model = _named(reply)
-            if not reply.text.strip():
-                work.say(block, "error", "empty_answer", "The model answered with nothing.")
-                break
-            given.append(Given(reply.text, _named(reply)))
-        if given and node.type == "discuss":
-            work.context.report.remember(request.messages[-1].content, given[0].text)
-        return given
-
-
-def _executes(node: Instruction) -> bool:
-    return node.options.get("execute") == "true"
-
-
-def _named(reply: ChatReply) -> str:
-    return f"{reply.provider}/{reply.model}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,21 +10,22 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from services.execution.documents import keeping, state, values
 from services.execution.documents import names as naming
-from services.execution.documents import state, values
 from services.execution.documents.kernels import LANGUAGES
 from services.execution.documents.names import Names, names_of
 from services.execution.documents.nodes import Chunk, Expression
-from services.execution.documents.state import Kept, KeptValue
+from services.execution.documents.state import Kept
 from services.execution.documents.work import Work
+from services.execution.sandbox.bridge import rows_of
 from services.execution.sandbox.run import KernelError, Outcome, Shown, Value
 from shared.contracts.document import Block
 from shared.contracts.execute import Display, Verdict
 from shared.errors import LanguageUnavailable, SandboxUnavailable
 
 _SUFFIXES = {"image/png": "png", "image/svg+xml": "svg", "image/jpeg": "jpg", "text/html": "html"}
-_MOST_KEPT = 200_000  #: characters of a value in the state
 _MOST_TEXT = 100_000
+_MOST_ROWS = 1000  #: of a table that a loop goes through
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Chunks:
     work: Work
     folder: Path
     sleeping: dict[str, Sleeping] = field(default_factory=dict)  #: by the names that it set
-    last: str = "python"  #: the language of the last code
+    last: str = "python"  #: the language of the last code that has variables: what expressions without one are in
 
     def run(self, node: Chunk) -> None:
         block, began = self.work.begin(node), time.monotonic()
@@ -80,7 +80,8 @@ class Chunks:
 
     def _run(self, block: Block, language: str, code: str, first: bool = True) -> None:
         work = self.work
-        self.last = language
+        if language != "sql":
+            self.last = language
         found = names_of(language, code)
         missing = sorted((found.uses - (found.sets - found.uses)) & set(work.broken))
         if missing:
@@ -95,13 +96,11 @@ class Chunks:
             return
         try:
             self.need(found.uses)
-            refused = work.kernels.share(language, found.uses & set(work.kernels.owner))
-            for reason in refused:
-                work.say(block, "warning", "value_not_crossed", reason)
+            self._share(block, language, found.uses)
             outcome = work.kernels.execute(language, code)
         except KernelError as error:
             work.kernels.drop(language)
-            self.lost(block)
+            self.lost(block, f"the {language} kernel")
             if error.error.type == "KernelGone" and first:
                 self._run(block, language, code, first=False)
                 return
@@ -123,6 +122,10 @@ class Chunks:
             self.sleeping.pop(name, None)
         work.after.blocks[key] = self._keep(block, language, found)
 
+    def _share(self, block: Block, language: str, uses: frozenset[str]) -> None:
+        for crossing in self.work.kernels.share(language, uses & set(self.work.kernels.owner)):
+            self.work.say(block, "warning", crossing.code, crossing.text)
+
     def _failed(self, block: Block, language: str, outcome: Outcome, found: Names) -> None:
         error = outcome.error
         words = f"{error.type}: {error.message}" if error is not None else f"It ended with {outcome.verdict}."
@@ -134,10 +137,13 @@ class Chunks:
             self.work.say(block, "warning", "kernel_ended", text)
             self.lost(block)
 
-    def lost(self, block: Block) -> None:
+    def lost(self, block: Block, cause: str | None = None) -> None:
         """A kernel is gone, and with it every name that no other one has."""
         held = self.work.kernels.owner
-        self._break(block, [name for name in self.work.made_by if name not in held and name not in self.sleeping])
+        names = [name for name in self.work.made_by if name not in held and name not in self.sleeping]
+        self._break(block, names)
+        if cause is not None:
+            self.work.broken.update(dict.fromkeys(names, cause))
 
     def _rest(self, block: Block, language: str, code: str, found: Names, key: str, kept: Kept) -> None:
         """Nothing changed: outputs as they were, values when somebody needs them."""
@@ -174,48 +180,29 @@ class Chunks:
 
     def _restore(self, asleep: Sleeping, name: str) -> bool:
         kept = asleep.kept.values[name]
-        value = Value(kind=cast("object", kept.kind), type=kept.type, text=kept.text, json=kept.data, rows=kept.rows)  # type: ignore[arg-type]
+        value = Value(kind="json", type=kept.type, text=kept.text, exact=kept.data)
         if kept.file_id is not None:
             target = self.folder / f"{kept.file_id}.arrow"
             if not state.fetch(self.work.context, kept.file_id, target):
                 return False
             value = Value(kind="table", type=kept.type, text=kept.text, table=target, rows=kept.rows)
         try:
-            self.work.kernels.session(asleep.language).set(name, value)
+            return not self.work.kernels.session(asleep.language).set(name, value)
         except KernelError:
             return False
-        return True
 
     def _keep(self, block: Block, language: str, found: Names) -> Kept:
         kept = Kept(outputs=block.outputs, messages=block.messages)
         wanted = found.sets - found.defines
         try:
-            values_now = self.work.kernels.find(wanted)
+            for name, (kernel, look) in self.work.kernels.find(sorted(wanted)).items():
+                one = keeping.kept_value(self.work, kernel, name, look)
+                if one is not None:
+                    kept.values[name] = one
         except KernelError:
-            values_now = {}
-        for name in wanted:
-            value = values_now.get(name, ("", None))[1]
-            one = None if value is None else self._kept_value(name, value)
-            if one is None:
-                kept.whole = False
-            else:
-                kept.values[name] = one
-        if found.defines and language != "python":
-            kept.whole = False
+            kept.values.clear()
+        kept.whole = wanted <= kept.values.keys() and (language == "python" or not found.defines)
         return kept
-
-    def _kept_value(self, name: str, value: Value) -> KeptValue | None:
-        one = KeptValue(kind=value.kind, type=value.type, text=value.text[:2000], data=value.json, rows=value.rows)
-        if value.kind == "table" and value.table is not None:
-            if self.work.kernels.is_large(name):
-                return None  # only its first rows have come here
-            saved = self.work.context.files.save(f"{name}.arrow", value.table, "application/vnd.apache.arrow.file")
-            one.file_id = saved.id
-            return one
-        lossy = value.type in ("tuple", "set", "frozenset", "Decimal", "ndarray", "Series") or (
-            value.json is None and value.type not in ("NoneType", "NULL", "null")
-        )
-        return None if value.kind == "opaque" or lossy or len(json.dumps(one.data)) > _MOST_KEPT else one
 
     def tell(self, block: Block, outcome: Outcome) -> None:
         outputs = [Display(media_type="text/plain", text=outcome.stdout[:_MOST_TEXT])] if outcome.stdout else []
@@ -270,7 +257,7 @@ class Chunks:
             return kept.value
         try:
             self.need(uses)
-            work.kernels.share(language, uses & set(work.kernels.owner))
+            self._share(block, language, uses)
             value = work.kernels.evaluate(language, code)
         except KernelError as error:
             work.say(block, "error", "code_failed", str(error))
@@ -284,8 +271,7 @@ class Chunks:
 
 
 def _plain(value: Value) -> JsonValue:
-    if value.kind == "table":
-        look = values.seen(value, "")
-        columns = [str(column["name"]) for column in cast("list[dict[str, str]]", look["columns"])]
-        return [dict(zip(columns, row, strict=False)) for row in cast("list[list[JsonValue]]", look["head"])]
-    return value.json if value.kind != "opaque" else value.text
+    """What a condition or a loop goes by: of a table its rows."""
+    if value.kind == "table" and value.table is not None:
+        return cast("JsonValue", rows_of(value.table, _MOST_ROWS))
+    return value.text if value.kind == "opaque" else value.json

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from pydantic import JsonValue
 
 from services.execution.documents import state
 from services.execution.documents.ask import Asking
+from services.execution.documents.check import Check
 from services.execution.documents.chunks import Chunks
-from services.execution.documents.extents import walk as every
 from services.execution.documents.kernels import Kernels
-from services.execution.documents.nodes import Node, Section, Tree
+from services.execution.documents.nodes import Parameter, Tree
 from services.execution.documents.page import page
 from services.execution.documents.parse import parse
 from services.execution.documents.splice import spliced
 from services.execution.documents.walk import Walk
-from services.execution.documents.work import Work, kind_of
+from services.execution.documents.work import Work
+from services.execution.sandbox.exact import plain
 from services.execution.sandbox.run import Sandbox
-from shared.contracts.document import Block, DocumentInput, DocumentResult, Estimate
-from shared.contracts.document_parameters import wrong
+from shared.contracts.document import DocumentInput, DocumentResult, Estimate
+from shared.contracts.document_declarations import schema, wrong
 from shared.contracts.execute import Limits
 from shared.errors import InvalidRequest, SourceTooLarge
 from shared.jobs.job import Context
@@ -43,10 +43,14 @@ class Documents:
         markdown = _read(context, request)
         tree = parse(markdown, request.flavour)
         if request.execute == "none":
-            return _untouched(context, tree)
-        if request.file_id is not None and (reason := wrong(markdown, request.parameters)):
-            raise InvalidRequest(reason, [(["input", "parameters"], reason)])
-        with _fetched(context, request) as (files, folder):
+            return _untouched(context, request, tree)
+        if request.file_id is not None and (bad := wrong(markdown, request.parameters)):
+            errors: list[tuple[list[str | int], str]] = [
+                (["body", "input", "parameters", name], words) for name, words in bad.items()
+            ]
+            raise InvalidRequest("; ".join(words for _, words in errors[:3]), errors)
+        with self._sandbox.scratch() as folder:
+            files = _fetched(context, request, folder)
             kernels = Kernels(self._sandbox, _limits(context), files, context.cancelled)
             try:
                 return self._run(context, request, tree, kernels, folder)
@@ -64,10 +68,12 @@ class Documents:
             work.warn(note.text)
         for name, value in request.parameters.items():
             work.hold(name, value)
+        if request.flavour == "quarto":
+            work.hold("params", _params(tree, request))
         chunks = Chunks(work, folder)
         asking = Asking(work, chunks, tree.lines)
-        Walk(work, chunks, asking, kernels.files).run(tree.content)
-        written = tree.source if request.dry_run else spliced(tree.lines, work.splices)
+        Walk(work, chunks, asking, kernels.files, given=request.parameters).run(tree.content)
+        written = tree.source if request.dry_run else spliced(tree.lines, asking.splices())
         html = page(work, parse(written, request.flavour)) if not request.dry_run else None
         saved = context.files.save("document.md", written.encode(), "text/markdown")
         for warning in work.warnings[:50]:
@@ -80,6 +86,7 @@ class Documents:
             variables=_variables(work),
             warnings=work.warnings,
             estimate=_estimate(work) if request.dry_run else None,
+            parameters_schema=schema(tree.source),
             state_file_id=state.save(context, work.after),
         )
 
@@ -107,34 +114,26 @@ def _limits(context: Context) -> Limits:
     return _LIMITS.model_copy(update={"wall_seconds": left})
 
 
-@contextmanager
-def _fetched(context: Context, request: DocumentInput) -> Iterator[tuple[Mapping[str, Path], Path]]:
-    with TemporaryDirectory(prefix="assay-document-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        files: dict[str, Path] = {}
-        for number, file in enumerate(request.files):
-            files[file.path] = folder / f"file-{number}"
-            context.files.fetch(file.id, files[file.path])
-        yield files, folder
+def _fetched(context: Context, request: DocumentInput, folder: Path) -> Mapping[str, Path]:
+    files: dict[str, Path] = {}
+    for number, file in enumerate(request.files):
+        files[file.path] = folder / f"file-{number}"
+        context.files.fetch(file.id, files[file.path])
+    return files
 
 
-def _untouched(context: Context, tree: Tree) -> DocumentResult:
-    """Nothing runs: the document as it came, with its blocks."""
-    blocks = [_still(node) for node in every(tree.content) if not isinstance(node, Section)]
+def _untouched(context: Context, request: DocumentInput, tree: Tree) -> DocumentResult:
+    """Nothing runs: the document as it came, with its blocks and what would go wrong."""
+    check = Check(context, request, tree)
     saved = context.files.save("document.md", tree.source.encode(), "text/markdown")
     return DocumentResult(
         markdown=tree.source,
         file_id=saved.id,
         html_file_id=None,
-        blocks=blocks,
+        blocks=check.blocks(),
         variables={},
-        warnings=[note.text for _, note in tree.notes],
-    )
-
-
-def _still(node: Node) -> Block:
-    return Block(
-        id=node.id, kind=kind_of(node), lines=(node.start + 1, max(node.end, node.start + 1)), status="skipped"
+        warnings=check.warnings(),
+        parameters_schema=schema(tree.source),
     )
 
 
@@ -148,11 +147,23 @@ def _variables(work: Work) -> dict[str, JsonValue]:
         elif kept is not None and name in kept.values:
             one = kept.values[name]
             if one.kind != "table" and len(str(one.data)) <= _MOST_VARIABLE:
-                found[name] = one.data
+                found[name] = plain(one.data)
             else:
                 found[name] = one.text
     return found
 
 
+def _params(tree: Tree, request: DocumentInput) -> dict[str, JsonValue]:
+    """As ``params$name`` in R: what the front matter declares, and what was submitted."""
+    found: dict[str, JsonValue] = {}
+    for node in tree.content:
+        if isinstance(node, Parameter):
+            with suppress(ValueError):
+                found[node.declared.name] = node.declared.default
+    return {**found, **request.parameters}
+
+
 def _estimate(work: Work) -> Estimate:
-    return Estimate(calls=work.calls, input_tokens=work.input_tokens, cost_usd=None)
+    return Estimate(
+        calls=work.calls, input_tokens=work.input_tokens, output_tokens=work.output_tokens, cost_usd=work.cost
+    )

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from services.execution.documents.nodes import Chunk, For, If, Instruction, Node, Section, Suggestion, Tree
+import re
+from typing import cast
+
+from services.execution.documents.nodes import (
+    Chunk,
+    For,
+    If,
+    Include,
+    Instruction,
+    Node,
+    Note,
+    Prompt,
+    Section,
+    Suggestion,
+    Tree,
+)
+
+FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 
 
 def children(node: Node) -> list[list[Node]]:
-    if isinstance(node, (Section, Suggestion, Instruction)):
+    if isinstance(node, (Section, Suggestion, Instruction, Prompt)):
         return [node.content]
     if isinstance(node, (If, For)):
         return [clause.content for clause in node.clauses]
@@ -37,8 +54,8 @@ def attach(nodes: list[Node], lines: list[str]) -> None:
         reach = 0
         for node in content:
             stack.extend(children(node))
-            if isinstance(node, Suggestion) and last is not None and _blank(lines, reach, node.start):
-                last.suggestions.append(node)
+            if last is not None and _is_answer(node) and _blank(lines, reach, node.start):
+                last.suggestions.append(cast("Suggestion", node))
                 reach = node.end
                 continue
             if last is not None and last.extent == "next" and last.inner is None:
@@ -50,51 +67,62 @@ def attach(nodes: list[Node], lines: list[str]) -> None:
             last = node if isinstance(node, Instruction) else None
             if last is not None:
                 reach = last.end
-                if last.extent == "previous":
+                if last.extent == "previous" and last.inner is None:
                     last.inner = _previous(lines, last.start)
                 elif last.extent == "next":
-                    reach = max(reach, _following(lines, last.end))
+                    reach = max(reach, _text_end(lines, _past_blanks(lines, last.end)))
             kept.append(node)
         if last is not None and last.extent == "next" and last.inner is None:
             _point(last, lines, None)
         content[:] = kept
 
 
+def _is_answer(node: Node) -> bool:
+    return isinstance(node, Suggestion) and node.change == "insert"
+
+
 def _blank(lines: list[str], start: int, end: int) -> bool:
     return end - start < 50 and all(not line.strip() for line in lines[start:end])
 
 
-def _following(lines: list[str], start: int) -> int:
-    """Where the text ends that follows a line."""
+def _past_blanks(lines: list[str], start: int) -> int:
     while start < len(lines) and not lines[start].strip():
         start += 1
+    return start
+
+
+def _point(node: Instruction, lines: list[str], following: Node | None) -> None:
+    start = _past_blanks(lines, node.end)
+    if following is not None and following.start == start and not isinstance(following, (Suggestion, Instruction)):
+        node.inner = (following.start, following.end)
+        return
+    node.inner = (start, _text_end(lines, start))
+    if start < len(lines) and (fence := FENCE.match(lines[start])) and not _closes(lines[node.inner[1] - 1], fence[1]):
+        # An answer after it would stand in it.
+        node.broken = True
+        text = f"The code block of line {start + 1}, which this message is about, is never closed."
+        node.notes.append(Note("error", "unclosed_block", text))
+
+
+def _text_end(lines: list[str], start: int) -> int:
+    """The end of the plain code block or of the paragraph that begins here."""
+    if start >= len(lines):
+        return start
+    if fence := FENCE.match(lines[start]):
+        mark = fence[1]
+        for end in range(start + 1, len(lines)):
+            if _closes(lines[end], mark):
+                return end + 1
+        return len(lines)
     end = start
     while end < len(lines) and lines[end].strip() and not lines[end].lstrip().startswith((":", "```", "~~~")):
         end += 1
     return end
 
 
-def _point(node: Instruction, lines: list[str], following: Node | None) -> None:
-    start = node.end
-    while start < len(lines) and not lines[start].strip():
-        start += 1
-    if following is not None and following.start == start and not isinstance(following, (Suggestion, Instruction)):
-        node.inner = (following.start, following.end)
-        return
-    node.inner = (start, max(start, _text_end(lines, start)))
-
-
-def _text_end(lines: list[str], start: int) -> int:
-    """The end of a plain code block or of a paragraph."""
-    if start >= len(lines):
-        return start
-    mark = lines[start].lstrip()[:3]
-    if mark not in ("```", "~~~"):
-        return _following(lines, start)
-    end = start + 1
-    while end < len(lines) and not lines[end].lstrip().startswith(mark):
-        end += 1
-    return min(len(lines), end + 1)
+def _closes(line: str, mark: str) -> bool:
+    bare = line.strip()
+    return bare.startswith(mark) and not bare.strip(mark[0])
 
 
 def _previous(lines: list[str], line: int) -> tuple[int, int]:
@@ -112,8 +140,8 @@ def name(tree: Tree) -> None:
     counts: dict[str, int] = {}
     taken: set[str] = set()
     for node in walk(tree.content):
-        own = node.options.get("id") if isinstance(node, Chunk) else None
-        kind = type(node).__name__.lower()
+        own = node.options.get("id") if isinstance(node, (Chunk, Instruction)) else None
+        kind = "call" if isinstance(node, Include) and node.call else type(node).__name__.lower()
         if own and own not in taken and len(own) <= 100:
             node.id = own
         else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,7 +20,7 @@ from shared.errors import LanguageUnavailable
 
 _FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*\{?([A-Za-z0-9]+)[^\n`]*\n(.*?)^\1[`~]*[ \t]*$", re.M | re.S)
 MOST_TURNS = 3  #: an answer, and two more with the errors of the one before
-_MOST_PIECES, _MOST_ERROR = 10, 4000
+_MOST_PIECES, _MOST_ERROR, _MOST_CODE = 10, 4000, 200_000
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,21 @@ def pieces_of(answer: str) -> list[Piece]:
     """The code blocks of an answer, of languages that have a kernel."""
     found = [Piece(language_of(match[2]), match[3]) for match in _FENCE.finditer(answer)]
     return [piece for piece in found if piece.language in LANGUAGES][:_MOST_PIECES]
+
+
+def unparsed(pieces: Sequence[Piece]) -> str | None:
+    """What is wrong with the first piece that is no code of its language; only Python is read here."""
+    for number, piece in enumerate(pieces, 1):
+        if piece.language != "python" or len(piece.code) > _MOST_CODE:
+            continue
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                ast.parse(piece.code)
+        except SyntaxError as error:
+            return f"Code block {number} is not Python: SyntaxError: {error.msg} (line {error.lineno})"
+        except (ValueError, RecursionError, MemoryError) as error:
+            return f"Code block {number} is not Python: {type(error).__name__}"
+    return None
 
 
 def run(chunks: Chunks, block: Block, key: str, pieces: Sequence[Piece]) -> str | None:

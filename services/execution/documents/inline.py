@@ -6,11 +6,12 @@ import re
 
 from services.execution.documents import headers
 from services.execution.documents.nodes import Expression, Node, Parameter
-from shared.contracts.document_parameters import DECLARED, declared
+from shared.contracts.document_declarations import DECLARED
+from shared.contracts.document_parameters import declared
 
 _TICKS = re.compile(r"`+")
 _BRACES = re.compile(r"\{([^{}]*)\}")
-_EVAL = re.compile(r"\{eval\}$")
+_QUARTO = re.compile(r"\{(\w+)\}\s+(.+)")
 _LONGEST = 20_000  #: a longer line is data, not prose
 
 
@@ -26,47 +27,16 @@ def found_in(line: str, number: int, flavour: str) -> list[Node]:
         braces = _BRACES.match(line, end)
         options = headers.attributes(braces[1]) if braces else {}
         place = (start, braces.end() if braces else end)
+        language = ""
         if flavour == "stencila" and "exec" in options:
-            language = headers.language_of(next(iter(options)).removeprefix("exec"))
-            found.append(
-                (
-                    start,
-                    Expression(
-                        number,
-                        number + 1,
-                        columns=place,
-                        language=language or "python",
-                        code=code,
-                    ),
-                )
-            )
-        elif flavour == "quarto" and (quarto := re.match(r"\{(\w+)\}\s+(.+)", code)):
-            language = headers.language_of(quarto[1])
-            found.append(
-                (
-                    start,
-                    Expression(
-                        number,
-                        number + 1,
-                        columns=place,
-                        language=language,
-                        code=quarto[2],
-                    ),
-                )
-            )
-        elif flavour == "myst" and start >= 6 and _EVAL.search(line[:start]):
-            found.append(
-                (
-                    start,
-                    Expression(
-                        number,
-                        number + 1,
-                        columns=place,
-                        language="python",
-                        code=code,
-                    ),
-                )
-            )
+            language = headers.language_of(next(iter(options)).removeprefix("exec")) or "python"
+        elif flavour == "quarto" and (quarto := _QUARTO.match(code)):
+            language, code = headers.language_of(quarto[1]), quarto[2]
+        elif flavour == "myst" and line.endswith("{eval}", 0, start):
+            language, place = "python", (start - len("{eval}"), end)
+        if language:
+            node = Expression(number, number + 1, columns=place, language=language, code=code)
+            found.append((start, node))
     if "&[" in line:
         for match in DECLARED.finditer(line):
             if not any(start <= match.start() < end for start, end in spans):

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event as Flag
 from typing import cast
 
 from pydantic import JsonValue
 
-from services.execution.sandbox.run import KernelError, Outcome, Sandbox, Session, Value
+from services.execution.kernels.python.exact import Encoder
+from services.execution.sandbox.run import KernelError, Look, Outcome, Sandbox, Session, Value
 from shared.contracts.execute import CodeError, Language, Limits, Verdict
 
 LANGUAGES = ("python", "r", "javascript", "sql")
 DOCUMENT = "document"  #: owns parameters, loop variables and answers
-_FIRST_ROWS = 100
 _LARGEST = 64_000_000  #: bytes; a larger value is looked at where it is, and does not cross
-_ANSWER = "assay_value_"
-_ASSIGN: Mapping[str, str] = {
-    "python": f"{_ANSWER} = (\n{{code}}\n)",
-    "r": f"{_ANSWER} <- (\n{{code}}\n)",
-    "javascript": f"var {_ANSWER} = (\n{{code}}\n)",
-    "sql": f"CREATE OR REPLACE TEMP TABLE {_ANSWER} AS SELECT ({{code}}) AS value",
-}
 
 
 def failed(type_: str, message: str) -> KernelError:
     return KernelError(CodeError(type=type_, message=message))
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """What is to be said of a value that another kernel uses."""
+
+    code: str
+    text: str
 
 
 @dataclass
@@ -41,7 +42,6 @@ class Kernels:
     owner: dict[str, str] = field(default_factory=dict)  #: who set a name last
     _open: dict[str, tuple[Session, ExitStack]] = field(default_factory=dict)
     _version: dict[str, int] = field(default_factory=dict)
-    _large: set[str] = field(default_factory=set)  #: names of which only a look was taken last
     _given: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def close(self) -> None:
@@ -80,9 +80,9 @@ class Kernels:
         self.own[name] = value
         self.now_owns(DOCUMENT, [name])
 
-    def share(self, language: str, names: Iterable[str]) -> list[str]:
-        """Give a kernel the names it uses and another one owns; the answer are reasons why some did not cross."""
-        refused: list[str] = []
+    def share(self, language: str, names: Iterable[str]) -> list[Crossing]:
+        """Give a kernel the names it uses and another one owns; the answer are those that did not cross whole."""
+        told: list[Crossing] = []
         for name in sorted(names):
             owner = self.owner.get(name)
             if owner is None or owner == language:
@@ -92,91 +92,65 @@ class Kernels:
                 continue
             try:
                 value = self.own[name] if owner == DOCUMENT else self._fetched(owner, name)
-                self.session(language).set(name, value)
+                changed = self.session(language).set(name, value)
                 self._given[language, name] = version
             except KernelError as error:
-                refused.append(f"{name} of {owner} could not cross to {language}: {error.error.message}")
-        return refused
+                text = f"{name} of {owner} could not cross to {language}: {error.error.message}"
+                told.append(Crossing("value_not_crossed", text))
+                continue
+            if changed:
+                text = f"{name} of {owner} is not quite the same in {language}: {'; '.join(changed)}"
+                told.append(Crossing("value_changed", text))
+        return told
 
-    def find(self, names: Iterable[str]) -> dict[str, tuple[str, Value]]:
-        """Those of the names that a kernel holds now: the last to set one wins, then the first kernel to have it."""
-        found: dict[str, tuple[str, Value]] = {}
-        unknown: list[str] = []
-        for name in names:
+    def find(self, names: Iterable[str], whole: Iterable[str] = ()) -> dict[str, tuple[str, Look]]:
+        """Those of the names that a kernel holds now: the last to set one wins, then the first kernel to have it.
+
+        One request to each kernel; of the names in ``whole`` more rows are wanted than a glance takes.
+        """
+        wanted = list(dict.fromkeys(names))
+        found: dict[str, tuple[str, Look]] = {}
+        asked: dict[str, list[str]] = {}
+        for name in wanted:
             owner = self.owner.get(name)
-            if owner is None:
-                unknown.append(name)
-            elif owner == DOCUMENT:
-                found[name] = (DOCUMENT, _plain(self.own[name]))
-            else:
-                self._find(owner, name, found)
-        for language in list(self._open) if unknown else []:
-            held = {variable.name for variable in self.session(language).list()}
-            for name in unknown:
-                if name not in found and name in held:
-                    self._find(language, name, found)
-        return found
+            if owner == DOCUMENT:
+                found[name] = (DOCUMENT, plain_look(self.own[name]))
+            elif owner is not None:
+                asked.setdefault(owner, []).append(name)
+        for language, owned in asked.items():
+            self._look(language, owned, whole, found)
+        for language in list(self._open):
+            unknown = [name for name in wanted if name not in found and self.owner.get(name) in (None, language)]
+            self._look(language, unknown, whole, found)
+        return {name: found[name] for name in wanted if name in found}
 
-    def _find(self, language: str, name: str, found: dict[str, tuple[str, Value]]) -> None:
-        self._large.discard(name)
-        try:
-            found[name] = (language, self._fetched(language, name))
-        except KernelError as error:
-            if error.error.type == "TooLarge":
-                self._large.add(name)
-                found[name] = (language, self._first_rows(language, name) or self._look(language, name))
+    def _look(self, language: str, names: list[str], whole: Iterable[str], found: dict[str, tuple[str, Look]]) -> None:
+        left = [name for name in names if name not in found]
+        if left:
+            looks = self.session(language).look(left, [name for name in left if name in set(whole)])
+            found.update({name: (language, look) for name, look in looks.items()})
 
-    def is_large(self, name: str) -> bool:
-        return name in self._large
+    def picture(self, language: str, name: str) -> bytes:
+        """Raises: KernelError."""
+        return self.session(language).picture(name)
 
-    def _look(self, language: str, name: str) -> Value:
-        look = self.session(language).evaluate(name)
-        return Value(kind="opaque", type=look.type, text=look.text)
-
-    def _first_rows(self, language: str, name: str) -> Value | None:
-        """Of a table that is too large to come here."""
-        variable = next((one for one in self.session(language).list() if one.name == name), None)
-        if language != "python" or variable is None or variable.type != "DataFrame" or not variable.shape:
-            return None
-        try:
-            head = self.evaluate(language, f"{name}.head({_FIRST_ROWS})")
-        except KernelError:
-            return None
-        return replace(head, rows=variable.shape[0]) if head.kind == "table" else None
+    def get(self, language: str, name: str) -> Value:
+        """Raises: KernelError."""
+        return self.session(language).get(name)
 
     def _fetched(self, language: str, name: str) -> Value:
         session = self.session(language)
-        sizes = {variable.name: variable.bytes for variable in session.list()}
-        if sizes.get(name, 0) > _LARGEST:
+        look = session.look([name]).get(name)
+        if look is not None and look.bytes > _LARGEST:
             raise failed("TooLarge", f"it has more than {_LARGEST:,} bytes")
         return session.get(name)
 
     def evaluate(self, language: str, code: str) -> Value:
-        """Raises: KernelError, JobCancelled, LanguageUnavailable."""
-        outcome = self.execute(language, _ASSIGN[language].format(code=code))
-        if outcome.error is not None or outcome.verdict is not Verdict.OK:
-            error = outcome.error or CodeError(type=str(outcome.verdict), message=f"ended with {outcome.verdict}")
-            raise KernelError(error)
-        session = self.session(language)
-        value = session.get(_ANSWER)
-        session.remove(_ANSWER)
-        return _single(value) if language == "sql" else value
+        """Raises: KernelError, LanguageUnavailable."""
+        return self.session(language).value(code)
 
 
-def _plain(value: JsonValue) -> Value:
+def plain_look(value: JsonValue) -> Look:
+    """A value of the document's own."""
     kind = "NoneType" if value is None else type(value).__name__
-    return Value(kind="json", type=kind, text=str(value), json=value)
-
-
-def _single(value: Value) -> Value:
-    """The one cell of a query."""
-    import pyarrow.ipc  # noqa: PLC0415 - heavy, and only needed here
-
-    if value.table is None:
-        return value
-    with pyarrow.memory_map(str(value.table)) as source:
-        rows = pyarrow.ipc.open_file(source).read_all().to_pylist()
-    cell = rows[0]["value"] if rows else None
-    if cell is None or isinstance(cell, (bool, int, float, str)):
-        return _plain(cell)
-    return Value(kind="opaque", type=type(cell).__name__, text=str(cell))
+    return Look(kind="json", type=kind, bytes=0, text=str(value), exact=cast("JsonValue", Encoder().encode(value)))

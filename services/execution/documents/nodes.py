@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pydantic import JsonValue
+
 from shared.contracts.document_parameters import Declared
 
 Level = Literal["info", "warning", "error"]
@@ -53,7 +55,18 @@ class Parameter(Node):
 
 
 @dataclass
+class Assertion(Node):
+    """What has to hold here."""
+
+    expression: str = ""
+    language: str = ""
+
+
+@dataclass
 class Suggestion(Node):
+    """A change that somebody proposes; ``content`` is what counts until it is accepted, and after."""
+
+    change: Literal["insert", "delete", "replace"] = "insert"
     status: Literal["", "accept", "reject"] = ""
     by: str | None = None
     reviewed: bool = False  #: somebody accepted, rejected or commented it
@@ -97,18 +110,31 @@ class For(Node):
     broken: bool = False
 
 
+@dataclass(frozen=True)
+class Argument:
+    """Of a ``call``: a value, or code for one."""
+
+    value: JsonValue = None
+    code: str | None = None
+
+
 @dataclass
 class Include(Node):
     """``include``, or ``call`` with arguments."""
 
     source: str = ""
     call: bool = False
-    arguments: Mapping[str, str] = field(default_factory=dict)
+    language: str = ""
+    arguments: Mapping[str, Argument] = field(default_factory=dict)
 
 
 @dataclass
 class Prompt(Node):
-    query: str = ""
+    """Words for the system that an instruction asks for by ``@name``."""
+
+    name: str = ""
+    message: str = ""
+    content: list[Node] = field(default_factory=list)
 
 
 @dataclass

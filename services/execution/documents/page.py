@@ -5,10 +5,13 @@ from __future__ import annotations
 import base64
 import html
 import re
+import time
 from collections.abc import Sequence
 
 import nh3
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
 
 from services.execution.documents.extents import walk
 from services.execution.documents.nodes import Chunk, Expression, Instruction, Node, Suggestion, Tree
@@ -17,13 +20,18 @@ from shared.contracts.document import Block
 from shared.contracts.execute import Display
 from shared.errors import NotFound
 
+_PICTURES = ("image/png", "image/jpeg", "image/svg+xml")
+_MOST_SIGNS, _MOST_SECONDS = 500, 10.0  #: in one paragraph; for all of them
 _MOST_IMAGE, _MOST_PAGE = 10_000_000, 50_000_000
 _STYLE = (
     "body{max-width:46rem;margin:2rem auto;font:16px/1.5 sans-serif;padding:0 1rem}"
     "pre{overflow:auto;background:#f4f4f4;padding:.6rem}table{border-collapse:collapse}"
     "td,th{border:1px solid #ccc;padding:.2rem .5rem}img{max-width:100%}"
-    ".error{color:#a00}.warning{color:#850}.answer{border-left:3px solid #888;padding-left:1rem}"
+    ".by{color:#666;font-size:.8rem;margin:0}.error{color:#a00}.warning{color:#850}"
+    ".answer{border-left:3px solid #888;padding-left:1rem}"
 )
+#: A picture within a page has no scripts and loads nothing, also an SVG.
+_PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=]*\Z")
 _TAGS = nh3.ALLOWED_TAGS | {"section", "aside", "figure"}
 _ATTRIBUTES = {**nh3.ALLOWED_ATTRIBUTES, "section": {"class"}, "aside": {"class"}, "p": {"class"}, "code": {"class"}}
 
@@ -32,20 +40,64 @@ def page(work: Work, tree: Tree) -> bytes:
     """The written document with the outputs of its blocks, in the order of its lines."""
     by_id = {block.id: block for block in work.blocks.values()}
     body = _Body(work, tree, by_id).html()
-    clean = nh3.clean(body, tags=_TAGS, attributes=_ATTRIBUTES, url_schemes={"http", "https", "mailto", "data"})
-    # Of data: only pictures that hold no script.
-    clean = re.sub(r'(?:src|href)="data:(?!image/(?:png|jpeg|gif|webp);base64,)[^"]*"', "", clean)
+    clean = _cleaned(body)
     return (
-        '<!doctype html><html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
-        "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'\">"
-        f"<title>Document</title><style>{_STYLE}</style></head><body>{clean}</body></html>"
-    ).encode()
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'\">"
+        f"<title>{_title(clean)}</title><style>{_STYLE}</style></head><body>{clean}</body></html>"
+    ).encode("utf-8", "replace")
+
+
+def _title(clean: str) -> str:
+    """The first heading's text, which is escaped already."""
+    heading = re.search(r"<h1>(.{1,2000}?)</h1>", clean, re.S)
+    return re.sub(r"<[^>]*>", "", heading[1]) if heading else "Document"
+
+
+def _cleaned(body: str) -> str:
+    """Nothing that runs, and nothing that the page would fetch from elsewhere."""
+    return nh3.clean(
+        body,
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        attribute_filter=_filtered,
+        url_schemes={"http", "https", "mailto", "data"},
+    )
+
+
+def _filtered(tag: str, attribute: str, value: str) -> str | None:
+    if attribute in ("src", "cite", "longdesc", "background"):
+        return value if tag == "img" and attribute == "src" and _PICTURE.match(value) else None
+    if attribute == "href":
+        return None if value.lower().lstrip().startswith("data:") else value
+    return value
+
+
+class _Inline:
+    """Reads what stands within paragraphs, but those that nobody wrote: their signs take time squared, or worse."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_SECONDS
+
+    def __call__(self, state: StateCore) -> None:
+        for token in state.tokens:
+            if token.type != "inline" or token.children is None:
+                continue
+            if self._left < 0 or any(token.content.count(sign) > _MOST_SIGNS for sign in "[*_`<!~&"):
+                token.children.append(Token("text", "", 0, content=token.content))
+                continue
+            began = time.monotonic()
+            state.md.inline.parse(token.content, state.md, state.env, token.children)
+            self._left -= time.monotonic() - began
 
 
 class _Body:
     def __init__(self, work: Work, tree: Tree, blocks: dict[str, Block]) -> None:
         self._work, self._tree, self._blocks = work, tree, blocks
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table").enable("strikethrough")
+        self._markdown.core.ruler.at("inline", _Inline())
         self._size = 0
 
     def html(self) -> str:
@@ -92,7 +144,8 @@ class _Body:
     def _block(self, node: Node) -> str:
         if isinstance(node, Suggestion):
             inner = "".join(self._tree.lines[node.start + 1 : max(node.start + 1, node.end - 1)])
-            return f'<aside class="answer">{self._markdown.render(inner)}</aside>'
+            by = f'<p class="by">{html.escape(node.by)}</p>' if node.by else ""
+            return f'<aside class="answer">{by}{self._markdown.render(inner)}</aside>'
         block = self._blocks.get(node.id)
         parts: list[str] = []
         if block is not None and any(message.code == "not_taken" for message in block.messages):
@@ -107,16 +160,21 @@ class _Body:
     def _output(self, output: Display) -> str:
         if output.text is not None:
             if output.media_type == "text/html":
-                return nh3.clean(output.text)
+                return _cleaned(output.text)
+            if output.media_type == "image/svg+xml":
+                return self._picture(output.media_type, output.text.encode("utf-8", "replace"))
             return f"<pre>{html.escape(output.text)}</pre>"
-        if output.file_id is None or output.media_type not in ("image/png", "image/jpeg"):
+        if output.file_id is None or output.media_type not in _PICTURES:
             return ""
         try:
             with self._work.context.files.open(output.file_id) as stream:
                 data = stream.read(_MOST_IMAGE + 1)
         except NotFound:
             return ""
+        return self._picture(output.media_type, data)
+
+    def _picture(self, media_type: str, data: bytes) -> str:
         self._size += len(data)
         if len(data) > _MOST_IMAGE or self._size > _MOST_PAGE:
             return "<p>(an image that is too large)</p>"
-        return f'<img src="data:{output.media_type};base64,{base64.b64encode(data).decode()}">'
+        return f'<img src="data:{media_type};base64,{base64.b64encode(data).decode()}">'

@@ -5,19 +5,19 @@ Nothing here has a live object: values are JSON, tables are looks, and the limit
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
-import math
 import resource
 import sys
 from collections.abc import Callable
 from typing import Any
 
-from jinja2 import StrictUndefined, TemplateError, nodes
+from jinja2 import StrictUndefined, Template, TemplateError, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-SOURCE, OUTPUT, NAMES = 64_000, 200_000, 64
+SOURCE, OUTPUT, NAMES, IMAGES = 64_000, 200_000, 64, 8
 _MEMORY = 256 << 20
 _LONGEST = 1_000_000
 _JSON = 2_000
@@ -63,7 +63,7 @@ class Table:
 
     def __init__(self, seen: dict[str, Any]) -> None:
         self.columns = [column["name"] for column in seen["columns"]]
-        self.shape = (seen["rows"], len(self.columns))
+        self.shape = (seen["rows"], seen["width"])
         self.types = [column["type"] for column in seen["columns"]]
         self.head = seen["head"]
         self.text = seen["text"]
@@ -86,6 +86,22 @@ class Other:
 
     def __str__(self) -> str:
         return self.text
+
+
+class Figure(Other):
+    """A picture that goes with the message; in the text stands what it is called."""
+
+    def __init__(self, name: str, text: str, wanted: list[str]) -> None:
+        super().__init__(text)
+        self.name = name
+        self.wanted = wanted
+
+    def __str__(self) -> str:
+        if self.name not in self.wanted:
+            if len(self.wanted) == IMAGES:
+                raise SecurityError(f"it shows more than {IMAGES} figures")
+            self.wanted.append(self.name)
+        return f"[figure {self.name}]"
 
 
 class Environment(ImmutableSandboxedEnvironment):
@@ -134,7 +150,9 @@ def plain(value: Any) -> Any:
 
 
 def as_json(value: Any, most: int = 100_000) -> str:
-    return cut(json.dumps(plain(value), ensure_ascii=False, separators=(", ", ": ")), most)
+    text = cut(json.dumps(plain(value), ensure_ascii=False, separators=(", ", ": ")), most)
+    missing = len(value) - len(value.head) if isinstance(value, Table) else 0
+    return f"{text} ... {missing} more rows" if missing > 0 else text
 
 
 def cut(text: str, most: int) -> str:
@@ -145,11 +163,22 @@ def cut(text: str, most: int) -> str:
 
 
 def head(value: Any, count: int = 5) -> Any:
-    count = max(0, min(int(count), 100))
-    if not isinstance(value, Table):
+    count = max(0, min(int(count), 1000))
+    if isinstance(value, (str, list, tuple)):
         return value[:count]
-    lines = [" | ".join(value.columns), *(" | ".join(str(cell)[:40] for cell in row) for row in value.head[:count])]
-    return "\n".join(lines)
+    if isinstance(value, dict):
+        return dict(list(value.items())[:count])
+    return rows_of(value, count) if isinstance(value, Table) else value
+
+
+def rows_of(table: Table, count: int) -> str:
+    rows = (" | ".join(cell_of(cell) for cell in row) for row in table.head[:count])
+    return "\n".join([" | ".join(cell_of(name) for name in table.columns), *rows])
+
+
+def cell_of(value: Any) -> str:
+    text = "" if value is None else " ".join(str(value).split())
+    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def schema(value: Any) -> str:
@@ -161,7 +190,16 @@ def schema(value: Any) -> str:
 
 
 def full(value: Any) -> str:
-    return text_of(value, OUTPUT)
+    if not isinstance(value, Table):
+        return text_of(value, OUTPUT)
+    missing = len(value) - len(value.head)
+    return rows_of(value, len(value.head)) + (f"\n... {missing} more" if missing > 0 else "")
+
+
+def image(value: Any) -> str:
+    if not isinstance(value, Figure):
+        raise SecurityError("only a figure is an image")
+    return str(value)
 
 
 def text_of(value: Any, most: int = _JSON) -> str:
@@ -203,7 +241,9 @@ def environment() -> Environment:
     made.globals["range"] = _range
     for name in ("xmlattr", "urlize", "pprint", "filesizeformat", "center", "indent", "format", "wordwrap", "attr"):
         made.filters.pop(name, None)
-    made.filters.update({"json": as_json, "tojson": as_json, "head": head, "schema": schema, "full": full})
+    made.filters.update(
+        {"json": as_json, "tojson": as_json, "head": head, "schema": schema, "full": full, "image": image}
+    )
     return made
 
 
@@ -219,13 +259,23 @@ def names_in(tree: nodes.Template) -> list[str]:
     return list(dict.fromkeys(node.name for node in tree.find_all(nodes.Name) if node.ctx == "load"))
 
 
-def value_of(seen: dict[str, Any]) -> Any:
+def wanted_whole(tree: nodes.Template) -> list[str]:
+    """Names of which a filter may want more than the first rows."""
+    filters = [node for node in tree.find_all(nodes.Filter) if node.name in ("full", "json", "tojson", "head")]
+    return list(dict.fromkeys(name.name for node in filters for name in node.find_all(nodes.Name)))
+
+
+def value_of(name: str, seen: dict[str, Any], figures: list[str]) -> Any:
     if seen["kind"] == "table":
         return Table(seen)
-    if seen["kind"] == "text":
-        return Other(seen["text"])
-    value = seen["json"]
-    return int(value) if seen.get("whole") and isinstance(value, float) and math.isfinite(value) else value
+    if seen["kind"] == "figure":
+        return Figure(name, seen["text"], figures)
+    return Other(seen["text"]) if seen["kind"] == "text" else seen["json"]
+
+
+def compiled(made: Environment, tree: nodes.Template) -> Template:
+    """What was parsed for its names is not parsed again."""
+    return Template.from_code(made, made.compile(tree), made.make_globals(None))
 
 
 def limit() -> None:
@@ -245,37 +295,50 @@ def limit() -> None:
 
 def main() -> None:
     answer = _speaker()
+    made = environment()
+    made.from_string("{% for i in a %}{{ i | upper }}{% endfor %}").render(a="b")  # the first one builds the machinery
+    gc.disable()  # it lives for one message
     limit()
     answer({"ready": True})
     try:
         source = json.loads(sys.stdin.readline())["source"]
         if len(source) > SOURCE:
             raise SecurityError(f"it is longer than {SOURCE} characters")
-        made = environment()
-        names = names_in(made.parse(source))
+        tree = made.parse(source)
+        names = names_in(tree)
         if len(names) > NAMES:
             raise SecurityError(f"it uses more than {NAMES} names")
-        answer({"names": names})
+        answer({"names": names, "whole": wanted_whole(tree)})
         line = sys.stdin.readline()
         given = json.loads(line)
         delimiter = Delimiter(source + line)
         made.finalize = delimiter.finalize
         made.filters["data"] = delimiter.wrap
-        values = {name: value_of(seen) for name, seen in given["values"].items()}
+        figures: list[str] = []
+        values = {name: value_of(name, seen, figures) for name, seen in given["values"].items()}
         parts: list[str] = []
         size = 0
-        for part in made.from_string(source).generate(values):
+        for part in compiled(made, tree).generate(values):
             size += len(part)
             if size > OUTPUT:
                 raise SecurityError(f"it renders to more than {OUTPUT} characters")
             parts.append(part)
-        answer({"text": "".join(parts)})
+        answer({"text": "".join(parts), "figures": figures})
     except TemplateError as error:
         answer({"error": str(error.message or type(error).__name__)[:500], "type": type(error).__name__})
     except (MemoryError, RecursionError) as error:
         answer({"error": "it takes too much memory", "type": type(error).__name__})
     except Exception as error:
-        answer({"error": f"{type(error).__name__}: {error}"[:500], "type": type(error).__name__})
+        answer({"error": _in_words(error)[:500], "type": type(error).__name__})
+
+
+def _in_words(error: Exception) -> str:
+    text = str(error)
+    if isinstance(error, TypeError) and "no loader" in text:
+        return "include, import and extends have nothing to read here"
+    if isinstance(error, TypeError) and "Undefined" in text:
+        return "a part of it is undefined"
+    return f"{type(error).__name__}: {text}"
 
 
 def _speaker() -> Callable[[object], None]:

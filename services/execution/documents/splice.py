@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+
+from pydantic import JsonValue
 
 from services.execution.documents.nodes import Instruction
 
@@ -24,6 +27,7 @@ class Given:
 
     text: str
     by: str
+    value: JsonValue = None  #: what the answer is worth as a variable
 
 
 def spliced(lines: Sequence[str], splices: Sequence[Splice]) -> str:
@@ -43,13 +47,16 @@ def spliced(lines: Sequence[str], splices: Sequence[Splice]) -> str:
 
 def answers(node: Instruction, given: Sequence[Given], newline: str = "\n") -> list[Splice]:
     """The splices that put answers after their instruction, in the place of those that nobody has reviewed."""
-    old = [one for one in node.suggestions if not one.reviewed]
+    old = [one for one in node.suggestions if not one.reviewed and one.by is not None]
     blocks = newline.join(suggestion(one, newline) for one in given)
     if not old:
         end = max([end_of(node), *(one.end for one in node.suggestions)])
         return [Splice(end, end, f"{newline}{blocks}")] if given else []
+    # Between suggestions stand blank lines only: they go with the one after them.
+    ends = {after.start: before.end for before, after in pairwise(node.suggestions)}
     first, *others = old
-    return [Splice(first.start, first.end, blocks), *(Splice(one.start, one.end, "") for one in others)]
+    gone = [Splice(ends.get(one.start, one.start), one.end, "") for one in others]
+    return [Splice(first.start, first.end, blocks), *gone]
 
 
 def end_of(node: Instruction) -> int:

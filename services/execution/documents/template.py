@@ -22,7 +22,7 @@ _STARTS_WITHIN, _ANSWERS_WITHIN = 30.0, 4.0  #: seconds; the child's own limit o
 _MOST_BYTES = 4_000_000
 
 Seen = Mapping[str, JsonValue]  #: a value as the child gets it
-Fetch = Callable[[list[str]], Mapping[str, Seen]]
+Fetch = Callable[[list[str], list[str]], Mapping[str, Seen]]  #: the names, and those of which more rows are wanted
 
 
 class NotRendered(Exception):
@@ -51,21 +51,19 @@ def _without_spans(text: str, mark: str) -> tuple[str, list[str]]:
     return "".join([*parts, text[at:]]), spans
 
 
-def names_of(text: str) -> list[str]:
-    """The names that a message uses. Raises: NotRendered."""
-    with _Child() as child:
-        return child.names(_without_spans(text, _mark())[0])
+def render(text: str, fetch: Fetch) -> tuple[str, list[str]]:
+    """The message with its values, rendered once, and the figures in it; code spans stay as they are.
 
-
-def render(text: str, fetch: Fetch) -> str:
-    """The message with its values, rendered once; code spans stay as they are. Raises: NotRendered."""
+    Raises: NotRendered.
+    """
     mark = _mark()
     source, spans = _without_spans(text, mark)
-    with _Child() as child:
-        rendered = child.fill(fetch(child.names(source)))
+    with Child() as child:
+        rendered, figures = child.fill(fetch(*child.names(source)))
     for number, span in enumerate(spans):
         rendered = rendered.replace(f"{mark}{number}_", span)
-    return rendered
+    # Neither half of a surrogate pair nor NUL is a text to the models' providers.
+    return rendered.encode("utf-8", "replace").decode().replace("\x00", "\u2400"), figures
 
 
 def _mark() -> str:
@@ -73,12 +71,13 @@ def _mark() -> str:
 
 
 @dataclass
-class _Child:
+class Child:
     """One process for one template."""
 
     buffer: bytes = b""
+    listens: bool = False
 
-    def __enter__(self) -> _Child:
+    def __enter__(self) -> Child:
         command = [sys.executable, "-I", str(_SCRIPT)]
         self._process = subprocess.Popen(
             command,
@@ -102,13 +101,20 @@ class _Child:
                     continue
         process.wait()
 
-    def names(self, source: str) -> list[str]:
-        self._hear(_STARTS_WITHIN)
-        names = self._ask({"source": source}).get("names")
-        return [str(name) for name in names] if isinstance(names, list) else []
+    def ready(self) -> None:
+        """Wait until it listens. Raises: NotRendered."""
+        if not self.listens:
+            self._hear(_STARTS_WITHIN)
+            self.listens = True
 
-    def fill(self, values: Mapping[str, Seen]) -> str:
-        return str(self._ask({"values": {name: dict(seen) for name, seen in values.items()}})["text"])
+    def names(self, source: str) -> tuple[list[str], list[str]]:
+        self.ready()
+        answer = self._ask({"source": source})
+        return _texts(answer.get("names")), _texts(answer.get("whole"))
+
+    def fill(self, values: Mapping[str, Seen]) -> tuple[str, list[str]]:
+        answer = self._ask({"values": {name: dict(seen) for name, seen in values.items()}})
+        return str(answer["text"]), _texts(answer.get("figures"))
 
     def _ask(self, message: Mapping[str, object]) -> Mapping[str, JsonValue]:
         body = json.dumps(message).encode("utf-8", "replace") + b"\n"
@@ -140,3 +146,7 @@ class _Child:
         line, _, self.buffer = self.buffer.partition(b"\n")
         answer: Mapping[str, JsonValue] = json.loads(line)
         return answer
+
+
+def _texts(given: JsonValue) -> list[str]:
+    return [str(one) for one in given] if isinstance(given, list) else []

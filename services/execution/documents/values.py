@@ -4,55 +4,58 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
+from typing import cast
 
 from pydantic import JsonValue
 
 from services.execution.documents.template import Seen
-from services.execution.sandbox.run import Value
+from services.execution.sandbox.exact import tag_of
+from services.execution.sandbox.exact import text_of as unusual
+from services.execution.sandbox.run import Look, Value
 from shared.contracts.document import BlockVariable
 
-_ROWS, _COLUMNS, _MOST_CELL, _MOST_JSON, _MOST_TEXT = 100, 200, 400, 1_000_000, 12_000
+_MOST_JSON, _MOST_TEXT, _SHOWN = 1_000_000, 12_000, 5
+_AS_SHOWN = ("bytes", "complex")  #: their own languages write them better than JSON does
 
 
-def seen(value: Value, kernel: str) -> Seen:
+def seen(look: Look, kernel: str) -> Seen:
     """Plain values as they are, a table as a look at its first rows, anything else as text."""
-    if value.kind == "table" and value.table is not None:
-        return _table(value.table, value.rows or 0)
-    if value.kind in ("json", "date", "datetime"):
-        if value.json is None and value.type in ("float", "float64", "numeric", "number"):
-            return {"kind": "text", "text": value.text}  # not a number, or infinite
-        if len(text := json.dumps(value.json, ensure_ascii=False)) > _MOST_JSON:
-            return {"kind": "text", "text": text[:_MOST_TEXT], "cut": True}
-        # These languages have one kind of number: 4 is a whole one there too.
-        return {"kind": "json", "json": value.json, "whole": _whole(value.json) and kernel != "python"}
-    return {"kind": "text", "text": value.text[:_MOST_TEXT]}
+    if look.kind == "table":
+        return _table(look)
+    if look.kind == "figure":
+        return {"kind": "figure", "text": look.text}
+    if look.kind == "opaque" or tag_of(look.exact) in _AS_SHOWN:
+        return {"kind": "text", "text": look.text[:_MOST_TEXT], "cut": look.kind == "opaque"}
+    if (text := unusual(look.exact)) is not None:
+        return {"kind": "text", "text": text}  # not a number, or infinite
+    plain = _wholes(look.json) if kernel == "r" else look.json
+    if len(text := json.dumps(plain, ensure_ascii=False)) > _MOST_JSON:
+        return {"kind": "text", "text": text[:_MOST_TEXT], "cut": True}
+    return {"kind": "json", "json": plain}
 
 
-def told(name: str, kernel: str, value: Value, look: Seen) -> BlockVariable:
-    if value.table is not None:
-        size, digest = value.table.stat().st_size, _of_file(value.table)
-        truncated = (value.rows or 0) > 5
+def told(name: str, kernel: str, look: Look, shown: Seen) -> BlockVariable:
+    """Size and hash are of the value; of a table its size in memory, and the hash of what is seen of it."""
+    if look.kind == "table":
+        body = json.dumps([look.rows, look.width, shown["columns"], shown["head"]], ensure_ascii=False)
+        truncated = look.rows > _SHOWN or look.width > len(look.columns)
     else:
-        body = json.dumps(value.json, ensure_ascii=False) if value.kind != "opaque" else value.text
-        size = len(body.encode("utf-8", "replace"))
-        digest = hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()
-        truncated = (
-            value.kind == "opaque"
-            or bool(look.get("cut"))
-            or (isinstance(value.json, (dict, list)) and len(body) > 2000)
-        )
-    return BlockVariable(name=name, kernel=kernel, type=value.type, bytes=size, truncated=truncated, sha256=digest)
+        body = look.text if look.kind != "json" else json.dumps(look.exact, ensure_ascii=False)
+        truncated = look.kind == "opaque" or bool(shown.get("cut"))
+        truncated = truncated or (isinstance(look.json, (dict, list)) and len(body) > 2000)
+    raw = body.encode("utf-8", "replace")
+    size = look.bytes if look.kind != "json" else len(raw)
+    digest = hashlib.sha256(raw).hexdigest()
+    return BlockVariable(name=name, kernel=kernel, type=look.type, bytes=size, truncated=truncated, sha256=digest)
 
 
 def text_of(value: Value, kernel: str) -> str:
     """A value within a line of prose."""
-    look = seen(value, kernel)
-    if look["kind"] != "json":
-        return str(look["text"])
-    plain = look["json"]
-    if look.get("whole") and isinstance(plain, float):
-        plain = int(plain)
+    if value.kind != "json" or tag_of(value.exact) in _AS_SHOWN:
+        return value.text
+    if (text := unusual(value.exact)) is not None:
+        return text
+    plain = _wholes(value.json) if kernel == "r" else value.json
     return plain if isinstance(plain, str) else str(plain) if _scalar(plain) else json.dumps(plain, ensure_ascii=False)
 
 
@@ -60,63 +63,39 @@ def _scalar(value: JsonValue) -> bool:
     return value is None or isinstance(value, (bool, int, float))
 
 
-def _whole(value: JsonValue) -> bool:
-    return isinstance(value, float) and value.is_integer()
+def _wholes(value: JsonValue) -> JsonValue:
+    """R writes 4 for the number 4.0, and so does a text about it."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return int(value)
+    if isinstance(value, list):
+        return [_wholes(part) for part in value]
+    return {name: _wholes(part) for name, part in value.items()} if isinstance(value, dict) else value
 
 
-def _of_file(path: Path) -> str:
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
-
-
-def _table(path: Path, claimed_rows: int) -> Seen:
-    import pyarrow.ipc  # noqa: PLC0415 - heavy, and only needed here
-
-    with pyarrow.memory_map(str(path)) as source:
-        reader = pyarrow.ipc.open_file(source)
-        schema = [reader.schema.field(number) for number in range(min(len(reader.schema), _COLUMNS))]
-        columns_in_all = len(reader.schema)
-        rows = 0
-        head: list[dict[str, object]] = []
-        for number in range(reader.num_record_batches):
-            batch = reader.get_batch(number)
-            if len(head) < _ROWS:
-                head += batch.slice(0, _ROWS - len(head)).select(list(range(len(schema)))).to_pylist()
-            rows += batch.num_rows
-    rows = max(rows, claimed_rows)  # of a large table only the first rows have come here
-    columns: list[JsonValue] = [{"name": field.name, "type": str(field.type)} for field in schema]
-    cells: list[JsonValue] = [[_cell(row.get(field.name)) for field in schema] for row in head]
+def _table(look: Look) -> Seen:
+    columns: list[JsonValue] = [{"name": name, "type": kind} for name, kind in look.columns]
+    cells = cast("list[JsonValue]", [list(row) for row in look.head])
     return {
         "kind": "table",
-        "rows": rows,
+        "rows": look.rows,
+        "width": look.width,
         "columns": columns,
         "head": cells,
-        "text": _look(rows, columns_in_all, columns, cells),
+        "text": _text(look),
     }
 
 
-def _look(rows: int, columns_in_all: int, columns: list[JsonValue], cells: list[JsonValue]) -> str:
-    names = [f"{column['name']} ({column['type']})" for column in columns if isinstance(column, dict)]
-    lines = [f"{rows} rows x {columns_in_all} columns", " | ".join(names)]
-    lines += [
-        " | ".join(_short("" if cell is None else str(cell)) for cell in row)
-        for row in cells[:5]
-        if isinstance(row, list)
-    ]
-    if columns_in_all > len(columns):
-        lines.append(f"... {columns_in_all - len(columns)} more columns")
-    if rows > 5:
-        lines.append(f"... {rows - 5} more")
+def _text(look: Look) -> str:
+    names = [f"{_short(name)} ({kind})" for name, kind in look.columns]
+    lines = [f"{look.rows} rows x {look.width} columns", " | ".join(names)]
+    lines += [" | ".join(_short("" if cell is None else str(cell)) for cell in row) for row in look.head[:_SHOWN]]
+    if look.width > len(look.columns):
+        lines.append(f"... {look.width - len(look.columns)} more columns")
+    if look.rows > _SHOWN:
+        lines.append(f"... {look.rows - _SHOWN} more")
     return "\n".join(lines)
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-def _cell(value: object) -> JsonValue:
-    if value is None or isinstance(value, (bool, int)):
-        return value
-    if isinstance(value, float):
-        return value if abs(value) < float("inf") else str(value)
-    return str(value)[:_MOST_CELL]
+    flat = " ".join(text.split()) if "\n" in text or "\r" in text else text
+    return flat if len(flat) <= 40 else f"{flat[:37]}..."

@@ -5,15 +5,18 @@ from __future__ import annotations
 import posixpath
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import JsonValue
 
+from services.execution.documents import prompting
 from services.execution.documents.ask import Asking
 from services.execution.documents.chunks import Chunks
 from services.execution.documents.extents import walk as every
+from services.execution.documents.names import names_of
 from services.execution.documents.nodes import (
+    Assertion,
     Chunk,
     Clause,
     Expression,
@@ -29,10 +32,10 @@ from services.execution.documents.nodes import (
 )
 from services.execution.documents.parse import parse
 from services.execution.documents.state import Kept, digest
-from services.execution.documents.work import Work
+from services.execution.documents.work import MOST_BLOCKS, Work
 from shared.contracts.document import Block
 
-_MOST_TURNS, _MOST_INCLUDED, _DEEPEST, _MOST_BLOCKS = 1000, 4_000_000, 10, 10_000
+_MOST_TURNS, _MOST_INCLUDED, _DEEPEST = 1000, 4_000_000, 10
 
 
 @dataclass
@@ -42,16 +45,17 @@ class Walk:
     asking: Asking
     files: Mapping[str, Path]
     inside: tuple[str, ...] = ()  #: the includes that are open
+    given: Mapping[str, JsonValue] = field(default_factory=dict)  #: values for the parameters here
     total: list[int] = field(default_factory=lambda: [0])  #: blocks entered, to end loops in loops
 
     def run(self, content: Sequence[Node]) -> None:  # noqa: C901, PLR0912 - one branch for each kind of block
         for node in _in_turn(content):
             self.total[0] += 1
-            if self.total[0] > _MOST_BLOCKS:
+            if self.total[0] > MOST_BLOCKS:
                 self._too_many(node)
                 return
             if isinstance(node, Chunk):
-                self.chunks.run(node)
+                self._chunk(node)
             elif isinstance(node, Instruction):
                 self.run(node.content)
                 self.asking.run(node)
@@ -69,21 +73,39 @@ class Walk:
             elif isinstance(node, Suggestion):
                 self._suggestions([node])
             elif isinstance(node, Prompt):
-                block = self.work.begin(node)
-                self.work.skip(block, "info", "not_supported", "Prompt blocks are kept as they are.")
-                self.work.end(block, time.monotonic())
+                block, began = self.work.begin(node), time.monotonic()
+                prompting.run(self.chunks, block, node)
+                self.work.end(block, began)
+            elif isinstance(node, Assertion):
+                self._assertion(node)
             elif isinstance(node, Section):
                 for note in node.notes:
                     self.work.warn(note.text)
                 self.run(node.content)
 
     def _too_many(self, node: Node) -> None:
-        if self.total[0] == _MOST_BLOCKS + 1 and not isinstance(node, Section):
+        if self.total[0] == MOST_BLOCKS + 1 and not isinstance(node, Section):
             block = self.work.begin(node)
-            text = f"A document runs at most {_MOST_BLOCKS:,} blocks; this one and all after it did not run."
+            text = f"A document runs at most {MOST_BLOCKS:,} blocks; this one and all after it did not run."
             self.work.skip(block, "error", "too_many_blocks", text)
             self.work.end(block, time.monotonic())
-        self.work.warn(f"The document has more than {_MOST_BLOCKS:,} blocks to run; the rest did not run.")
+        self.work.warn(f"The document has more than {MOST_BLOCKS:,} blocks to run; the rest did not run.")
+
+    def _chunk(self, node: Chunk) -> None:
+        self.chunks.run(node if node.language else replace(node, language=self.chunks.last))
+        if "parameters" in node.options.get("tags", ""):
+            # A cell of defaults: what was submitted comes after it.
+            for name in names_of(node.language, node.code).sets & self.given.keys():
+                self.work.hold(name, self.given[name])
+
+    def _assertion(self, node: Assertion) -> None:
+        block, began = self.work.begin(node), time.monotonic()
+        block.language = node.language or self.chunks.last
+        if node.expression:
+            value = self.chunks.value(block, node.language, node.expression, plain=True)
+            if block.status in ("ok", "fresh") and not value:
+                self.work.say(block, "error", "assertion_failed", f"This does not hold: {node.expression}")
+        self.work.end(block, began)
 
     def _suggestions(self, suggestions: Sequence[Suggestion]) -> None:
         """Inert, unless somebody accepted them."""
@@ -92,15 +114,14 @@ class Walk:
             block.model = node.by
             block.status = "fresh"
             self.work.end(block, time.monotonic())
-            if node.status == "accept":
-                self.run(node.content)
+            self.run(node.content)
 
     def _parameter(self, node: Parameter) -> None:
         work, began = self.work, time.monotonic()
         block = work.begin(node)
         declared = node.declared
         try:
-            given = work.request.parameters
+            given = self.given
             value = declared.fit(given[declared.name]) if declared.name in given else declared.default
         except ValueError as error:
             work.say(block, "error", "bad_parameter", f"Parameter {declared.name}: {error}.")
@@ -165,7 +186,7 @@ class Walk:
             for clause in node.clauses[1:]:
                 self.run(clause.content)
         for item in items:
-            if self.total[0] > _MOST_BLOCKS:
+            if self.total[0] > MOST_BLOCKS:
                 break
             work.hold(node.name, item)
             self.run(node.clauses[0].content)
@@ -174,19 +195,36 @@ class Walk:
         work, began = self.work, time.monotonic()
         block = work.begin(node)
         text, path = self._read(block, node)
-        if text is not None:
-            self._same(block, "include", path, text, sorted(node.arguments.items()))
+        arguments = None if text is None else self._arguments(block, node)
+        if arguments is not None:
+            self._same(block, "include", path, text, arguments)
         work.end(block, began)
-        if text is None:
+        if text is None or arguments is None:
             return
-        for name, value in node.arguments.items():
-            work.hold(name, _literal(value)) if node.call and value != "true" else None
+        given = {**self.given, **arguments}
+        for name, value in arguments.items():
+            work.hold(name, value)
         tree = parse(text, work.request.flavour)
+        for number, note in tree.notes:
+            work.warn(f"{path}, line {number + 1}: {note.text}")
         outer = (work.prefix, work.line)
         work.prefix, work.line = f"{block.id}/", block.lines[0]
         asking = Asking(work, self.chunks, tree.lines)
-        Walk(work, self.chunks, asking, self.files, (*self.inside, path), self.total).run(tree.content)
+        Walk(work, self.chunks, asking, self.files, (*self.inside, path), given, self.total).run(tree.content)
         work.prefix, work.line = outer
+
+    def _arguments(self, block: Block, node: Include) -> dict[str, JsonValue] | None:
+        """The values of a call; ``None`` when one of them has none."""
+        found: dict[str, JsonValue] = {}
+        for name, argument in node.arguments.items() if node.call else ():
+            if argument.code is None:
+                found[name] = argument.value
+                continue
+            found[name] = self.chunks.value(block, node.language, argument.code, plain=True)
+            if block.status in ("error", "skipped"):
+                return None
+        block.status = "ok"
+        return found
 
     def _read(self, block: Block, node: Include) -> tuple[str | None, str]:
         folder = posixpath.dirname(self.inside[-1]) if self.inside else ""
@@ -229,12 +267,3 @@ def _items(value: JsonValue) -> list[JsonValue]:
     if isinstance(value, dict):
         return [[key, inner] for key, inner in value.items()]
     return list(value)
-
-
-def _literal(text: str) -> JsonValue:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return {"true": True, "false": False}.get(text, text)

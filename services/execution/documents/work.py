@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from services.execution.documents.kernels import Kernels
 from services.execution.documents.nodes import (
+    Assertion,
     Chunk,
     Expression,
     For,
@@ -22,7 +23,6 @@ from services.execution.documents.nodes import (
     Prompt,
     Suggestion,
 )
-from services.execution.documents.splice import Splice
 from services.execution.documents.state import Kept, State, digest
 from shared.contracts.document import Block, BlockKind, BlockMessage, DocumentInput
 from shared.errors import JobCancelled
@@ -30,6 +30,7 @@ from shared.jobs.job import Context
 from shared.loop import BudgetSpent
 
 _MOST_WARNINGS = 200
+MOST_BLOCKS = 10_000  #: that one job runs
 
 
 @dataclass
@@ -41,13 +42,17 @@ class Work:
     environment: str  #: digest of the files and languages, part of every chunk's
     after: State = field(default_factory=State)
     blocks: dict[str, Block] = field(default_factory=dict)
-    splices: list[Splice] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     made_by: dict[str, str] = field(default_factory=dict)  #: name -> digest of what set it last
     broken: dict[str, str] = field(default_factory=dict)  #: name -> the block that failed to set it
     spent: str | None = None  #: what of the budget is spent
     calls: int = 0
     input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = 0.0  #: of the calls that a dry run would have made; none when a price is unknown
+    met: dict[str, int] = field(default_factory=dict)
+    talk: list[tuple[str, str]] = field(default_factory=list)  #: the discussions so far
+    prompts: dict[str, str] = field(default_factory=dict)
     prefix: str = ""  #: of the ids within an include
     line: int | None = None  #: of the include, for everything within
 
@@ -78,9 +83,11 @@ class Work:
 
     def end(self, block: Block, began: float) -> None:
         block.seconds = round(block.seconds + time.monotonic() - began, 4)
+        told = [one.text for one in block.messages if one.level != "info"]
         self.context.report.event(
-            "block_finished", block_id=block.id, kind=block.kind, status=block.status, seconds=block.seconds
-        )
+            "block_finished", block_id=block.id, kind=block.kind, status=block.status, seconds=block.seconds,
+            lines=list(block.lines), message=told[0][:300] if told else None,
+        )  # fmt: skip
 
     def say(self, block: Block, level: Level, code: str, text: str) -> None:
         if len(block.messages) < 50:
@@ -102,6 +109,11 @@ class Work:
         inputs = [(name, self.made_by[name]) for name in sorted(uses) if name in self.made_by]
         return digest(kind, inputs, self.environment, *parts)
 
+    def nth(self, key: str) -> str:
+        """Two instructions that are alike have each an answer of its own."""
+        count = self.met[key] = self.met.get(key, 0) + 1
+        return key if count == 1 else digest(key, count)
+
     def fresh(self, key: str) -> Kept | None:
         return self.before.blocks.get(key) if self.before is not None else None
 
@@ -110,10 +122,18 @@ class Work:
         self.made_by[name] = digest("value", value)
         self.broken.pop(name, None)
 
+    def lose(self, name: str, identity: str) -> None:
+        """A block that failed has not set its name."""
+        self.kernels.own.pop(name, None)
+        self.kernels.owner.pop(name, None)
+        self.made_by.pop(name, None)
+        self.broken[name] = identity
+
 
 _KINDS: tuple[tuple[type[Node], BlockKind], ...] = (
     (Chunk, "chunk"),
     (Expression, "expression"),
+    (Assertion, "expression"),
     (Instruction, "instruction"),
     (Suggestion, "suggestion"),
     (Prompt, "prompt"),

@@ -42,6 +42,12 @@ def test_tables_cross_from_sql_to_python_and_back(desk: Desk) -> None:
     assert desk.sent() == ["6"]
 
 
+def test_a_condition_without_a_language_is_asked_of_the_last_one_with_variables(desk: Desk) -> None:
+    result = desk.run(python("x = 4") + "```sql exec\nselect 1 as one\n```\n::: if x > 3\n" + python("x * 2") + ":::\n")
+    assert [one.status for one in result.blocks] == ["ok"] * 4
+    assert texts(result, "chunk-3") == ["8"]
+
+
 def test_a_kernel_that_dies_leaves_the_rest_of_the_document(desk: Desk) -> None:
     text = python("x = 1") + python("import os\nos._exit(3)") + python("y = x") + python("z = 7\nz")
     result = desk.run(text)

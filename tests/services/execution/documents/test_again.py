@@ -1,0 +1,51 @@
+"""Whatever the document: what was not executed stays, and a second run has nothing left to do."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.services.execution.documents.support import Desk
+
+_PIECES = st.sampled_from(
+    [
+        "::: describe it {{ n }} :::\n", "::: edit [m] y >>>\n", "::: fix z\n", "::: create as=y x2 A :::\n",
+        "::: discuss Q {{ y }}?\n", "::: create @p Go :::\n", "::: create It <<<\n", "::: prompt @p Be {{ n }} :::\n",
+        "::: note\n", ":::\n", "::::\n", ":++\n", ":++ accept\n", ":--\n", ":-- accept\n", ":~~\n", ":~>\n",
+        "&[n]{int def=3}\n",
+        "para\n", "- item\n", "\n", "```text\n", "```\n", "````\n", ":::{describe} Hi\n:as: y\n",
+        "```{create}\nHi\n```\n",
+        "::: {.describe as=y}\n", "text", "{{ n }}", "  ",
+    ]
+)  # fmt: skip
+_ANSWERS = st.sampled_from(
+    ["An answer.", ":::\n:++\nout\n", "```text\nopen", "a\n\n:--\nb\n:~~", "::: create more :::"]
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(_PIECES, max_size=14).map("".join),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from(["stencila", "quarto", "myst"]),
+    _ANSWERS,
+)
+def test_a_second_run_asks_nobody_and_changes_nothing(
+    desk: Desk, text: str, newline: str, flavour: str, answer: str
+) -> None:
+    text = text.replace("\n", newline)
+    first = desk.run(text, answer=answer, flavour=flavour)
+    kept = iter(first.markdown.splitlines(keepends=True))
+    assert all(any(line.rstrip("\r\n") == other.rstrip("\r\n") for other in kept) for line in text.splitlines())
+    assert desk.run(text, flavour=flavour, execute="none").markdown == text
+    assert desk.run(text, flavour=flavour, dry_run=True).markdown == text
+    assert desk.sent() == []
+    if any(one.status == "error" for one in first.blocks):
+        return
+    if any(one.kind == "instruction" and one.messages for one in first.blocks):
+        return
+    desk.keep("one", first)
+    for source in (first.markdown, text):
+        again = desk.run(source, answer="never", flavour=flavour, previous_job_id="one")
+        assert desk.sent() == []
+        assert again.markdown == first.markdown

@@ -1,0 +1,86 @@
+"""Proposed changes: what counts before and after somebody has decided."""
+
+from __future__ import annotations
+
+import pytest
+
+from services.execution.documents.extents import walk
+from services.execution.documents.nodes import Chunk, Instruction, Suggestion
+from services.execution.documents.parse import parse
+from services.execution.documents.splice import Given, answers, spliced
+
+OLD, NEW = "```python exec\nold\n```\n", "```python exec\nnew\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        (f":++\n{NEW}:++\n", []),
+        (f":++ accept\n{NEW}:++\n", ["new"]),
+        (f":++ reject\n{NEW}:++\n", []),
+        (f":--\n{OLD}:--\n", ["old"]),
+        (f":-- reject\n{OLD}:--\n", ["old"]),
+        (f":-- accept\n{OLD}:--\n", []),
+        (f":~~\n{OLD}:~>\n{NEW}:~~\n", ["old"]),
+        (f':~~ {{by="A; B"}} accept\n{OLD}:~>\n{NEW}:~~\n', ["new"]),
+        (f":~~ reject\n{OLD}:~>\n{NEW}:~~\n", ["old"]),
+    ],
+)
+def test_a_change_counts_when_it_is_accepted(text: str, runs: list[str]) -> None:
+    chunks = [node for node in walk(parse(text).content) if isinstance(node, Chunk)]
+    assert [chunk.code.strip() for chunk in chunks] == runs
+    for chunk in chunks:
+        assert parse(text).lines[chunk.start : chunk.end][1].strip() in runs
+
+
+def test_only_answers_of_models_that_nobody_has_reviewed_give_way_to_new_ones() -> None:
+    kept = ":-- {by=A}\nold\n:--\n"
+    mine = ':++ {by="m"} accept\nreviewed\n:++\n\n:++\nby hand\n:++\n'
+    text = f'::: create it :::\n\n:++ {{by="m"}}\nfirst\n:++\n\n{mine}\n{kept}'
+    tree = parse(text)
+    node = tree.content[0]
+    assert isinstance(node, Instruction)
+    assert len(node.suggestions) == 3
+    written = spliced(tree.lines, answers(node, [Given("second", "m")]))
+    assert written == text.replace("first", "second")
+
+
+def test_a_change_without_an_end_is_text_with_a_warning() -> None:
+    tree = parse(f":~~\n{OLD}:~>\n")
+    assert [note.code for _, note in tree.notes] == ["unclosed_block"]
+    assert not [node for node in tree.content if isinstance(node, Suggestion)]
+
+
+def _about(lines: tuple[str, ...], node: Instruction) -> str:
+    return "".join(lines[slice(*node.inner)]).rstrip() if node.inner else ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "::: edit Shorter >>>\n```text\nx\n```\n",
+        "::: edit Shorter >>>\n````text\n```\nx\n```\n````\nEnd.\n",
+        "::: edit Shorter >>>\n\nOne\ntwo.\n\nEnd.\n",
+        "::: edit Shorter >>>\n\nOne",
+        ":++\n::: edit Shorter >>>\n- item",
+        ":++ accept\n\n::: create It <<<\n",
+        "One.\n\n::: edit Shorter <\n\nTwo.\n",
+        "::: edit\n\nOne.\n\n:::\n",
+    ],
+)
+def test_an_answer_belongs_to_its_instruction_when_it_is_read_again(text: str) -> None:
+    tree = parse(text)
+    (node,) = [node for node in walk(tree.content) if isinstance(node, Instruction)]
+    written = spliced(tree.lines, answers(node, [Given("An answer.", "m"), Given("Another.", "m")]))
+    (again,) = [node for node in walk(parse(written).content) if isinstance(node, Instruction)]
+    assert [one.by for one in again.suggestions] == ["m", "m"]
+    assert _about(parse(written).lines, again) == _about(tree.lines, node)
+    assert again.message == node.message
+    twice = spliced(parse(written).lines, answers(again, [Given("An answer.", "m"), Given("Another.", "m")]))
+    assert twice == written
+
+
+def test_a_message_about_code_that_never_ends_is_not_asked() -> None:
+    (node,) = parse("::: edit Shorter >>>\n```text\nx\n").content
+    assert isinstance(node, Instruction)
+    assert (node.broken, [note.code for note in node.notes]) == (True, ["unclosed_block"])

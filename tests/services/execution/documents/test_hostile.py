@@ -1,0 +1,77 @@
+"""Code that does its worst: a message in its place, the rest goes on, and the document is never lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from shared.loop import Budget
+from tests.services.execution.documents.support import Desk, block, codes, python
+
+
+def test_half_of_a_surrogate_pair_and_nul_pass_through_a_whole_job(desk: Desk) -> None:
+    text = python("s = 'a\\ud800\\0b'\nprint(s)\ns") + "::: describe {{ s }} :::\n"
+    result = desk.run(text)
+    assert desk.sent() == ["a?\u2400b"]
+    desk.keep("one", result)
+    again = desk.run(text, previous_job_id="one")
+    assert [one.status for one in again.blocks] == ["fresh", "fresh"]
+
+
+@pytest.mark.parametrize(
+    ("code", "look"),
+    [
+        ("x = []\nfor _ in range(500): x = [x]", "list"),
+        ("x = {}\nx['x'] = x", "{...}"),
+        ("class A:\n    def __repr__(self): raise ValueError('no')\nx = A()", "<A: its repr raised ValueError>"),
+        ("class A:\n    def __repr__(self): return 'b' * 10**8\nx = A()", "bbb"),
+        ("class A(dict):\n    def items(self): raise ValueError\n    __iter__ = items\nx = A(a=1)", "A"),
+        ("import pandas as pd\nx = pd.DataFrame({'o': [object(), [1], {'a': 1}]})", "3 rows x 1 columns"),
+        ("import pandas as pd\nx = pd.DataFrame([[1, 2]], columns=['a', 'a'])", "a_1 (int64)"),
+    ],
+)
+def test_a_value_that_resists_is_a_bounded_look(desk: Desk, code: str, look: str) -> None:
+    result = desk.run(python(code) + "::: describe {{ x }} :::\n")
+    assert [one.status for one in result.blocks] == ["ok", "ok"]
+    assert codes(block(result, "instruction-1")) == []
+    assert look in desk.sent()[0]
+    assert len(desk.sent()[0]) < 20_000
+
+
+def test_a_kernel_that_dies_while_a_message_is_filled_in_sends_the_original(desk: Desk) -> None:
+    dies = "import os\nclass A:\n    def __repr__(self): os._exit(1)\nx = A()\nz = 1"
+    result = desk.run(python(dies) + "::: describe {{ x }} :::\n" + python("z") + python("2"))
+    assert desk.sent() == ["{{ x }}"]
+    assert codes(block(result, "instruction-1")) == ["not_rendered"]
+    assert block(result, "chunk-2").status == "skipped"
+    assert "the python kernel" in block(result, "chunk-2").messages[0].text
+    assert block(result, "chunk-3").status == "ok"
+
+
+def test_code_that_speaks_over_its_kernel_ends_it_at_once(desk: Desk) -> None:
+    code = "import os\nfor fd in range(3, 12):\n    try: os.write(fd, b'\\xff' * 64)\n    except OSError: pass"
+    result = desk.run(python(code) + python("3"), budget=Budget(seconds=60))
+    assert block(result, "chunk-1").status == "error"
+    assert "timeout_wall" not in codes(block(result, "chunk-1"))
+    assert [output.text for output in block(result, "chunk-2").outputs] == ["3"]
+
+
+def test_the_budgets_clock_ends_a_chunk_and_what_was_done_is_there(desk: Desk) -> None:
+    text = python("x = 1\nx") + python("import time\ntime.sleep(60)") + python("y = 2") + "::: describe {{ x }} :::\n"
+    result = desk.run(text, budget=Budget(seconds=3))
+    assert [one.status for one in result.blocks] == ["ok", "error", "skipped", "skipped"]
+    assert "timeout_wall" in codes(block(result, "chunk-2"))
+    assert codes(block(result, "instruction-1")) == ["budget_spent"]
+    assert result.markdown == text
+    desk.keep("one", result)
+    again = desk.run(text.replace("time.sleep(60)", "pass"), previous_job_id="one")
+    assert [one.status for one in again.blocks if one.kind != "suggestion"] == ["fresh", "ok", "ok", "ok"]
+    assert desk.sent() == ["1"]
+
+
+def test_a_document_of_many_blocks_runs_as_many_as_it_may(desk: Desk) -> None:
+    text = "".join(f"`{number}`{{python exec}}\n\n" for number in range(12_000))
+    result = desk.run(text, budget=Budget(seconds=1))
+    assert len(result.blocks) <= 10_001
+    assert result.blocks[0].status == "ok"
+    assert result.blocks[-1].status == "skipped"
+    assert result.markdown == text

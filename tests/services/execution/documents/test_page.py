@@ -1,0 +1,136 @@
+"""The page: it stands alone, and whatever code or a model puts into it, nothing of it runs or is fetched."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from shared.contracts.document import DocumentResult
+from tests.services.execution.documents.support import Desk, python
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<scr<script>ipt>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<img src='data:text/html,<script>alert(1)</script>'>",
+    "<img src='https://example.org/x.png'>",
+    "<img srcset='https://example.org/x.png 1x'>",
+    "<svg onload=alert(1)><script>alert(1)</script></svg>",
+    "<svg><animate onbegin=alert(1) attributeName=x dur=1s></svg>",
+    "<svg><a xlink:href='javascript:alert(1)'><text>x</text></a></svg>",
+    "<svg><use href='data:image/svg+xml,<svg id=x onload=alert(1)>#x'></use></svg>",
+    "<math><mtext><table><mglyph><style><img src=x onerror=alert(1)></style></mglyph></table></mtext></math>",
+    "<style>@import url(https://example.org/x.css); body{background:url(https://example.org/x)}</style>",
+    "<p style='background:url(https://example.org/x);position:fixed'>x</p>",
+    "<link rel=stylesheet href=https://example.org/x.css>",
+    "<meta http-equiv=refresh content='0;url=https://example.org'>",
+    "<base href=https://example.org/>",
+    "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
+    "<object data=https://example.org/x></object><embed src=https://example.org/x>",
+    "<form action=https://example.org><input name=x><button formaction='javascript:alert(1)'>x</button></form>",
+    "<a href='javascript:alert(1)'>x</a>",
+    "<a href=' java\tscript:alert(1)'>x</a>",
+    "<a href='&#106;avascript:alert(1)'>x</a>",
+    "<a href='data:text/html;base64,PHNjcmlwdD4='>x</a>",
+    "<a href='vbscript:x' onclick=alert(1)>x</a>",
+    "<details open ontoggle=alert(1)>x</details>",
+    "<video><source onerror=alert(1)></video><audio src=x onerror=alert(1)>",
+    "<noscript><p title='</noscript><img src=x onerror=alert(1)>'></noscript>",
+    "<template><script>alert(1)</script></template>",
+    "<!--><img src=x onerror=alert(1)>-->",
+    "<textarea></textarea><img src=x onerror=alert(1)></body></html><script>alert(1)</script>",
+    "</section></body><script>alert(1)</script>",
+    "<title></title><img src=x onerror=alert(1)>",
+]
+_TAGS = {"script", "svg", "math", "iframe", "object", "embed", "link", "base", "form", "input", "button", "video"}
+
+
+class Reader(HTMLParser):
+    """Everything in a page that could run or be fetched."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.wrong: list[str] = []
+        self.styles = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.styles += tag == "style"
+        if tag in _TAGS or (tag == "meta" and dict(attrs).get("http-equiv", "").lower() == "refresh"):  # type: ignore[union-attr]
+            self.wrong.append(tag)
+        for name, value in attrs:
+            text = re.sub(r"[\s\x00]", "", value or "").lower()
+            if name.startswith("on") or name in ("style", "srcset", "srcdoc", "formaction", "background"):
+                self.wrong.append(f"{tag} {name}")
+            if name == "src" and not text.startswith("data:image/"):
+                self.wrong.append(f"{tag} src={text[:50]}")
+            if name == "href" and re.match(r"(?!https?:|mailto:)[a-z][a-z0-9+.-]*:", text):
+                self.wrong.append(f"{tag} href={text[:50]}")
+
+
+def page_of(desk: Desk, result: DocumentResult) -> str:
+    assert result.html_file_id is not None
+    return desk.files.contents[result.html_file_id][1].decode()
+
+
+def wrong_in(page: str) -> list[str]:
+    reader = Reader()
+    reader.feed(page)
+    assert reader.styles == 1
+    return reader.wrong
+
+
+def test_nothing_hostile_of_a_display_is_in_the_page(desk: Desk) -> None:
+    shows = "class H:\n    def __init__(self, text): self.text = text\n    def _repr_html_(self): return self.text\n"
+    code = shows + "\n".join(f"display(H({text!r}))" for text in HOSTILE)
+    page = page_of(desk, desk.run(python(code)))
+    assert wrong_in(page) == []
+    assert page.endswith("</body></html>")
+
+
+@pytest.mark.parametrize("place", ["prose", "answer", "output", "error", "inline", "heading"])
+def test_nothing_hostile_of_a_text_is_in_the_page(desk: Desk, place: str) -> None:
+    text, answer = "", "Fine."
+    for hostile in HOSTILE:
+        if place == "prose":
+            text += f"{hostile}\n\n[x]({hostile.replace(' ', '')}) ![x](https://example.org/x.png) <{hostile}>\n\n"
+        elif place == "heading":
+            text += f"# {hostile}\n\n"
+    if place == "answer":
+        text, answer = "::: describe it :::\n", "\n\n".join(HOSTILE) + "\n\n![x](javascript:alert(1))"
+    elif place == "output":
+        text = python(f"print({chr(10).join(HOSTILE)!r})")
+    elif place == "error":
+        text = python(f"raise ValueError({chr(10).join(HOSTILE)!r})")
+    elif place == "inline":
+        text = python(f"x = {' '.join(HOSTILE)!r}") + "It is `x`{python exec}.\n"
+    assert wrong_in(page_of(desk, desk.run(text, answer=answer))) == []
+
+
+def test_pictures_of_each_kind_are_in_the_page(desk: Desk) -> None:
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><rect width="9" height="9"/></svg>'
+    code = (
+        f"class S:\n    def _repr_svg_(self): return {svg!r}\ndisplay(S())\n"
+        "class J:\n    def _repr_jpeg_(self): return b'\\xff\\xd8\\xff'\ndisplay(J())\n"
+        "import matplotlib.pyplot as plt\nplt.plot([1, 2])"
+    )
+    page = page_of(desk, desk.run(python(code)))
+    assert [kind for kind in ("png", "jpeg", "svg+xml") if f'src="data:image/{kind};base64,' in page] == [
+        "png", "jpeg", "svg+xml",
+    ]  # fmt: skip
+    assert wrong_in(page) == []
+
+
+def test_the_page_is_called_by_its_first_heading(desk: Desk) -> None:
+    page = page_of(desk, desk.run(python("# no heading\nx = 1") + "\n# Sales & *costs*\n"))
+    assert "<title>Sales &amp; costs</title>" in page
+
+
+ODD = ["[" * 400_000, "*a " * 200_000, "> " * 100_000 + "x", "`" * 400_000, "| a " * 100_000, "![" * 200_000]
+
+
+@pytest.mark.parametrize("text", [*ODD, "<" * 400_000, "&" * 400_000, "a_" * 200_000, "\n".join(["[" * 900, ""] * 400)])
+@pytest.mark.timeout(60)
+def test_a_page_of_odd_signs_is_made_all_the_same(desk: Desk, text: str) -> None:
+    assert "<p>After it.</p>" in page_of(desk, desk.run(f"x {text}\n\nAfter it.\n"))
