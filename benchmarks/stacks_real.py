@@ -1,72 +1,105 @@
-"""Whole source packages from PyPI and npm, fetched on demand: what is told right of each axis, abstentions apart."""
+"""Whole source packages from PyPI and npm, fetched on demand: what is told right of each axis, abstentions apart.
+
+Expectations are our own, written down from each project's manifest as it is published; nothing of the packages is kept.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from services.stacks.engine import Engine, Options
 from services.stacks.interest import ArchiveInterest
 from services.stacks.sources.archive import open_archive
 from services.stacks.sources.keep import Limits
+from shared.contracts.detect import Primary
 
-#: (language, build system) of the root package, from each project's own manifest.
+AXES = ("language", "build_system", "framework", "runtime", "role")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the package at the root of an archive is; a published library has no framework of its own."""
+
+    language: str
+    build_system: str
+    framework: str | None = None
+    runtime: str = "node"
+    role: str = "library"
+
+
+def python(build_system: str = "pip", **other: str) -> Expected:
+    return Expected("python", build_system, runtime="python", **other)
+
+
+def node(language: str = "javascript", build_system: str = "npm", **other: str | None) -> Expected:
+    return Expected(language, build_system, **other)  # type: ignore[arg-type]
+
+
+#: A package that installs a command is an app; ``uv`` where its lockfile or its table is published with it.
 SDISTS = {
-    "flask": ("python", "pip"), "requests": ("python", "pip"), "httpx": ("python", "pip"), "rich": ("python", "poetry"),
-    "attrs": ("python", "pip"), "click": ("python", "pip"), "pluggy": ("python", "pip"), "tomli": ("python", "pip"),
-    "starlette": ("python", "pip"), "uvicorn": ("python", "pip"), "jinja2": ("python", "pip"), "packaging": ("python", "pip"),
-    "poetry-core": ("python", "poetry"), "pytest": ("python", "pip"), "django": ("python", "pip"), "pyyaml": ("python", "pip"),
-    "orjson": ("rust", "cargo"), "anyio": ("python", "pip"),
+    "flask": python("uv", role="app"), "requests": python(), "httpx": python(role="app"), "rich": python("poetry"),
+    "attrs": python("uv"), "click": python("uv"), "pluggy": python("uv"), "tomli": python(), "starlette": python("uv"),
+    "uvicorn": python("uv", role="app"), "jinja2": python(), "packaging": python(), "poetry-core": python("poetry"),
+    "pytest": python("uv", role="app"), "django": python(role="app"), "werkzeug": python("uv"),
+    "anyio": python(), "itsdangerous": python(), "httpcore": python(), "idna": python(role="app"),
 }  # fmt: skip
 TARBALLS = {
-    "express": ("javascript", "npm"), "koa": ("javascript", "npm"), "fastify": ("javascript", "npm"), "lodash": ("javascript", "npm"),
-    "react": ("javascript", "npm"), "vue": ("javascript", "npm"), "svelte": ("javascript", "npm"), "hono": ("javascript", "npm"),
-    "commander": ("javascript", "npm"), "chalk": ("javascript", "npm"), "debug": ("javascript", "npm"), "axios": ("javascript", "npm"),
-    "vite": ("javascript", "npm"), "eslint": ("javascript", "npm"), "prettier": ("javascript", "npm"), "yargs": ("javascript", "npm"),
+    "express": node(), "koa": node(), "fastify": node(), "lodash": node(), "react": node(), "vue": node(),
+    "svelte": node(), "hono": node(build_system="pnpm"), "commander": node(), "chalk": node(), "debug": node(),
+    "axios": node(), "eslint": node(role="app"), "prettier": node(role="app"), "vite": node(role="app"),
+    "yargs": node(), "@nestjs/core": node(), "zod": node("typescript"), "nodemon": node(role="app"),
+    "http-server": node(role="app"),
 }  # fmt: skip
 
 
 def real_packages(engine: Engine, base: Path) -> None:
     wanted = {**SDISTS, **TARBALLS}
-    right, wrong, silent = [0, 0], [], [0, 0]
-    for name, expected in wanted.items():
-        path = _fetch(name, base, name in SDISTS)
-        if path is None:
-            print(f"  {name}: could not be fetched")
-            continue
-        with path.open("rb") as stream:
-            result, _ = engine.detect(open_archive(stream, ArchiveInterest(engine.tables), Limits()), Options())
-        root = next((it.primary for it in result.services if not it.path), None)
-        told = (root.language, root.build_system) if root else (None, None)
-        for axis in (0, 1):
-            if told[axis] is None:
-                silent[axis] += 1
-            elif told[axis] == expected[axis]:
-                right[axis] += 1
-            else:
-                wrong.append(f"{name}: {told[axis]} instead of {expected[axis]}")
-    print(
-        f"{len(wanted)} real packages: language {right[0]} right, {silent[0]} silent; build system {right[1]} right, {silent[1]} silent"
-    )
-    print("\n".join(f"  wrong: {one}" for one in wrong))
+    with ThreadPoolExecutor(4) as pool:
+        paths = dict(zip(wanted, pool.map(lambda name: _fetch(name, base), wanted), strict=True))
+    missing = [name for name, path in paths.items() if path is None]
+    if missing:
+        print(f"could not be fetched: {', '.join(missing)}")
+    told = {name: _detected(engine, path) for name, path in paths.items() if path is not None}
+    print(f"{len(told)} whole packages of the registries ({sum(name in SDISTS for name in told)} from PyPI)")
+    for axis in AXES:
+        right, silent, wrong = _counted(axis, ((name, wanted[name], said) for name, said in told.items()))
+        print(f"  {axis:13} {right:3} right  {silent:3} silent  {len(wrong):3} wrong   {'; '.join(wrong)}")
 
 
-def _fetch(name: str, base: Path, python: bool) -> Path | None:
-    folder = base / "real" / name
+def _counted(axis: str, answers: Iterable[tuple[str, Expected, dict[str, str | None]]]) -> tuple[int, int, list[str]]:
+    right = silent = 0
+    wrong = []
+    for name, expected, said in answers:
+        wanted, got = getattr(expected, axis), said[axis]
+        right += got == wanted
+        silent += got is None and wanted is not None
+        if got is not None and got != wanted:
+            wrong.append(f"{name}: {got}, not {wanted}")
+    return right, silent, wrong
+
+
+def _detected(engine: Engine, path: Path) -> dict[str, str | None]:
+    with path.open("rb") as stream:
+        result, _ = engine.detect(open_archive(stream, ArchiveInterest(engine.tables), Limits()), Options())
+    root = next((it for it in result.services if not it.path), None)
+    primary = root.primary if root else Primary()
+    return {**{axis: getattr(primary, axis) for axis in AXES[:-1]}, "role": root.role if root else None}
+
+
+def _fetch(name: str, base: Path) -> Path | None:
+    folder = base / "real" / name.replace("/", "-")
     folder.mkdir(parents=True)
     command = ["npm", "pack", "--silent", name]
-    if python:
-        command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "download",
-            "--quiet",
-            "--no-deps",
-            "--no-binary",
-            ":all:",
-            name,
-        ]
-    subprocess.run(command, cwd=folder, check=False, capture_output=True)
+    if name in SDISTS:
+        options = ["--quiet", "--no-deps", "--no-binary", ":all:", "--disable-pip-version-check"]
+        command = [sys.executable, "-m", "pip", "download", *options, name]
+    try:
+        subprocess.run(command, cwd=folder, check=False, capture_output=True, timeout=150)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
     return next((path for path in folder.iterdir() if path.suffix in {".gz", ".tgz", ".zip"}), None)

@@ -8,5 +8,6 @@ import shared.flows.tables
 import shared.jobs.tables
 import shared.keys
 import shared.llm.tables
+import shared.stacks.tables
 
 __all__ = ["services", "shared"]

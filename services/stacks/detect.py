@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -15,6 +17,8 @@ from services.stacks.asking.detectors import asking
 from services.stacks.asking.interview import Interview
 from services.stacks.engine import Engine, Options
 from services.stacks.interest import ArchiveInterest
+from services.stacks.kept import Kept, Known, Nothing
+from services.stacks.learning import custom_sightings
 from services.stacks.outputs.cyclonedx import cyclonedx
 from services.stacks.outputs.dockerfile import dockerfile
 from services.stacks.outputs.universalbuild import universalbuild
@@ -25,35 +29,65 @@ from services.stacks.sources.git import open_git
 from services.stacks.sources.local import open_folder
 from services.stacks.tree import Tree
 from shared import VERSION
-from shared.contracts.detect import DetectInput, DetectResult
+from shared.contracts.definitions import Definition, DefinitionSet
+from shared.contracts.detect import DetectInput, DetectResult, RuleSet
+from shared.contracts.files import FileInfo
 from shared.errors import JobCancelled, SourceNotAllowed
 from shared.jobs.job import Context
+
+
+@dataclass(frozen=True)
+class Run:
+    """One job, with the rules that hold for it."""
+
+    context: Context
+    request: DetectInput
+    own: DefinitionSet  #: the tenant's definitions
+    mode: str  #: the one that is run: ``full`` without a provider is ``static``
+    archive: FileInfo | None  #: the upload, where it is one
+
+    @property
+    def shared(self) -> bool:
+        """Whether the result is worth sharing with the other workers."""
+        return self.archive is None or self.archive.size >= SHARED_FROM_BYTES
+
+    @property
+    def definitions(self) -> list[Definition]:
+        """The job's own stand over the tenant's."""
+        given = {(it.kind, it.id) for it in self.request.definitions}
+        return [*self.request.definitions, *(it for it in self.own.definitions if (it.kind, it.id) not in given)]
+
+
+#: A smaller archive is detected in less time than it takes to ask the other workers about it.
+SHARED_FROM_BYTES = 64 << 10
 
 
 class Detect:
     """The capability; made once per process, with the rule set it serves."""
 
     def __init__(
-        self, settings: StacksSettings, engine: Engine, provider_configured: Callable[[], bool] | None = None
+        self,
+        settings: StacksSettings,
+        engine: Engine,
+        provider_configured: Callable[[], bool] | None = None,
+        kept: Kept | None = None,
     ) -> None:
         self._settings = settings
         self._engine = engine
-        self._provider_configured = provider_configured
+        self._provider_configured = provider_configured or (lambda: True)
+        self._kept = kept or Nothing()
         self._remembered = Remembered(settings.cache_entries)
 
     def __call__(self, context: Context, request: DetectInput) -> DetectResult:
         """Raises: SourceNotAllowed, SourceTooLarge, SourceUnreadable, UnknownFormat, NotFound, InvalidRequest."""
         began = time.perf_counter()
-        identity = self._archive_identity(context, request)
-        known = self._remembered.get(identity)
-        if known is None:
-            with self._opened(context, request) as tree:
-                identity = identity or self._tree_identity(tree, request)
-                known = self._remembered.get(identity) or self._detect(context, request, tree)
-            if not known[0].stats.llm_calls:
-                self._remembered.keep(identity, *known)
-        result, warnings = known
-        if request.mode == "full" and self._provider_configured and not self._provider_configured():
+        unasked = request.mode == "full" and not self._provider_configured()
+        own = self._kept.definitions(context.job.tenant_id, request.definitions_version)
+        file_id = request.source.file_id
+        archive = context.files.info(file_id) if file_id is not None else None
+        run = Run(context, request, own, "static" if unasked else request.mode, archive)
+        result, warnings = self._answer(run)
+        if unasked:
             warnings = [*warnings, "no model provider is configured: the detection ran as static"]
         for warning in dict.fromkeys(warnings):
             context.report.warn(warning)
@@ -62,33 +96,70 @@ class Detect:
         self._forms(context, result)
         return result
 
-    def _detect(self, context: Context, request: DetectInput, tree: Tree) -> tuple[DetectResult, list[str]]:
+    def _answer(self, run: Run) -> Known:
+        """What is known of the tree under these rules, else what the engine finds."""
+        identity = self._archive_identity(run)
+        known = self._known(run, identity)
+        if known is None:
+            with self._opened(run.context, run.request) as tree:
+                if identity is None and tree.identity:
+                    identity = self._identity(run, f"git:{tree.identity}")
+                    known = self._known(run, identity)
+                if known is None:
+                    known = self._detect(run, tree, identity)
+        return known
+
+    def _known(self, run: Run, identity: str | None) -> Known | None:
+        """From the memory of this process, else from what all workers share."""
+        if identity is None or self._settings.cache_entries == 0:
+            return None
+        found = self._remembered.get(identity)
+        if found is None and run.shared:
+            found = self._kept.result(run.context.job.tenant_id, identity)
+            if found is not None:
+                self._remembered.keep(identity, *found)
+        return found
+
+    def _detect(self, run: Run, tree: Tree, identity: str | None) -> Known:
+        context = run.context
         interview = Interview(
-            context.llm, context.prompts, context.budget, self._engine.rules, request.mode == "llm_only",
+            context.llm, context.prompts, context.budget, self._engine.rules, run.mode == "llm_only",
             context.report.turn,
         )  # fmt: skip
-        unasked = self._provider_configured is not None and not self._provider_configured() and request.mode == "full"
         options = Options(
-            mode="static" if unasked else request.mode,
-            root=request.root,
-            disable=frozenset(request.disable),
-            definitions=request.definitions,
+            mode=run.mode,
+            root=run.request.root,
+            disable=frozenset(run.request.disable),
+            definitions=run.definitions,
             asking=asking(interview),
         )
         if context.cancelled.is_set():
             raise JobCancelled("the job was cancelled")
-        return self._engine.detect(tree, options)
+        result, warnings = self._engine.detect(tree, options)
+        result.rules = RuleSet(version=self._engine.rules.version, definitions=run.own.version)
+        seen = custom_sightings(result, self._engine.rules, self._engine.tables)
+        if seen:
+            self._kept.saw(context, self._source(run, tree), seen)
+        if identity is not None and not interview.asked:  # what a model said, or could not say, may be said otherwise
+            self._remembered.keep(identity, result, warnings)
+            if self._settings.cache_entries and run.shared:
+                self._kept.keep(context, identity, warnings)
+        return result, warnings
 
-    def _archive_identity(self, context: Context, request: DetectInput) -> str | None:
+    def _archive_identity(self, run: Run) -> str | None:
         """The same upload is not even opened again."""
-        info = context.files.info(request.source.file_id) if request.source.file_id is not None else None
-        return self._identity(f"archive:{info.sha256}", request) if info and info.sha256 else None
+        return self._identity(run, f"archive:{run.archive.sha256}") if run.archive and run.archive.sha256 else None
 
-    def _tree_identity(self, tree: Tree, request: DetectInput) -> str | None:
-        return self._identity(f"git:{tree.identity}", request) if tree.identity else None
+    def _identity(self, run: Run, tree: str) -> str:
+        asked = run.request.model_dump_json(exclude={"source", "mode", "definitions_version"})
+        rules = self._engine.rules.version
+        return identity_of(run.context.job.tenant_id, tree, rules, run.own.version, f"{run.mode}\0{asked}")
 
-    def _identity(self, tree: str, request: DetectInput) -> str:
-        return identity_of(tree, self._engine.rules.version, request)
+    def _source(self, run: Run, tree: Tree) -> str:
+        """One hash for one repository, at whatever commit."""
+        source = run.request.source
+        known = source.git or source.path or "\0".join(sorted(tree.folders))
+        return hashlib.sha256(known.encode("utf-8", "replace")).hexdigest()[:32]
 
     @contextmanager
     def _opened(self, context: Context, request: DetectInput) -> Iterator[Tree]:

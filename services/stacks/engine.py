@@ -15,6 +15,7 @@ from services.stacks.registry import build_registry
 from services.stacks.rules import PREFIXES, Rules, load_rules
 from services.stacks.scan import Scanner
 from services.stacks.tree import Tree
+from services.stacks.unhurried import unhurried
 from shared.contracts.detect import Definition, DetectResult
 from shared.errors import InvalidRequest
 
@@ -44,6 +45,10 @@ class Engine:
 
         Raises: InvalidRequest when ``root`` is no folder of the tree; what a detector that asks raises.
         """
+        with unhurried():
+            return self._detect(tree, options)
+
+    def _detect(self, tree: Tree, options: Options) -> tuple[DetectResult, list[str]]:
         began = time.perf_counter()
         root = "/".join(part for part in options.root.split("/") if part not in {"", "."})
         if root not in tree.folders:

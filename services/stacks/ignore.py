@@ -30,10 +30,8 @@ class IgnoreFile:
 def ignored(tree: Tree) -> tuple[set[str], set[str]]:
     """The folders and the files that the tree's own ignore files leave out."""
     rules: dict[str, IgnoreFile] = {}
-    for folder in tree.ordered():
-        if ".gitignore" in folder.files:
-            text = tree.text(join(folder.path, ".gitignore")) or ""
-            rules[folder.path] = _parse(folder.path, text)
+    for path in sorted(path for path, folder in tree.folders.items() if ".gitignore" in folder.files):
+        rules[path] = _parse(path, tree.text(join(path, ".gitignore")) or "")
     folders: set[str] = set()
     files: set[str] = set()
     if not rules:
@@ -103,39 +101,56 @@ def _parse(folder: str, text: str) -> IgnoreFile:
 
 
 def glob_regex(glob: str) -> str:
-    """A path glob (``*``, ``?``, ``[..]``, ``**``) as a regular expression for a full match."""
-    out, at = [], 0
+    """A path glob (``*``, ``?``, ``[..]``, ``**``) as a regular expression for a full match.
+
+    What stands between two stars is matched at the first place where it fits and never again, which is enough, and
+    no name can make the match slow.
+    """
+    chunks = [[""]]  # between ``**``; each a list of pieces between ``*``
+    leads = [""]
+    at = 0
     while at < len(glob):
-        char = glob[at]
-        if glob.startswith("**/", at):
-            out.append("(?:.*/)?")
-            at += 3
-            continue
-        if glob.startswith("**", at):
-            out.append(".*")
-            at += 2
-            continue
-        if char == "*":
-            if not out or out[-1] != "[^/]*":
-                out.append("[^/]*")
-        elif char == "?":
-            out.append("[^/]")
-        elif char == "[" and (end := glob.find("]", at + 2)) > 0:
-            inner = glob[at + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
-            out.append("[" + ("^" + inner[1:] if inner[0] in "!^" else inner) + "]")
-            at = end
-        elif char == "\\" and at + 1 < len(glob):
-            at += 1
-            out.append(re.escape(glob[at]))
+        width, piece = _piece(glob, at)
+        if piece is None:
+            chunks.append([""])
+            leads.append(glob[at : at + width])
+        elif piece == "*":
+            chunks[-1].append("")
         else:
-            out.append(re.escape(char))
-        at += 1
-    pattern = "".join(out)
+            chunks[-1][-1] += piece
+        at += width
+    out = ""
+    for number, (lead, pieces) in enumerate(zip(leads, chunks, strict=True)):
+        last = number == len(chunks) - 1
+        body = pieces[0] + "".join(
+            f"[^/]*{piece}" if last and place == len(pieces) - 1 else f"(?>[^/]*?{piece})"
+            for place, piece in enumerate(pieces)
+            if place
+        )
+        jump = {"": "", "**/": "(?:.*?/)?" if not last else "(?:.*/)?"}.get(lead, ".*?" if not last else ".*")
+        out += f"(?>{jump}{body})" if lead and not last else f"{jump}{body}"
     try:
-        re.compile(pattern)
+        re.compile(out)
     except re.error:
         return re.escape(glob)
-    return pattern
+    return out
+
+
+def _piece(glob: str, at: int) -> tuple[int, str | None]:
+    """How many characters stand for what: ``*``, a pattern of one character, or None for a ``**``."""
+    char = glob[at]
+    if glob.startswith("**", at):
+        return (3 if glob.startswith("**/", at) else 2), None
+    if char == "*":
+        return 1, "*"
+    if char == "?":
+        return 1, "[^/]"
+    if char == "[" and (end := glob.find("]", at + 2)) > 0:
+        inner = glob[at + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
+        return end + 1 - at, "[" + ("^" + inner[1:] if inner[0] in "!^" else inner) + "]"
+    if char == "\\" and at + 1 < len(glob):
+        return 2, re.escape(glob[at + 1])
+    return 1, re.escape(char)
 
 
 @dataclass(frozen=True)
@@ -157,10 +172,8 @@ class Attributes:
 
 def attributes(tree: Tree) -> Attributes:
     rules = []
-    for folder in tree.ordered():
-        if ".gitattributes" not in folder.files:
-            continue
-        text = tree.text(join(folder.path, ".gitattributes")) or ""
+    for path in sorted(path for path, folder in tree.folders.items() if ".gitattributes" in folder.files):
+        text = tree.text(join(path, ".gitattributes")) or ""
         for line in text.splitlines()[:_MOST_LINES]:
             words = line.split()
             if len(words) < 2 or line.startswith("#") or "linguist" not in line:
@@ -170,7 +183,7 @@ def attributes(tree: Tree) -> Attributes:
                 glob = words[0]
                 anchored = "/" in glob.rstrip("/")
                 glob = glob.removeprefix("/") + ("**" if glob.endswith("/") else "")
-                rules.append((re.compile(glob_regex(glob)), anchored, folder.path, settings))
+                rules.append((re.compile(glob_regex(glob)), anchored, path, settings))
     return Attributes(tuple(rules))
 
 

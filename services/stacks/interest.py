@@ -21,9 +21,11 @@ _LOCKFILES = frozenset(
 _READ = frozenset(
     (".gitignore", ".gitattributes", "go.work", "pnpm-workspace.yaml", "lerna.json", "rush.json", "melos.yaml",
      "libs.versions.toml", "gradle-wrapper.properties", "maven-wrapper.properties", "build.properties", "Procfile",
+     "plugins.sbt", "Rocket.toml",
      "fly.toml", "railway.json", "render.yaml", "launchSettings.json", "appsettings.json", "Directory.Build.props",
      "Directory.Packages.props", ".yarnrc.yml", "Containerfile", *COMPOSE, *CONFIGS, *READERS)
 )  # fmt: skip
+_SETTINGS = ("vite.config.", "nuxt.config.", "vue.config.", "astro.config.")
 _KUBERNETES = ("/k8s/", "/kubernetes/", "/deploy/", "/deployment/", "/manifests/", "/workflows/")
 _UNKNOWN_BYTES = 4096
 _MOST_UNKNOWN = 300
@@ -44,7 +46,7 @@ class ArchiveInterest:
         name = path.rpartition("/")[2]
         if name in _READ or name in _LOCKFILES or kind_of(name) is not None:
             return MANIFEST_BYTES
-        if name.startswith((".env", "Dockerfile")) or name.endswith(".Dockerfile"):
+        if name.startswith((".env", "Dockerfile", *_SETTINGS)) or name.endswith(".Dockerfile"):
             return HEAD_BYTES
         if name.endswith((".yml", ".yaml")) and (
             path.count("/") <= 1 or any(part in "/" + path for part in _KUBERNETES)

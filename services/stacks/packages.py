@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from services.stacks.manifests.dotnet import read_shared
-from services.stacks.manifests.formats import Broken
-from services.stacks.manifests.gradle import apply_catalog
+from services.stacks.catalogs import Catalogs
+from services.stacks.inherit import inherit
 from services.stacks.manifests.kinds import kind_of
 from services.stacks.manifests.model import Dependency, Manifest
+from services.stacks.nx import drop_foreign_projects
 from services.stacks.scan import Scan, ScannedFolder, Sources
 from services.stacks.tree import ancestors, join, parent
 from shared.contracts.detect import Kind
@@ -129,30 +129,31 @@ class Survey:
 
 def find_packages(scan: Scan) -> dict[str, Package]:
     packages: dict[str, Package] = {}
+    drop_foreign_projects(scan)
     for path, folder in scan.folders.items():
         if folder.manifests and _makes_package(scan, folder, packages):
             packages[path] = Package(path, list(folder.manifests), folder.files)
     _drop_platform_shells(packages)
-    for path, folder in scan.folders.items():
-        owner = owner_of(path, packages)
-        if owner is not None:
-            owner.folders.append(folder)
-            for language, sources in folder.sources.items():
-                mine = owner.sources.setdefault(language, Sources(first=sources.first))
-                mine.bytes += sources.bytes
-                mine.files += sources.files
-    for path, folder in scan.folders.items():
-        if path not in packages and folder.manifests:
-            _adopt(folder, owner_of(path, packages))
+    owners: dict[str, Package | None] = {}
+    for path, folder in scan.folders.items():  # parents first
+        owner = owners[path] = packages.get(path) or (owners.get(parent(path)) if path else None)
+        if owner is None:
+            continue
+        owner.folders.append(folder)
+        for language, sources in folder.sources.items():
+            mine = owner.sources.get(language)
+            if mine is None:
+                mine = owner.sources[language] = Sources(first=sources.first)
+            mine.bytes += sources.bytes
+            mine.files += sources.files
+        if folder.manifests and path not in packages:
+            _adopt(folder, owner)
     for package in [it for it in packages.values() if _hollow(it, packages)]:
         del packages[package.path]
+    catalogs = Catalogs(scan)
     for package in packages.values():
-        _inherit(scan, package)
+        inherit(scan, package, catalogs)
     return packages
-
-
-def owner_of(path: str, packages: dict[str, Package]) -> Package | None:
-    return next((packages[folder] for folder in ancestors(path) if folder in packages), None)
 
 
 def _makes_package(scan: Scan, folder: ScannedFolder, packages: dict[str, Package]) -> bool:
@@ -239,106 +240,8 @@ def _mobile(package: Package) -> bool:
     return node is not None and any(it.name in mobile for it in node.dependencies)
 
 
-def _adopt(folder: ScannedFolder, owner: Package | None) -> None:
+def _adopt(folder: ScannedFolder, owner: Package) -> None:
     """Requirement files in a folder of their own belong to the package around it."""
-    if owner is None:
-        return
     for manifest in folder.manifests:
         if manifest.kind == "requirements.txt" and folder.path.rpartition("/")[2] == "requirements":
             owner.manifests.append(manifest)
-        elif manifest.kind in {"_config.yml", "hugo"}:
-            continue
-
-
-def _inherit(scan: Scan, package: Package) -> None:
-    """Dependencies by name, with what parents, catalogs and central lists add to them."""
-    for manifest in package.manifests:
-        if manifest.problems:
-            package.warnings.extend(manifest.problems)
-        if manifest.kind in {"build.gradle", "build.gradle.kts"}:
-            _gradle(scan, package, manifest)
-        elif manifest.kind == "pom.xml":
-            _maven(scan, package, manifest)
-        elif manifest.ecosystem == "nuget":
-            _dotnet(scan, package, manifest)
-    for manifest in package.manifests:
-        for dependency in manifest.dependencies:
-            key = (dependency.ecosystem, dependency.name)
-            known = package.dependencies.get(key)
-            if known is None or (known.scope != "prod" and dependency.scope == "prod"):
-                package.dependencies[key] = dependency
-
-
-def _manifests(scan: Scan, folder: str) -> list[Manifest]:
-    found = scan.folders.get(folder) or scan.outside.get(folder)
-    return found.manifests if found else []
-
-
-def _gradle(scan: Scan, package: Package, manifest: Manifest) -> None:
-    for folder in ancestors(package.path):
-        catalog = join(folder, "gradle/libs.versions.toml")
-        if scan.tree.has(catalog):
-            apply_catalog(manifest, scan.tree.text(catalog) or "")
-            break
-    for folder in list(ancestors(package.path))[1:]:
-        for outer in _manifests(scan, folder):
-            if outer.kind in {"build.gradle", "build.gradle.kts"}:
-                for dependency in outer.dependencies:
-                    shared = f"shared-library:{dependency.name}"
-                    plugin = f"shared-plugin:{dependency.name.removeprefix('plugin:')}"
-                    if shared in outer.facts or plugin in outer.facts:
-                        manifest.dependencies.append(dependency)
-                for key, at in outer.facts.items():
-                    if key.startswith("shared-plugin:"):
-                        manifest.dependencies.append(
-                            Dependency("maven", "plugin:" + key.partition(":")[2], None, "prod", outer, int(at))
-                        )
-
-
-def _dotnet(scan: Scan, package: Package, manifest: Manifest) -> None:
-    """What ``Directory.Build.props`` sets and ``Directory.Packages.props`` pins, from the nearest folder."""
-    said = {it.runtime for it in manifest.statements}
-    for name in ("Directory.Build.props", "Directory.Packages.props"):
-        folder = next((it for it in ancestors(package.path) if name in scan.names(it)), None)
-        if folder is None:
-            continue
-        shared = Manifest(join(folder, name), name, "nuget", scan.tree.text(join(folder, name)) or "")
-        try:
-            read_shared(shared)
-        except Broken as broken:
-            package.warnings.append(f"{shared.path}:{broken.line or 1}: {broken.reason}")
-            continue
-        manifest.statements.extend(it for it in shared.statements if it.runtime not in said)
-        pinned = {it.name: it.version for it in shared.dependencies}
-        manifest.dependencies = [
-            replace(it, version=pinned[it.name]) if it.version is None and it.name in pinned else it
-            for it in manifest.dependencies
-        ]
-
-
-def _maven(scan: Scan, package: Package, manifest: Manifest) -> None:
-    """Follow parents inside the tree: what they depend on, every child depends on."""
-    seen, here = {manifest.path}, manifest
-    while relative := here.facts.get("parent"):
-        path = _resolve(here.folder, relative)
-        if path is not None and not path.endswith(".xml"):
-            path = join(path, "pom.xml")
-        outer = next((it for it in _manifests(scan, parent(path or "")) if it.path == path), None) if path else None
-        if outer is None or outer.path in seen:
-            return
-        seen.add(outer.path)
-        manifest.dependencies.extend(it for it in outer.dependencies if it not in manifest.dependencies)
-        manifest.statements.extend(outer.statements)
-        here = outer
-
-
-def _resolve(folder: str, relative: str) -> str | None:
-    parts = folder.split("/") if folder else []
-    for part in relative.split("/"):
-        if part == "..":
-            if not parts:
-                return None
-            parts.pop()
-        elif part not in {"", "."}:
-            parts.append(part)
-    return "/".join(parts)

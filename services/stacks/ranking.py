@@ -82,12 +82,22 @@ def _late(it: Finding) -> int:
     return 2 if it.id in {"make", "conan", "vcpkg", "cocoapods", "opam", "hpack", "luarocks"} else 1
 
 
+def _only_documents(package: Package, tool: Finding) -> bool:
+    """What a Python project documents itself with, and does not require, is not what it is made of."""
+    required = any(proof.line is not None and proof.weight >= 0.8 for proof in tool.proofs)
+    return not required and any(
+        manifest.kind in {"pyproject.toml", "setup.py", "setup.cfg"} for manifest in package.manifests
+    )
+
+
 def primary_of(package: Package, kind: Kind) -> Finding | None:
     """The one that counts; a framework that is only tested with, or belongs to another language, is none."""
     best = next(iter(ordered(package, kind)), None)
     if best is None:
         return None
     if kind in {"framework", "orchestrator"} and best.confidence < 0.5 and best.source != "user":
+        return None
+    if kind == "framework" and best.source == "rule" and best.tier == TIERS["docs"] and _only_documents(package, best):
         return None
     if kind == "framework" and best.source == "rule" and best.ecosystem:
         language = primary_language(package)

@@ -1,4 +1,4 @@
-"""Results by the hash of their tree, the rule set and what was asked: an unchanged tree is no work."""
+"""Results by their tenant, the hash of their tree, the rules and what was asked: an unchanged tree is no work."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from threading import Lock
 
-from shared.contracts.detect import DetectInput, DetectResult
+from shared.contracts.detect import DetectResult
 
 
-def identity_of(tree: str, rules: str, request: DetectInput) -> str:
-    """One key for everything that a result depends on, the source's address not among it."""
-    asked = request.model_dump_json(exclude={"source"})
-    return hashlib.sha256(f"{tree}\0{rules}\0{asked}".encode()).hexdigest()
+def identity_of(tenant: str, tree: str, rules: str, definitions: int, asked: str) -> str:
+    """One key for everything that a result depends on and for whose it is; the source's address is not among it."""
+    parts = (tenant, tree, rules, str(definitions), asked)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 @dataclass

@@ -14,7 +14,8 @@ from services.stacks.ranking import primary_of
 from services.stacks.rules import SERVING, TIERS, Rules
 
 _RUNNING_SCRIPTS = ("start", "start:prod", "serve", "dev", "preview")
-_LIBRARY_FIELDS = ("exports", "main", "module", "types", "files")
+#: Where code stands that is more than settings.
+_OWN_CODE = re.compile(r"(?:src|app|lib|pages|server|bin)(?:/|$)")
 
 
 def role_of(package: Package, rules: Rules, code: CodeFacts, deployed: Deployment, command: list[str]) -> str:
@@ -22,6 +23,8 @@ def role_of(package: Package, rules: Rules, code: CodeFacts, deployed: Deploymen
     technology = rules.get("framework", framework.id) if framework else None
     declared = framework is not None and any(proof.weight >= 0.6 for proof in framework.proofs)
     if deployed.named or is_program(package):
+        return "app"
+    if package.has("wordpress"):
         return "app"
     node = package.of("npm")
     if node is not None and (main := primary_of(package, "language")) and main.id in {"javascript", "typescript"}:
@@ -47,6 +50,8 @@ def role_of(package: Package, rules: Rules, code: CodeFacts, deployed: Deploymen
 def _node_role(package: Package, tier: int, declared: bool) -> str:
     manifest = package.of("npm")
     data = manifest.data if manifest else {}
+    if manifest and manifest.kind == "project.json":
+        return "library" if manifest.facts["projectType"] == "library" else "app"
     scripts = table(data.get("scripts"))
     if is_aggregator(package) and not text_of(scripts.get("start")):
         return "library"
@@ -55,7 +60,10 @@ def _node_role(package: Package, tier: int, declared: bool) -> str:
             any(key in data for key in ("exports", "module", "types", "peerDependencies")) and "start" not in scripts
         )
         return "app" if declared and not library else "library"
-    if any(key in scripts for key in ("start", "start:prod", "serve")) or "bin" in data:
+    published = data.get("private") is not True and any(
+        key in data for key in ("exports", "module", "types", "typings")
+    )
+    if "bin" in data or (not published and any(key in scripts for key in ("start", "start:prod", "serve"))):
         return "app"
     if any(key in data for key in ("exports", "module", "types", "peerDependencies")):
         return "library"
@@ -99,9 +107,8 @@ def is_aggregator(package: Package) -> bool:
     )
     if not gathers:
         return False
-    return not any(
-        re.search(r"(?:^|/)(?:src|app|lib|pages|server)/", sources.first) for sources in package.sources.values()
-    )
+    base = len(package.path) + 1 if package.path else 0
+    return not any(_OWN_CODE.match(folder.path[base:]) for folder in package.folders if folder.sources)
 
 
 def first_of(survey: Survey, roles: dict[str, str], named: set[str], shares: dict[str, int]) -> str | None:

@@ -44,6 +44,7 @@ class Technology:
     spec: Json = field(compare=False, hash=False)
     ecosystem: str = ""
     tier: int = 0
+    lists: Mapping[str, Sequence[str]] = field(default_factory=dict, compare=False, hash=False)  #: those of ``spec``
 
     @property
     def rule(self) -> str:
@@ -53,7 +54,7 @@ class Technology:
         return text_of(self.spec.get(key))
 
     def list(self, key: str) -> Sequence[str]:
-        return texts(self.spec.get(key))
+        return self.lists.get(key, ())
 
     def number(self, key: str, default: float) -> float:
         value = self.spec.get(key)
@@ -153,7 +154,8 @@ def _technology(kind: Kind, id: str, spec: Mapping[str, object], ecosystem: str)
     name = text_of(spec.get("name")) or id
     if not ecosystem and kind == "build_system":
         ecosystem = ecosystem_of(text_of(spec.get("language")) or "")
-    return Technology(kind, id, name, dict(spec), text_of(spec.get("ecosystem")) or ecosystem, tier)  # type: ignore[arg-type]
+    lists = {key: tuple(texts(value)) for key, value in spec.items() if isinstance(value, list)}
+    return Technology(kind, id, name, dict(spec), text_of(spec.get("ecosystem")) or ecosystem, tier, lists)  # type: ignore[arg-type]
 
 
 def _indexed(every: dict[tuple[Kind, str], Technology], version: str) -> Rules:

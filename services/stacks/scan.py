@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from services.stacks.ignore import Attributes, attributes, ignored
 from services.stacks.linguist.excluded import Excluded, generated
-from services.stacks.linguist.tables import DOMINANT, Tables
-from services.stacks.manifests.kinds import kind_of, parse
+from services.stacks.linguist.tables import Tables
+from services.stacks.manifests.kinds import Kind, parse
 from services.stacks.manifests.model import Manifest
+from services.stacks.names import Meaning, Names, is_source
 from services.stacks.sources.local import NEVER_FIRST_PARTY
-from services.stacks.tree import HEAD_BYTES, Tree, join, parent, within
+from services.stacks.tree import HEAD_BYTES, Tree, join, within
 
 #: Up to so many code files, the beginning of each is read: for generated code, shared extensions, ports and names.
 SMALL_TREE = 500
@@ -36,14 +35,11 @@ _FILLED_BY = {
     "public": ("hugo.toml", "hugo.yaml", "gatsby-config.js", "gatsby-config.ts"),
     "buck-out": (".buckconfig",),
 }  # fmt: skip
-_FIXTURES = re.compile(
-    r"(?:^|/)(?:testdata|__fixtures__|__mocks__|__snapshots__|test[-_]?fixtures"
-    r"|(?:tests?|specs?|__tests__|e2e)/(?:[^/]+/)*fixtures?|third[-_]?party|3rd[-_]?party|\.yarn|\.github)(?:/|$)"
-)
-_NO_SOURCE = re.compile(r"\.kts$|\.gradle$|\.config\.[cm]?[jt]s$|rc\.[cm]?js$")
-_NO_SOURCE_NAMES = frozenset(
-    ("setup.py", "conanfile.py", "Rakefile", "Gemfile", "Vagrantfile", "noxfile.py", "build.sbt")
-)
+_FIXTURE_NAMES = frozenset(
+    ("testdata", "__fixtures__", "__mocks__", "__snapshots__", "testfixtures", "test-fixtures", "test_fixtures",
+     "thirdparty", "third-party", "third_party", "3rdparty", "3rd-party", "3rd_party", ".yarn", ".github")
+)  # fmt: skip
+_TEST_NAMES = frozenset(("test", "tests", "spec", "specs", "__tests__", "e2e"))
 
 
 @dataclass(slots=True)
@@ -64,6 +60,8 @@ class ScannedFolder:
     manifests: list[Manifest] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)  #: files that no table knows
     aside: bool = False  #: vendored or documentation, in linguist's terms
+    test: bool = False  #: a folder of tests, or below one
+    fixture: bool = False  #: what tests work on, or the code of others: no package is made of it
 
 
 @dataclass(slots=True)
@@ -82,15 +80,8 @@ class Scan:
         return found.files if found else {}
 
 
-@dataclass(slots=True)
-class _Code:
-    folder: ScannedFolder
-    path: str
-    name: str
-    size: int
-    candidates: Sequence[str]
-    counts: bool
-    forced: str | None = None
+#: A file that may be code: its name, its size, what the name stands for.
+_Entry = tuple[str, int, Meaning]
 
 
 class Scanner:
@@ -98,123 +89,175 @@ class Scanner:
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
+        self.names = Names(tables)
         self.excluded = Excluded(tables)
 
     def scan(self, tree: Tree, root: str = "") -> Scan:
         scan = Scan(tree, root, warnings=list(tree.warnings))
         skipped_folders, skipped_files = ignored(tree)
         settings = attributes(tree)
-        code: list[_Code] = []
+        code: list[tuple[ScannedFolder, list[_Entry]]] = []
         fixtures: list[str] = []
         left_out: set[str] = set()
+        every = bool(settings.rules)
         for path in sorted(tree.folders):
             folder = tree.folders[path]
-            if path and (parent(path) in left_out or path in skipped_folders or self._filled(tree, path)):
+            outer_path = path.rpartition("/")[0]
+            if path and (outer_path in left_out or path in skipped_folders or self._filled(tree, path, outer_path)):
                 left_out.add(path)
                 continue
             scanned = ScannedFolder(path, folder.files, folder.folders)
             if not within(path, root):
                 if within(root, path):
                     scan.outside[path] = scanned
-                    self._manifests(scan, scanned, skipped_files)
+                    self._manifests(scan, scanned, self._sorted(scanned, every)[0], skipped_files)
                 continue
-            outer = scan.folders.get(parent(path)) if path else None
+            outer = scan.folders.get(outer_path) if path else None
             scanned.aside = (outer is not None and outer.aside) or (bool(path) and self.excluded.folder(path))
+            if path != root:
+                _place(scanned, outer)
             scan.folders[path] = scanned
             scan.files += len(folder.files)
-            if _FIXTURES.search(path[len(root) :].lstrip("/")):
-                if any(kind_of(name) for name in folder.files):
-                    fixtures.append(path)
-            else:
-                self._manifests(scan, scanned, skipped_files)
-            self._code(scanned, settings, skipped_files, code)
-        self._languages(scan, code)
+            manifests, entries = self._sorted(scanned, every)
+            if manifests and scanned.fixture:
+                fixtures.append(path)
+            elif manifests:
+                self._manifests(scan, scanned, manifests, skipped_files)
+            if entries:
+                code.append((scanned, entries))
+        self._languages(scan, code, settings, skipped_files)
         if fixtures:
             shown = ", ".join(fixtures[:3]) + (", ..." if len(fixtures) > 3 else "")
             scan.warnings.append(f"test fixtures and third-party code are not services: {shown}")
         return scan
 
-    def _filled(self, tree: Tree, path: str) -> bool:
+    def _filled(self, tree: Tree, path: str, outer: str) -> bool:
         """Whether a tool fills the folder, so that nothing in it is first-party."""
-        name = path[path.rfind("/") + 1 :]
+        name = path[len(outer) + 1 :] if outer else path
         if name in NEVER_FIRST_PARTY or "pyvenv.cfg" in tree.folders[path].files:
             return True
         fillers = _FILLED_BY.get(name)
         if not fillers:
             return False
-        beside = tree.folders.get(parent(path))
+        beside = tree.folders.get(outer)
         return beside is not None and any(filler in beside.files for filler in fillers)
 
-    def _manifests(self, scan: Scan, folder: ScannedFolder, skipped: set[str]) -> None:
-        for name in sorted(name for name in folder.files if kind_of(name)):
-            kind = kind_of(name)
-            if kind is not None and (path := join(folder.path, name)) not in skipped:
+    def _sorted(self, folder: ScannedFolder, every: bool) -> tuple[list[tuple[str, Kind]], list[_Entry]]:
+        """The manifests of a folder, and the files that may be code; ``every``: attributes may make code of any."""
+        by_name, by_ending, learn = self.names.by_name, self.names.by_ending, self.names.learn
+        manifests: list[tuple[str, Kind]] = []
+        entries: list[_Entry] = []
+        for name, size in folder.files.items():
+            dot = name.rfind(".")
+            ending = name[dot:] if dot >= 0 else ""
+            meaning = by_name.get(name) or by_ending.get(ending) or learn(name, ending)
+            if meaning.manifest is not None:
+                manifests.append((name, meaning.manifest))
+            if meaning.unknown:
+                folder.unknown.append(name)
+            if size and (meaning.counted or every or not (meaning.candidates or meaning.unknown)):
+                entries.append((name, size, meaning))
+        return manifests, entries
+
+    def _manifests(
+        self, scan: Scan, folder: ScannedFolder, manifests: list[tuple[str, Kind]], skipped: set[str]
+    ) -> None:
+        for name, kind in sorted(manifests, key=lambda it: it[0]):
+            path = join(folder.path, name)
+            if path not in skipped:
                 folder.manifests.append(parse(scan.tree, path, kind))
 
-    def _code(self, folder: ScannedFolder, settings: Attributes, skipped: set[str], code: list[_Code]) -> None:
-        """The files of a folder that may be code, with what their names and paths say."""
-        lookup, excluded, rules = self.tables.lookup, self.excluded, settings.rules
-        aside = folder.aside
-        spans = excluded.spans(folder.path)
-        prefix = folder.path + "/" if folder.path else ""
-        for name, size in folder.files.items():
-            candidates, counted = lookup(name)
-            unknown = not candidates and "." in name[1:]
-            if unknown:
-                folder.unknown.append(name)
-            if not size or not (counted or rules or not (candidates or unknown)):
-                continue
-            path = prefix + name
-            if path in skipped:
-                continue
-            counts = not (aside or excluded.file(path, name, spans))
-            forced = None
-            if rules:
-                counts, forced = _override(counts, settings.of(path, name))
-                if unknown and not forced:
+    def _languages(
+        self,
+        scan: Scan,
+        code: list[tuple[ScannedFolder, list[_Entry]]],
+        settings: Attributes,
+        skipped: set[str],
+    ) -> None:
+        """Bytes per language, and whose sources they are."""
+        reading = _Reading(scan, sum(len(entries) for _, entries in code) <= SMALL_TREE)
+        if reading.small:
+            scan.tree.reader.prefetch([join(folder.path, name) for folder, entries in code for name, _, _ in entries])
+        counted, groups, total = self.tables.counted, self.tables.groups, scan.languages
+        excluded, rules, small = self.excluded.file, settings.rules, reading.small
+        for folder, entries in code:
+            spans, aside = self.excluded.spans(folder.path), folder.aside
+            prefix = folder.path + "/" if folder.path else ""
+            for name, size, meaning in entries:
+                path = prefix + name
+                if path in skipped:
                     continue
-            code.append(_Code(folder, path, name, size, candidates, counts, forced))
-
-    def _languages(self, scan: Scan, code: list[_Code]) -> None:
-        tables, tree = self.tables, scan.tree
-        small = len(code) <= SMALL_TREE
-        read = 0
-        if small:
-            tree.reader.prefetch([one.path for one in code])
-        for one in code:
-            head: bytes | None = None
-            ending = one.name[one.name.rfind(".") :].lower()
-            ambiguous = len(one.candidates) > 1 and ending not in DOMINANT
-            if small or ((ambiguous or not one.candidates) and read < MOST_AMBIGUOUS and one.size < HEAD_BYTES * 16):
-                read += 1
-                head = tree.read(one.path, HEAD_BYTES)
-            language = tables.by_name.get((one.forced or "").lower()) or self._language(one, ending, head)
-            if language is None:
-                continue
-            if small and head is not None:
-                scan.heads[one.path] = head
-            if head is not None and generated(head, one.name):
-                continue
-            if language in tables.counted:
-                if one.counts:
-                    group = tables.groups[language]
-                    scan.languages[group] = scan.languages.get(group, 0) + one.size
-                if one.name not in _NO_SOURCE_NAMES and not _NO_SOURCE.search(one.name):
-                    sources = one.folder.sources.setdefault(language, Sources(first=one.path))
-                    sources.bytes += one.size
+                counts = not (aside or excluded(path, name, spans))
+                forced = None
+                if rules:
+                    counts, forced = _override(counts, settings.of(path, name))
+                    if meaning.unknown and not forced:
+                        continue
+                if meaning.plain and not small and forced is None:
+                    language: str | None = meaning.candidates[0]
+                    if len(meaning.candidates) > 1:
+                        language = self.tables.likely(meaning.ending, meaning.candidates)
+                else:
+                    language = self._read(reading, path, name, size, meaning, forced)
+                if language is None or language not in counted:
+                    continue
+                if counts:
+                    group = groups[language]
+                    total[group] = total.get(group, 0) + size
+                if is_source(name):
+                    sources = folder.sources.get(language)
+                    if sources is None:
+                        sources = folder.sources[language] = Sources(first=path)
+                    sources.bytes += size
                     sources.files += 1
-        scan.languages = dict(sorted(scan.languages.items(), key=lambda item: (-item[1], item[0])))
+        scan.languages = dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
 
-    def _language(self, one: _Code, ending: str, head: bytes | None) -> str | None:
-        if len(one.candidates) == 1:
-            return one.candidates[0]
+    def _read(
+        self, reading: _Reading, path: str, name: str, size: int, meaning: Meaning, forced: str | None
+    ) -> str | None:
+        """The language of a file whose beginning is looked at; None when a program wrote it, or nothing tells."""
+        head: bytes | None = None
+        if reading.small or (not meaning.plain and reading.done < MOST_AMBIGUOUS and size < HEAD_BYTES * 16):
+            reading.done += 1
+            head = reading.scan.tree.reader.read(path, HEAD_BYTES)
+        language = self.tables.by_name.get(forced.lower()) if forced else None
+        language = language or self._language(name, meaning, head)
+        if language is None:
+            return None
+        if reading.small and head is not None:
+            reading.scan.heads[path] = head
+        return None if head is not None and generated(head, name) else language
+
+    def _language(self, name: str, meaning: Meaning, head: bytes | None) -> str | None:
+        if len(meaning.candidates) == 1:
+            return meaning.candidates[0]
         if head is not None and b"\0" in head[:1024]:
             return None
-        if not one.candidates:
+        if not meaning.candidates:
             return self.tables.by_shebang(head[:200].decode("utf-8", "replace")) if head else None
         if head is None:
-            return self.tables.likely(ending, one.candidates)
-        return self.tables.decide(one.name, one.candidates, head.decode("utf-8", "replace"))
+            return self.tables.likely(meaning.ending, meaning.candidates)
+        return self.tables.decide(name, meaning.candidates, head.decode("utf-8", "replace"))
+
+
+@dataclass(slots=True)
+class _Reading:
+    """How many beginnings of files were read: all of a small tree, else only where the name does not tell."""
+
+    scan: Scan
+    small: bool
+    done: int = 0
+
+
+def _place(folder: ScannedFolder, outer: ScannedFolder | None) -> None:
+    """Whether a folder lies among test fixtures or the code of others; what is above it was asked before."""
+    name = folder.path.rpartition("/")[2]
+    if outer is not None:
+        folder.fixture, folder.test = outer.fixture, outer.test
+    if name in _FIXTURE_NAMES or (folder.test and name in {"fixture", "fixtures"}):
+        folder.fixture = True
+    elif name in _TEST_NAMES:
+        folder.test = True
 
 
 def _override(counts: bool, said: dict[str, str]) -> tuple[bool, str | None]:

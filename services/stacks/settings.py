@@ -11,6 +11,8 @@ from services.stacks.sources.keep import Limits
 
 
 class StacksSettings(BaseSettings):
+    """Detection: how large a source may be, and where it may come from."""
+
     model_config = SettingsConfigDict(env_prefix="ASSAY_STACKS_", frozen=True, env_ignore_empty=True)
 
     max_entries: int = Field(1_000_000, ge=1, description="Files and folders of a source; beyond it, source_too_large")

@@ -6,11 +6,14 @@ import gc
 
 from services.stacks.detect import Detect
 from services.stacks.engine import Engine
+from services.stacks.ledger import Ledger
 from services.stacks.settings import StacksSettings
 from shared.contracts.detect import DetectInput
 from shared.contracts.kinds import JobKind
+from shared.db import connect
 from shared.jobs.process import open_worker
 from shared.llm.settings import CallSettings, ProviderSettings, endpoints
+from shared.settings import JobSettings, StoreSettings
 
 
 def main() -> None:
@@ -19,5 +22,7 @@ def main() -> None:
     engine = Engine()
     gc.freeze()  # the rule set and the language tables live as long as the process: never look at them again
     worker = open_worker("stacks")
-    worker.serve(JobKind.DETECT, DetectInput, Detect(StacksSettings(), engine, lambda: asks))
+    database = connect(StoreSettings().database_url, JobSettings().concurrency)
+    kept = Ledger(database.execution_options(isolation_level="AUTOCOMMIT"))
+    worker.serve(JobKind.DETECT, DetectInput, Detect(StacksSettings(), engine, lambda: asks, kept))
     worker.run()

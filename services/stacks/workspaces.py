@@ -24,12 +24,17 @@ class Found:
     members: tuple[str, ...]
 
 
+#: Files that declare a workspace and are no manifests.
+_MARKS = frozenset(("nx.json", "pnpm-workspace.yaml", "lerna.json", "rush.json", "go.work", "melos.yaml"))
+
+
 def find_workspace(survey: Survey) -> Workspace | None:
     """The workspace at the root of what is looked at; without one, the largest below it."""
     root = survey.scan.root
     found: list[Found] = []
     for folder in sorted(survey.scan.folders):
-        if folder and folder.count("/") > 3:
+        scanned = survey.scan.folders[folder]
+        if not (scanned.manifests or not _MARKS.isdisjoint(scanned.files)) or folder.count("/") > 3:
             continue
         found.extend(it for it in _declared(survey, folder) if it.members)
     if not found:
@@ -50,6 +55,8 @@ def _declared(survey: Survey, folder: str) -> Iterable[Found]:
     elif "lerna.json" in names:
         globs = texts(_json(survey, folder, "lerna.json").get("packages")) or ["packages/*"]
         yield _of(survey, _node_manager(survey, folder), folder, globs, _is_node)
+    elif "nx.json" in names:
+        yield Found("nx", folder, _below(survey, folder, ("project.json",)))
     if "rush.json" in names:
         projects = _json(survey, folder, "rush.json").get("projects")
         paths = [dig(it, "projectFolder") for it in projects] if isinstance(projects, list) else []

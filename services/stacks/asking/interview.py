@@ -38,6 +38,7 @@ class Interview:
     on_turn: Callable[[int, JsonValue, JsonValue], None] = lambda number, proposal, outcome: None
     facts: list[tuple[Package, Fact]] | None = None
     calls: int = 0
+    asked: bool = False  #: whether there was anything to ask, answered or not
     _turn: int = field(default=0, repr=False)
 
     def held(self, survey: Survey) -> list[tuple[Package, Fact]]:
@@ -48,6 +49,7 @@ class Interview:
         if self.facts is None:
             self.facts = []
             subjects = open_questions(survey, self.rules, self.every)
+            self.asked = bool(subjects)
             for batch in _batches(survey, subjects):
                 if not self._ask(survey, batch):
                     break

@@ -46,6 +46,11 @@ def is_noise(name: str) -> bool:
     return name.startswith(".") or _NOISE.search(name) is not None
 
 
+def is_plain(name: str) -> bool:
+    """Whether a name stands in projects of every kind: a readme, a licence, a Dockerfile."""
+    return _PLAIN_NAMES.match(name) is not None
+
+
 @dataclass(frozen=True)
 class Subject:
     """One root and the kinds that are open there."""

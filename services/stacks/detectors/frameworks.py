@@ -54,7 +54,8 @@ class Frameworks:
             weight = min(weight, 0.45)
         manifest, line = dependency.manifest, dependency.line
         proof = Proof(manifest.path, line, it.rule, manifest.snippet(line), round(weight, 4))
-        return finding(it, [proof], locked_version(survey, package, dependency) or declared(dependency))
+        version = locked_version(survey, package, dependency) or declared(dependency) or managed(dependency)
+        return finding(it, [proof], version)
 
     def _by_files(self, survey: Survey, package: Package) -> Iterable[Finding]:
         for name in package.files.keys() & self.rules.by_file.keys():
@@ -98,3 +99,14 @@ def declared(dependency: Dependency) -> str | None:
         if version.startswith(prefix):
             return None
     return version.strip().removeprefix("==").strip()
+
+
+def managed(dependency: Dependency) -> str | None:
+    """The version that Maven's dependency management gives it: its own, or that of a list of its group."""
+    if dependency.ecosystem != "maven" or dependency.version is not None:
+        return None
+    facts = dependency.manifest.facts
+    own = facts.get(f"managed:{dependency.name}")
+    group = dependency.name.partition(":")[0]
+    lists = (value for key, value in facts.items() if key.startswith((f"managed:{group}:", f"managed:{group}.")))
+    return own or next(lists, None)

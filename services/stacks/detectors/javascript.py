@@ -89,6 +89,8 @@ class JavaScriptManagers:
                 for name, manager in here:
                     path = join(folder, name)
                     yield Claim(manager, "lockfile", Proof(path, None, f"build.{manager}", None, 0.9), depth)
+            if "rush.json" in names:
+                yield from _rush(survey, join(folder, "rush.json"), depth)
             for name, manager in _CONFIGS.items():
                 if name in names:
                     yield _config(survey, join(folder, name), manager, depth)
@@ -155,6 +157,16 @@ def _config(survey: Survey, path: str, manager: str, depth: int) -> Claim:
         found = _BERRY.search(survey.scan.tree.text(path) or "")
         version = found[1] if found else None
     return Claim(manager, "config", Proof(path, None, f"build.{manager}", None, 0.6), depth, version)
+
+
+def _rush(survey: Survey, path: str, depth: int) -> Iterable[Claim]:
+    """Rush installs with the manager whose version it names."""
+    text = survey.scan.tree.text(path) or ""
+    found = re.search(r'(?m)^[^/\n]*"(npm|pnpm|yarn)Version"\s*:\s*"([^"]+)"', text)
+    if found:
+        line = text.count("\n", 0, found.start(1)) + 1
+        proof = Proof(path, line, f"build.{found[1]}", snippet(text, line), 0.9)
+        yield Claim(found[1], "devEngines", proof, depth, found[2])
 
 
 def _commands(survey: Survey, package: Package) -> Iterable[Claim]:

@@ -53,6 +53,8 @@ class Languages:
             yield "python", proof
         elif kind in {"_config.yml", "hugo"}:
             return
+        elif kind == "wordpress":
+            yield "php", proof
         else:
             for system in self.rules.by_manifest.get(kind, ()):
                 language = system.text("language")

@@ -72,6 +72,9 @@ def _commands(survey: Survey, package: Package, rules: Rules, system: str) -> li
         commands = [it.replace("gradle ", "./gradlew ", 1) for it in commands]
     if system == "gradle" and ("framework", "spring-boot") in package.findings:
         commands = [it.replace(" build -x test", " bootJar") for it in commands]
+    if system == "pub" and ("framework", "flutter") in package.findings:
+        target = "web" if any("web" in it.folders for it in package.folders[:1]) else "apk"
+        commands = ["flutter pub get", f"flutter build {target}"]
     if system in {"uv", "poetry", "pdm", "pipenv"}:
         commands = _unlocked(survey, package, system, commands)
     if system == "leiningen" or system not in {"mix", "bundler", "composer"}:
@@ -81,6 +84,7 @@ def _commands(survey: Survey, package: Package, rules: Rules, system: str) -> li
 
 def _node(survey: Survey, package: Package, manager: str) -> list[str]:
     manifest = package.of("npm")
+    nx = package.has("project.json")
     scripts = table(manifest.data.get("scripts")) if manifest else {}
     locked = any(name in names for _, names in survey.above(package.path) for name in _LOCKS[manager])
     if manager == "yarn":
@@ -90,7 +94,11 @@ def _node(survey: Survey, package: Package, manager: str) -> list[str]:
         )
     else:
         install = _INSTALL[manager][0 if locked else 1]
-    return [install, f"{manager} run build"] if text_of(scripts.get("build")) else [install]
+    if text_of(scripts.get("build")):
+        return [install, f"{manager} run build"]
+    if nx and nx.name and "build" in nx.facts["targets"].split("\n"):
+        return [install, f"npx nx build {nx.name}"]
+    return [install]
 
 
 _LOCKS = {

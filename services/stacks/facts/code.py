@@ -15,12 +15,12 @@ ENTRIES = frozenset(
     ("main", "app", "server", "index", "settings", "config", "application", "program", "startup", "manage", "wsgi",
     "asgi",
      "routes", "router", "api", "web", "run", "__main__", "start", "boot", "bootstrap", "health", "urls", "lib",
-     "endpoint")
+     "endpoint", "tasks", "celery")
 )  # fmt: skip
 CODE = (".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".jsx", ".py", ".go", ".rs", ".rb", ".php", ".java", ".kt", ".cs",
         ".fs", ".ex", ".exs", ".scala", ".clj", ".swift", ".dart", ".cr", ".ru", ".vue", ".svelte", ".hs", ".pl",
         ".r", ".R",
-        ".cpp", ".cc", ".gleam", ".nim", ".jl", ".ml")  # fmt: skip
+        ".cpp", ".cc", ".c", ".gleam", ".nim", ".jl", ".ml")  # fmt: skip
 CONFIGS = ("application.properties", "application.yml", "application.yaml", "bootstrap.yml", "micronaut.yml")
 #: Of a large tree, so many files are read for facts; the nearest to their package first.
 MOST_READ = 256
@@ -29,7 +29,7 @@ _ENV = re.compile(
     r"|(?:Bun|Deno)\.env\.(?:get\(['\"])?([A-Z][A-Z0-9_]+)|os\.environ(?:\.get)?[\[(]\s*['\"]([A-Z][A-Z0-9_]+)['\"]"
     r"|os\.getenv\(\s*['\"]([A-Z][A-Z0-9_]+)['\"]|\bENV(?:\.fetch)?[\[(]\s*['\"]([A-Z][A-Z0-9_]+)['\"]"
     r"|os\.(?:Getenv|LookupEnv)\(\s*\"([A-Z][A-Z0-9_]+)\"|env::var(?:_os)?\(\s*\"([A-Z][A-Z0-9_]+)\""
-    r"|System\.getenv\(\s*\"([A-Z][A-Z0-9_]+)\"|\b(?:getenv|env)\(\s*['\"]([A-Z][A-Z0-9_]+)['\"]"
+    r"|System\.getenv\(\s*\"([A-Z][A-Z0-9_]+)\"|\b(?:getenv|env(?:\.(?:int|bool|float|array|json))?)\(\s*['\"]([A-Z][A-Z0-9_]+)['\"]"
     r"|GetEnvironmentVariable\(\s*\"([A-Z][A-Z0-9_]+)\"|System\.(?:get_env|fetch_env!?)\(\s*\"([A-Z][A-Z0-9_]+)\""
     r"|(?:env!|option_env!)\(\s*\"([A-Z][A-Z0-9_]+)\"|\$_(?:ENV|SERVER)\[['\"]([A-Z][A-Z0-9_]+)['\"]\]"
     r"|\$\{([A-Z][A-Z0-9_]+)(?::[^}]*)?\}"
@@ -41,11 +41,13 @@ _PORT = re.compile(
     r"|Addr:\s*\"[\w.]*:(\d{2,5})\"|(?:0\.0\.0\.0|127\.0\.0\.1|localhost|\[::\]):(\d{4,5})\b"
     r"|\(\s*\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]\s*,\s*(\d{2,5})\s*\)|\.bind\(\(\s*\"[\d.]+\"\s*,\s*(\d{2,5})\s*\)"
     r"|\bset\s+:port\s*,\s*(\d{2,5})|\bserver\.port\s*[=:]\s*(?:\$\{\w+:)?(\d{2,5})|\bPORT\s*=\s*(\d{2,5})\b"
+    r"|\.start\(\s*(\d{4,5})\s*\)|addListener\(\s*\"[\d.]+\"\s*,\s*(\d{2,5})|\brun\s+(\d{4,5})\s+\w|env\.int\(\s*['\"]PORT['\"]\s*,\s*(\d{2,5})"
     r"|getenv\(\s*['\"]PORT['\"]\s*,\s*['\"]?(\d{2,5})|unwrap_or(?:_else)?\([^)]{0,40}?\"?(\d{4,5})"
 )
 _HEALTH = re.compile(
     r"['\"`](/(?:api/|v\d+/|_)?(?:health(?:[-_]?checks?|z)?|healthcheck|livez?|readyz?|status/health|up|ping|-/healthy)(?:/(?:live|ready|liveness|readiness))?)/?['\"`]"
 )
+_RAILS_HEALTH = re.compile(r"""get\s*\(?\s*["']/?([\w/-]+)["']\s*=>\s*["']rails/health#show""")
 _TEST = re.compile(
     r"(?:^|/)(?:tests?|__tests__|specs?|e2e|docs?|examples?|scripts|migrations|fixtures)/|[._-](?:test|spec)\.|_test\.|(?:^|/)test_"
 )
@@ -55,6 +57,17 @@ _OTHERS_PORTS = frozenset((5432, 6379, 27017, 3306, 9092, 5672))
 _NOT_NAMES = frozenset(
     ("NODE_ENV", "HOME", "PATH", "USER", "PWD", "SHELL", "TERM", "MODE", "DEV", "PROD", "SSR", "BASE_URL", "CI")
 )
+
+
+#: Plain words without which a pattern finds nothing; a look for one costs a tenth of the pattern.
+_NAMING = (b"env", b"ENV", b"${")
+_LISTENING = (
+    b"port", b"PORT", b"Listener", b"run ", b"Addr", b"0.0.0.0", b"127.0.0.1", b"bind", b".Run", b".Start", b".start(",
+    b"Listen",
+)  # fmt: skip
+_HEALTHY = (b"/health", b"/ready", b"/live", b"/ping", b"/status", b"/up", b"/api/", b"/_health")
+_WORDS = (*_NAMING, b"listen", *_LISTENING, *_HEALTHY)
+_MOST_JOINED = 4 << 20
 
 
 @dataclass
@@ -77,24 +90,42 @@ class Reading:
 
 def code_facts(survey: Survey, package: Package, reading: Reading) -> CodeFacts:
     facts = CodeFacts()
-    small = bool(survey.scan.heads) or survey.scan.files <= SMALL_TREE
-    for depth, name, path in _files(package, small):
-        head = survey.scan.heads.get(path)
-        if head is None:
-            if not small and reading.left <= 0:
-                reading.cut = True
-                continue
-            reading.left -= 1
-            head = survey.scan.tree.read(path, HEAD_BYTES)
+    heads: list[tuple[bytes, str, bool]] = []
+    for depth, name, path in _files(package, bool(survey.scan.heads) or survey.scan.files <= SMALL_TREE):
+        head = _head(survey, path, reading)
         if head is None:
             continue
         entry = depth <= 3 and name.partition(".")[0].lower() in ENTRIES
         if entry:
             facts.text[path] = head.decode("utf-8", "replace")
-        _search(head, facts, name, entry)
+        heads.append((head, name, entry))
+    if _any_of(_WORDS, heads):
+        for head, name, entry in heads:
+            _search(head, facts, name, entry)
     _dotenv(survey, package, facts)
     _configs(survey, package, facts)
+    _settings(survey, package, facts)
     return facts
+
+
+def _head(survey: Survey, path: str, reading: Reading) -> bytes | None:
+    head = survey.scan.heads.get(path)
+    if head is not None:
+        return head
+    if survey.scan.files > SMALL_TREE and not survey.scan.heads:
+        if reading.left <= 0:
+            reading.cut = True
+            return None
+        reading.left -= 1
+    return survey.scan.tree.read(path, HEAD_BYTES)
+
+
+def _any_of(words: tuple[bytes, ...], heads: list[tuple[bytes, str, bool]]) -> bool:
+    """Whether any of the words stands in any of the files: a few looks at all of them are cheaper than one at each."""
+    if sum(len(head) for head, _, _ in heads) > _MOST_JOINED:
+        return True
+    whole = b"\n".join([head for head, _, _ in heads])
+    return any(word in whole for word in words)
 
 
 def _files(package: Package, small: bool) -> list[tuple[int, str, str]]:
@@ -115,9 +146,9 @@ def _files(package: Package, small: bool) -> list[tuple[int, str, str]]:
 
 def _search(head: bytes, facts: CodeFacts, name: str, entry: bool) -> None:
     """Look closely only where a plain word says that it may be worth it."""
-    named = b"env" in head or b"ENV" in head or b"${" in head
+    named = any(word in head for word in _NAMING)
     listens = b"listen" in head or ((entry or name.endswith((".ru", ".rb"))) and _may_listen(head))
-    healthy = facts.health is None and (b"/health" in head or b"/ready" in head or b"/live" in head or _pings(head))
+    healthy = facts.health is None and any(word in head for word in _HEALTHY)
     if not (named or listens or healthy):
         return
     text = head.decode("utf-8", "replace")
@@ -132,17 +163,12 @@ def _search(head: bytes, facts: CodeFacts, name: str, entry: bool) -> None:
             facts.ports.append(number)
     if healthy and (route := _HEALTH.search(text)):
         facts.health = route[1]
+    elif healthy and (route := _RAILS_HEALTH.search(text)):
+        facts.health = f"/{route[1]}"
 
 
 def _may_listen(head: bytes) -> bool:
-    return any(
-        word in head
-        for word in (b"port", b"PORT", b"Addr", b"0.0.0.0", b"127.0.0.1", b"bind", b".Run", b".Start", b"Listen")
-    )
-
-
-def _pings(head: bytes) -> bool:
-    return b"/ping" in head or b"/status" in head or b"/up" in head or b"/api/" in head or b"/_health" in head
+    return any(word in head for word in _LISTENING)
 
 
 def _variable(name: str, facts: CodeFacts) -> None:
@@ -168,7 +194,24 @@ def _dotenv(survey: Survey, package: Package, facts: CodeFacts) -> None:
                     facts.configured.append(int(found[2]))
 
 
+#: Settings of tools that serve: their names begin so, or are these, and the port stands in them.
+_SERVER_SETTINGS = re.compile(r"^(?:vite|nuxt|vue|astro|quasar|snowpack|webpack)\.config\.[cm]?[jt]s$|^Rocket\.toml$")
+_SETTINGS_PORT = re.compile(r"(?m)\bport\s*[:=]\s*(\d{2,5})\b")
+
+
+def _settings(survey: Survey, package: Package, facts: CodeFacts) -> None:
+    for name in sorted(package.files):
+        if _SERVER_SETTINGS.match(name):
+            text = survey.scan.tree.text(join(package.path, name), HEAD_BYTES) or ""
+            for found in _SETTINGS_PORT.finditer(text):
+                if 0 < int(found[1]) < 65536 and int(found[1]) not in facts.configured:
+                    facts.configured.append(int(found[1]))
+                break
+
+
 def _configs(survey: Survey, package: Package, facts: CodeFacts) -> None:
+    if package.of("maven") is None and package.of("nuget") is None:
+        return
     tree = survey.scan.tree
     for folder in ("src/main/resources", "config", "src/main/conf", ""):
         base = join(package.path, folder) if folder else package.path

@@ -29,12 +29,14 @@ def run_facts(package: Package, rules: Rules, code: CodeFacts, deployed: Deploym
         env=dict.fromkeys([*deployed.env, *(it for it in code.env if it not in deployed.env)]),
         copy=_copies(package, technology),
         command=command,
-        ports=_ports(package, technology, code, deployed),
+        ports=_ports(package, rules, technology, code, deployed),
         health=Health(endpoint=health) if health and (serves or deployed.health or command) else None,
     )
 
 
-def _ports(package: Package, technology: Technology | None, code: CodeFacts, deployed: Deployment) -> list[int]:
+def _ports(
+    package: Package, rules: Rules, technology: Technology | None, code: CodeFacts, deployed: Deployment
+) -> list[int]:
     """What deployment files say, else configuration and scripts, else the code, else the framework's usual port."""
     if deployed.ports:
         return deployed.ports
@@ -43,7 +45,11 @@ def _ports(package: Package, technology: Technology | None, code: CodeFacts, dep
         return scripted
     if code.ports:
         return code.ports
-    return [technology.port] if technology and technology.port else []
+    usual = [technology.port] if technology and technology.port else []
+    if usual or technology is None or not technology.static:
+        return usual
+    bundlers = (rules.get("framework", it.id) for it in package.found("framework") if it.confidence >= 0.5)
+    return [it.port for it in bundlers if it and it.port and it.tier == TIERS["bundler"]][:1]
 
 
 def _script_ports(package: Package) -> list[int]:
@@ -72,7 +78,7 @@ def _command(package: Package, technology: Technology | None, code: CodeFacts) -
     if starts:
         return command_of(starts)
     if id == "go":
-        return ["./bin/app"] if go_mains(package) else []
+        return ["./bin/app"] if package.has("go.mod") and go_mains(package) else []
     if id == "rust":
         return _rust(package)
     if id in {"java", "kotlin", "groovy", "scala", "clojure"}:
@@ -86,11 +92,34 @@ def _command(package: Package, technology: Technology | None, code: CodeFacts) -
         )
     if id == "ruby" and "config.ru" in package.files:
         return ["bundle", "exec", "rackup", "--host", "0.0.0.0"]  # noqa: S104 - inside its container
+    if id == "perl":
+        script = next((name for name in ("app.pl", "app.psgi") if name in package.files), None)
+        return {"app.pl": ["perl", "app.pl", "daemon"], "app.psgi": ["plackup", "app.psgi"]}.get(script or "", [])
+    return _built_program(package)
+
+
+#: Where a build leaves the program that a manifest names.
+_PROGRAMS = {
+    "Package.swift": "./.build/release/{}", "shard.yml": "./bin/{}", "CMakeLists.txt": "./build/{}",
+    "meson.build": "./build/{}", "*.nimble": "./{}", "dune-project": "dune exec {}",
+}  # fmt: skip
+
+
+def _built_program(package: Package) -> list[str]:
+    for manifest in package.manifests:
+        name = manifest.facts.get("executable")
+        if name and manifest.kind in _PROGRAMS and name != "yes":
+            return _PROGRAMS[manifest.kind].format(name).split()
+        if name and manifest.ecosystem == "hackage":
+            program = manifest.name if name == "yes" else name
+            return ["stack", "exec", program] if package.has("stack.yaml") and program else ["cabal", "run"]
     return []
 
 
 def _node(package: Package, technology: Technology | None) -> list[str]:
     manifest, deno = package.of("npm"), package.has("deno.json")
+    if manifest and manifest.kind == "project.json":
+        return _nx(package, manifest, technology)
     manager = primary_of(package, "package_manager")
     name = manager.id if manager else "npm"
     scripts = table(manifest.data.get("scripts")) if manifest else {}
@@ -113,23 +142,27 @@ def _node(package: Package, technology: Technology | None) -> list[str]:
     return []
 
 
+def _nx(package: Package, manifest: Manifest, technology: Technology | None) -> list[str]:
+    """A project of an Nx workspace is built into ``dist`` at the root."""
+    if manifest.facts["projectType"] == "library" or technology is None or technology.tier not in SERVING:
+        return []
+    output = manifest.facts.get("output") or f"dist/{package.path}"
+    if technology.id == "nextjs":
+        return ["npx", "next", "start", output]
+    return ["node", f"{output}/main.js"]
+
+
 def _node_entry(package: Package, manifest: Manifest | None, technology: Technology | None, program: str) -> list[str]:
     main = text_of(manifest.data.get("main")) if manifest else None
     if main and technology:
         return [program, main.removeprefix("./")]
-    for name in (
-        "server.js",
-        "app.js",
-        "index.js",
-        "main.js",
-        "src/server.js",
-        "src/index.js",
-        "src/app.js",
-        "server.ts",
-        "index.ts",
-    ):
-        if technology and name.rpartition("/")[2] in package.files and "/" not in name:
+    for name in ("server.js", "app.js", "index.js", "main.js", "server.ts", "index.ts"):
+        if technology and name in package.files:
             return [program, name]
+    if technology and program == "bun":
+        inside = next((it for it in package.folders if it.path.rpartition("/")[2] == "src"), None)
+        entries = ("index.ts", "server.ts", "main.ts", "app.ts", "index.tsx", "index.js")
+        return next((["bun", f"src/{name}"] for name in entries if inside and name in inside.files), [])
     return []
 
 
@@ -137,6 +170,9 @@ def _python(package: Package, technology: Technology | None, code: CodeFacts) ->
     base = len(package.path) + 1 if package.path else 0
     starts = technology.text("start") if technology else None
     entry = _asgi_entry(code, base)
+    if technology and technology.id == "celery":
+        worker = next((found for path, text in code.text.items() if (found := _celery(path[base:], text))), None)
+        return ["celery", "-A", worker, "worker"] if worker else []
     if technology and technology.id == "django":
         project = next((path for path in code.text if path.endswith("wsgi.py")), None)
         module = project[base:].removesuffix(".py").replace("/", ".") if project else None
@@ -160,6 +196,13 @@ def _python(package: Package, technology: Technology | None, code: CodeFacts) ->
     return ["python", main] if main else []
 
 
+def _celery(path: str, text: str) -> str | None:
+    """The module of a Celery application."""
+    if not path.endswith(".py") or not re.search(r"(?m)^\w+\s*=\s*(?:celery\.)?Celery\(", text):
+        return None
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".").removesuffix(".celery")
+
+
 _ASGI = re.compile(
     r"(?m)^(\w+)\s*(?::\s*\w+\s*)?=\s*(?:\w+\.)?(?:FastAPI|Starlette|Litestar|Flask|Quart|Sanic|Robyn)\("
 )
@@ -175,13 +218,16 @@ def _asgi_entry(code: CodeFacts, base: int) -> str | None:
 
 
 _MAIN = re.compile(
-    r"__main__|static\s+(?:async\s+)?(?:void|int|Task)\s+[mM]ain\s*\(|\bfun main\(|@main def |extends App\b"
+    r"__main__|\bint\s+main\s*\("
+    r"|static\s+(?:async\s+)?(?:void|int|Task)\s+[mM]ain\s*\(|\bfun main\(|@main def |extends App\b"
 )
 
 
 def starts_itself(code: CodeFacts) -> bool:
     """Whether an entry file makes an application object or runs when it is started."""
-    return any(_ASGI.search(text) or _MAIN.search(text) for text in code.text.values())
+    return any(
+        path.endswith("manage.py") or _ASGI.search(text) or _MAIN.search(text) for path, text in code.text.items()
+    )
 
 
 def _rust(package: Package) -> list[str]:
@@ -273,7 +319,7 @@ def _copies(package: Package, technology: Technology | None) -> list[Copy]:
     if id == "rust" and (command := _rust(package)):
         source = command[0].removeprefix("./")
         return [Copy(**{"from": source, "to": f"/app/{source.rpartition('/')[2]}"})]
-    if id == "go" and go_mains(package):
+    if id == "go" and package.has("go.mod") and go_mains(package):
         return [Copy(**{"from": "bin/app", "to": "/app/bin/app"})]
     if id in {"csharp", "fsharp", "vbnet"} and is_program(package):
         return [Copy(**{"from": "out", "to": "/app/out"})]

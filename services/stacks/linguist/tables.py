@@ -6,7 +6,7 @@ import json
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
@@ -53,22 +53,7 @@ class Tables:
     long_endings: frozenset[str]  #: last parts of extensions with several dots
     vendored: Sequence[str]
     documentation: Sequence[str]
-
     by_name: Mapping[str, str]  #: lower-case name to the name
-
-    endings: dict[str, tuple[Sequence[str], bool]] = field(default_factory=dict)  #: what was looked up before
-
-    def lookup(self, name: str) -> tuple[Sequence[str], bool]:
-        """The languages that a name may stand for, and whether any of them is counted."""
-        dot = name.rfind(".")
-        ending = name[dot:] if dot >= 0 else ""
-        known = self.endings.get(ending) if ending and name not in self.filenames else None
-        if known is None:
-            candidates = self.candidates(name)
-            known = candidates, any(one in self.counted for one in candidates)
-            if ending and name not in self.filenames and ending.lower() not in self.long_endings:
-                self.endings[ending] = known
-        return known
 
     def candidates(self, name: str) -> Sequence[str]:
         """The languages that a file name may stand for."""

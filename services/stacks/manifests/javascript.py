@@ -1,4 +1,4 @@
-"""``package.json`` (also as JSON5 and YAML) and ``deno.json``."""
+"""``package.json`` (also as JSON5 and YAML), ``deno.json``, and the ``project.json`` of Nx."""
 
 from __future__ import annotations
 
@@ -55,6 +55,11 @@ def _engines(manifest: Manifest, data: Json) -> None:
         name, version = text_of(table(one).get("name")), text_of(table(one).get("version"))
         if name and version:
             manifest.state(name, "devEngines", version, manifest.line_of("runtime", "devEngines"))
+    managers = dig(data, "devEngines", "packageManager")
+    for one in managers if isinstance(managers, list) else [managers]:
+        name, version = text_of(table(one).get("name")), text_of(table(one).get("version"))
+        if name and version:
+            manifest.state(name, "devEngines", version, manifest.line_of("packageManager", "devEngines"))
     named = package_manager(data)
     if named:
         manifest.state(named[0], "packageManager", named[1], manifest.line_of("packageManager"))
@@ -104,3 +109,13 @@ def _depend(manifest: Manifest, ecosystem: str, name: str, version: str | None, 
     outer, manifest.ecosystem = manifest.ecosystem, ecosystem
     manifest.depend(name, version, "prod", at)
     manifest.ecosystem = outer
+
+
+def read_nx(manifest: Manifest) -> None:
+    """Raises: Broken."""
+    data = manifest.data = read_json(manifest.text, comments=True)
+    manifest.name = text_of(data.get("name"))
+    manifest.facts["projectType"] = text_of(data.get("projectType")) or ""
+    manifest.facts["targets"] = "\n".join(table(data.get("targets")))
+    if output := text_of(dig(data, "targets", "build", "options", "outputPath")):
+        manifest.facts["output"] = output

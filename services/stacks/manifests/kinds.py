@@ -20,8 +20,11 @@ class Kind:
     weak: bool = False  #: makes a package only where nothing stronger does and sources stand beside it
 
 
-_EXACT = {
+EXACT = {
     "package.json": Kind("package.json", "npm", javascript.read_package_json),
+    "project.json": Kind("project.json", "npm", javascript.read_nx),
+    "wp-config.php": Kind("wordpress", "composer", others.read_nothing),
+    "wp-config-sample.php": Kind("wordpress", "composer", others.read_nothing),
     "package.json5": Kind("package.json5", "npm", javascript.read_package_json),
     "deno.json": Kind("deno.json", "deno", javascript.read_deno_json),
     "deno.jsonc": Kind("deno.json", "deno", javascript.read_deno_json),
@@ -117,7 +120,8 @@ _REQUIREMENTS_KIND = Kind("requirements.txt", "pypi", python.read_requirements, 
 
 #: Manifests with a real parser; the others are searched with patterns, in a bounded text.
 _WHOLE = frozenset(
-    ("package.json", "deno.json", "pyproject.toml", "Pipfile", "pixi.toml", "Cargo.toml", "composer.json", "renv.lock",
+    ("package.json", "project.json", "deno.json",
+     "pyproject.toml", "Pipfile", "pixi.toml", "Cargo.toml", "composer.json", "renv.lock",
      "pom.xml", "*.csproj", "*.fsproj", "*.vbproj", "gleam.toml", "Project.toml", "elm.json", "environment.yml",
      "pubspec.yaml", "shard.yml", "go.mod", "requirements.txt", "setup.cfg", "vcpkg.json", "package.yaml", "fpm.toml")
 )  # fmt: skip
@@ -126,7 +130,7 @@ MOST_SEARCHED = 128 << 10
 
 def kind_of(name: str) -> Kind | None:
     """What manifest a file name stands for."""
-    found = _EXACT.get(name)
+    found = EXACT.get(name)
     if found is not None:
         return found
     dot = name.rfind(".")

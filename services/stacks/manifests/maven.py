@@ -21,7 +21,13 @@ def read_pom(manifest: Manifest) -> None:
     properties = {item.tag: item.text.strip() for item in _children(project, "properties")}
     for key, value in properties.items():
         manifest.facts[f"property:{key}"] = value
-    _coordinates(manifest, project.first("parent"), "prod", properties)
+    # A parent alone only says which versions would be used: it proves little, and nothing of those that gather modules.
+    gathers = manifest.facts["packaging"] == "pom"
+    _coordinates(manifest, project.first("parent"), "indirect" if gathers else "optional", properties, "parent")
+    for item in _children(project, "dependencyManagement", "dependencies"):
+        version = _filled(item.value("version"), properties)
+        if version and "${" not in version:
+            manifest.facts[f"managed:{item.value('groupId')}:{item.value('artifactId')}"] = version
     for item in _children(project, "dependencies"):
         scope = _SCOPES.get(item.value("scope") or "", "prod")
         _coordinates(manifest, item, scope, properties)
@@ -53,14 +59,17 @@ def _filled(value: str | None, properties: dict[str, str]) -> str | None:
     return value
 
 
-def _coordinates(manifest: Manifest, item: Element | None, scope: Scope, properties: dict[str, str]) -> None:
+def _coordinates(
+    manifest: Manifest, item: Element | None, scope: Scope, properties: dict[str, str], section: str | None = None
+) -> None:
     if item is None:
         return
     group, artifact = item.first("groupId"), item.first("artifactId")
     if artifact is None:
         return
     name = f"{_filled(group.text.strip(), properties) if group else ''}:{artifact.text.strip()}"
-    manifest.depend(name, _filled(item.value("version"), properties), scope, _offset(manifest.text, artifact.line))
+    version = _filled(item.value("version"), properties)
+    manifest.depend(name, version, scope, _offset(manifest.text, artifact.line), section)
 
 
 def _plugin(manifest: Manifest, plugin: Element, properties: dict[str, str]) -> None:

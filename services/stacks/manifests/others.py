@@ -42,6 +42,8 @@ def read_clojure(manifest: Manifest) -> None:
     text = re.sub(r";[^\n]*", lambda found: " " * len(found[0]), manifest.text)
     if found := re.search(r"\(defproject\s+([\w./-]+)\s+\"([^\"]+)\"", text):
         manifest.name, manifest.version = found[1], found[2]
+    if re.search(r":main\s+\^?[\w:.-]", text):
+        manifest.facts["executable"] = "yes"
     for found in _CLOJURE.finditer(text):
         name = found[1] if "/" in found[1] else f"{found[1]}/{found[1]}"
         version = found[2] or found[3]
@@ -54,8 +56,8 @@ def read_cabal(manifest: Manifest) -> None:
     text = re.sub(r"--[^\n]*", lambda found: " " * len(found[0]), manifest.text)
     if found := re.search(r"(?mi)^name:\s*([\w-]+)", text):
         manifest.name = found[1]
-    if re.search(r"(?mi)^executable\b", text):
-        manifest.facts["executable"] = "yes"
+    if found := re.search(r"(?mi)^executable[ \t]+([\w-]+)", text):
+        manifest.facts["executable"] = found[1]
     for block in re.finditer(r"(?mis)^([ \t]*)build-depends:(.*?)(?=^\1\w[\w-]*:|^\S|\Z)", text):
         for found in re.finditer(r"([A-Za-z][\w-]*)([^,\n]*)", block[2]):
             manifest.depend(found[1], found[2].strip() or None, "prod", block.start(2) + found.start())
@@ -79,7 +81,9 @@ def read_swift(manifest: Manifest) -> None:
         manifest.state("swift", "swift-tools-version", found[1], manifest.line_at(found.start()))
     if found := re.search(r"Package\(\s*name:\s*\"([^\"]+)\"", text):
         manifest.name = found[1]
-    if ".executableTarget(" in text or ".executable(" in text:
+    if found := re.search(r"\.executable(?:Target)?\(\s*name:\s*\"([^\"]+)\"", text):
+        manifest.facts["executable"] = found[1]
+    elif ".executableTarget(" in text or ".executable(" in text:
         manifest.facts["executable"] = "yes"
     for found in re.finditer(r"\.package\([^)]*?url:\s*\"([^\"]+)\"(?:[^)\"]*\"([\d][^\"]*)\")?", text, re.S):
         name = re.sub(r"\.git$", "", found[1]).rpartition("/")[2].lower()
@@ -108,7 +112,7 @@ def read_shard(manifest: Manifest) -> None:
     data = manifest.data = read_yaml(manifest.text)
     manifest.name = text_of(data.get("name"))
     if "targets" in data:
-        manifest.facts["executable"] = "yes"
+        manifest.facts["executable"] = next(iter(table(data.get("targets"))), "yes")
     _shards(manifest, table(data.get("dependencies")), "prod")
     _shards(manifest, table(data.get("development_dependencies")), "dev")
     if value := text_of(data.get("crystal")):
@@ -196,8 +200,8 @@ def read_cmake(manifest: Manifest) -> None:
     if found := re.search(r"(?i)\bproject\s*\(\s*[\"']?([\w.+-]{1,100})([^)]{0,500})\)", text):
         manifest.name = found[1]
         manifest.facts["languages"] = found[2]
-    if re.search(r"(?i)\badd_executable\s*\(", text):
-        manifest.facts["executable"] = "yes"
+    if found := re.search(r"(?i)\badd_executable\s*\(\s*([\w.+-]+)?", text):
+        manifest.facts["executable"] = found[1] or "yes"
     for found in re.finditer(
         r"(?i)\b(?:find_package|FetchContent_Declare|CPMAddPackage)\s*\(\s*[\"']?(?:gh:\S+/)?([\w.+-]+)", text
     ):
@@ -214,8 +218,8 @@ def read_meson(manifest: Manifest) -> None:
         manifest.facts["languages"] = found[2]
     else:
         manifest.package = False  # a subfolder of somebody else's project
-    if re.search(r"\bexecutable\s*\(", text):
-        manifest.facts["executable"] = "yes"
+    if found := re.search(r"\bexecutable\s*\(\s*(?:'([^']+)')?", text):
+        manifest.facts["executable"] = found[1] or "yes"
     for found in re.finditer(r"\bdependency\s*\(\s*'([^']+)'", text):
         manifest.depend(found[1].lower(), None, "prod", found.start())
 
@@ -241,12 +245,6 @@ def read_generic_toml(manifest: Manifest) -> None:
     """Raises: Broken."""
     data = manifest.data = read_toml(manifest.text)
     manifest.name = text_of(data.get("name")) or text_of(dig(data, "package", "name"))
-
-
-def read_generic_yaml(manifest: Manifest) -> None:
-    """Raises: Broken."""
-    data = manifest.data = read_yaml(manifest.text)
-    manifest.name = text_of(data.get("name"))
 
 
 def read_elm(manifest: Manifest) -> None:

@@ -6,7 +6,7 @@ import ipaddress
 import socket
 from urllib.parse import urlsplit
 
-from shared.contracts.detect import public_address
+from shared.contracts.addresses import public_address
 from shared.errors import SourceNotAllowed, SourceUnreadable
 
 

@@ -6,7 +6,7 @@ import bz2
 import lzma
 import zlib
 from collections.abc import Iterator
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 import zstandard
 
@@ -17,10 +17,6 @@ BLOCK = 1 << 20
 _RATIO_FROM = 256 << 20
 
 MAGIC = ((b"\x1f\x8b", "gz"), (b"BZh", "bz2"), (b"\xfd7zXZ\x00", "xz"), (b"\x28\xb5\x2f\xfd", "zst"))
-
-
-class Decompressor(Protocol):
-    def decompress(self, data: bytes, /) -> bytes: ...
 
 
 def packing(head: bytes) -> str | None:

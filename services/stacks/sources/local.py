@@ -78,10 +78,7 @@ class LocalReader:
         except (OSError, ValueError):
             return None
         try:
-            body = os.read(descriptor, limit)
-            while 0 < len(body) < limit and (more := os.read(descriptor, limit - len(body))):
-                body += more
-            return body
+            return os.read(descriptor, limit)  # of a regular file, all of it at once
         except OSError:
             return None
         finally:
@@ -106,10 +103,12 @@ def open_folder(root: Path, most_entries: int) -> Tree:
         path = stack.pop()
         folder = folders[path] = Folder(path)
         files, inner = folder.files, folder.folders
+        strange = False
         try:
             with os.scandir(f"{base}/{path}") as entries:
                 for entry in entries:
                     name = entry.name
+                    strange = strange or not name.isascii()
                     if entry.is_dir(follow_symlinks=False):
                         if name not in NEVER_FIRST_PARTY:
                             inner.append(name)
@@ -120,9 +119,10 @@ def open_folder(root: Path, most_entries: int) -> Tree:
         seen += len(files) + len(inner)
         if seen > most_entries:
             raise SourceTooLarge(f"the folder holds more than {most_entries:,} entries")
-        if not _all_text(files) or not _all_text(inner):
+        if strange:
             _name_strange(folder, warnings)
-        stack.extend(join(path, name) for name in inner)
+        prefix = path + "/" if path else ""
+        stack += [prefix + name for name in inner]
     return Tree(folders, LocalReader(base), warnings)
 
 

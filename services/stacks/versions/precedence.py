@@ -23,6 +23,11 @@ _RANK = {
 _FILES = (3, 0)
 _MANIFESTS = (5, 0)
 _PLAIN_RANK = {name: rank for rank, name in enumerate((".nvmrc", ".node-version", ".python-version", "global.json"))}
+#: What states the oldest version that will do: a newer pin is no contradiction.
+_AT_LEAST = frozenset(
+    ("go.mod", "rust-version", "swift-tools-version", "sourceCompatibility", "options.release", "java.version",
+     "maven.compiler.release", "maven.compiler.target", "maven.compiler.source", "TargetFramework", "TargetFrameworks")
+)  # fmt: skip
 _INHERITED = frozenset(("npm", "pypi", "cargo", "maven"))
 
 
@@ -137,6 +142,8 @@ def _conflict(runtime: str, value: str, winner: Statement, others: list[Statemen
     against = []
     for it in others:
         theirs = clean(runtime, it.value)
+        if it.source in _AT_LEAST or (it.source.startswith("maven-compiler-plugin") and is_pin(theirs)):
+            theirs = f">={theirs}"
         fits = satisfies(value, theirs, runtime) if is_pin(value) else satisfies(theirs, value, runtime)
         if fits is False:
             against.append(f"{it.source} {it.value}")

@@ -36,6 +36,8 @@ def clean(runtime: str, value: str) -> str:
         if lower in NODE_LTS:
             return NODE_LTS[lower]
     value = _PREFIX.sub("", value)
+    if runtime == "elixir":
+        value = re.sub(r"-otp-\d+$", "", value)
     vendor = _VENDOR.match(value) if runtime == "java" else None
     if vendor:
         value = vendor[1]

@@ -14,7 +14,8 @@ from services.stacks.interest import ArchiveInterest
 from services.stacks.settings import StacksSettings
 from services.stacks.sources.addresses import checked_address
 from services.stacks.sources.git import open_git
-from shared.contracts.detect import DetectInput, DetectResult, public_address
+from shared.contracts.addresses import public_address
+from shared.contracts.detect import DetectInput, DetectResult
 from shared.errors import JobCancelled, SourceNotAllowed, SourceTooLarge, SourceUnreadable
 from tests.services.stacks.git_server import GitServer, commit, git, git_server, new_repository
 from tests.services.stacks.trees import engine, service

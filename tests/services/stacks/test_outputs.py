@@ -16,11 +16,18 @@ from referencing import Registry, Resource
 from services.stacks.outputs.cyclonedx import cyclonedx
 from services.stacks.outputs.dockerfile import dockerfile
 from services.stacks.outputs.universalbuild import universalbuild
-from tests.services.stacks.projects import javascript, jvm_dotnet, monorepos, native_and_others, python
+from tests.services.stacks.projects import awkward, javascript, jvm_dotnet, monorepos, native_and_others, python
 from tests.services.stacks.projects.case import Case
 from tests.services.stacks.trees import detected, engine
 
-CASES = [*javascript.RUNS, *python.MANAGERS, *jvm_dotnet.CASES, *native_and_others.CASES, *monorepos.CASES]
+CASES = [
+    *javascript.RUNS,
+    *python.MANAGERS,
+    *jvm_dotnet.CASES,
+    *native_and_others.CASES,
+    *monorepos.CASES,
+    *awkward.CASES,
+]
 SCHEMAS = Path(__file__).with_name("schemas")
 
 

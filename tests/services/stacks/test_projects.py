@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from tests.services.stacks.projects import javascript, jvm_dotnet, monorepos, native_and_others, negatives, python
+from tests.services.stacks.projects import (
+    awkward,
+    javascript,
+    jvm_dotnet,
+    monorepos,
+    native_and_others,
+    negatives,
+    python,
+)
 from tests.services.stacks.projects.case import Case
-from tests.services.stacks.trees import candidate, detected, service
+from tests.services.stacks.trees import Files, candidate, detected, service
 
-CASES = [*javascript.CASES, *python.CASES, *jvm_dotnet.CASES, *native_and_others.CASES, *monorepos.CASES]
+CASES = [
+    *javascript.CASES,
+    *python.CASES,
+    *jvm_dotnet.CASES,
+    *native_and_others.CASES,
+    *monorepos.CASES,
+    *awkward.CASES,
+]
 
 
 def test_there_are_at_least_two_hundred_and_fifty_projects() -> None:
@@ -64,6 +79,13 @@ def test_every_evidence_is_a_file_and_a_line_of_the_project(case: Case) -> None:
                     text = content if isinstance(content, str) else None
                     assert text is None or 1 <= proof.line <= text.count("\n") + 1
                     assert text is None or proof.snippet is None or proof.snippet[:20] in text
+
+
+@pytest.mark.parametrize(("files", "path", "kind", "id", "version"), awkward.ELSEWHERE)
+def test_a_version_may_stand_in_another_file(files: Files, path: str, kind: str, id: str, version: str) -> None:
+    found = candidate(service(detected(files), path), kind, id)
+    assert found is not None
+    assert found.version == version
 
 
 @pytest.mark.parametrize("case", negatives.EMPTY, ids=lambda case: case.name)

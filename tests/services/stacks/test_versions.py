@@ -132,6 +132,26 @@ def test_a_pin_within_its_range_is_no_conflict() -> None:
     assert conflicts({"package.json": {"engines": {"node": ">=18"}}, ".nvmrc": "20\n"}) == []
 
 
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"go.mod": "module a\n\ngo 1.22.3\n\ntoolchain go1.23.1\n", "main.go": "package main\n"},
+        {"Cargo.toml": '[package]\nname = "a"\nrust-version = "1.70"\n', "rust-toolchain": "1.78.0\n"},
+        {
+            "pom.xml": "<project><properties><java.version>17</java.version></properties></project>",
+            ".java-version": "21",
+        },
+    ],
+)
+def test_an_oldest_version_is_no_contradiction_to_a_newer_pin(files: Files) -> None:
+    assert conflicts(files) == []
+
+
+def test_an_oldest_version_above_the_pin_is_a_conflict() -> None:
+    files = {"Cargo.toml": '[package]\nname = "a"\nrust-version = "1.80"\n', "rust-toolchain": "1.78.0\n"}
+    assert [it[0] for it in conflicts(files)] == ["versions"]
+
+
 def test_python_lockfiles_conflict_too() -> None:
     files = {"pyproject.toml": '[project]\nname = "a"\n', "uv.lock": "", "poetry.lock": ""}
     assert conflicts(files) == [("lockfiles", ["uv", "poetry"], "uv", "python-manager-order")]

@@ -8,6 +8,7 @@ EMPTY = [
     Case("an empty tree", {}, paths=()),
     Case("documentation only", {"README.md": "# hi\n", "docs/a.md": "x\n", "LICENSE": "MIT\n"}, paths=()),
     Case("sources without a manifest", {"main.py": "print(1)\n", "lib/a.js": "1\n"}, paths=()),
+    Case("nothing but pages", {"index.html": "<!doctype html>\n", "style.css": "a {}\n"}, paths=()),
     Case("a lone C file", {"main.c": "int main() {}\n"}, paths=()),
     Case("shell scripts", {"run.sh": "#!/bin/sh\necho 1\n"}, paths=()),
     Case("a Dockerfile alone", {"Dockerfile": "FROM alpine\n"}, paths=()),

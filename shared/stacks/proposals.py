@@ -1,0 +1,122 @@
+"""What models named again and again, as the rules that they would be. A person decides; nothing here does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, Select, func, select, tuple_
+from sqlalchemy.dialects.postgresql import Insert, insert
+
+from shared.contracts.definitions import Definition, Proposal, SightedFile, Sighting
+from shared.stacks.tables import stack_decisions as decisions
+from shared.stacks.tables import stack_sightings as sightings
+
+MOST_PROPOSALS = 200
+_MOST_SHOWN = 10
+_MOST_PATTERNS = 5
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A custom technology in one package of one job."""
+
+    kind: str
+    id: str
+    name: str
+    root: str
+    confidence: float
+    resembles: str | None
+    files: Sequence[SightedFile]
+
+
+def record(tenant: str, job_id: str, source: str, seen: Sequence[Seen]) -> Callable[[Connection], None]:
+    """To be done with the job's completion."""
+    rows = [
+        {
+            "tenant_id": tenant, "job_id": job_id, "source": source, "kind": it.kind, "id": it.id, "name": it.name,
+            "root": it.root, "confidence": it.confidence, "resembles": it.resembles,
+            "files": [file.model_dump() for file in it.files],
+        }
+        for it in seen
+    ]  # fmt: skip
+
+    def apply(connection: Connection) -> None:
+        connection.execute(insert(sightings).on_conflict_do_nothing(), rows)
+
+    return apply
+
+
+def recurring(tenant: str, at_least: int, key: tuple[str, str] | None = None) -> Select[Any]:
+    """Custom technologies that so many jobs were told of, most often first."""
+    jobs = func.count(sightings.c.job_id.distinct())
+    query = (
+        select(
+            sightings.c.kind, sightings.c.id, jobs.label("jobs"),
+            func.count(sightings.c.source.distinct()).label("sources"),
+            func.avg(sightings.c.confidence).label("confidence"), decisions.c.state,
+        )
+        .outerjoin(
+            decisions,
+            (decisions.c.tenant_id == sightings.c.tenant_id)
+            & (decisions.c.kind == sightings.c.kind)
+            & (decisions.c.id == sightings.c.id),
+        )
+        .where(sightings.c.tenant_id == tenant)
+        .group_by(sightings.c.kind, sightings.c.id, decisions.c.state)
+        .having(jobs >= at_least)
+        .order_by(jobs.desc(), sightings.c.kind, sightings.c.id)
+        .limit(MOST_PROPOSALS)
+    )  # fmt: skip
+    return query if key is None else query.where(sightings.c.kind == key[0], sightings.c.id == key[1])
+
+
+def latest(tenant: str, keys: Sequence[tuple[str, str]]) -> Select[Any]:
+    """The newest sightings of each."""
+    place = func.row_number().over(
+        partition_by=(sightings.c.kind, sightings.c.id), order_by=sightings.c.created_at.desc()
+    )
+    wanted = tuple_(sightings.c.kind, sightings.c.id).in_(keys)
+    numbered = select(sightings, place.label("place")).where(sightings.c.tenant_id == tenant, wanted).subquery()
+    return select(numbered).where(numbered.c.place <= _MOST_SHOWN).order_by(numbered.c.created_at.desc())
+
+
+def decide(tenant: str, kind: str, id: str, state: str, actor: str) -> Insert:
+    row = {"tenant_id": tenant, "kind": kind, "id": id, "state": state, "actor": actor}
+    changed = {"state": state, "actor": actor, "at": func.clock_timestamp()}
+    return insert(decisions).values(row).on_conflict_do_update(index_elements=["tenant_id", "kind", "id"], set_=changed)
+
+
+def view(row: RowMapping, seen: Sequence[RowMapping]) -> Proposal:
+    """``seen``: its newest sightings."""
+    shown = [
+        Sighting(
+            job_id=it["job_id"], root=it["root"], confidence=it["confidence"], files=it["files"], at=it["created_at"]
+        )
+        for it in seen
+    ]
+    confidence = round(float(row["confidence"]), 4)
+    return Proposal(
+        kind=row["kind"],
+        id=row["id"],
+        name=seen[0]["name"],
+        state=row["state"] or "open",
+        jobs=row["jobs"],
+        sources=row["sources"],
+        confidence=confidence,
+        resembles=seen[0]["resembles"],
+        definition=Definition(
+            kind=row["kind"], id=row["id"], name=seen[0]["name"], files=_patterns(shown), weight=max(0.5, confidence)
+        ),
+        sightings=shown,
+    )
+
+
+def _patterns(shown: Sequence[Sighting]) -> list[str]:
+    """The file names that proved it in at least half of the sightings; else the most frequent one."""
+    counted = Counter(pattern for it in shown for pattern in dict.fromkeys(file.pattern for file in it.files))
+    ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+    often = [pattern for pattern, times in ordered if times * 2 >= len(shown)]
+    return (often or [ordered[0][0]])[:_MOST_PATTERNS]

@@ -1,0 +1,54 @@
+"""Statements about known results: which job answered a tree, under which rules, for whom."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Select, delete, func, select
+from sqlalchemy.dialects.postgresql import insert
+
+from shared.jobs.tables import jobs
+from shared.stacks.tables import stack_results as table
+
+#: The newest of a tenant; the others are detected again when they are asked for.
+MOST_RESULTS = 2000
+#: One job in so many looks for what is too much.
+_FORGET_EVERY = 50
+
+
+def find(tenant: str, identity: str) -> Select[Any]:
+    """The result and the warnings about its source; the tenant is part of the key, so nobody sees another's."""
+    return (
+        select(jobs.c.result, table.c.warnings)
+        .join(jobs, jobs.c.id == table.c.job_id)
+        .where(
+            table.c.tenant_id == tenant,
+            table.c.identity == identity,
+            jobs.c.tenant_id == tenant,
+            jobs.c.result.is_not(None),
+        )
+    )
+
+
+def keep(tenant: str, identity: str, job_id: str, warnings: Sequence[str]) -> Callable[[Connection], None]:
+    """To be done with the job's completion."""
+    row = {"tenant_id": tenant, "identity": identity, "job_id": job_id, "warnings": list(warnings)}
+    old = (
+        select(table.c.identity)
+        .where(table.c.tenant_id == tenant)
+        .order_by(table.c.created_at.desc())
+        .offset(MOST_RESULTS)
+    )
+
+    turn = zlib.crc32(job_id.encode()) % _FORGET_EVERY
+
+    def apply(connection: Connection) -> None:
+        added = insert(table).values(row)
+        changed = {"job_id": job_id, "warnings": list(warnings), "created_at": func.clock_timestamp()}
+        connection.execute(added.on_conflict_do_update(index_elements=["tenant_id", "identity"], set_=changed))
+        if turn == 0:
+            connection.execute(delete(table).where(table.c.tenant_id == tenant, table.c.identity.in_(old)))
+
+    return apply
