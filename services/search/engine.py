@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from pydantic import JsonValue
 
 from services.search import ranking
 from services.search.embed.port import Vectors
-from services.search.filters import AnyOf, Conditions, conditions
+from services.search.filters import Among, AnyOf, Conditions, conditions
 from services.search.library import Library, OpenTable
 from services.search.query import Query
-from services.search.store.port import Bucket, Found, Nearest, Part, Payload
+from services.search.store.port import Bucket, Found, Nearest, Part, Payload, Sparse
 from services.search.thresholds import Mark
-from services.search.words import distinct
 
 _POOL = 50
 _MOST_COUNTED = 10_000
@@ -94,15 +92,13 @@ class Engine:
             return there
         bucket = table.bucket(part_of(query))
         limit = min(there if query.mode == "master" else there * max(len(table.spec.facets), 4), _MOST_COUNTED)
-        vector = self._library.question(table, query.text)
-        if vector is None:
-            search = Nearest(table.words(part_of(query)).query(query.text), limit, chosen, keys=("record",))
-            if not distinct(query.text):
-                return 0
-        else:
-            search = Nearest(vector, limit, chosen, threshold, keys=("record",))
-        [found] = self._store.search(bucket, [search])
-        return len({item.payload["record"] for item in found})
+        searches = [
+            Nearest(asked, limit, (*chosen, *only), least, keys=("record",))
+            for text, only in self._texts(table, query)
+            for asked, least in self._sides(table, bucket.part, text, threshold)
+        ]
+        found = self._store.search(bucket, searches) if searches else []
+        return len({item.payload["record"] for answer in found for item in answer})
 
     def nearest(self, query: Query, limit: int = 3) -> list[Near]:
         """The closest records, however far."""
@@ -113,16 +109,34 @@ class Engine:
         [found] = self._store.search(table.bucket(Part.MASTER), [Nearest(vector, limit, keys=("name",))])
         return [Near(str(item.payload.get("name", ""))[:100], round(item.score, 3)) for item in found]
 
+    def _texts(self, table: OpenTable, query: Query) -> list[tuple[str, Conditions]]:
+        """What is compared, and with which facet only: of a paired search the profile, with what answers it."""
+        paired = self.paired(table) if query.mode == "faceted" else {}
+        if not paired:
+            return [(query.text, ())]
+        texts = ((self._profile[mine], theirs) for mine, theirs in paired.items())
+        return [
+            (text, (AnyOf("facet", "keyword", (theirs,)),)) for text, theirs in texts if len(text) >= _SHORTEST_PAIRED
+        ]
+
+    def _sides(
+        self, table: OpenTable, part: Part, text: str, threshold: float
+    ) -> list[tuple[Vectors | Sparse, float | None]]:
+        """The text as what decides whether a record is a hit: its vector, or its words where there is no model."""
+        vector = self._library.question(table, text)
+        if vector is not None:
+            return [(vector, threshold)]
+        words = table.words(part).query(text)
+        return [(words, None)] if words.indices else []
+
     def _master(self, table: OpenTable, query: Query, chosen: Conditions) -> list[Match]:
         bucket = table.bucket(Part.MASTER)
         pool = max(_POOL, query.limit * 2)
         arms = self._arms(table, bucket, query.text, pool, chosen, self.threshold(query))
-        scores = ranking.fused([[item.id for item in arm] for arm in arms.ranked])
+        scores = arms.saturated if arms.keyword_only else ranking.fused(arms.cosines, arms.words)
         order = sorted(scores, key=lambda item: (-scores[item], -arms.cosines.get(item, 0.0), item))[: query.limit]
-        if arms.keyword_only:
-            scores = {item.id: item.score / (item.score + _SATURATION) for arm in arms.ranked for item in arm}
         payloads = self._store.payloads(bucket, order, _KEYS)
-        weak = self._weak_words(bucket, order, query.text) if arms.keyword_only else set()
+        weak = self._weak_words(table, order, query.text) if arms.keyword_only else set()
         usual = self.mark(query).usual
         matches = []
         for identity in order:
@@ -146,11 +160,8 @@ class Engine:
         keys = (*_KEYS, "facet")
         found: list[tuple[Found, float]] = []
         keyword_only = False
-        for mine, theirs in pairs.items():
-            if len(self._profile[mine]) < _SHORTEST_PAIRED:
-                continue
-            only = (*chosen, AnyOf("facet", "keyword", (theirs,)))
-            arms = self._arms(table, bucket, self._profile[mine], query.limit * 3, only, self.threshold(query), keys)
+        for text, only in self._texts(table, query):
+            arms = self._arms(table, bucket, text, query.limit * 3, (*chosen, *only), self.threshold(query), keys)
             keyword_only = arms.keyword_only
             found.extend(arms.matched)
         weights = {theirs: table.spec.facets.get(mine, ranking.UNKNOWN_WEIGHT) for mine, theirs in pairs.items()}
@@ -195,25 +206,30 @@ class Engine:
         keys: tuple[str, ...] = (),
     ) -> _Arms:
         vector = self._library.question(table, text)
-        part = bucket.part
-        words = table.words(part).query(text)
-        by_words = Nearest(words, pool, chosen, keys=keys, with_dense=vector is not None)
+        words = table.words(bucket.part).query(text)
+        by_words = Nearest(words, pool, chosen, keys=keys)
         if vector is None:
-            found = self._store.search(bucket, [by_words])[0] if words.indices else []
-            return _Arms([found], {}, [(item, item.score / (item.score + _SATURATION)) for item in found], True)
+            worded = self._store.search(bucket, [by_words])[0] if words.indices else []
+            return _Arms({item.id: item for item in worded}, {}, {item.id: item.score for item in worded}, True)
         by_vector = Nearest(vector, pool, chosen, threshold, keys=keys)
-        searches = [by_vector, by_words] if words.indices else [by_vector]
-        dense, *rest = self._store.search(bucket, searches)
-        cosines = {item.id: _bounded(item.score) for item in dense}
-        passing = _passing(rest[0] if rest else [], vector, threshold, cosines)
-        together = {item.id: item for item in (*passing, *dense)}
-        matched = [(item, cosines[identity]) for identity, item in together.items()]
-        return _Arms([dense, passing], cosines, matched, False)
+        near, *rest = self._store.search(bucket, [by_vector, by_words] if words.indices else [by_vector])
+        worded = rest[0] if rest else []
+        # Each arm also scores what only the other one found; what is below the threshold is found by neither.
+        unseen = tuple({item.id for item in worded} - {item.id for item in near})
+        unworded = tuple({item.id for item in near} - {item.id for item in worded}) if worded else ()
+        others = [Nearest(vector, len(unseen), (Among(unseen),), threshold, keys)] if unseen else []
+        others += [Nearest(words, len(unworded), (Among(unworded),))] if unworded else []
+        answers = self._store.search(bucket, others) if others else []
+        found = {item.id: item for item in (*near, *(answers[0] if unseen else ()))}
+        said = (*worded, *(answers[-1] if unworded else ()))
+        cosines = {identity: _bounded(item.score) for identity, item in found.items()}
+        return _Arms(found, cosines, {item.id: item.score for item in said if item.id in found}, False)
 
-    def _weak_words(self, bucket: Bucket, ids: Sequence[str], text: str) -> set[str]:
+    def _weak_words(self, table: OpenTable, ids: Sequence[str], text: str) -> set[str]:
         """Those that hold less than half of the question's words."""
+        distinct = table.words(Part.MASTER).distinct
         asked = distinct(text)
-        payloads = self._store.payloads(bucket, ids, ("name", "text", "facets"))
+        payloads = self._store.payloads(table.bucket(Part.MASTER), ids, ("name", "text", "facets"))
         weak = set()
         for identity, payload in payloads.items():
             facets = payload.get("facets")
@@ -226,30 +242,27 @@ class Engine:
 
 @dataclass(frozen=True)
 class _Arms:
-    """What both arms found, each best first, and the cosine of everything found."""
+    """What either arm found, and how both score it."""
 
-    ranked: list[list[Found]]
-    cosines: Mapping[str, float]
-    matched: list[tuple[Found, float]]  #: every point once, with its cosine (keywords only: its scaled score)
+    found: Mapping[str, Found]
+    cosines: Mapping[str, float]  #: of everything found; none where only keywords are searched
+    words: Mapping[str, float]  #: of what has a word of the question
     keyword_only: bool
+
+    @property
+    def saturated(self) -> dict[str, float]:
+        """Keyword scores, which have no upper end, as 0..1."""
+        return {identity: score / (score + _SATURATION) for identity, score in self.words.items()}
+
+    @property
+    def matched(self) -> list[tuple[Found, float]]:
+        """Everything found, with its cosine or else its keyword score."""
+        scores = self.saturated if self.keyword_only else self.cosines
+        return [(item, scores[identity]) for identity, item in self.found.items()]
 
 
 def part_of(query: Query) -> Part:
     return Part.MASTER if query.mode == "master" else Part.FACETS
-
-
-def _passing(found: Sequence[Found], vector: Vectors, threshold: float, cosines: dict[str, float]) -> list[Found]:
-    """Those whose cosine passes the threshold too; the cosines learnt are added to ``cosines``."""
-    passing = []
-    for item in found:
-        if item.id not in cosines and item.dense is not None:
-            cosine = _bounded(float(np.dot(item.dense, vector)))
-            if cosine < threshold:
-                continue
-            cosines[item.id] = cosine
-        if item.id in cosines:
-            passing.append(item)
-    return passing
 
 
 def _bounded(cosine: float) -> float:

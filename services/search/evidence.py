@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from services.search.engine import Engine, Near
+from services.search.engine import Engine
 from services.search.query import Query
 from services.search.thresholds import LOWEST
 from shared.contracts.search import WhyEmpty
@@ -29,7 +29,6 @@ class Evidence:
     without: tuple[Without, ...]
     at_floor: int  #: with the filters kept and the threshold as low as relaxing may go
     at_floor_unfiltered: int
-    near: tuple[Near, ...]
 
     @property
     def filters_alone(self) -> tuple[str, ...]:
@@ -49,15 +48,15 @@ def floor(engine: Engine, query: Query) -> float:
 
 
 def gather(engine: Engine, query: Query) -> Evidence:
-    """Raises: what the engine raises."""
+    """Of a query that has found nothing. Raises: what the engine raises."""
     threshold = engine.threshold(query)
     fields = dict.fromkeys(name for name, _ in query.filters)
     without = [Without(name, engine.count(without_filters(query, [name]), threshold)) for name in fields]
     without.append(Without(THRESHOLD, engine.count(query, None)))
     lowest = floor(engine, query)
-    at_floor = engine.count(query, lowest)
+    at_floor = engine.count(query, lowest) if lowest < threshold else 0
     unfiltered = engine.count(replace(query, filters=()), lowest) if query.filters else at_floor
-    return Evidence(query, tuple(without), at_floor, unfiltered, tuple(engine.nearest(query)))
+    return Evidence(query, tuple(without), at_floor, unfiltered)
 
 
 def without_filters(query: Query, names: Sequence[str]) -> Query:

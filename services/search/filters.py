@@ -38,7 +38,14 @@ class Range:
     lt: Scalar | None = None
 
 
-Condition = AnyOf | Range
+@dataclass(frozen=True)
+class Among:
+    """The point is one of these."""
+
+    ids: tuple[str, ...]
+
+
+Condition = AnyOf | Range | Among
 Conditions = tuple[Condition, ...]
 
 
@@ -60,16 +67,16 @@ def _condition(name: str, wanted: JsonValue, fields: Mapping[str, FieldType], ta
         return _range(name, key, wanted, kind)
     values = wanted if isinstance(wanted, list) else [wanted]
     if not 1 <= len(values) <= _MOST_VALUES:
-        raise _misfit(name, f"1 to {_MOST_VALUES} values")
+        raise _misfit(name, f"takes 1 to {_MOST_VALUES} values")
     return AnyOf(key, kind, tuple(typed(name, value, kind) for value in values))
 
 
 def _range(name: str, key: str, bounds: Mapping[str, JsonValue], kind: FieldType) -> Range:
     if kind not in ("integer", "float", "datetime"):
-        raise _misfit(name, f"a {kind} has no order; give a value or a list of values")
+        raise _misfit(name, f"is a {kind}, which has no order; give a value or a list of values")
     unknown = [bound for bound in bounds if bound not in _BOUNDS]
     if unknown or not bounds:
-        raise _misfit(name, "a range has the bounds gte, lte, gt and lt")
+        raise _misfit(name, "takes a range with the bounds gte, lte, gt and lt")
     # A bound of an integer may lie between two integers.
     bound_kind: FieldType = "float" if kind == "integer" else kind
     return Range(key, kind, **{bound: typed(name, value, bound_kind) for bound, value in bounds.items()})
@@ -93,7 +100,7 @@ def typed(name: str, value: JsonValue, kind: FieldType) -> Scalar:
             return _time(name, value)
         case (("keyword" | "text"), str()):
             return value
-    raise _misfit(name, f"a value that is {_article(kind)}")
+    raise _misfit(name, f"takes a value that is {_article(kind)}")
 
 
 def _time(name: str, text: str) -> str:
@@ -101,18 +108,18 @@ def _time(name: str, text: str) -> str:
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise _misfit(name, "a date or a time as in RFC 3339") from None
+        raise _misfit(name, "takes a date or a time as in RFC 3339") from None
     try:
         aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return aware.astimezone(UTC).isoformat().replace("+00:00", "Z")
     except OverflowError:
-        raise _misfit(name, "a time within the years 1 to 9999") from None
+        raise _misfit(name, "takes a time within the years 1 to 9999") from None
 
 
 def _article(kind: FieldType) -> str:
     return f"an {kind}" if kind == "integer" else f"a {kind}"
 
 
-def _misfit(name: str, wants: str) -> InvalidRequest:
-    detail = f"the field {name[:100]!r} takes {wants}"
+def _misfit(name: str, why: str) -> InvalidRequest:
+    detail = f"the field {name[:100]!r} {why}"
     return InvalidRequest(detail, [(["filters", name[:100]], detail)])

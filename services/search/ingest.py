@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from services.search import points, thresholds
@@ -15,7 +15,7 @@ from services.search.library import Library, OpenTable
 from services.search.records import files
 from services.search.records.shape import Refused, record
 from services.search.store.port import Layout, Part
-from services.search.words import count
+from services.search.words import average_words, language_of
 from shared.contracts.search import IngestInput, IngestResult, Record, RecordError
 from shared.errors import JobCancelled
 from shared.jobs.job import Context
@@ -120,17 +120,20 @@ class Ingest:
         store.upsert(table.bucket(Part.MASTER), points.masters(changed, table.embedder, table.words(Part.MASTER)))
 
     def _ensure(self, table: OpenTable, records: Sequence[Record]) -> None:
-        """Create the buckets at the first records, whose lengths stand for all; index fields declared since."""
+        """Create the buckets at the first records, which stand for all in length and language; index new fields."""
         texts = {
-            Part.MASTER: [points.whole_text(item) for item in records],
+            Part.MASTER: [points.weighed_text(item) for item in records],
             Part.FACETS: [text for item in records for text in item.facets.values()],
         }
+        language = None
         for part in Part:
             there = table.layouts.get(part)
-            size = there.size if there else self._size(table)
-            lengths = [count(text[:20_000]) for text in texts[part]] or [0]
-            average = there.average_words if there else max(sum(lengths) / len(lengths), 1.0)
-            layout = Layout(table.fingerprint, size, average, dict(table.spec.fields))
+            if there is None:
+                language = language or language_of(texts[Part.MASTER])
+                average = average_words(texts[part], language)
+                layout = Layout(table.fingerprint, self._size(table), average, dict(table.spec.fields), language)
+            else:
+                layout = replace(there, fields=dict(table.spec.fields))
             if there != layout:
                 self._library.store.ensure(table.bucket(part), layout)
                 table.layouts[part] = layout

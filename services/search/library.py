@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from services.search.catalog import Catalog, CollectionInfo, Learned
 from services.search.embed.models import Models
@@ -42,17 +43,21 @@ class OpenTable:
 
     def words(self, part: Part) -> Words:
         layout = self.layouts.get(part)
-        return Words(layout.average_words if layout else _TYPICAL_WORDS)
+        return Words(layout.average_words, layout.language) if layout else Words(_TYPICAL_WORDS)
 
 
 class Library:
     """What search and ingest share; one per process."""
 
-    def __init__(self, store: Store, models: Models, catalog: Catalog, settings: SearchSettings) -> None:
+    def __init__(
+        self, store: Store, models: Models, catalog: Catalog, settings: SearchSettings, cache: Path | None = None
+    ) -> None:
+        """``cache``: a folder where the probes are kept between starts."""
         self.store = store
         self.models = models
         self.catalog = catalog
         self.settings = settings
+        self._cache = cache
         self._probes: dict[str, Probes] = {}
         self._faceted: set[Bucket] = set()
         self._writing: dict[tuple[str, str], threading.Lock] = {}
@@ -111,10 +116,10 @@ class Library:
             return self._writing.setdefault((table.collection_id, table.name), threading.Lock())
 
     def probes(self, embedder: Embedder) -> Probes:
-        """The model's probes, embedded once."""
+        """The model's probes."""
         with self._lock:
             if embedder.fingerprint not in self._probes:
-                self._probes[embedder.fingerprint] = Probes.embed(embedder)
+                self._probes[embedder.fingerprint] = Probes.kept(embedder, self._cache)
             return self._probes[embedder.fingerprint]
 
     def question(self, table: OpenTable, text: str) -> Vectors | None:

@@ -15,6 +15,7 @@ from shared.contracts.search import Record
 _SPACE = uuid.UUID("7b0f5a52-6a63-5d2e-9f39-1d2d0c1f6f10")
 #: What of a text is embedded; a model sees less than this anyway.
 _EMBEDDED = 2000
+_NAME_WEIGHT = 3
 
 
 def point_id(record_id: str, facet: str = "") -> str:
@@ -32,12 +33,18 @@ def whole_text(record: Record) -> str:
     return "\n".join(part for part in (record.name, record.text, *record.facets.values()) if part.strip())
 
 
+def weighed_text(record: Record) -> str:
+    """The same for the words: its name weighs more than its text, and what is said twice counts once."""
+    said = "\n".join([record.name] * _NAME_WEIGHT + [record.text])
+    return "\n".join([said, *(text for text in record.facets.values() if text not in record.text)])
+
+
 def masters(records: Sequence[Record], embedder: Embedder | None, words: Words) -> list[Point]:
-    texts = [whole_text(record) for record in records]
-    vectors = embedder.documents([text[:_EMBEDDED] for text in texts]) if embedder else [None] * len(texts)
+    texts = [whole_text(record)[:_EMBEDDED] for record in records]
+    vectors = embedder.documents(texts) if embedder else [None] * len(texts)
     return [
-        Point(point_id(record.id), vector, words.document(text), _master_payload(record))
-        for record, text, vector in zip(records, texts, vectors, strict=True)
+        Point(point_id(record.id), vector, words.document(weighed_text(record)), _master_payload(record))
+        for record, vector in zip(records, vectors, strict=True)
     ]
 
 

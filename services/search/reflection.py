@@ -18,7 +18,7 @@ from services.search.planning import MOST_QUERIES, described, query_of
 from services.search.query import Label, Query, Strategy
 from services.search.replies import ReflectReply
 from services.search.wording import friendly, stock
-from services.search.words import distinct
+from services.search.words import Words
 from shared.contracts.search import SearchInput
 
 
@@ -128,6 +128,7 @@ class Reflector:
 
     def _similar(self, evidence: Sequence[Evidence]) -> list[Rewrite]:
         """Rewrites of wordings that share at least half of their words with what was searched."""
+        distinct = Words(1.0).distinct
         asked = [distinct(item.query.text) for item in evidence]
         worded = [(item, distinct(item.wording)) for item in self.rewrites()]
         return [item for item, words in worded if words and any(len(words & mine) * 2 >= len(words) for mine in asked)]
@@ -150,11 +151,20 @@ class Reflector:
             "retry_count": len(self.ledger.tries) - 1,
             "retries_left": retries_left,
             "attempts": [_attempt(done.strategy, [item.query for item in done.executed]) for done in self.ledger.tries],
-            "evidence": [_evidence(item) for item in evidence],
+            "evidence": [self._told(item) for item in evidence],
             "rewrites_that_worked_before": [
                 {"table": item.table, "wording": item.wording[:200], "rewritten": item.rewritten[:200]}
                 for item in self._similar(evidence)[:10]
             ],
+        }
+
+    def _told(self, item: Evidence) -> JsonValue:
+        closest = self.engine.nearest(item.query)
+        return {
+            "table": item.query.table,
+            "results_without": {part.constraint: part.hits for part in item.without},
+            "results_when_relaxed": item.at_floor,
+            "closest_records": [{"name": near.name, "similarity": near.similarity} for near in closest],
         }
 
 
@@ -169,12 +179,3 @@ def _plain(text: str) -> str:
 def _attempt(strategy: Strategy, queries: Sequence[Query]) -> JsonValue:
     tried: list[JsonValue] = [{"table": query.table, "query_text": query.text[:300]} for query in queries]
     return {"strategy": strategy, "queries": tried}
-
-
-def _evidence(item: Evidence) -> JsonValue:
-    return {
-        "table": item.query.table,
-        "results_without": {part.constraint: part.hits for part in item.without},
-        "results_when_relaxed": item.at_floor,
-        "closest_records": [{"name": near.name, "similarity": near.similarity} for near in item.near],
-    }

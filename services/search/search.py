@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
-from services.search import answering, evidence, kept, planning
+from services.search import answering, evaluation, evidence, kept, planning
 from services.search.ask import Asker, Pace
 from services.search.catalog import CollectionInfo
 from services.search.engine import Engine
@@ -20,7 +20,8 @@ from services.search.library import Library, OpenTable, TablesOf
 from services.search.planning import Plan
 from services.search.query import Query
 from services.search.reflection import Reflector, Replan
-from shared.contracts.search import SearchInput, SearchResult
+from services.search.thresholds import Mark
+from shared.contracts.search import Evaluation, SearchInput, SearchResult
 from shared.errors import (
     EmbeddingUnavailable,
     JobCancelled,
@@ -213,12 +214,20 @@ class _Run:
         )
         self._keep()
         if not self._wanted.answer:
-            return result
+            return result.model_copy(update={"evaluation": self._evaluated(result, None)})
         answered = self._answered(result)
         for start in range(0, len(answered.text), _CHUNK):
             self._say("chunk", text=answered.text[start : start + _CHUNK])
         self._context.report.remember(self._wanted.question, answered.text)
-        return result.model_copy(update={"answer": answered.text, "citations": answered.citations})
+        said = {"answer": answered.text, "citations": answered.citations}
+        return result.model_copy(update={**said, "evaluation": self._evaluated(result, answered)})
+
+    def _evaluated(self, result: SearchResult, answered: answering.Answered | None) -> Evaluation:
+        def mark_of(name: str) -> Mark | None:
+            table = self._tables[name]
+            return table.thresholds.master if table.embedder else None
+
+        return evaluation.evaluate(result.hits, answered, mark_of)
 
     def _answered(self, result: SearchResult) -> answering.Answered:
         question = self._wanted.question

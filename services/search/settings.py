@@ -9,7 +9,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class SearchSettings(BaseSettings):
-    """Settings of the search worker, read once."""
+    """Search and its embeddings."""
 
     model_config = SettingsConfigDict(frozen=True, env_prefix="ASSAY_")
 
@@ -24,7 +24,7 @@ class SearchSettings(BaseSettings):
 
 
 class EmbeddingServer(BaseSettings):
-    """An OpenAI-compatible server for ``openai:MODEL``."""
+    """The OpenAI-compatible server that embeds for ``openai:MODEL``."""
 
     model_config = SettingsConfigDict(frozen=True, env_prefix="OPENAI_")
 
@@ -33,6 +33,8 @@ class EmbeddingServer(BaseSettings):
 
 
 class QdrantSettings(BaseSettings):
+    """A Qdrant server, when ``QDRANT_URL`` names one."""
+
     model_config = SettingsConfigDict(frozen=True, env_prefix="QDRANT_")
 
     url: str | None = Field(None, description="A Qdrant server; without it the embedded engine is used")

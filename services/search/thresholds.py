@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from services.search.store.port import Bucket, Nearest, Part, Store
 
 #: No table's floor is below this, whatever was measured.
 LOWEST = 0.15
+_PROBES = Path(__file__).parent / "probes.txt"
 _BETWEEN = 0.25  # how far from unrelated to known the usual threshold lies
 _SAMPLE = 64
 _DOMAINS_LEFT_OUT = 2
@@ -62,6 +66,21 @@ class Probes:
         texts = [text for domain in domains for text in domain]
         vectors = embedder.documents(texts).reshape(len(domains), len(domains[0]), -1)
         return cls(vectors[:, 1:], vectors[:, 0])
+
+    @classmethod
+    def kept(cls, embedder: Embedder, folder: Path | None) -> Probes:
+        """The probes as an earlier start embedded them, or embedded now and kept."""
+        if folder is None:
+            return cls.embed(embedder)
+        key = hashlib.sha256(f"{embedder.fingerprint}\0{_PROBES.read_text()}".encode()).hexdigest()[:16]
+        file = folder / f"probes-{key}.npy"
+        try:
+            vectors = np.load(file)
+            return cls(vectors[:, 1:], vectors[:, 0])
+        except (OSError, ValueError, EOFError):
+            probes = cls.embed(embedder)
+        _write(file, np.concatenate([probes.statements[:, None], probes.questions], axis=1))
+        return probes
 
     def unrelated(self) -> float:
         """What a question reaches at best among statements of other domains, in 95 of 100 cases."""
@@ -117,7 +136,17 @@ def _between(unrelated: float, known: float) -> Mark:
     return Mark(round(floor, 4), round(usual, 4))
 
 
+def _write(file: Path, vectors: Vectors) -> None:
+    """Whole or not at all; where nothing can be written the next start embeds them again."""
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part = file.with_suffix(f".{os.getpid()}.part")
+        with part.open("wb") as stream:
+            np.save(stream, vectors)
+        part.replace(file)
+
+
 def _domains() -> list[list[str]]:
     """Blocks of ``probes.txt``: a statement, then its questions."""
-    blocks = (Path(__file__).parent / "probes.txt").read_text().strip().split("\n\n")
+    blocks = _PROBES.read_text().strip().split("\n\n")
     return [block.splitlines() for block in blocks]

@@ -40,14 +40,10 @@ def main() -> None:
         refused: Mapping[str, JsonValue] = {"unavailable": fault.detail}
         open_worker("search", facts=lambda: refused).stand_by(fault.detail)
         return
-    models = Models(
-        settings.embedding,
-        settings.home / "cache" / "embedding",
-        _remote(EmbeddingServer()),
-        settings.embedding_threads,
-    )
+    cache = settings.home / "cache" / "embedding"
+    models = Models(settings.embedding, cache, _remote(EmbeddingServer()), settings.embedding_threads)
     catalog = SqlCatalog(connect(StoreSettings().database_url, pool_size=4))
-    library = Library(store, models, catalog, settings)
+    library = Library(store, models, catalog, settings, cache)
     degraded: dict[str, JsonValue] = {}
     worker = open_worker("search", facts=lambda: {"degraded": degraded} if degraded else {})
     threading.Thread(target=_warm_up, args=(library, degraded), name="warm-up", daemon=True).start()

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
-from tokenizers import Tokenizer
 
 from services.search.embed import bert, safetensors
 from services.search.embed.port import Vectors
@@ -36,9 +34,15 @@ class MiniLm:
     """The sentence encoder on ``threads`` threads; int8 is 2.5 times as fast and a little less exact."""
 
     def __init__(self, weights: Path, cache: Path, int8: bool = False, threads: int = 1) -> None:
+        # Loaded with the model: the worker claims jobs before it has to embed anything.
+        import onnxruntime  # noqa: PLC0415
+        from tokenizers import Tokenizer  # noqa: PLC0415
+
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
+        # Waiting threads would burn the cores that the gateway and the database of a small machine need.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         graph = _graph(weights, cache, int8)
         self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
         self._tokenizer = Tokenizer.from_file(str(weights / "tokenizer.json"))

@@ -9,8 +9,6 @@ import json
 from collections.abc import Iterator
 from typing import BinaryIO, Literal, TypeAlias, get_args
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import JsonValue
 
 from services.search.records import schedule
@@ -43,7 +41,7 @@ def read(stream: BinaryIO, name: str, table: str, spec: TableSpec) -> Iterator[I
             return
         for item in _ROWS[chosen](stream):
             yield item if isinstance(item, Refused) else flat(item, spec)
-    except (UnicodeDecodeError, csv.Error, pa.ArrowException, RecursionError):
+    except (UnicodeDecodeError, csv.Error, RecursionError):
         raise UnreadableFile(f"the file cannot be read as {chosen}; name its format") from None
 
 
@@ -59,18 +57,20 @@ def sniff(stream: BinaryIO) -> str:
     if start.startswith(b"["):
         return "json"
     if start.startswith(b"{"):
-        first, _, rest = start.partition(b"\n")
-        # A line that is an object by itself is a record; an object over many lines, or a schedule's, is one document.
-        whole = _is_object(first) and b'"schedule"' not in first[:200] and b'"results"' not in first[:200]
-        return "jsonl" if whole and not (first.strip() == b"{" and rest) else "pretalx"
+        stream.seek(len(head) - len(start))
+        return "jsonl" if _is_lines(stream) else "pretalx"
     return "csv"
 
 
-def _is_object(line: bytes) -> bool:
+def _is_lines(stream: BinaryIO) -> bool:
+    """Whether each line is an object by itself; an object over many lines, or a schedule's, is one document."""
+    first, second = stream.readline(_MOST_LINE + 1), stream.readline(_SNIFFED)
     try:
-        return isinstance(json.loads(line), dict)
-    except ValueError:
-        return False
+        found = json.loads(first)
+    except (ValueError, RecursionError):
+        # A line too long, or spoilt, among others that are objects.
+        return second.startswith(b"{") or len(first) > _MOST_LINE
+    return isinstance(found, dict) and ("id" in found or not found.keys() & schedule.DOCUMENTS)
 
 
 def _starts_with_list(stream: BinaryIO) -> bool:
@@ -148,12 +148,18 @@ def _delimiter(sample: str) -> str:
 
 
 def _parquet(stream: BinaryIO) -> Iterator[Item]:
-    file = pq.ParquetFile(stream)
-    if "id" not in {name.strip().lower() for name in file.schema_arrow.names}:
-        raise UnreadableFile("the Parquet file has no column named id")
-    for batch in file.iter_batches(batch_size=1000):
-        for row in batch.to_pylist():
-            yield {key: _plain(value) for key, value in row.items()}
+    import pyarrow as pa  # noqa: PLC0415 - few ingests need it, and every start would pay for it
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    try:
+        file = pq.ParquetFile(stream)
+        if "id" not in {name.strip().lower() for name in file.schema_arrow.names}:
+            raise UnreadableFile("the Parquet file has no column named id")
+        for batch in file.iter_batches(batch_size=1000):
+            for row in batch.to_pylist():
+                yield {key: _plain(value) for key, value in row.items()}
+    except pa.ArrowException:
+        raise UnreadableFile("the file cannot be read as parquet; name its format") from None
 
 
 def _plain(value: object) -> JsonValue:

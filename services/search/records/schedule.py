@@ -16,6 +16,10 @@ from pydantic import JsonValue
 from services.search.records.shape import Raw
 from shared.errors import UnreadableFile
 
+#: What a document with a schedule or a list of talks begins with.
+_LISTS = ("results", "talks", "submissions")
+DOCUMENTS = frozenset({"schedule", "conference", *_LISTS})
+
 
 @dataclass(frozen=True)
 class Person:
@@ -74,10 +78,14 @@ def _speakers(events: Iterable[Event]) -> Iterator[Raw]:
 
 def pentabarf(stream: BinaryIO) -> Iterator[Event]:
     """The events of a ``schedule.xml``, read as it streams."""
+    root: str | None = None
     room: str | None = None
     day: str | None = None
     try:
         for action, element in iterparse(stream, events=("start", "end"), forbid_dtd=True):
+            root = root or element.tag
+            if root != "schedule":
+                raise UnreadableFile("the XML is no schedule: its first element is not <schedule>")
             if action == "start" and element.tag == "room" and element.get("name"):
                 room = element.get("name")
             elif action == "start" and element.tag == "day":
@@ -117,7 +125,7 @@ def pretalx(document: JsonValue) -> Iterator[Event]:
         inner = document.get("schedule", document)
         if isinstance(inner, dict) and isinstance(inner.get("conference"), dict):
             return _days(inner["conference"])
-        listed = next((document[key] for key in ("results", "talks", "submissions") if key in document), None)
+        listed = next((document[key] for key in _LISTS if key in document), None)
     if not isinstance(listed, list):
         raise UnreadableFile("the JSON is no schedule: it has neither schedule.conference.days nor a list of talks")
     return (_json_event(item, None, None) for item in listed if isinstance(item, dict))

@@ -37,9 +37,17 @@ def record(raw: object, spec: TableSpec) -> Record | Refused:
     if isinstance(identity, Refused):
         return identity
     try:
-        found = Record.model_validate({**raw, "id": identity})
+        found = Record.model_validate({**_present(raw), "id": identity})
     except ValidationError as fault:
         return _refused(fault, identity)
+    return _fitted(found, spec)
+
+
+def _fitted(found: Record, spec: TableSpec) -> Record | Refused:
+    """The record with its fields as the table declares them."""
+    identity = found.id
+    if not _storable(found.model_dump(mode="json")):
+        return _unstorable(identity)
     if not (found.name.strip() or found.text.strip() or any(text.strip() for text in found.facets.values())):
         return Refused("empty_record", "a record needs a name, a text or a facet to be found by", identity)
     try:
@@ -53,8 +61,6 @@ def record(raw: object, spec: TableSpec) -> Record | Refused:
 
 def flat(row: Raw, spec: TableSpec) -> dict[str, JsonValue]:
     """A row of a file as a record: columns are matched by name, what is left becomes a field."""
-    if isinstance(row.get("facets"), dict) or isinstance(row.get("fields"), dict):
-        return dict(row)  # already of the contract's shape
     lower = {key.strip().lower(): key for key in row}
     out: dict[str, JsonValue] = {"id": row.get(lower.get("id", "id"))}
     taken = {lower.get("id", "id")}
@@ -64,11 +70,10 @@ def flat(row: Raw, spec: TableSpec) -> dict[str, JsonValue]:
         if chosen is not None:
             out[target] = _text(row[chosen])
             taken.add(chosen)
-    facets: dict[str, JsonValue] = {}
-    fields: dict[str, JsonValue] = {}
+    facets, fields = _inner(row, "facets"), _inner(row, "fields")
     for key, value in row.items():
         name = key.strip()
-        if key in taken or _missing(value):
+        if key in taken or _missing(value) or (name in ("facets", "fields") and isinstance(value, dict)):
             continue
         if name.startswith("facets.") or name in spec.facets:
             facets[name.removeprefix("facets.")] = _text(value)
@@ -76,6 +81,41 @@ def flat(row: Raw, spec: TableSpec) -> dict[str, JsonValue]:
             plain = name.removeprefix("fields.")
             fields[plain] = _parsed(value, spec.fields.get(plain))
     return {**out, "facets": facets, "fields": fields}
+
+
+def _present(raw: Raw) -> dict[str, JsonValue]:
+    """The record without what is null: nothing was said there."""
+    out: dict[str, JsonValue] = {key: value for key, value in raw.items() if value is not None}
+    facets = out.get("facets")
+    if isinstance(facets, dict):
+        out["facets"] = {key: text for key, text in facets.items() if text is not None}
+    return out
+
+
+def _inner(row: Raw, key: str) -> dict[str, JsonValue]:
+    """What a row of the contract's own shape keeps under the key."""
+    value = row.get(key)
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def _unstorable(identity: str) -> Refused:
+    shown = identity if _storable(identity) else None
+    return Refused("invalid_record", "text may not hold the NUL character or half of a surrogate pair", shown)
+
+
+def _storable(value: JsonValue) -> bool:
+    """Whether every text in it can be kept and sent as UTF-8 wherever it goes."""
+    if isinstance(value, str):
+        if "\0" in value:
+            return False
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return False
+        return True
+    if isinstance(value, dict):
+        return all(_storable(key) and _storable(item) for key, item in value.items())
+    return all(map(_storable, value)) if isinstance(value, list) else True
 
 
 def _declared(name: str, spec: TableSpec) -> bool:

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
 from qdrant_client import QdrantClient, models
+from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from services.search.filters import Conditions
@@ -144,12 +144,12 @@ class ClientStore:
             with self._lock:
                 return action()
         except UnexpectedResponse as fault:
-            if fault.status_code == 404:
+            if fault.status_code == 404 and _is_qdrants_own(fault):
                 raise _Missing from None
             if b"dimension" in (fault.content or b""):
                 raise EmbeddingChanged("the vectors have another size than those already stored") from None
             raise SearchStoreUnavailable(f"Qdrant answered with status {fault.status_code}") from fault
-        except (ResponseHandlingException, OSError) as fault:
+        except (ResponseHandlingException, QdrantException, OSError) as fault:
             raise SearchStoreUnavailable("Qdrant does not answer; check QDRANT_URL and the server") from fault
         except ValueError as fault:
             if "not found" in str(fault):
@@ -166,13 +166,21 @@ class _Missing(SearchStoreUnavailable):
         super().__init__("a bucket of the search store is gone; ingest the table again")
 
 
+def _is_qdrants_own(fault: UnexpectedResponse) -> bool:
+    """Whether Qdrant itself says so, and not something between here and there."""
+    try:
+        return "error" in fault.structured()["status"]
+    except (ValueError, LookupError, TypeError):
+        return False
+
+
 def _name(bucket: Bucket) -> str:
     return _PREFIX + bucket.name
 
 
 def _metadata(layout: Layout) -> dict[str, Any]:
     kept = {"fingerprint": layout.fingerprint, "size": layout.size, "average_words": layout.average_words}
-    return {_META: {**kept, "fields": dict(layout.fields)}}
+    return {_META: {**kept, "fields": dict(layout.fields), "language": layout.language}}
 
 
 def _point(point: Point) -> models.PointStruct:
@@ -196,11 +204,9 @@ def _request(search: Nearest) -> models.QueryRequest:
         filter=client_filters.translate(search.conditions),
         score_threshold=search.threshold,
         with_payload=list(search.keys) if search.keys else False,
-        with_vector=["dense"] if search.with_dense else False,
+        with_vector=False,
     )
 
 
 def _found(point: models.ScoredPoint) -> Found:
-    dense = point.vector.get("dense") if isinstance(point.vector, dict) else None
-    vector = None if dense is None else np.asarray(dense, dtype=np.float32)
-    return Found(str(point.id), float(point.score), point.payload or {}, vector)
+    return Found(str(point.id), float(point.score), point.payload or {})

@@ -7,7 +7,7 @@ from typing import Any
 
 from qdrant_client import models
 
-from services.search.filters import AnyOf, Condition, Conditions, Range, Scalar
+from services.search.filters import Among, AnyOf, Condition, Conditions, Range, Scalar
 from shared.contracts.search import FieldType
 
 _SCHEMAS: Mapping[FieldType, models.PayloadSchemaType] = {
@@ -38,7 +38,9 @@ def indexes(fields: Mapping[str, FieldType]) -> Iterator[tuple[str, Any]]:
             yield f"fields.{name}", _SCHEMAS[kind]
 
 
-def _condition(condition: Condition) -> models.FieldCondition | models.Filter:
+def _condition(condition: Condition) -> models.FieldCondition | models.HasIdCondition | models.Filter:
+    if isinstance(condition, Among):
+        return models.HasIdCondition(has_id=list(condition.ids))
     if isinstance(condition, Range):
         return models.FieldCondition(key=condition.key, range=_bounds(condition))
     if condition.type in ("keyword", "integer"):

@@ -12,7 +12,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import qdrant_edge as edge
 
 from services.search.filters import Conditions
@@ -214,11 +213,9 @@ def _request(search: Nearest) -> edge.QueryRequest:
         filter=edge_filters.translate(search.conditions),
         score_threshold=search.threshold,
         with_payload=list(search.keys) if search.keys else False,
-        with_vector=["dense"] if search.with_dense else False,
+        with_vector=False,
     )
 
 
 def _found(point: edge.ScoredPoint) -> Found:
-    dense = point.vector.get("dense") if isinstance(point.vector, dict) else None
-    vector = None if dense is None else np.asarray(dense, dtype=np.float32)
-    return Found(str(point.id), float(point.score), point.payload or {}, vector)
+    return Found(str(point.id), float(point.score), point.payload or {})

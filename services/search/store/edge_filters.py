@@ -12,7 +12,7 @@ from typing import Any
 import qdrant_edge as edge
 from pydantic import JsonValue
 
-from services.search.filters import AnyOf, Condition, Conditions, Range, Scalar
+from services.search.filters import Among, AnyOf, Condition, Conditions, Range, Scalar
 from shared.contracts.search import FieldType
 
 
@@ -60,6 +60,8 @@ def _index(kind: FieldType) -> Any:  # noqa: ANN401 - the engine is untyped
 
 
 def _condition(condition: Condition) -> Any:  # noqa: ANN401
+    if isinstance(condition, Among):
+        return edge.HasIdCondition(set(condition.ids))
     if isinstance(condition, Range):
         return edge.FieldCondition(condition.key, range=_bounds(condition))
     if condition.type == "bool":

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from qdrant_client import QdrantClient
+import structlog
 
-from services.search.store.client import ClientStore
 from services.search.store.edge import EdgeStore
 from services.search.store.port import Store
+
+if TYPE_CHECKING:
+    from services.search.store.client import ClientStore
+
+log = structlog.get_logger(__name__)
 
 
 def open_store(qdrant_url: str | None, folder: Path, api_key: str | None = None, timeout: int = 10) -> Store:
@@ -17,11 +23,24 @@ def open_store(qdrant_url: str | None, folder: Path, api_key: str | None = None,
     Raises: SearchStoreUnavailable when another process owns the folder.
     """
     if qdrant_url:
-        client = QdrantClient(url=qdrant_url, api_key=api_key, timeout=timeout, check_compatibility=False)
+        # The client takes a third of the worker's start; only who has a server pays for it.
+        from qdrant_client import QdrantClient  # noqa: PLC0415
+
+        from services.search.store.client import ClientStore  # noqa: PLC0415
+
+        if api_key and qdrant_url.startswith("http:"):
+            log.warning("qdrant_key_in_clear", advice="use https in QDRANT_URL unless the network is your own")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the client's own word on the same
+            client = QdrantClient(url=qdrant_url, api_key=api_key, timeout=timeout, check_compatibility=False)
         return ClientStore(client, remote=True)
     return EdgeStore(folder)
 
 
 def open_local() -> ClientStore:
     """The client's own local mode, in memory: for tests and small trials."""
+    from qdrant_client import QdrantClient  # noqa: PLC0415
+
+    from services.search.store.client import ClientStore  # noqa: PLC0415
+
     return ClientStore(QdrantClient(location=":memory:"), remote=False)

@@ -58,6 +58,7 @@ class Layout:
     size: int  #: of a dense vector; 0 without one
     average_words: float  #: of a document, which BM25 weighs lengths against
     fields: Mapping[str, FieldType] = field(default_factory=dict)
+    language: str = "english"  #: whose stop words and stems its words go by
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,6 @@ class Nearest:
     conditions: Conditions = ()
     threshold: float | None = None
     keys: tuple[str, ...] = ()  #: of the payload that comes back
-    with_dense: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,6 @@ class Found:
     id: str
     score: float
     payload: Payload
-    dense: Vectors | None = None
 
 
 class Store(Protocol):

@@ -10,6 +10,7 @@ import pytest
 
 from services.search.store.edge import EdgeStore
 from services.search.store.port import Part
+from services.search.thresholds import Probes
 from shared.errors import EmbeddingChanged, JobCancelled, UnknownCollection, UnknownTable, UnreadableFile
 from tests.services.search.conftest import CONFERENCE, SESSIONS
 from tests.services.search.place import HashedWords, Place
@@ -136,14 +137,14 @@ def test_unknown_collections_and_tables_are_refused(empty: Place) -> None:
 
 def test_a_long_ingest_says_how_far_it_is(empty: Place) -> None:
     job = MemoryContext()
-    empty.ingest("sessions", [changed(0, id=f"s{number}") for number in range(600)], job=job)
+    empty.ingest("sessions", [{"id": f"s{number}", "name": "same"} for number in range(600)], job=job)
     steps = job.report.of("progress")
     assert steps[-1]["done"] == steps[-1]["total"] == 600
     assert [step["done"] for step in steps] == sorted(step["done"] for step in steps)  # type: ignore[type-var]
 
 
 def test_a_cancelled_ingest_stops_and_can_be_sent_again(empty: Place) -> None:
-    many = [changed(0, id=f"s{number}") for number in range(600)]
+    many = [{"id": f"s{number}", "name": "same"} for number in range(600)]
     job = MemoryContext()
     job.report.event = lambda type, **data: job.cancelled.set()  # type: ignore[method-assign]
     with pytest.raises(JobCancelled):
@@ -242,3 +243,19 @@ def test_every_master_point_carries_the_whole_record(filled: Place) -> None:
     kept = {str(payload["record"]): payload for payload in page}
     assert kept["s2"]["text"] == SESSIONS[1]["text"]
     assert kept["s2"]["facets"] == SESSIONS[1]["facets"]
+
+
+def test_probes_are_embedded_at_the_first_start_only(tmp_path: Path) -> None:
+    model = HashedWords()
+    first = Probes.kept(model, tmp_path / "cache")
+    embedded = model.embedded
+    again = Probes.kept(model, tmp_path / "cache")
+    assert model.embedded == embedded
+    assert (again.unrelated(), again.known()) == (first.unrelated(), first.known())
+    Probes.kept(HashedWords("other"), tmp_path / "cache")
+    [spoilt, other] = (tmp_path / "cache").glob("probes-*.npy")
+    for file in (spoilt, other):
+        file.write_bytes(b"half a fi")
+    assert Probes.kept(model, tmp_path / "cache").known() == first.known()
+    (tmp_path / "file").touch()
+    assert Probes.kept(model, tmp_path / "file").known() == first.known()

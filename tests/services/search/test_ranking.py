@@ -34,13 +34,18 @@ def test_breadth_never_passes_one() -> None:
     assert composite({}, WEIGHTS) == 0
 
 
-def test_fusion_is_by_reciprocal_rank_and_its_first_has_one() -> None:
-    scores = fused([["a", "b", "c"], ["a", "c"]])
+def test_fusion_weighs_both_arms_and_the_best_of_both_has_one() -> None:
+    scores = fused({"a": 0.8, "b": 0.8, "c": 0.35}, {"a": 12.0, "c": 6.0})
     assert scores["a"] == pytest.approx(1)
-    assert scores["c"] == pytest.approx((1 / 63 + 1 / 62) / (2 / 61))
-    assert scores["b"] == pytest.approx((1 / 62) / (2 / 61))
+    assert scores["b"] == pytest.approx(0.8)
+    assert scores["c"] == pytest.approx(0.8 * 1.35 / 1.8 + 0.2 * 0.5)
 
 
 def test_an_arm_can_weigh_more() -> None:
-    scores = fused([["a"], ["b"]], weights=[3.0, 1.0])
-    assert scores == pytest.approx({"a": 0.75, "b": 0.25})
+    scores = fused({"a": 1.0, "b": 0.0}, {"b": 3.0}, share=0.25)
+    assert scores == pytest.approx({"a": 0.25, "b": 0.125 + 0.75})
+
+
+def test_where_no_word_matches_the_vectors_alone_decide() -> None:
+    assert fused({"a": 1.0, "b": 0.0}, {}) == pytest.approx({"a": 1.0, "b": 0.6})
+    assert fused({}, {}) == {}

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from services.search.records.files import read, sniff
-from services.search.records.shape import Refused
-from shared.contracts.search import TableSpec
+from services.search.records.shape import Refused, record
+from shared.contracts.search import Record, TableSpec
 from shared.errors import UnreadableFile
 
 SPEC = TableSpec.model_validate(
@@ -92,6 +92,10 @@ def records(content: bytes, format: str = "auto", table: str = "sessions") -> li
         (json.dumps(FRAB).encode(), "pretalx"),
         (json.dumps(FRAB, indent=1).encode(), "pretalx"),
         (json.dumps(PRETALX).encode(), "pretalx"),
+        (b'{"id": 1, "text": "' + b"x" * 100_000 + b'"}\n{"id": 2}', "jsonl"),
+        (b'{"id": 1, "results": []}\n', "jsonl"),
+        (b'{"id": 1, oops}\n{"id": 2}\n', "jsonl"),
+        (b'{"schedule": "' + b"x" * 100_000 + b'"}', "pretalx"),
     ],
 )
 def test_the_format_is_seen_from_the_first_bytes(content: bytes, format: str) -> None:
@@ -137,6 +141,26 @@ def test_a_json_list_is_read_under_auto_and_under_jsonl() -> None:
 def test_records_of_the_contracts_shape_pass_through() -> None:
     whole = {"id": "a", "name": "x", "facets": {"topic": "t"}, "fields": {"track": "web"}}
     assert records(json.dumps(whole).encode()) == [whole]
+
+
+def test_a_row_may_be_of_the_contracts_shape_in_parts() -> None:
+    row = {"id": "a", "title": "x", "description": "d", "seats": 5, "fields": {"track": "web"}}
+    assert records(json.dumps(row).encode()) == [
+        {"id": "a", "name": "x", "text": "d", "facets": {}, "fields": {"track": "web", "seats": 5}}
+    ]
+
+
+def test_what_is_null_was_not_said() -> None:
+    found = record({"id": "a", "name": "x", "text": None, "facets": {"topic": None}, "fields": None}, SPEC)
+    assert isinstance(found, Record)
+    assert (found.text, found.facets, found.fields) == ("", {}, {})
+
+
+@pytest.mark.parametrize("spoilt", [{"name": "a\0b"}, {"text": "half \ud800"}, {"fields": {"deep": [{"k": "\0"}]}}])
+def test_text_that_no_database_takes_is_refused(spoilt: dict[str, Any]) -> None:
+    refused = record({"id": "a", "name": "x", **spoilt}, SPEC)
+    assert isinstance(refused, Refused)
+    assert refused.code == "invalid_record"
 
 
 def test_parquet_keeps_types_and_writes_times_as_text() -> None:
@@ -212,6 +236,7 @@ def test_pretalx_lists_of_talks_give_sessions() -> None:
     [
         (b"not xml", "pentabarf"),
         (b"<schedule><unclosed>", "pentabarf"),
+        (b"<html><body>hello</body></html>", "pentabarf"),
         (b'<!DOCTYPE x [<!ENTITY a "b">]><schedule>&a;</schedule>', "pentabarf"),
         (b"[]x", "pretalx"),
         (b'{"schedule": 5}', "pretalx"),

@@ -486,6 +486,8 @@ def test_an_answer_cites_only_what_was_found(place: Place) -> None:
     result = place.search("q", job=held, plan=[query("postgres vacuum tuning")])
     assert result.answer == "Go to Scaling Postgres."
     assert [(item.table, item.id) for item in result.citations] == [("sessions", "s1")]
+    assert result.evaluation is not None
+    assert result.evaluation.quality == pytest.approx(1 / 3, abs=1e-3)
     assert any("cited 2 records" in warning for warning in held.report.warnings)
     assert "".join(str(part["text"]) for part in held.report.of("chunk")) == result.answer
     assert held.report.said == [("q", "Go to Scaling Postgres.")]

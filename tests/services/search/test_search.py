@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from services.search.ranking import composite
+from services.search.store.open import open_store
 from shared.contracts.search import SearchResult
-from shared.errors import InvalidRequest, UnknownCollection, UnknownField, UnknownTable
+from shared.errors import InvalidRequest, SearchStoreUnavailable, UnknownCollection, UnknownField, UnknownTable
 from tests.services.search.conftest import CONFERENCE, SESSIONS
 from tests.services.search.place import HashedWords, Place
+from tests.services.search.qdrant_server import serving
 from tests.support.context import MemoryContext
 
 
@@ -43,10 +46,48 @@ def test_the_same_works_in_the_embedded_engine(on_disk: Place) -> None:
     assert on_disk.search("zeppelin").verdict == "not_found"
 
 
+def test_the_same_works_on_a_server_and_its_outage_is_no_finding() -> None:
+    with serving() as server:
+        store = open_store(server.url, Path("/nonexistent"), timeout=2)
+        place = Place(store, HashedWords())
+        place.catalog.create("tenant", "c", CONFERENCE)
+        place.ingest("sessions", SESSIONS)
+        result = place.search("vacuum tuning for databases", filters={"track": ["data", "web"]})
+        assert [hit.id for hit in result.hits["sessions"]] == ["s1"]
+        assert place.search("how to boil eggs").verdict == "not_found"
+        for fault in ("503", "cut", "garbage"):
+            server.fault = fault
+            with pytest.raises(SearchStoreUnavailable):
+                place.search("how to boil eggs")
+            with pytest.raises(SearchStoreUnavailable):
+                place.ingest("sessions", [{"id": "new", "name": "lost?"}])
+        server.fault = None
+        assert place.ingest("sessions", [{"id": "new", "name": "kept"}]).ingested == 1
+        store.close()
+
+
 def test_without_a_model_the_answer_names_the_records_and_cites_them(place: Place) -> None:
     result = place.search("postgres vacuum tuning")
     assert "Scaling Postgres" in (result.answer or "")
     assert [(cited.table, cited.id) for cited in result.citations] == [("sessions", "s1")]
+
+
+def test_a_result_says_how_far_it_can_be_trusted(place: Place) -> None:
+    sure = place.search("vacuum tuning for large databases").evaluation
+    weak = place.search("vacuum", plan=plan("people tuning", score_threshold=0.01), max_reflections=0)
+    absent = place.search("how to boil eggs").evaluation
+    assert sure is not None
+    assert weak.evaluation is not None
+    assert absent is not None
+    assert sure.quality == 1
+    assert 0 < (sure.confidence or 0) <= 1
+    assert weak.verdict == "weak"
+    assert weak.evaluation.quality == 0
+    assert (weak.evaluation.confidence or 0) < (sure.confidence or 0)
+    assert (absent.quality, absent.confidence) == (1, 0)
+    unanswered = place.search("vacuum tuning for large databases", answer=False).evaluation
+    assert unanswered is not None
+    assert unanswered.quality is None
 
 
 def test_no_answer_is_made_when_none_is_wanted(place: Place) -> None:
@@ -249,6 +290,16 @@ def test_a_profile_searches_the_facets_that_answer_it(empty: Place) -> None:
     [facet] = best.facets
     assert facet.key == "selling_intent"
     assert best.score == pytest.approx((1 / 2 * 0.4 + facet.score * 0.6) * 10, abs=1e-3)
+
+
+def test_what_a_profile_would_find_is_counted_by_the_profile(empty: Place) -> None:
+    facets = {"selling_intent": "database consulting services for banks"}
+    empty.ingest("people", [{"id": "p1", "name": "Ada", "facets": facets}, {"id": "p2", "name": "Bob"}])
+    wanted = [{"table": "people", "search_mode": "faceted", "query_text": "unheard of", "score_threshold": 0.99}]
+    profile = {"buying_intent": "database consulting services"}
+    result = empty.search("q", plan=wanted, profile=profile, max_reflections=1)
+    assert [(hit.id, hit.label) for hit in result.hits["people"]] == [("p1", "relaxed")]
+    assert result.attempts[1].reasoning.startswith("One constraint alone")
 
 
 def test_a_profile_text_that_is_too_short_is_not_searched(empty: Place) -> None:

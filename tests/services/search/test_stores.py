@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from services.search.filters import conditions
+from services.search.filters import Among, conditions
 from services.search.store.edge import EdgeStore
 from services.search.store.open import open_local, open_store
 from services.search.store.port import Bucket, Layout, Nearest, Part, Point, Store
 from services.search.words import Words
 from shared.contracts.search import FieldType, Filters
 from shared.errors import EmbeddingChanged, SearchStoreUnavailable
+from tests.services.search.qdrant_server import QdrantServer, serving
 
 FIELDS: dict[str, FieldType] = {
     "track": "keyword",
@@ -34,20 +37,42 @@ LAYOUT = Layout("test/4", 4, 10.0, FIELDS)
 WORDS = Words(10.0)
 
 
-@pytest.fixture(params=["edge", "local"])
+#: A real server to fill and empty again, for who has one.
+SERVER = os.environ.get("QDRANT_TEST_URL")
+#: ``wire``: the adapter of a server over a socket.
+KINDS = ["edge", "local", "wire", *(["server"] if SERVER else [])]
+
+
+@contextmanager
+def opened(kind: str, folder: Path) -> Iterator[Store]:
+    with ExitStack() as stack:
+        store: Store
+        match kind:
+            case "edge":
+                store = EdgeStore(folder / "store")
+            case "local":
+                store = open_local()
+            case "wire":
+                store = open_store(stack.enter_context(serving()).url, folder)
+            case _:
+                store = open_store(SERVER, folder)
+                for bucket in store.buckets():
+                    store.drop(bucket)
+        yield store
+        store.close()
+
+
+@pytest.fixture(params=KINDS)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    opened: Store = EdgeStore(tmp_path / "store") if request.param == "edge" else open_local()
-    yield opened
-    opened.close()
+    with opened(request.param, tmp_path) as store:
+        yield store
 
 
-@pytest.fixture(scope="module", params=["edge", "local"])
+@pytest.fixture(scope="module", params=KINDS)
 def conference(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """A filled store, only to be asked."""
-    folder = tmp_path_factory.mktemp("conference")
-    opened: Store = EdgeStore(folder) if request.param == "edge" else open_local()
-    yield filled(opened)
-    opened.close()
+    with opened(request.param, tmp_path_factory.mktemp("conference")) as store:
+        yield filled(store)
 
 
 def point(number: int, text: str = "dogs run", **fields: object) -> Point:
@@ -93,10 +118,19 @@ def test_dense_search_ranks_by_cosine_and_cuts_at_the_threshold_and_the_limit(co
 
 
 def test_word_search_finds_stems_and_ignores_what_shares_no_word(conference: Store) -> None:
-    [found] = conference.search(BUCKET, [Nearest(WORDS.query("running dog"), 10, keys=("record",), with_dense=True)])
+    [found] = conference.search(BUCKET, [Nearest(WORDS.query("running dog"), 10, keys=("record",))])
     assert [item.payload["record"] for item in found] == ["r2", "r0"]
-    assert found[0].dense is not None
-    assert np.linalg.norm(found[0].dense) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_search_among_points_gives_those_and_the_same_scores(conference: Store) -> None:
+    vector, words = np.array([1.0, 0, 0, 0], dtype=np.float32), WORDS.query("dog cats")
+    two = (Among((identity(1), identity(2))),)
+    for arm in (vector, words):
+        every, some = conference.search(BUCKET, [Nearest(arm, 10), Nearest(arm, 10, two)])
+        assert {item.id: item.score for item in some} == pytest.approx(
+            {item.id: item.score for item in every if item.id != identity(0)}
+        )
+        assert {item.id for item in some} == {identity(1), identity(2)}
 
 
 @pytest.mark.parametrize(
@@ -256,3 +290,60 @@ def test_a_qdrant_server_that_is_down_is_an_outage_not_emptiness() -> None:
     with pytest.raises(SearchStoreUnavailable):
         store.search(BUCKET, [Nearest(np.ones(4, dtype=np.float32), 5)])
     store.close()
+
+
+@pytest.fixture(scope="module")
+def wire() -> Iterator[tuple[QdrantServer, Store]]:
+    """A filled server behind a key, to be broken and mended."""
+    with serving(api_key="its key") as server:
+        store = open_store(server.url, Path("/nonexistent"), api_key="its key", timeout=1)
+        filled(store)
+        yield server, store
+        store.close()
+
+
+CALLS: list[Callable[[Store], object]] = [
+    lambda store: store.search(BUCKET, [Nearest(np.ones(4, dtype=np.float32), 5)]),
+    lambda store: store.count(BUCKET),
+    lambda store: store.layout(BUCKET),
+    lambda store: store.buckets(),
+    lambda store: store.payloads(BUCKET, [identity(1)], ["name"]),
+    lambda store: list(store.every_payload(BUCKET)),
+    lambda store: store.upsert(BUCKET, [point(0)]),
+    lambda store: store.delete(BUCKET, [identity(99)]),
+]
+
+
+@pytest.mark.parametrize("fault", ["hang", "cut", "garbage", "proxy", "500", "503", "429", "401"])
+def test_whatever_a_server_does_is_an_outage_not_emptiness(wire: tuple[QdrantServer, Store], fault: str) -> None:
+    server, store = wire
+    server.fault = fault
+    for call in CALLS[:1] if fault == "hang" else CALLS:
+        with pytest.raises(SearchStoreUnavailable) as refused:
+            call(store)
+        assert server.url not in str(refused.value.detail)
+    server.fault = None
+    assert store.count(BUCKET) == 3
+
+
+def test_a_wrong_key_is_an_outage(wire: tuple[QdrantServer, Store]) -> None:
+    server, _ = wire
+    stranger = open_store(server.url, Path("/nonexistent"), api_key="another", timeout=1)
+    for call in CALLS:
+        with pytest.raises(SearchStoreUnavailable):
+            call(stranger)
+    stranger.close()
+
+
+def test_a_server_is_asked_to_index_every_field(wire: tuple[QdrantServer, Store]) -> None:
+    indexed = dict(wire[0].indexed)
+    assert indexed.pop("fields.blurb") == {"type": "text", "tokenizer": "word", "lowercase": True}
+    types = {f"fields.{name}": kind for name, kind in FIELDS.items() if kind != "text"}
+    assert indexed == {"record": "keyword", "facet": "keyword", **types}
+
+
+def test_both_arms_travel_in_one_request(wire: tuple[QdrantServer, Store]) -> None:
+    server, store = wire
+    server.seen.clear()
+    store.search(BUCKET, [Nearest(np.ones(4, dtype=np.float32), 5), Nearest(WORDS.query("dogs"), 5)])
+    assert [path for _, path in server.seen] == ["/collections/assay.c1.talks.master.0/points/query/batch"]

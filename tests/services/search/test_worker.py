@@ -47,7 +47,7 @@ class Installation:
             "BLOB_URL": stores.blob_url,
             "ASSAY_HOME": str(home),
             "ASSAY_LEASE_SECONDS": "2",
-            "ASSAY_SEARCH_MODEL_SECONDS": "8",
+            "ASSAY_SEARCH_MODEL_SECONDS": "4",
             "ASSAY_READY_FILE": str(self.ready),
             "PYTHONPATH": str(_ROOT),
         }
@@ -201,9 +201,11 @@ def test_a_deleted_collection_is_swept_from_the_store(installation: Installation
 
 
 def test_results_are_what_the_contract_says(installation: Installation) -> None:
-    done = installation.run("search", {"collection": "c", "question": "q", "answer": False, "max_reflections": 0})
+    plan = [{"table": "sessions", "query_text": "tuning a large postgres database"}]
+    given = {"collection": "c", "question": "q", "plan": plan, "answer": False, "max_reflections": 0}
+    done = installation.run("search", given)
     assert set(done["result"]) == {
         *("verdict", "answer", "citations", "hits", "zero_result_tables", "attempts", "original_plan", "thinking"),
-        "why_empty",
+        *("why_empty", "evaluation"),
     }
     assert json.dumps(done["result"])
