@@ -27,6 +27,7 @@ from services.gateway import (
     models,
     problems,
     prompts,
+    stacks,
 )
 from services.gateway.edge import Edge
 from services.gateway.metrics import Metrics
@@ -49,6 +50,7 @@ ROUTERS = (
     models.router,
     models.providers_router,
     collections.router,
+    stacks.router,
     keys.router,
     capabilities.router,
     health.router,

@@ -38,6 +38,7 @@ async def submit_batch(request: Request, body: BatchInput, who: Who, record: Db,
     located: list[tuple[checks.Loc, checks.Submit]] = [
         (("body", "jobs", index), submit) for index, submit in enumerate(submits)
     ]
+    checks.webhooks(has, located)
     await checks.references(record, who.tenant, located)
     for _, submit in located:
         await checks.servable(has, who.tenant, submit)

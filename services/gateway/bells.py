@@ -1,4 +1,4 @@
-"""Bells between processes: new work for the workers, new events for whoever watches a job.
+"""Bells that gateways hear: new events for whoever watches a job.
 
 One Redis subscription serves every watcher of this process. A bell may be lost: each watcher also looks by itself,
 rarely while the subscription stands, often while it does not.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import structlog
@@ -96,16 +96,6 @@ class Bells:
         for book in (self._watchers, self._waiters) if has_ended else (self._watchers,):
             for bell in book.get(job_id, ()):
                 bell.set()
-
-
-async def ring_workers(redis: Redis, jobs: Mapping[str, Iterable[str]]) -> None:
-    """Ring once for every job, by kind; a bell that cannot be rung is the reconciler's."""
-    try:
-        async with asyncio.timeout(1):
-            for kind, ids in jobs.items():
-                await redis.lpush(doorbell.queue_name(kind), *[doorbell.message(kind, id) for id in ids])
-    except (RedisError, OSError, TimeoutError) as error:
-        log.warning("bell_not_rung", error=type(error).__name__)
 
 
 async def ring_watchers(redis: Redis, job_id: str, *, ended: bool = False) -> None:

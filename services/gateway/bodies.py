@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
+from typing import TypeAlias
 
 import orjson
 from fastapi import Request
 
 from shared.errors import InvalidRequest, MalformedJson, TooLarge, UnsupportedMediaType
 
+Place: TypeAlias = tuple[str | int, ...]
+
 #: What orjson takes but would change: numbers beyond 64 bits become floats. And what Postgres cannot keep: NUL.
 _SUSPECT = re.compile(rb"\d{19}|\\u0000")
 _TOO_DEEP = "The JSON is nested too deeply."
+_MOST_DIGITS = 40  # twice what 64 bits need
 _DEEPEST = 250  # a little less than what orjson writes
 
 
@@ -47,7 +52,7 @@ def parse(body: bytes) -> object:
     if body.count(b"[") + body.count(b"{") > _DEEPEST:
         _check_depth(value)
     if _SUSPECT.search(body):
-        _check(json.loads(body))
+        _check(json.loads(body, parse_int=_whole))
     return value
 
 
@@ -74,19 +79,15 @@ def too_large(most: int) -> TooLarge:
 def _refusal(body: bytes, error: orjson.JSONDecodeError) -> MalformedJson | InvalidRequest:
     """Lone surrogates are JSON, though no text: the standard library tells them from what is malformed."""
     try:
-        json.loads(body, parse_constant=_no_constant)
+        _check(json.loads(body, parse_constant=_no_constant, parse_int=_whole))
     except RecursionError:
         return MalformedJson(_TOO_DEEP)
     except UnicodeDecodeError:
         return MalformedJson("The body is not UTF-8.")
     except ValueError:
-        well_formed = False
-    else:
-        well_formed = True
-    if well_formed and "surrogate" in error.msg:
-        return _unfit("text may not hold half of a surrogate pair")
-    if "infinity" in error.msg:
-        return _unfit("a number is too large")
+        pass
+    except InvalidRequest as unfit:
+        return unfit
     return MalformedJson(f"{error.msg} (line {error.lineno}, column {error.colno}).")
 
 
@@ -102,23 +103,34 @@ def _no_constant(name: str) -> float:
     raise ValueError(name)
 
 
+def _whole(digits: str) -> float:
+    """Numbers of thousands of digits are refused by length: reading them would take quadratic time."""
+    return int(digits) if len(digits) < _MOST_DIGITS else math.inf
+
+
 def _check(exact: object) -> None:
-    """Raises: InvalidRequest for NUL characters, and for integers that 64 bits cannot hold."""
-    pending: list[object] = [exact]
+    """Raises: InvalidRequest, naming the place, for texts and numbers that cannot be kept as they are."""
+    pending: list[tuple[Place, object]] = [(("body",), exact)]
     while pending:
-        value = pending.pop()
-        if isinstance(value, str):
-            if "\0" in value:
-                raise _unfit("text may not hold the NUL character")
-        elif isinstance(value, int):
-            if not -(2**63) <= value < 2**63:
-                raise _unfit("an integer has more than 64 bits")
-        elif isinstance(value, dict):
-            pending.extend(value)
-            pending.extend(value.values())
-        elif isinstance(value, Iterable):
-            pending.extend(value)
+        place, value = pending.pop()
+        reason = _unfitness(value)
+        if reason is not None:
+            raise InvalidRequest(reason, [(list(place), reason)])
+        if isinstance(value, dict):
+            pending.extend(((*place, name), inner) for name, inner in value.items())
+            pending.extend((place, name) for name in value)  # looked at first: a place is made of them
+        elif isinstance(value, list):
+            pending.extend(((*place, number), inner) for number, inner in enumerate(value))
 
 
-def _unfit(message: str) -> InvalidRequest:
-    return InvalidRequest(f"body: {message}", [(["body"], message)])
+def _unfitness(value: object) -> str | None:
+    if isinstance(value, str):
+        if "\0" in value:
+            return "text may not hold the NUL character; send binary data as a file"
+        if not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):
+            return "text may not hold half of a surrogate pair"
+    elif isinstance(value, float):
+        return None if math.isfinite(value) else "a number is too large"
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return "an integer has more than 64 bits"
+    return None

@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, HttpUrl
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.resources import Resources
+from shared.contracts.addresses import private_by_its_looks
 from shared.contracts.common import file_references
 from shared.contracts.detect import DetectInput
 from shared.contracts.document import DocumentInput
@@ -20,6 +21,7 @@ from shared.contracts.search import IngestInput, SearchInput
 from shared.contracts.transform import TransformInput
 from shared.errors import InvalidRequest, LanguageUnavailable, NoProviderConfigured, SourceNotAllowed
 from shared.jobs import references as existing
+from shared.stacks import definitions
 
 Loc = tuple[str | int, ...]
 Submit = JobRequestFields
@@ -36,8 +38,25 @@ async def references(connection: AsyncConnection, tenant: str, submits: Sequence
         names = sorted({name for _, name in located})
         unknown = set((await connection.execute(existing.unknown(noun, tenant, names))).scalars())
         wrong += [(list(loc), f"there is no {noun} {name}") for loc, name in located if name in unknown]
+    wrong += await _definitions(connection, tenant, submits)
     if wrong:
         raise InvalidRequest("; ".join(f"{'.'.join(map(str, loc))}: {msg}" for loc, msg in wrong[:3]), wrong[:100])
+
+
+async def _definitions(
+    connection: AsyncConnection, tenant: str, submits: Sequence[tuple[Loc, Submit]]
+) -> list[tuple[list[str | int], str]]:
+    """The fields that name a version of the tenant's definitions that there is not."""
+    named: list[tuple[Loc, int]] = []
+    for loc, submit in submits:
+        given = _input(submit)
+        if isinstance(given, DetectInput) and given.definitions_version:
+            named.append(((*loc, "input", "definitions_version"), given.definitions_version))
+    if not named:
+        return []
+    known = set((await connection.execute(definitions.known(tenant, [version for _, version in named]))).scalars())
+    return [(list(loc), f"there is no version {version} of the definitions") for loc, version in named
+            if version not in known]  # fmt: skip
 
 
 def _references(submit: Submit) -> Iterator[tuple[str, Loc, str]]:
@@ -53,6 +72,29 @@ def _references(submit: Submit) -> Iterator[tuple[str, Loc, str]]:
         yield "collection", ("input", "collection"), given.collection
     if isinstance(given, DocumentInput) and given.previous_job_id is not None:
         yield "job", ("input", "previous_job_id"), given.previous_job_id
+
+
+def webhooks(has: Resources, submits: Sequence[tuple[Loc, Submit]]) -> None:
+    """Refuse at once what would never be called; where a name leads is seen when it is called.
+
+    Raises: InvalidRequest.
+    """
+    if has.settings.jobs.webhook_private:
+        return
+    for loc, submit in submits:
+        if submit.webhook is not None and (reason := _not_callable(submit.webhook.url)):
+            at = [*loc, "webhook", "url"]
+            raise InvalidRequest(f"{'.'.join(map(str, at))}: {reason}", [(at, reason)])
+
+
+def _not_callable(url: HttpUrl) -> str | None:
+    if url.scheme != "https":
+        return "webhooks go to https addresses only"
+    if url.username or url.password:
+        return "a webhook's URL must not carry credentials; check the signature instead"
+    if private_by_its_looks((url.host or "").strip("[]")):
+        return "webhooks go to public addresses only"
+    return None
 
 
 async def servable(has: Resources, tenant: str, submit: Submit) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+import secrets
 import time
-import uuid
 from collections.abc import MutableMapping
 from typing import Any
 
@@ -82,4 +82,4 @@ def _request_id(scope: Scope) -> str:
             given = value.decode("latin-1")
             if _SANE_ID.fullmatch(given):
                 return str(given)
-    return uuid.uuid4().hex
+    return secrets.token_hex(16)

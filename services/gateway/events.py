@@ -6,11 +6,11 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any
 
-import orjson
 from fastapi import Header, Query, Response
-from fastapi.responses import StreamingResponse
 
+from services.gateway import event_stream
 from services.gateway.auth import Who
+from services.gateway.event_stream import COMMENT, COMMENT_SECONDS, OPENING, frame
 from services.gateway.ids import Id
 from services.gateway.resources import Has, Resources
 from services.gateway.routing import routes
@@ -20,24 +20,13 @@ from shared.jobs import submission
 
 router = routes("/v1/jobs", "Jobs")
 
-_COMMENT_SECONDS = 15.0
 _PAGE = 100  # events read at once: with 16 kB each a stream holds 1.6 MB at the most
 _MOST_SEQ = 2**31 - 1
 
-#: Lines to Unicode, and so to many a client, though not to the standard of event streams.
-_SEPARATORS = ((b"\xc2\x85", b"\\u0085"), (b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
-
-_STREAM: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "`id:` is the sequence number, `event:` the type, `data:` a JSON object",
-        "content": {
-            "text/event-stream": {
-                "schema": {"type": "string"},
-                "example": 'id: 1\nevent: job_queued\ndata: {"type": "job_queued", "seq": 1}\n\n',
-            }
-        },
-    }
-}
+_STREAM = event_stream.described(
+    "`id:` is the sequence number, `event:` the type, `data:` a JSON object",
+    'id: 1\nevent: job_queued\ndata: {"type": "job_queued", "seq": 1}\n\n',
+)
 
 
 @router.get("/{id}/events", summary="Watch a job", response_class=Response, responses=_STREAM)
@@ -55,11 +44,7 @@ async def stream_job_events(
     first = await _news(has, id, who.tenant, seq)
     if not first:
         raise NotFound(f"There is no job {id}.")
-    return StreamingResponse(
-        _stream(has, id, who.tenant, seq, first),
-        media_type="text/event-stream",
-        headers={"X-Accel-Buffering": "no", "Cache-Control": "no-store"},
-    )
+    return event_stream.answer(_stream(has, id, who.tenant, seq, first))
 
 
 Rows = list[Mapping[str, Any]]
@@ -69,7 +54,7 @@ async def _stream(has: Resources, job_id: str, tenant: str, seq: int, first: Row
     has.metrics.streams.inc()
     try:
         with has.bells.watch(job_id) as bell:
-            yield b"retry: 1000\n\n"
+            yield OPENING
             spoke = time.monotonic()
             rows = first
             while not has.closing.is_set():
@@ -81,9 +66,9 @@ async def _stream(has: Resources, job_id: str, tenant: str, seq: int, first: Row
                 if len(found) < _PAGE:
                     if not rows or JobState(rows[0]["state"]).terminal:
                         return
-                    await has.bells.heard(bell, spoke + _COMMENT_SECONDS - time.monotonic())
-                    if time.monotonic() - spoke >= _COMMENT_SECONDS:
-                        yield b": still here\n\n"
+                    await has.bells.heard(bell, spoke + COMMENT_SECONDS - time.monotonic())
+                    if time.monotonic() - spoke >= COMMENT_SECONDS:
+                        yield COMMENT
                         spoke = time.monotonic()
                 rows = await _patient_news(has, job_id, tenant, seq, rows)
     finally:
@@ -107,7 +92,4 @@ async def _patient_news(has: Resources, job_id: str, tenant: str, seq: int, befo
 
 def _frame(job_id: str, row: Mapping[str, Any]) -> bytes:
     envelope = {"type": row["type"], "job_id": job_id, "seq": row["seq"], "at": row["at"]}
-    data = orjson.dumps({**row["data"], **envelope}, option=orjson.OPT_UTC_Z)
-    for raw, escaped in _SEPARATORS:
-        data = data.replace(raw, escaped)
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (row["seq"], row["type"].encode(), data)
+    return frame(row["seq"], row["type"], {**row["data"], **envelope})

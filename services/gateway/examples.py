@@ -78,6 +78,21 @@ BODIES: Mapping[str, JsonValue] = MappingProxyType(
             "name": "conference",
             "tables": {"sessions": {"facets": {"session_topic": 1.5}, "fields": {"track": "keyword"}}},
         },
+        "set_definitions": {
+            "yaml": "definitions:\n  - id: blorb\n    kind: build_system\n    name: Blorb\n    files: [Blorbfile]\n"
+        },
+        "check_definitions": {
+            "definitions": [
+                {
+                    "id": "acme",
+                    "kind": "framework",
+                    "name": "Acme",
+                    "dependencies": [{"ecosystem": "npm", "name": "@acme/core"}],
+                }
+            ]
+        },
+        "rollback_definitions": {"version": 1},
+        "promote_stack_proposal": {"files": ["*.blorb"]},
         "create_key": {"tenant": "acme", "name": "ci", "scopes": ["read", "write"]},
     }
 )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
-import orjson
 from fastapi import Header, Query, Response
-from fastapi.responses import StreamingResponse
 from sqlalchemy import RowMapping
 
+from services.gateway import event_stream
 from services.gateway.auth import Who
+from services.gateway.event_stream import COMMENT, COMMENT_SECONDS, OPENING, frame
 from services.gateway.ids import Id
 from services.gateway.resources import Has, Resources
 from services.gateway.routing import routes
@@ -23,21 +23,13 @@ from shared.flows.encoding import decode_operations
 
 router = routes("/v1/flows/{id}", "Flows")
 
-_COMMENT_SECONDS = 15.0
 _LOOK_SECONDS = 0.5  # a worker's change rings no bell of its own
 _PAGE = 50
 
-_STREAM: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "`id:` is the version, `event:` create, change, undo or redo, `data:` a JSON object",
-        "content": {
-            "text/event-stream": {
-                "schema": {"type": "string"},
-                "example": 'id: 2\nevent: change\ndata: {"version": 2, "operations": []}\n\n',
-            }
-        },
-    }
-}
+_STREAM = event_stream.described(
+    "`id:` is the version, `event:` create, change, undo or redo, `data:` a JSON object",
+    'id: 2\nevent: change\ndata: {"version": 2, "operations": []}\n\n',
+)
 
 
 @router.get("/events", summary="Follow a flow", response_class=Response, responses=_STREAM)
@@ -53,18 +45,14 @@ async def stream_flow_events(
     version = after if last_event_id is None else last_event_id
     if await _version(has, who.tenant, id) is None:
         raise NotFound("There is no such flow.")
-    return StreamingResponse(
-        _stream(has, who.tenant, id, version),
-        media_type="text/event-stream",
-        headers={"X-Accel-Buffering": "no", "Cache-Control": "no-store"},
-    )
+    return event_stream.answer(_stream(has, who.tenant, id, version))
 
 
 async def _stream(has: Resources, tenant: str, flow_id: str, seen: int) -> AsyncIterator[bytes]:
     has.metrics.streams.inc()
     try:
         with has.bells.watch(flow_id) as bell:
-            yield b"retry: 1000\n\n"
+            yield OPENING
             spoke = time.monotonic()
             while not has.closing.is_set():
                 current = await has.undisturbed(_patient_version(has, tenant, flow_id, seen))
@@ -74,7 +62,7 @@ async def _stream(has: Resources, tenant: str, flow_id: str, seen: int) -> Async
                     rows = await has.undisturbed(_news(has, flow_id, seen, current))
                     if not rows or rows[0]["version"] != seen + 1:
                         seen = current
-                        yield _frame(seen, "reset", {"version": seen})
+                        yield frame(seen, "reset", {"version": seen})
                     else:
                         if rows[0]["kind"] == "create":
                             yield await has.undisturbed(_beginning(has, flow_id, rows[0]))
@@ -85,8 +73,8 @@ async def _stream(has: Resources, tenant: str, flow_id: str, seen: int) -> Async
                     spoke = time.monotonic()
                     continue
                 await has.bells.heard(bell, _LOOK_SECONDS)
-                if time.monotonic() - spoke >= _COMMENT_SECONDS:
-                    yield b": still here\n\n"
+                if time.monotonic() - spoke >= COMMENT_SECONDS:
+                    yield COMMENT
                     spoke = time.monotonic()
     finally:
         has.metrics.streams.dec()
@@ -114,11 +102,11 @@ async def _beginning(has: Resources, flow_id: str, row: RowMapping) -> bytes:
     """The event of a flow's creation, with all that it was created with."""
     async with has.record.read() as record:
         document = await record.run_sync(lambda connection: has.flows.document_at(connection, flow_id, 1))
-    return _frame(1, "create", {**_data(flow_id, row), "operations": changes.to_json(difference(Document(), document))})
+    return frame(1, "create", {**_data(flow_id, row), "operations": changes.to_json(difference(Document(), document))})
 
 
 def _of(flow_id: str, row: RowMapping) -> bytes:
-    return _frame(row["version"], row["kind"], _data(flow_id, row))
+    return frame(row["version"], row["kind"], _data(flow_id, row))
 
 
 def _data(flow_id: str, row: RowMapping) -> dict[str, object]:
@@ -131,8 +119,3 @@ def _data(flow_id: str, row: RowMapping) -> dict[str, object]:
         "at": row["at"],
         "operations": changes.to_json(decode_operations(row["operations"])),
     }
-
-
-def _frame(version: int, name: str, data: dict[str, object]) -> bytes:
-    written = orjson.dumps(data, option=orjson.OPT_UTC_Z)
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (version, name.encode(), written)

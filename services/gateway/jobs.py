@@ -8,7 +8,7 @@ from fastapi import Body, Header, Query, Request, Response
 from pydantic import AfterValidator, JsonValue, ValidationError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway import bells, checks, problems, views
+from services.gateway import bells, checks, document_files, problems, views
 from services.gateway.answers import Cursor, Json, Limit, encode, has_tag, page, read_cursor, tag_of, tagged
 from services.gateway.auth import Who
 from services.gateway.examples import JOBS
@@ -43,7 +43,9 @@ async def submit_job(
     has: Has,
 ) -> Response:
     """`Prefer: wait=N` holds the answer for up to N seconds (60 at most) and gives 200 when the job ended in time."""
+    checks.webhooks(has, [(("body",), body)])
     await checks.references(record, who.tenant, [(("body",), body)])
+    await document_files.parameters(has, record, who.tenant, body)
     await checks.servable(has, who.tenant, body)
     sent = cast("dict[str, dict[str, JsonValue]]", await request.json())
     view = await accept(has, record, unit, row_of(request, who, body, sent["input"]))
@@ -176,6 +178,7 @@ async def replay_job(
         found = [{**part, "loc": ("body", *part["loc"])} for part in error.errors(include_url=False)]
         raise problems.invalid(found, wanted) from None
     await checks.references(record, who.tenant, [(("body",), submit)])
+    await document_files.parameters(has, record, who.tenant, submit)
     await checks.servable(has, who.tenant, submit)
     if change.budget is not None:
         submit.budget = BudgetInput.model_validate(change.budget)

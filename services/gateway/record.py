@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from shared.db import connect_async
+from services.gateway.engine import connect_async
 from shared.errors import DatabaseUnavailable, InvalidRequest
 
 #: SQLSTATE classes and codes that say that the server cannot serve now, whatever the statement is.

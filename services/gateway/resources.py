@@ -20,6 +20,7 @@ from services.gateway.limits import Pressure
 from services.gateway.metrics import Metrics
 from services.gateway.modelside import Models
 from services.gateway.record import Record
+from services.gateway.ringer import Ringer
 from services.gateway.settings import Settings
 from services.gateway.workers import Workforce
 from shared import blobs
@@ -49,6 +50,7 @@ class Resources:
     workforce: Workforce
     pressure: Pressure
     bells: Bells
+    ringer: Ringer
     models: Models
     flows: Store
     closing: asyncio.Event = field(default_factory=asyncio.Event)  #: set when the process is asked to stop
@@ -110,6 +112,7 @@ async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIte
         workforce=Workforce(aside),
         pressure=Pressure(settings.http, settings.calls.tenant_tokens_per_day, aside, redis),
         bells=Bells(settings.stores.redis_url),
+        ringer=Ringer(redis),
         models=Models(settings),
         flows=Store(settings.flows.undo_depth, settings.flows.flow_versions, beside=beside),
     )
@@ -121,6 +124,7 @@ async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIte
         resources.closing.set()
         await resources.bells.stop()
         await resources.settle()
+        await resources.ringer.settle()
         await redis.aclose()
         resources.models.close()
         await record.close()

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
-from services.gateway import bells, checks, views
+from services.gateway import checks, views
 from services.gateway.auth import Caller
 from services.gateway.record import Work
 from services.gateway.resources import Resources
@@ -73,4 +73,4 @@ def rung(has: Resources, jobs: Mapping[str, list[str]]) -> None:
     """Ring for accepted jobs, beside the answer."""
     for kind, ids in jobs.items():
         has.metrics.submitted.labels(kind).inc(len(ids))
-    has.soon(bells.ring_workers(has.redis, jobs))
+    has.ringer.ring(jobs)

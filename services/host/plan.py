@@ -17,7 +17,7 @@ from services.host.home import Home
 from services.host.offspring import Nursery
 from services.host.postgres import Postgres
 from services.host.processes import PROCESSES, Process, parse_replicas, with_replicas
-from services.host.programs import PostgresProgram, Program, RedisProgram, Worker
+from services.host.programs import Program, Worker
 from services.host.redis import Redis
 from services.host.settings import HostSettings, ServerSettings
 
@@ -53,10 +53,10 @@ def make_plan(
     servers: list[Program] = []
     if given.database_url is None:
         postgres = Postgres(home.folder / "postgres")
-        servers.append(PostgresProgram(postgres))
+        servers.append(postgres)
     if given.redis_url is None:
         redis = Redis(home.folder / "redis")
-        servers.append(RedisProgram(redis))
+        servers.append(redis)
     stores = Stores(
         database_url=_plain_scheme(given.database_url) if given.database_url else postgres.url,
         redis_url=given.redis_url or redis.url,

@@ -9,28 +9,28 @@ import signal
 import subprocess
 import time
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 from urllib.parse import quote
 
 from services.host import child
+from services.host.server import Server
 from services.host.sockets import leave, socket_folder
 
 DATABASE = "assay"
 
 
-class Postgres:
+class Postgres(Server):
     """One cluster in ``folder``. ``durable=False`` trades safety for speed (tests)."""
 
+    name = "postgres"
+    grace_seconds = 20.0
+    ending = signal.SIGINT
+
     def __init__(self, folder: Path, *, durable: bool = True) -> None:
-        self.folder = folder.resolve()
+        super().__init__(folder)
         self.data = self.folder / "data"
-        self.log = self.folder / "postgres.log"
         self._durable = durable
-        self._user = child.server_user()
         self._bin = binaries()
         self._sockets = socket_folder(self.folder, longest_name=".s.PGSQL.5432.lock")
-        self._process: subprocess.Popen[bytes] | None = None
         self._flush: subprocess.Popen[bytes] | None = None
 
     @property
@@ -40,19 +40,6 @@ class Postgres:
 
     def url_of(self, database: str) -> str:
         return f"postgresql://postgres@/{database}?host={quote(str(self._sockets), safe='/')}"
-
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid if self._process is not None else None
-
-    @property
-    def running(self) -> bool:
-        return self._process is not None and self._process.poll() is None
-
-    def start(self, timeout: float = 30) -> None:
-        """Make the cluster when there is none yet, start it, and return when it accepts connections."""
-        self.begin()
-        self.await_ready(timeout)
 
     def begin(self) -> subprocess.Popen[bytes]:
         """Start without waiting. Raises: RuntimeError when the cluster cannot be made."""
@@ -84,42 +71,19 @@ class Postgres:
     def is_ready(self) -> bool:
         return _says_ready(self.data, self.pid)
 
-    def await_ready(self, timeout: float = 30) -> None:
-        """Raises: RuntimeError when the server ends or stays silent."""
-        deadline = time.monotonic() + timeout
-        while not self.is_ready():
-            if not self.running or time.monotonic() > deadline:
-                raise RuntimeError(f"Postgres did not start; its last words:\n{child.tail(self.log)}")
-            time.sleep(0.005)
-
     def stop(self) -> None:
         """Fast shutdown: connections are cut, nothing is lost."""
         self._await_flush()
-        if self._process is not None:
-            child.stop(self._process, signal.SIGINT, 20)
-            self._process = None
-        self.leave()
+        super().stop()
 
     def leave(self) -> None:
-        """Nothing of a server that has ended stays outside its folder."""
         leave(self._sockets)
 
     def kill(self) -> None:
         """A crash: no shutdown, recovery at the next start."""
-        self._await_flush()
-        if self._process is None:
-            return
         # Its children notice on their own; a new server waits for them by its shared memory.
-        self._process.kill()
-        self._process.wait()
-        self._process = None
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.stop()
+        self._await_flush()
+        super().kill()
 
     def _await_flush(self) -> None:
         if self._flush is not None:

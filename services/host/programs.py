@@ -11,8 +11,6 @@ from typing import Protocol
 
 from services.host.child import Running
 from services.host.offspring import Nursery
-from services.host.postgres import Postgres
-from services.host.redis import Redis
 
 
 class Program(Protocol):
@@ -54,42 +52,6 @@ class Worker:
 
     def leave(self) -> None:
         self.ready_file.unlink(missing_ok=True)
-
-
-class PostgresProgram:
-    name = "postgres"
-    grace_seconds = 20.0
-    ending = signal.SIGINT
-
-    def __init__(self, server: Postgres) -> None:
-        self._server = server
-
-    def begin(self) -> Running:
-        return self._server.begin()
-
-    def is_ready(self) -> bool:
-        return self._server.is_ready()
-
-    def leave(self) -> None:
-        self._server.leave()
-
-
-class RedisProgram:
-    name = "redis"
-    grace_seconds = 10.0
-    ending = signal.SIGTERM
-
-    def __init__(self, server: Redis) -> None:
-        self._server = server
-
-    def begin(self) -> Running:
-        return self._server.begin()
-
-    def is_ready(self) -> bool:
-        return self._server.is_ready()
-
-    def leave(self) -> None:
-        self._server.leave()
 
 
 def _answers(host: str, port: int, path: str) -> bool:

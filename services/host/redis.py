@@ -6,47 +6,32 @@ import os
 import signal
 import socket
 import subprocess
-import time
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from services.host import child
+from services.host.server import Server
 from services.host.sockets import leave, socket_folder
 
 
-class Redis:
+class Redis(Server):
     """One server in ``folder``. ``durable=False`` forgets everything when it ends (tests)."""
 
+    name = "redis"
+    grace_seconds = 10.0
+    ending = signal.SIGTERM
+
     def __init__(self, folder: Path, *, durable: bool = True) -> None:
-        self.folder = folder.resolve()
-        self.log = self.folder / "redis.log"
+        super().__init__(folder)
         self._durable = durable
-        self._user = child.server_user()
         self._program = program()
         self._socket = socket_folder(self.folder, longest_name="redis.sock") / "redis.sock"
-        self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
         """For redis-py; Celery wants the same path as ``redis+socket://``."""
         return f"unix://{self._socket}"
 
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid if self._process is not None else None
-
-    @property
-    def running(self) -> bool:
-        return self._process is not None and self._process.poll() is None
-
-    def start(self, timeout: float = 10) -> None:
-        """Start it and return when it answers."""
-        self.begin()
-        self.await_ready(timeout)
-
     def begin(self) -> subprocess.Popen[bytes]:
-        """Start without waiting."""
         data = self.folder / "data"
         for folder in (data, self._socket.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -79,37 +64,8 @@ class Redis:
         except OSError:
             return False
 
-    def await_ready(self, timeout: float = 10) -> None:
-        """Raises: RuntimeError when the server ends or stays silent."""
-        deadline = time.monotonic() + timeout
-        while not self.is_ready():
-            if not self.running or time.monotonic() > deadline:
-                raise RuntimeError(f"Redis did not start; its last words:\n{child.tail(self.log)}")
-            time.sleep(0.005)
-
-    def stop(self) -> None:
-        if self._process is not None:
-            child.stop(self._process, signal.SIGTERM, 10)
-            self._process = None
-        self.leave()
-
     def leave(self) -> None:
-        """Nothing of a server that has ended stays outside its folder."""
         leave(self._socket.parent)
-
-    def kill(self) -> None:
-        """A crash: what was not yet on the disk is gone."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.stop()
 
     def send(self, command: str) -> str:
         """One command and the first line of its answer. Raises: OSError when nobody answers."""

@@ -20,12 +20,11 @@ from shared.settings import JobSettings, StoreSettings
 
 
 class ReconcilerSettings(BaseSettings):
-    """What the reconciler needs beside the stores."""
+    """The reconciler: what is sent to webhooks."""
 
     model_config = SettingsConfigDict(env_prefix="ASSAY_", frozen=True)
 
     webhook_secret: str = Field("", description="Signs webhooks (whsec_...); without it they go unsigned")
-    webhook_private: bool = Field(False, description="Allow webhooks to http and to private addresses")
 
 
 def main() -> None:
@@ -34,7 +33,7 @@ def main() -> None:
     engine = db.connect(stores.database_url)
     redis = Redis.from_url(stores.redis_url, socket_timeout=2, socket_connect_timeout=1)
     store = blobs.open_store(stores.blob_url)
-    webhooks = Webhooks(engine, own.webhook_secret, allow_private=own.webhook_private)
+    webhooks = Webhooks(engine, own.webhook_secret, allow_private=settings.webhook_private)
     reconciler = Reconciler(
         engine,
         [

@@ -7,6 +7,8 @@ import socket
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from shared.contracts.addresses import public_address
+
 
 class AddressRefused(Exception):
     """The URL points to somewhere that a server must not be made to call."""
@@ -46,13 +48,7 @@ def resolve(url: str, *, allow_private: bool) -> Target:
     except OSError as fault:
         raise AddressRefused("the name does not resolve") from fault
     addresses = [str(entry[4][0]) for entry in found]
-    if not allow_private and not all(_public(address) for address in addresses):
+    if not allow_private and not all(public_address(ipaddress.ip_address(it.partition("%")[0])) for it in addresses):
         raise AddressRefused("not a public address")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return Target(parts.hostname, addresses[0], port, parts.scheme, path)
-
-
-def _public(address: str) -> bool:
-    parsed = ipaddress.ip_address(address.partition("%")[0])
-    mapped = getattr(parsed, "ipv4_mapped", None)
-    return bool((mapped or parsed).is_global) and not parsed.is_multicast

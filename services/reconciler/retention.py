@@ -26,7 +26,9 @@ _WORKER_SILENT_SECONDS = 600
 def forget_old(engine: Engine, store: ObjectStore, retention_days: float) -> None:
     """Delete all that is past its time; safe to stop anywhere and to run again."""
     with engine.begin() as connection:
-        gone = list(connection.execute(statements.expired_jobs(retention_days, _MOST_JOBS)).scalars())
+        gone = connection.execute(statements.expired_jobs(retention_days, _MOST_JOBS)).all()
+        # Every job has a conversation, and most of them stay empty: such a one goes with its last job.
+        connection.execute(statements.forsaken_conversations([job.conversation_id for job in gone]))
         # Files that a deleted job made, and those of runs that were fenced off and whose job has been deleted since.
         orphaned = files.c.job_id.is_not(None) & ~select(1).where(jobs.c.id == files.c.job_id).exists()
         connection.execute(delete(files).where(orphaned))

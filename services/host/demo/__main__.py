@@ -27,12 +27,17 @@ def main() -> int:
     env = _environment(home)
     desk = home / "desk"
     desk.mkdir()
-    for file in (_stock_prices(), _HERE / "busiest_days.py"):
+    for file in (_stock_prices(), _HERE / "busiest_days.py", _HERE / "prices.md"):
         shutil.copy(file, desk)
     library.write(desk)
     steps = [
         ("A program in the sandbox, beside a file", ["execute", "busiest_days.py", "--file", "msft.csv"]),
         ("A task for a model, whose program is run and checked", ["transform", "msft.csv", _TASK]),
+        ("A document: what its prompt will say", ["doc", "run", "prices.md", "--file", "msft.csv", "--dry-run"]),
+        (
+            "The same with a model's answer in it",
+            ["doc", "run", "prices.md", "--file", "msft.csv", "--html", "prices.html"],
+        ),
         ("A collection: what Python's own library is for", ["collection", "create", "python", "tables.json"]),
         ("One table", ["ingest", "python", "modules", "modules.jsonl"]),
         ("Another table", ["ingest", "python", "exceptions", "exceptions.jsonl"]),
@@ -49,11 +54,24 @@ def main() -> int:
         )
         for title, words in steps:
             status = status or _assay(words, env, desk, title)
+        page = _kept(desk / "prices.html")
     finally:
         stopped = _assay(["down"], env, desk, "Stop")
         shutil.rmtree(home, ignore_errors=True)
     print(f"\nThat took {time.monotonic() - began:.0f} s. `make up` keeps it running.", file=sys.stderr)  # noqa: T201
+    if page is not None:
+        print(f"The document as a page, with its plot: {page}", file=sys.stderr)  # noqa: T201
     return status or stopped
+
+
+def _kept(page: Path) -> Path | None:
+    """Where a person can open it when everything else of this demonstration is gone."""
+    if not page.is_file():
+        return None
+    kept = _ROOT / ".assay" / "demo" / page.name
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(page, kept)
+    return kept
 
 
 def _assay(words: Sequence[str], env: dict[str, str], cwd: Path, title: str) -> int:

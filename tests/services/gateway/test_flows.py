@@ -363,7 +363,7 @@ def test_two_clients_follow_one_flow_live_and_resume(gateway: Gateway, client: h
     thread = threading.Thread(target=follow)
     thread.start()
     assert ready.wait(10)
-    operate(client, flow, ("addNode", {"label": "A"}))
+    operate(client, flow, ("addNode", {"label": "two\u2028lines"}))  # many a client ends a line there
     client.post(f"/v1/flows/{flow['id']}/undo")
     thread.join(15)
     assert not thread.is_alive()

@@ -266,6 +266,19 @@ def test_what_a_job_refers_to_has_to_be_there(client: httpx.Client, job: dict[st
     assert problem["errors"][0]["loc"] == loc  # type: ignore[index]
 
 
+def test_the_parameters_of_a_document_have_to_fit_wherever_it_is(client: httpx.Client) -> None:
+    text = "---\nparams:\n  region: {enum: [north, south]}\n---\n\n&[n]{int max=3}\n"
+    file = client.post("/v1/files", files={"file": ("a.md", text.encode())}).json()["id"]
+    for source in ({"markdown": text}, {"file_id": file}):
+        job = {"kind": "document", "input": {**source, "parameters": {"n": 9, "region": "east", "m": 1}}}
+        problem = assert_problem(client.post("/v1/jobs", json=job), 422, "invalid_request")
+        assert [error["loc"] for error in problem["errors"]] == [  # type: ignore[attr-defined]
+            ["body", "input", "parameters", name] for name in ("n", "region", "m")
+        ]
+        good = {"kind": "document", "input": {**source, "parameters": {"n": 2, "region": "north"}}}
+        assert client.post("/v1/jobs", json=good).status_code == 202
+
+
 def test_an_answer_that_was_held_long_enough_is_a_202(client: httpx.Client) -> None:
     answer = client.post("/v1/jobs", json=EXECUTE, headers={"Prefer": "wait=1"})
     assert answer.status_code == 202

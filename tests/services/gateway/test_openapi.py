@@ -71,13 +71,18 @@ def test_every_operation_has_a_name_a_summary_and_its_errors() -> None:
 
 def test_every_reference_leads_somewhere() -> None:
     found = document()
+    followed: set[str] = set()
+    broken: list[str] = []
 
     def walk(value: object) -> None:
         if isinstance(value, dict):
             if isinstance(reference := value.get("$ref"), str):
+                followed.add(reference)
                 target: Any = found
                 for step in reference.removeprefix("#/").split("/"):
-                    target = target[step]
+                    target = target.get(step) if isinstance(target, dict) else None
+                if target is None:
+                    broken.append(reference)
             for inner in value.values():
                 walk(inner)
         elif isinstance(value, list):
@@ -85,6 +90,8 @@ def test_every_reference_leads_somewhere() -> None:
                 walk(inner)
 
     walk(found)
+    assert broken == []
+    assert len(followed) > 50
 
 
 def test_every_example_fits_its_schema() -> None:

@@ -87,6 +87,12 @@ def test_what_cannot_be_kept_as_it_is_does_not_fit(client: httpx.Client, value: 
         ({"conversation_id": "nope"}, ["body", "conversation_id"]),
         ({"budget": {"turns": 0}}, ["body", "budget", "turns"]),
         ({"webhook": {"url": "not a url"}}, ["body", "webhook", "url"]),
+        ({"webhook": {"url": "http://example.org/done"}}, ["body", "webhook", "url"]),
+        ({"webhook": {"url": "https://u:p@example.org/done"}}, ["body", "webhook", "url"]),
+        ({"webhook": {"url": "https://169.254.169.254/latest"}}, ["body", "webhook", "url"]),
+        ({"webhook": {"url": "https://[::ffff:7f00:1]:8000/"}}, ["body", "webhook", "url"]),
+        ({"webhook": {"url": "https://0x7f.1/"}}, ["body", "webhook", "url"]),
+        ({"webhook": {"url": "https://metadata.internal./"}}, ["body", "webhook", "url"]),
         ({"labels": {"a": 1}}, ["body", "labels", "a"]),
     ],
 )

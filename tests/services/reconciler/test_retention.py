@@ -10,7 +10,7 @@ from pathlib import Path
 from sqlalchemy import select, text
 
 from services.reconciler.retention import forget_old
-from shared import blobs
+from shared import blobs, conversations
 from shared.blobs import files
 from shared.db import connect
 from shared.jobs import statements, submission
@@ -21,7 +21,10 @@ from tests.support.rows import job_row
 def test_old_jobs_take_their_files_with_them_and_uploads_stay(stores: StoreSettings) -> None:
     engine, store = connect(stores.database_url), blobs.open_store(stores.blob_url)
     with engine.begin() as connection:
-        connection.execute(submission.submit(job_row(id="j", tenant_id="a")))
+        connection.execute(submission.submit(job_row(id="j", tenant_id="a", conversation_id="silent")))
+        connection.execute(submission.submit(job_row(id="k", tenant_id="a", conversation_id="spoken")))
+        connection.execute(conversations.add_pair("a", "spoken", "k", "question", "answer"))
+        connection.execute(statements.cancel("k", "a"))
         connection.execute(statements.cancel("j", "a"))
         for name, job_id in (("made", "j"), ("uploaded", None), ("orphan", "deleted long ago")):
             blob = blobs.write(store, io.BytesIO(name.encode()))
@@ -48,5 +51,6 @@ def test_old_jobs_take_their_files_with_them_and_uploads_stay(stores: StoreSetti
     with engine.connect() as connection:
         assert connection.execute(select(files.c.name)).scalars().all() == ["uploaded"]
         assert connection.execute(text("SELECT count(*) FROM jobs")).scalar() == 0
+        assert connection.execute(text("SELECT id FROM conversations")).scalars().all() == ["spoken"]
     assert [path.read_bytes() for path in folder.rglob("*") if path.is_file()] == [b"uploaded"]
     engine.dispose()

@@ -1,0 +1,40 @@
+"""Parameters of a document that is in a file: checked at submit as those of a document in the body are."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pydantic import BaseModel
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.resources import Resources
+from shared import blobs
+from shared.contracts.document import DocumentInput
+from shared.contracts.document_declarations import wrong
+from shared.errors import InvalidRequest
+
+_MOST = 4_000_000  #: bytes; the worker checks what is in a larger file
+
+
+async def parameters(has: Resources, record: AsyncConnection, tenant: str, submit: BaseModel) -> None:
+    """Raises: InvalidRequest naming each parameter that does not fit."""
+    input = getattr(submit, "input", None)
+    if not isinstance(input, DocumentInput) or input.file_id is None or not input.parameters:
+        return
+    files = blobs.files
+    found = select(files.c.size, files.c.sha256).where(files.c.id == input.file_id, files.c.tenant_id == tenant)
+    row = (await record.execute(found)).one_or_none()
+    if row is None or row.size > _MOST:
+        return
+    try:
+        content = b"".join([chunk async for chunk in blobs.stream(has.blobs, row.sha256, 0, row.size)])
+    except FileNotFoundError:
+        return
+    bad = await asyncio.to_thread(wrong, content.decode("utf-8", "replace"), input.parameters)
+    errors: list[tuple[list[str | int], str]] = [
+        (["body", "input", "parameters", name], words) for name, words in bad.items()
+    ]
+    if errors:
+        told = "; ".join(f"{'.'.join(map(str, loc))}: {words}" for loc, words in errors[:3])
+        raise InvalidRequest(told, errors[:100])

@@ -1,0 +1,84 @@
+"""An embedded server: a child of ours in a folder of its own, that says when it is ready and leaves nothing behind."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from abc import ABC, abstractmethod
+from pathlib import Path
+from types import TracebackType
+from typing import ClassVar, Self
+
+from services.host import child
+
+
+class Server(ABC):
+    """Also a ``Program`` of the supervisor."""
+
+    name: ClassVar[str]
+    grace_seconds: ClassVar[float]  #: between ``ending`` and SIGKILL
+    ending: ClassVar[signal.Signals]  #: what ends it without losing anything
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        self.log = self.folder / f"{self.name}.log"
+        self._user = child.server_user()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    @abstractmethod
+    def url(self) -> str: ...
+
+    @abstractmethod
+    def begin(self) -> subprocess.Popen[bytes]:
+        """Start without waiting."""
+
+    @abstractmethod
+    def is_ready(self) -> bool: ...
+
+    @abstractmethod
+    def leave(self) -> None:
+        """Nothing of a server that has ended stays outside its folder."""
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None else None
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def start(self, timeout: float = 30) -> None:
+        """Start it and return when it answers."""
+        self.begin()
+        self.await_ready(timeout)
+
+    def await_ready(self, timeout: float = 30) -> None:
+        """Raises: RuntimeError when the server ends or stays silent."""
+        deadline = time.monotonic() + timeout
+        while not self.is_ready():
+            if not self.running or time.monotonic() > deadline:
+                raise RuntimeError(f"{self.name.title()} did not start; its last words:\n{child.tail(self.log)}")
+            time.sleep(0.005)
+
+    def stop(self) -> None:
+        """Nothing is lost."""
+        if self._process is not None:
+            child.stop(self._process, self.ending, self.grace_seconds)
+            self._process = None
+        self.leave()
+
+    def kill(self) -> None:
+        """A crash: what was not yet on the disk is gone."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()
