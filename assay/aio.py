@@ -297,6 +297,7 @@ class AsyncClient:
         self.keys = resources.Keys(self)
         self.conversations = resources.Conversations(self)
         self.collections = resources.Collections(self)
+        self.stacks = resources.Stacks(self)
 
 
 async def chunks_of(stream: BinaryIO) -> AsyncIterator[bytes]:

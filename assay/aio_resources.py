@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from assay.calls import files, flows, jobs, registries, rest
+from assay.calls import files, flows, jobs, registries, rest, stacks
 
 if TYPE_CHECKING:
     from assay.aio import AsyncClient
     from assay.aio_job import AsyncJob
     from shared.contracts.common import Page
     from shared.contracts.conversations import Conversation, ConversationSummary
+    from shared.contracts.definitions import DefinitionsCheck, DefinitionSet, DefinitionsVersion, Proposal
     from shared.contracts.files import FileInfo
     from shared.contracts.jobs import BatchView, JobView
     from shared.contracts.keys import KeyInfo, NewKey
@@ -266,3 +267,44 @@ class Collections(Noun):
 
     async def delete(self, name: str) -> None:
         await self._client.send(rest.delete_collection(name))
+
+
+class Stacks(Noun):
+    """The tenant's own definitions for ``detect``, and what is proposed for them."""
+
+    async def definitions(self, version: int | None = None) -> DefinitionSet:
+        """Those in use, or an older version of them."""
+        return await self._client.send(stacks.definitions() if version is None else stacks.definition_version(version))
+
+    async def versions(self) -> Page[DefinitionsVersion]:
+        return await self._client.send(stacks.definition_versions())
+
+    async def set(self, definitions: stacks.Definitions, if_match: str | None = None) -> DefinitionSet:
+        """The whole set: YAML, or a list."""
+        return await self._client.send(stacks.set_definitions(definitions, if_match))
+
+    async def check(self, definitions: stacks.Definitions) -> DefinitionsCheck:
+        return await self._client.send(stacks.check_definitions(definitions))
+
+    async def rollback(self, version: int) -> DefinitionSet:
+        return await self._client.send(stacks.roll_back_definitions(version))
+
+    async def clear(self, if_match: str | None = None) -> DefinitionSet:
+        return await self._client.send(stacks.delete_definitions(if_match))
+
+    async def proposals(self, at_least: int | None = None) -> Page[Proposal]:
+        return await self._client.send(stacks.proposals(at_least))
+
+    async def promote(
+        self,
+        axis: str,
+        id: str,
+        *,
+        new_id: str | None = None,
+        name: str | None = None,
+        files: Sequence[str] | None = None,
+    ) -> DefinitionSet:
+        return await self._client.send(stacks.promote(axis, id, new_id=new_id, name=name, files=files))
+
+    async def dismiss(self, axis: str, id: str) -> Proposal:
+        return await self._client.send(stacks.dismiss(axis, id))

@@ -289,6 +289,7 @@ class Client:
         self.keys = resources.Keys(self)
         self.conversations = resources.Conversations(self)
         self.collections = resources.Collections(self)
+        self.stacks = resources.Stacks(self)
 
 
 class EndOfEvents(Exception):

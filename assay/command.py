@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from cyclopts import App, CycloptsError
 
-from assay.commands import admin, code, flow, jobs, local, work
+from assay.commands import admin, code, definitions, detect, doc, flow, jobs, local, work
 from assay.commands import files as files_
 from assay.commands.session import (
     DONE,
@@ -68,10 +68,20 @@ def build() -> App:
     for command in commands:
         app.command(command)
     app.command("assay.commands.doctor:doctor", help="Check this machine and the server, read-only.")
-    commands = [code.execute, code.transform, work.detect, work.search, work.ingest, work.doc]
+    commands = [code.execute, code.transform, detect.detect, work.search, work.ingest]
     for command in commands:
         app.command(command)
-    for noun in (jobs.app, files_.app, flow.app, work.collection, admin.prompts, admin.models, admin.keys):
+    for noun in (
+        doc.app,
+        jobs.app,
+        files_.app,
+        flow.app,
+        work.collection,
+        definitions.app,
+        admin.prompts,
+        admin.models,
+        admin.keys,
+    ):
         app.command(noun)
     app.command(admin.providers)
     app.command("assay.commands.api:api", help="Send any request to the API and print the answer.")

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from assay.calls import files, flows, jobs, registries, rest
+from assay.calls import files, flows, jobs, registries, rest, stacks
 
 if TYPE_CHECKING:
     from assay.client import Client
     from assay.job import Job
     from shared.contracts.common import Page
     from shared.contracts.conversations import Conversation, ConversationSummary
+    from shared.contracts.definitions import DefinitionsCheck, DefinitionSet, DefinitionsVersion, Proposal
     from shared.contracts.files import FileInfo
     from shared.contracts.jobs import BatchView, JobView
     from shared.contracts.keys import KeyInfo, NewKey
@@ -265,3 +266,44 @@ class Collections(Noun):
 
     def delete(self, name: str) -> None:
         self._client.send(rest.delete_collection(name))
+
+
+class Stacks(Noun):
+    """The tenant's own definitions for ``detect``, and what is proposed for them."""
+
+    def definitions(self, version: int | None = None) -> DefinitionSet:
+        """Those in use, or an older version of them."""
+        return self._client.send(stacks.definitions() if version is None else stacks.definition_version(version))
+
+    def versions(self) -> Page[DefinitionsVersion]:
+        return self._client.send(stacks.definition_versions())
+
+    def set(self, definitions: stacks.Definitions, if_match: str | None = None) -> DefinitionSet:
+        """The whole set: YAML, or a list."""
+        return self._client.send(stacks.set_definitions(definitions, if_match))
+
+    def check(self, definitions: stacks.Definitions) -> DefinitionsCheck:
+        return self._client.send(stacks.check_definitions(definitions))
+
+    def rollback(self, version: int) -> DefinitionSet:
+        return self._client.send(stacks.roll_back_definitions(version))
+
+    def clear(self, if_match: str | None = None) -> DefinitionSet:
+        return self._client.send(stacks.delete_definitions(if_match))
+
+    def proposals(self, at_least: int | None = None) -> Page[Proposal]:
+        return self._client.send(stacks.proposals(at_least))
+
+    def promote(
+        self,
+        axis: str,
+        id: str,
+        *,
+        new_id: str | None = None,
+        name: str | None = None,
+        files: Sequence[str] | None = None,
+    ) -> DefinitionSet:
+        return self._client.send(stacks.promote(axis, id, new_id=new_id, name=name, files=files))
+
+    def dismiss(self, axis: str, id: str) -> Proposal:
+        return self._client.send(stacks.dismiss(axis, id))

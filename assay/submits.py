@@ -5,16 +5,15 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
-import tarfile
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from assay.calls import files, jobs
 from assay.calls.call import Call
 from assay.exchange import Answer, Options, Outcome, Send, Sleep, exchange
+from assay.packing import pack, pack_commit
 
 if TYPE_CHECKING:
     from shared.contracts.jobs import JobView
@@ -57,20 +56,29 @@ def transform_input(options: Options, task: str, data: object, fields: Mapping[s
 
 
 def detect_input(options: Options, source: str | os.PathLike[str], fields: Mapping[str, Any]) -> Steps[dict[str, Any]]:
-    """``source``: an https URL of a repository, an archive, or a folder (which is packed, without .git)."""
+    """``source``: an https URL of a repository, an archive, or a folder (which is packed, without .git).
+
+    ``ref`` among the fields: that commit of the repository, or of the git checkout that the folder is.
+    """
     text = os.fspath(source)
     if "://" in text:
         ref = fields.get("ref")
         rest = {name: value for name, value in fields.items() if name != "ref"}
         return {"source": {"git": text, **({"ref": ref} if ref else {})}, **rest}
     path = Path(text)
+    rest = {name: value for name, value in fields.items() if name != "ref"}
     if path.is_dir():
         with tempfile.TemporaryFile() as archive:
-            _pack(path, archive)
+            if fields.get("ref") is None:
+                pack(path, archive)
+            else:
+                pack_commit(path, str(fields["ref"]), archive)
             info = yield from call(files.put(archive, name=f"{path.resolve().name or 'source'}.tar.gz"), options)
+    elif fields.get("ref") is not None:
+        raise ValueError("ref belongs to a repository, not to an archive")
     else:
         info = yield from call(files.put(path), options)
-    return {"source": {"file_id": info.id}, **fields}
+    return {"source": {"file_id": info.id}, **rest}
 
 
 def _data_set(options: Options, name: str, value: object) -> Steps[dict[str, Any]]:
@@ -103,51 +111,3 @@ def _parquet(frame: Any) -> bytes:
     else:
         frame.to_parquet(buffer)
     return buffer.getvalue()
-
-
-#: What tools put beside a project's own files: large, and never counted by the detectors.
-_BESIDE = frozenset(
-    {
-        ".git",
-        ".hg",
-        ".svn",
-        "node_modules",
-        ".venv",
-        "venv",
-        "__pycache__",
-        ".tox",
-        ".nox",
-        ".mypy_cache",
-        ".ruff_cache",
-    }
-)
-
-
-def _pack(folder: Path, archive: BinaryIO) -> None:
-    """The folder as a compressed tar: links stay links; in a git checkout only what git does not ignore."""
-
-    def keep(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-        if Path(member.name).name in _BESIDE or not (member.isfile() or member.isdir() or member.issym()):
-            return None
-        member.uid = member.gid = 0
-        member.uname = member.gname = ""
-        return member
-
-    with tarfile.open(fileobj=archive, mode="w:gz", compresslevel=1) as tar:
-        listed = _listed_by_git(folder)
-        if listed is None:
-            tar.add(folder, arcname=".", filter=keep)
-        for name in listed or ():
-            if os.path.lexists(folder / name):  # git still lists what was deleted and not committed
-                tar.add(folder / name, arcname=f"./{name}", filter=keep, recursive=False)
-    archive.seek(0)
-
-
-def _listed_by_git(folder: Path) -> list[str] | None:
-    """The files below the folder that git tracks or would track; None where git does not say."""
-    command = ["git", "-C", str(folder), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    try:
-        answer = subprocess.run(command, capture_output=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return sorted({os.fsdecode(name) for name in answer.stdout.split(b"\0") if name})

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 #: In the order of the house; each prints its table and stands alone: ``python -m benchmarks.platform``.
-ALL = ("start", "platform", "sandbox", "llm", "transform", "stacks", "flows", "search")
+ALL = ("start", "platform", "sandbox", "llm", "transform", "documents", "stacks", "flows", "search")
 
 
 def main() -> int:

@@ -110,9 +110,9 @@ def submitting(platform: Platform, key: str) -> Line:
     with platform.engine.begin() as connection:
         connection.execute(statements.advertise("w", "execution", ["execute"], 4, "bench", {}))
         connection.exec_driver_sql("UPDATE workers SET seen_at = seen_at + interval '1 hour'")
-    with _gateway("services.gateway", key) as ours:
+    with gateway("services.gateway", key) as ours:
         assay = ours(post("/v1/jobs", BODY, [f"Authorization: Bearer {key}"]))
-    with _gateway("benchmarks.plain_gateway", None) as theirs:
+    with gateway("benchmarks.plain_gateway", None) as theirs:
         plain = theirs(post("/v1/jobs", BODY))
     _empty_bare()
     return at_least("submits, 16 connections", assay.per_second, plain.per_second, "req/s", 1.3)
@@ -124,7 +124,7 @@ def submit_to_result(platform: Platform, key: str) -> Line:
     _forget_jobs(platform)
     platform.ready_worker()
     request = post("/v1/jobs", BODY, [f"Authorization: Bearer {key}", "Prefer: wait=10"])
-    with _gateway("services.gateway", key) as ours:
+    with gateway("services.gateway", key) as ours:
         assay = ours(request, total=ROUND_TRIPS, connections=1, expect=200)
     _stop_workers(platform)
     with _bare_worker():
@@ -199,7 +199,7 @@ def _bare_worker() -> Iterator[None]:
 
 
 @contextmanager
-def _gateway(module: str, key: str | None) -> Iterator[Callable[..., Load]]:
+def gateway(module: str, key: str | None) -> Iterator[Callable[..., Load]]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

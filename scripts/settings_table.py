@@ -1,10 +1,9 @@
-"""``python -m scripts.settings_table``: write the table of settings into README.md, from the settings classes."""
+"""``python -m scripts.settings_table``: write docs/settings.md from the settings classes."""
 
 from __future__ import annotations
 
 import importlib
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,43 +12,49 @@ from pydantic_core import PydanticUndefined
 from pydantic_settings import BaseSettings
 
 ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
-BEGIN, END = "<!-- settings: make docs -->", "<!-- end of settings -->"
+PAGE = ROOT / "docs" / "settings.md"
 #: What processes tell each other, which nobody has to set.
 _INTERNAL = frozenset({"ASSAY_READY_FILE", "ASSAY_LOCAL_PATHS", "ASSAY_EMBEDDED"})
+_HEAD = """# Settings
+
+Environment variables, read once when a process starts. Model providers are all that most installations need to set.
+This page is written by `make docs` from the settings classes.
+"""
 
 
 def main() -> None:
-    README.write_text(with_table(README.read_text("utf-8")), "utf-8")
+    PAGE.write_text(page(), "utf-8")
 
 
-def with_table(text: str) -> str:
-    """The README with the present table between its marks."""
-    head, begin, rest = text.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not begin or not end:
-        sys.exit(f"README.md has no {BEGIN} ... {END}")
-    return f"{head}{BEGIN}\n{table()}\n{END}{tail}"
-
-
-def table() -> str:
-    """One line a variable; one that several processes read stands once, as the first of them describes it."""
-    lines = ["| variable | default | what it is |", "|---|---|---|"]
-    seen: set[str] = set(_INTERNAL)
+def page() -> str:
+    """A table for each settings class, under the first line of its docstring."""
+    parts = [_HEAD]
+    seen: set[str] = set()
     for settings in _classes():
-        prefix = settings.model_config.get("env_prefix", "")
-        for name, field in settings.model_fields.items():
-            variable = f"{prefix}{name}".upper()
-            if variable not in seen and field.description:
-                seen.add(variable)
-                lines.append(f"| `{variable}` | {_default(field)} | {_escaped(field.description)} |")
-    return "\n".join(lines)
+        # What several processes read stands once, as the first of them describes it.
+        rows = [(name, line) for name, line in _rows(settings) if name not in seen]
+        seen |= {name for name, _ in rows}
+        if not rows:
+            continue
+        title = (settings.__doc__ or settings.__name__).split("\n")[0].rstrip(".").replace("``", "`")
+        head = f"\n## {title}\n\n| variable | default | what it is |\n|---|---|---|\n"
+        parts.append(head + "".join(f"{line}\n" for _, line in rows))
+    return "".join(parts)
+
+
+def _rows(settings: type[BaseSettings]) -> Iterator[tuple[str, str]]:
+    prefix = settings.model_config.get("env_prefix", "")
+    for name, field in settings.model_fields.items():
+        variable = f"{prefix}{name}".upper()
+        if variable not in _INTERNAL and field.description:
+            yield variable, f"| `{variable}` | {_default(field)} | {_escaped(field.description)} |"
 
 
 def _classes() -> Iterator[type[BaseSettings]]:
-    """Every settings class of the tree: what `assay up` reads first, then by module."""
+    """Every settings class of the tree: model providers first, then what `assay up` reads, then by module."""
     files = sorted(file for folder in ("services", "shared") for file in (ROOT / folder).rglob("*.py"))
     files.sort(key=lambda file: file.relative_to(ROOT).parts[1] != "host")
+    files.sort(key=lambda file: file.relative_to(ROOT).parts[1] != "llm")
     for file in files:
         if re.search(r"\((BaseSettings)\)", file.read_text("utf-8")):
             module = importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))

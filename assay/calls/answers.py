@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from shared.contracts.capabilities import Capabilities
     from shared.contracts.common import Page
     from shared.contracts.conversations import Conversation, ConversationSummary
+    from shared.contracts.definitions import DefinitionsCheck, DefinitionSet, DefinitionsVersion, Proposal
     from shared.contracts.files import FileInfo
     from shared.contracts.jobs import BatchView, JobView
     from shared.contracts.keys import KeyInfo, NewKey
@@ -136,3 +137,35 @@ def collections(reply: Reply) -> Page[Collection]:
     from shared.contracts.search import Collection  # noqa: PLC0415
 
     return Page[Collection].model_validate_json(reply.body)
+
+
+def definition_set(reply: Reply) -> DefinitionSet:
+    from shared.contracts.definitions import DefinitionSet  # noqa: PLC0415
+
+    return DefinitionSet.model_validate_json(reply.body)
+
+
+def definitions_check(reply: Reply) -> DefinitionsCheck:
+    from shared.contracts.definitions import DefinitionsCheck  # noqa: PLC0415
+
+    return DefinitionsCheck.model_validate_json(reply.body)
+
+
+def definition_versions(reply: Reply) -> Page[DefinitionsVersion]:
+    from shared.contracts.common import Page  # noqa: PLC0415
+    from shared.contracts.definitions import DefinitionsVersion  # noqa: PLC0415
+
+    return Page[DefinitionsVersion].model_validate_json(reply.body)
+
+
+def proposal(reply: Reply) -> Proposal:
+    from shared.contracts.definitions import Proposal  # noqa: PLC0415
+
+    return Proposal.model_validate_json(reply.body)
+
+
+def proposals(reply: Reply) -> Page[Proposal]:
+    from shared.contracts.common import Page  # noqa: PLC0415
+    from shared.contracts.definitions import Proposal  # noqa: PLC0415
+
+    return Page[Proposal].model_validate_json(reply.body)

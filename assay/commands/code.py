@@ -82,6 +82,7 @@ def transform(
     rows: Annotated[int | None, Parameter(help="Rows of the preview that the model sees")] = None,
     code: Annotated[Path | None, Parameter(help="Your own code instead of a model's")] = None,
     out: Annotated[Path | None, Parameter(name=["-o", "--out"], help="Save the whole table (or plot) here")] = None,
+    code_out: Annotated[Path | None, Parameter(help="Save the code that made it here; --code runs it again")] = None,
     sending: Sending = _PLAIN,
 ) -> int:
     """Have code written for a task on your data, run and checked; print the resulting table."""
@@ -100,6 +101,9 @@ def transform(
 
     def tell(session: Session, job: dict[str, Any]) -> None:
         _tell_table(session, job["result"], out)
+        if code_out is not None and job["result"]["code"]:
+            code_out.write_text(job["result"]["code"].rstrip("\n") + "\n", "utf-8")
+            session.say(f"saved {code_out}")
 
     return run("transform", input, sending, tell)
 
@@ -153,6 +157,8 @@ def _tell_table(session: Session, result: dict[str, Any], out: Path | None) -> N
     if out is not None and file_id is not None:
         session.client.files.save(file_id, out)
         session.say(f"saved {out}")
+        if table is not None and out.suffix.lower() in (".csv", ".tsv", ".json", ".xlsx"):
+            session.warn(f"{out} is a Parquet file, whatever its name says")
     if table is None:
         if out is None:
             session.out(str(file_id))

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from assay.calls import registries, rest
 from assay.commands.session import Session, current
@@ -62,11 +63,25 @@ def _checks(session: Session) -> Iterator[Check]:
         found = state.get("version") or state.get("reason") or ("available" if state["available"] else "not installed")
         yield Check(f"language {language}", state["available"], found, "scripts/install-optional", grave=False)
     isolation = capabilities["isolation"]
-    yield Check("isolation", True, f"{isolation['tier']} (at least {isolation['minimum']})")
+    reached = f"{isolation['tier']} (at least {isolation['minimum']})"
+    yield Check("isolation", isolation["tier"] != "none", reached, "no code runs: `kind execute` says why")
     for provider in providers["items"]:
-        ok = provider["configured"] and provider["state"] != "open"
-        found = provider["state"] + (f": {provider['last_error']}" if provider.get("last_error") else "")
-        yield Check(f"provider {provider['name']}", ok, found, f"set {provider['name'].upper()}_API_KEY", grave=False)
+        yield _provider(provider)
+
+
+def _provider(provider: dict[str, Any]) -> Check:
+    state, until = provider["state"], provider.get("until")
+    told = {
+        "closed": "asked when it is needed",
+        "half_open": "failed, and is tried again",
+        "open": f"failed, and is not asked until {until}",
+        "parked": f"limits our rate, and is not asked until {until}",
+        "unconfigured": "has no key",
+    }.get(state, state)
+    found = told + (f": {provider['last_error']}" if provider.get("last_error") else "")
+    ok = provider["configured"] and state not in ("open", "parked")
+    advice = "others answer meanwhile" if provider["configured"] else f"set {provider['name'].upper()}_API_KEY"
+    return Check(f"provider {provider['name']}", ok, found, advice, grave=False)
 
 
 def _advice(state: str) -> str:

@@ -97,8 +97,10 @@ def describe(event: JobEvent) -> str | None:
             line = f"turn {data.get('number', '?')}: {_outcome(data.get('outcome'))}".rstrip(": ")
         case "thinking":
             line = f"  {data.get('message', '')}"
-        case "llm_call" | "output":
+        case "llm_call" | "output" | "block_started":
             return None
+        case "block_finished":
+            line = _block(data)
         case "failover" | "progress":
             line = _aside(event.type, data)
         case "job_queued" | "job_started" | "job_succeeded" | "job_cancelled":
@@ -109,6 +111,13 @@ def describe(event: JobEvent) -> str | None:
         case _:
             line = _aside(event.type, data) or f"  {event.type.replace('_', ' ')}"
     return line
+
+
+def _block(data: Mapping[str, Any]) -> str:
+    lines = data.get("lines")
+    place = f" line {lines[0]}" if isinstance(lines, list) and lines else ""
+    said = f": {first_line(str(data['message']))}" if data.get("message") else ""
+    return f"  {data.get('status', '?')}{place} {data.get('block_id', '?')} {data.get('seconds', 0):.2f} s{said}"
 
 
 def _aside(type: str, data: Mapping[str, Any]) -> str | None:

@@ -15,6 +15,7 @@ from assay.commands.follow import describe
 from assay.events import JobEvent
 
 _COLOURS = {"+": "green", "-": "red"}
+_BLOCKS = {"ok": "[green]✓[/]", "fresh": "[dim]✓[/]", "skipped": "[yellow]-[/]", "error": "[red]✗[/]"}
 _MARKS = {"job_succeeded": "[green]✓[/]", "job_failed": "[red]✗[/]", "job_dead": "[red]✗[/]"}
 
 
@@ -40,6 +41,12 @@ class Live:
         elif event.type == "thinking":
             self._status.update(escape(str(event.data.get("message", ""))))
             return
+        elif event.type == "block_started":
+            self._status.update(escape(f"running {event.data.get('block_id', '')}"))
+            return
+        elif event.type == "block_finished" and line is not None:
+            mark = _BLOCKS.get(str(event.data.get("status")), "[blue]•[/]")
+            self._console.print(f"{mark} {escape(line.strip().partition(' ')[2])}")
         elif line is not None and event.type not in ("job_queued", "job_started"):
             self._console.print(f"{_MARKS.get(event.type, '[blue]•[/]')} {escape(line)}")
             for code in self._attempts.lines(event):

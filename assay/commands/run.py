@@ -45,8 +45,18 @@ class Sending:
         return options
 
 
-def run(kind: str, input: Mapping[str, Any], sending: Sending, tell: Callable[[Session, dict[str, Any]], None]) -> int:
-    """Submit, follow, and hand the finished job to ``tell``; the exit code."""
+def run(
+    kind: str,
+    input: Mapping[str, Any],
+    sending: Sending,
+    tell: Callable[[Session, dict[str, Any]], None],
+    *,
+    warn: bool = True,
+) -> int:
+    """Submit, follow, and hand the finished job to ``tell``; the exit code.
+
+    ``warn`` false: ``tell`` shows the job's warnings in its own way.
+    """
     session = current()
     job = session.client.fetch(jobs.create(kind, input, sending.options()))
     for warning in job.get("warnings") or []:
@@ -55,15 +65,17 @@ def run(kind: str, input: Mapping[str, Any], sending: Sending, tell: Callable[[S
         session.show(job, lambda job: str(job["id"]))
         return 0
     finished = follow(session, job, sending.timeout)
-    return end(session, finished, tell)
+    return end(session, finished, tell, warn=warn)
 
 
-def end(session: Session, job: dict[str, Any], tell: Callable[[Session, dict[str, Any]], None]) -> int:
+def end(
+    session: Session, job: dict[str, Any], tell: Callable[[Session, dict[str, Any]], None], *, warn: bool = True
+) -> int:
     """Print a finished job; 1 when it did not succeed."""
     if session.json:
         session.show(job, lambda job: None)
     elif job["state"] == "succeeded":
-        for warning in job.get("warnings") or []:
+        for warning in (job.get("warnings") or []) if warn else []:
             session.say(f"warning: {warning}")
         tell(session, job)
     if job["state"] != "succeeded" and not session.json:

@@ -1,4 +1,4 @@
-"""`assay detect`, `search`, `ingest`, `doc`, and `assay collection`."""
+"""`assay search`, `ingest`, and `assay collection`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
-from assay import submits
-from assay.calls import files, jobs, rest
+from assay.calls import files, rest
 from assay.commands import show
 from assay.commands.run import Sending, given, pair, readable, run
 from assay.commands.session import Session, UsageError, current
@@ -19,37 +18,16 @@ collection = App(name="collection", help="Collections that `ingest` fills and `s
 _PLAIN = Sending()
 
 
-def detect(
-    source: Annotated[str, Parameter(help="A folder, an archive, or the https URL of a repository")],
-    *,
-    mode: Annotated[str | None, Parameter(help="full, static (no model) or llm_only")] = None,
-    ref: Annotated[str | None, Parameter(help="Branch, tag or commit of a repository")] = None,
-    root: Annotated[str | None, Parameter(help="Only this folder of it")] = None,
-    format: Annotated[str | None, Parameter(help="universalbuild, cyclonedx or dockerfile")] = None,
-    sending: Sending = _PLAIN,
-) -> int:
-    """Find every technology of a source tree, with evidence."""
-    if "://" not in source:
-        readable(Path(source))
-    client = current().client
-    input = client.drive(submits.detect_input(client.options, source, given(mode=mode, ref=ref, root=root)))
-
-    def tell(session: Session, job: dict[str, Any]) -> None:
-        if format is not None:
-            session.out(session.client.send(jobs.result_form(job["id"], format)).decode("utf-8", "replace"))
-        else:
-            session.out(
-                show.table(["path", "name", "kind", "what", "version", "sure", "evidence"], _found(job["result"]))
-            )
-
-    return run("detect", input, sending, tell)
+_Collection = Annotated[str | None, Parameter(name=["-c", "--collection"], help="The collection")]
 
 
 def search(
-    collection: str,
-    question: str,
+    question: Annotated[str, Parameter(help="The question; without -c, the collection and then the question")],
+    second: Annotated[str | None, Parameter(show=False)] = None,
+    /,
     *,
-    table: Annotated[Sequence[str], Parameter(help="Only these tables", negative="")] = (),
+    collection: _Collection = None,
+    table: Annotated[Sequence[str], Parameter(name=["-t", "--table"], help="Only these tables", negative="")] = (),
     filter: Annotated[Sequence[str], Parameter(help="FIELD=VALUE", negative="")] = (),
     limit: int | None = None,
     answer: Annotated[bool, Parameter(help="--no-answer only lists what was found")] = True,
@@ -58,6 +36,12 @@ def search(
     sending: Sending = _PLAIN,
 ) -> int:
     """Search a collection for the answer to a question."""
+    if collection is None:
+        if second is None:
+            raise UsageError("name the collection: -c NAME")
+        collection, question = question, second
+    elif second is not None:
+        raise UsageError("put the question in quotes")
     input = given(
         collection=collection, question=question, tables=tuple(table),
         filters={key: _value(value) for key, value in map(pair, filter)} or None, limit=limit,
@@ -71,15 +55,28 @@ def search(
 
 
 def ingest(
-    collection: str,
-    table: str,
-    file: Path,
+    file: Annotated[str, Parameter(help="The file; without -c, the collection, the table and then the file")],
+    second: Annotated[str | None, Parameter(show=False)] = None,
+    third: Annotated[str | None, Parameter(show=False)] = None,
+    /,
     *,
+    collection: _Collection = None,
+    table: Annotated[str | None, Parameter(name=["-t", "--table"], help="Needed when there are several")] = None,
     format: Literal["auto", "jsonl", "csv", "parquet", "pentabarf", "pretalx"] | None = None,
     sending: Sending = _PLAIN,
 ) -> int:
     """Fill a table of a collection from a file."""
-    info = current().client.send(files.put(readable(file)))
+    if collection is None:
+        words = [word for word in (file, second, third) if word is not None]
+        if len(words) != (2 if table else 3):
+            raise UsageError("name the collection: -c NAME")
+        collection, file = words[0], words[-1]
+        table = table or words[1]
+    elif second is not None:
+        raise UsageError("one file at a time")
+    source = readable(Path(file))
+    table = table or _only_table(collection)
+    info = current().client.send(files.put(source))
     input = given(collection=collection, table=table, file_id=info.id, format=format)
 
     def tell(session: Session, job: dict[str, Any]) -> None:
@@ -90,41 +87,6 @@ def ingest(
             session.warn(f"record {error['index']}: {error['message']}")
 
     return run("ingest", input, sending, tell)
-
-
-def doc(
-    file: Path,
-    *,
-    out: Annotated[Path | None, Parameter(name=["-o", "--out"], help="Write the Markdown here")] = None,
-    html: Annotated[Path | None, Parameter(help="Write the HTML here")] = None,
-    set: Annotated[Sequence[str], Parameter(help="PARAMETER=VALUE", negative="")] = (),
-    flavour: Literal["stencila", "quarto", "myst"] | None = None,
-    execute: Literal["stale", "all", "none"] | None = None,
-    model: str | None = None,
-    dry_run: Annotated[bool, Parameter(help="Only say what would run and what it would cost", negative="")] = False,
-    sending: Sending = _PLAIN,
-) -> int:
-    """Run a document's code, then its instructions, and print the Markdown."""
-    input = given(
-        markdown=readable(file).read_text("utf-8"), flavour=flavour, execute=execute, model=model,
-        parameters={key: _value(value) for key, value in map(pair, set)} or None, dry_run=dry_run or None,
-    )  # fmt: skip
-
-    def tell(session: Session, job: dict[str, Any]) -> None:
-        result = job["result"]
-        for block in result["blocks"]:
-            for message in block["messages"]:
-                session.say(f"line {block['lines'][0]}: {message['level']}: {message['text']}")
-        if html is not None and result.get("html_file_id"):
-            session.client.files.save(result["html_file_id"], html)
-        if dry_run and result.get("estimate"):
-            session.out(json.dumps(result["estimate"]))
-        elif out is not None:
-            out.write_text(result["markdown"], "utf-8")
-        else:
-            session.out(result["markdown"])
-
-    return run("document", input, sending, tell)
 
 
 @collection.command
@@ -165,30 +127,20 @@ def rm(name: str) -> int:
     return 0
 
 
+def _only_table(collection: str) -> str:
+    """The table that can only be meant."""
+    names = sorted(current().client.fetch(rest.collection(collection))["tables"])
+    if len(names) != 1:
+        raise UsageError(f"the collection has several tables, choose one with -t: {', '.join(names)}")
+    return str(names[0])
+
+
 def _value(text: str) -> object:
     """A number, a truth value, a list or a text."""
     try:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def _found(result: dict[str, Any]) -> list[list[object]]:
-    return [
-        [
-            service["path"] or ".", service["name"], each["kind"], each["id"], each["version"],
-            f"{each['confidence']:.2f}", _place(each["evidence"]),
-        ]
-        for service in result["services"]
-        for each in service["candidates"]
-    ]  # fmt: skip
-
-
-def _place(evidence: list[dict[str, Any]]) -> str | None:
-    if not evidence:
-        return None
-    first = evidence[0]
-    return f"{first['file']}:{first['line']}" if first["line"] is not None else str(first["file"])
 
 
 def _tell_search(session: Session, result: dict[str, Any], *, explain: bool) -> None:

@@ -72,7 +72,7 @@ def shell(servers_folder: Path) -> Iterator[Shell]:
         {
             **_plain(),
             "ASSAY_HOME": str(home),
-            "ASSAY_REPLICAS": "stacks=0,search=0,flows=0",
+            "ASSAY_REPLICAS": "search=0,flows=0",
             "ASSAY_LEASE_SECONDS": "3",
         },
     )
@@ -147,13 +147,17 @@ def test_files_go_in_and_artifacts_come_out(shell: Shell) -> None:
 
 
 def test_a_transform_shows_its_turns_and_prints_the_table(shell: Shell) -> None:
-    ran = shell("transform", _file(shell, "d.csv", DATA), "sum n by city, mistake first", "-o", "out.parquet")
+    task = "sum n by city, mistake first"
+    ran = shell("transform", _file(shell, "d.csv", DATA), task, "-o", "out.parquet", "--code-out", "made.py")
     assert ran.status == 0, ran.talk
     assert list(csv.reader(io.StringIO(ran.out))) == [["city", "n"], ["Oslo", "4"], ["Rome", "2"]]
     assert "turn 1: error" in ran.talk
     assert "turn 2: result" in ran.talk
     assert "scripted" in ran.talk
     assert (shell.folder / "out.parquet").read_bytes()[:4] == b"PAR1"
+    again = shell("transform", "d.csv", task, "--code", "made.py", "-o", "out.csv")
+    assert again.out == ran.out
+    assert "out.csv is a Parquet file" in again.talk
 
 
 def test_every_attempt_at_a_model_is_listed(shell: Shell) -> None:
@@ -258,9 +262,38 @@ def test_any_request_can_be_sent(shell: Shell) -> None:
 
 
 def test_nobody_there_to_do_it_exits_with_5(shell: Shell) -> None:
-    ran = shell("detect", ".", "--mode", "static")
+    assert shell("collection", "create", "c", "--tables", _file(shell, "t.json", '{"t": {}}')).status == 0
+    ran = shell("search", "c", "anything")
     assert ran.status == 5
     assert "no live worker" in ran.talk
+
+
+def test_a_collection_is_named_by_option_or_first(shell: Shell) -> None:
+    assert shell("collection", "create", "two", "--tables", _file(shell, "t.json", '{"a": {}, "b": {}}')).status == 0
+    assert shell("collection", "create", "one", _file(shell, "t.json", '{"a": {}}')).status == 0
+    rows = _file(shell, "rows.jsonl", '{"id": "1", "name": "x"}')
+    for words in (
+        ["search", "anything", "-c", "one", "-t", "a", "--explain"],
+        ["search", "one", "anything"],
+        ["ingest", rows, "-c", "one"],
+        ["ingest", rows, "-c", "two", "-t", "b"],
+        ["ingest", "two", "b", rows],
+    ):
+        ran = shell(*words, "--no-wait", "--json")
+        assert ran.status == 0, ran.talk
+        assert ran.json["input"]["collection"] in ("one", "two")
+    for words, said in (
+        (["search", "anything"], "name the collection"),
+        (["search", "any", "thing", "-c", "one"], "put the question in quotes"),
+        (["ingest", rows], "name the collection"),
+        (["ingest", rows, rows, "-c", "one"], "one file at a time"),
+        (["ingest", rows, "-c", "two"], "choose one with -t: a, b"),
+    ):
+        ran = shell(*words)
+        assert (ran.status, said in ran.talk) == (2, True), ran.talk
+    assert shell("ingest", rows, "-c", "none").status == 3
+    for name in ("one", "two"):
+        assert shell("collection", "rm", name).status == 0
 
 
 @pytest.mark.parametrize(
@@ -296,7 +329,8 @@ def test_doctor_finds_what_is_missing(shell: Shell) -> None:
     checks = {check["what"]: check for check in shell("doctor", "--json").json}
     assert checks["server"]["ok"]
     assert checks["kind execute"]["ok"]
-    assert not checks["kind detect"]["ok"]
+    assert checks["kind detect"]["ok"]
+    assert not checks["kind search"]["ok"]
     assert shell("doctor", "--url", "http://127.0.0.1:9").status == 1
 
 
@@ -334,3 +368,155 @@ def test_a_flow_is_begun_read_compared_and_taken_back(shell: Shell) -> None:
     assert "Profile" in shell("flow", "diff", id, "1", str(max(versions))).out
     assert shell("flow", "undo", id).out.strip() == "undone"
     assert "Profile" not in shell("flow", "export", id).out
+
+
+def _git(folder: Path, *words: str) -> None:
+    who = [part for key in ("user.name=a", "user.email=a@b.c", "init.defaultBranch=main") for part in ("-c", key)]
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def checkout(shell: Shell) -> Path:
+    """A monorepo of two commits: the framework changes, one service goes and one comes."""
+    folder = shell.folder / "checkout"
+    (folder / "api").mkdir(parents=True)
+    (folder / "web").mkdir()
+    _git(folder, "init", "-q")
+    (folder / "web" / "package.json").write_text(
+        '{"name": "web",\n "scripts": {"start": "node ."},\n "dependencies": {\n  "express": "4.18.2"}}\n'
+    )
+    (folder / "web" / "index.js").write_text("require('express')().listen(process.env.PORT || 3001)\n")
+    (folder / "web" / ".nvmrc").write_text("20.11.1\n")
+    (folder / "api" / "go.mod").write_text("module example.com/api\n\ngo 1.22\n")
+    (folder / "api" / "main.go").write_text("package main\n\nfunc main() {}\n")
+    _git(folder, "add", "-A")
+    _git(folder, "commit", "-qm", "one")
+    (folder / "web" / "package.json").write_text('{"name": "web", "dependencies": {"fastify": "4.0.0"}}\n')
+    (folder / "api" / "go.mod").unlink()
+    (folder / "jobs").mkdir()
+    (folder / "jobs" / "Cargo.toml").write_text('[package]\nname = "jobs"\nversion = "0.1.0"\n')
+    _git(folder, "add", "-A")
+    _git(folder, "commit", "-qm", "two")
+    _git(folder, "checkout", "-q", "--detach", "HEAD~1")
+    return folder
+
+
+def test_a_detection_is_a_tree_of_services_with_versions_and_evidence(shell: Shell, checkout: Path) -> None:
+    ran = shell("detect", str(checkout), "--mode", "static")
+    assert ran.status == 0, ran.talk
+    lines = ran.out.splitlines()
+    assert [line for line in lines if line[0].isalpha()][:2] == ["web: app, primary", "api (example.com/api): app"]
+    for wanted in (
+        "Express 4.18.2  [web/package.json:4]",
+        "node 20.11.1, out of support  [web/.nvmrc:1]",
+        "npm start, port 3001",
+    ):
+        assert any(wanted in line for line in lines), ran.out
+    assert lines[-1].startswith("languages: JavaScript")
+    explained = shell("detect", str(checkout), "--mode", "static", "--explain").out
+    assert 'fw.express  web/package.json:4  "express": "4.18.2"' in explained
+    assert len(explained) > len(ran.out)
+    assert shell("detect", str(checkout), "--json").json["result"]["services"][0]["path"] == "web"
+    assert "CMD" in shell("detect", str(checkout), "--format", "dockerfile").out
+    assert json.loads(shell("detect", str(checkout), "--format", "cyclonedx").out)["specVersion"] == "1.6"
+
+
+def test_two_commits_are_compared(shell: Shell, checkout: Path) -> None:
+    ran = shell("detect", str(checkout), "--mode", "static", "--diff", "HEAD", "main")
+    assert ran.status == 0, ran.talk
+    assert "- api (example.com/api)" in ran.out
+    assert "+ jobs (jobs)" in ran.out
+    assert "  ~ framework express -> fastify" in ran.out
+    changes = shell("--json", "detect", str(checkout), "--diff", "HEAD", "main").json
+    assert {"path": "web", "what": "framework", "before": "express", "after": "fastify"} in changes
+    assert shell("detect", str(checkout), "--diff", "main", "main").out == "nothing changed\n"
+    assert shell("detect", str(checkout), "--diff", "nowhere", "HEAD").status == 2
+    assert shell("detect", str(checkout), "--diff", "--output=x", "HEAD").status == 2
+    assert shell("detect", str(checkout), "--format", "pdf").status == 2
+    assert shell("detect", str(checkout), "--ref", "main").status == 2
+
+
+def test_definitions_are_kept_in_versions_and_used(shell: Shell, checkout: Path) -> None:
+    good = "definitions:\n  - {id: acme, kind: framework, name: Acme, files: [index.js]}\n"
+    bad = shell("definitions", "check", _file(shell, "bad.yaml", good.replace("framework", "tool")))
+    assert bad.status == 1
+    assert "line 2" in bad.talk
+    assert shell("definitions", "set", _file(shell, "own.yaml", good)).out == "version 1, 1 definitions\n"
+    assert shell("definitions", "get").out == good
+    ran = shell("detect", str(checkout), "--mode", "static")
+    assert "Acme (custom)" in ran.out
+    assert "version 1 of your own" in ran.out
+    assert "Acme" not in shell("detect", str(checkout), "--mode", "static", "--definitions", "0").out
+    assert shell("definitions", "clear").out == "version 2, 0 definitions\n"
+    assert shell("definitions", "rollback", "1").out == "version 3, 1 definitions\n"
+    assert len(shell("definitions", "versions").out.splitlines()) == 4
+    assert shell("definitions", "proposals", "--json").json["items"] == []
+    assert shell("definitions", "promote", "language", "blorb").status == 3
+    assert shell("definitions", "clear").status == 0
+
+
+DOCUMENT = """&[n]{int min=1 max=9 def=4}
+
+```python exec
+x = n
+y = "hello"
+```
+
+::: describe Describe these values: {{x}} and {{y}} :::
+
+::: include part.md
+
+```python exec
+1 / 0
+```
+"""
+
+
+def test_a_document_runs_and_prints_what_became_of_it(shell: Shell) -> None:
+    report = _file(shell, "report.md", DOCUMENT)
+    _file(shell, "part.md", "```python exec\nprint(x)\n```\n")
+    ran = shell("doc", "run", report, "--file", "part.md", "--set", "n=5")
+    assert ran.status == 0, ran.talk
+    assert ran.out.startswith(DOCUMENT.partition("::: include")[0])
+    assert "\nDescribed.\n:++\n" in ran.out
+    assert "  ok line 8 instruction-1" in ran.talk
+    assert ran.talk.count("ZeroDivisionError") == 2, "as the block ends, and once in the end"
+    assert "report.md:12: error: ZeroDivisionError: division by zero [code_failed]" in ran.talk
+    assert shell("doc", report, "--check", "--quiet").status == 1
+    job = ran.talk.partition("--previous ")[2].split()[0]
+    again = shell("doc", "run", report, "--file", "part.md", "--set", "n=5", "--previous", job, "-o", "done.md")
+    assert (again.status, again.out) == (0, "")
+    assert "5 fresh, 1 error" in again.talk
+    assert (shell.folder / "done.md").read_text() == ran.out
+
+
+def test_a_document_becomes_a_page(shell: Shell) -> None:
+    ran = shell("doc", "run", _file(shell, "report.md", DOCUMENT), "-o", "out.html")
+    assert (ran.status, ran.out) == (0, "")
+    assert "Described." in (shell.folder / "out.html").read_text()
+    seen = json.loads(shell("doc", "run", "report.md", "--json").out)["result"]["blocks"][2]
+    assert seen["message_rendered"] == "Describe these values: 4 and hello"
+
+
+def test_a_document_is_checked_without_running(shell: Shell) -> None:
+    report = _file(shell, "report.md", DOCUMENT + "\n::: describe [bad!] it :::\n\n```python exec\nx = = 1\n```\n")
+    ran = shell("doc", "check", report)
+    assert ran.status == 1
+    rows = [line.split("\t") for line in ran.out.splitlines() if "\t" in line]
+    assert ["8", "instruction", "instruction-1", "describe: Describe these values: {{x}} and {{y}}"] in rows
+    assert 'parameter n: {"type": "integer", "default": 4, "maximum": 9, "minimum": 1}' in ran.out
+    assert "report.md:10: error: The document's files have no part.md. (give it with --file)" in ran.out
+    assert "report.md:16: error: [bad!] does not name models" in ran.out
+    assert "report.md:18: error: Line 19: SyntaxError" in ran.out
+    assert "ZeroDivisionError" not in ran.out
+    assert shell("doc", "check", _file(shell, "good.md", "Text.\n")).status == 0
+    assert shell("doc", "check", "nothing.md").status == 2
+
+
+def test_a_document_is_estimated(shell: Shell) -> None:
+    ran = shell("doc", "run", _file(shell, "report.md", DOCUMENT), "--dry-run")
+    assert ran.out.splitlines()[0] == "line 8: Describe these values: 4 and hello"
+    assert "1 model call," in ran.out.splitlines()[1]
+    wrong = shell("doc", "run", "report.md", "--set", "n=50")
+    assert (wrong.status, wrong.out) == (1, "")
+    assert "input.parameters.n" in wrong.talk

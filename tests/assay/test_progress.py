@@ -31,7 +31,12 @@ _PAIR = {"from": {"provider": "groq", "model": "a/b"}, "to": {"provider": "c", "
         (_said("failover", **_PAIR, cause="x"), "  failover: groq/a/b -> c/d x"),
         (_said("progress", done=3, total=9), "  3 of 9"),
         (_said("progress"), None),
-        (_said("block_started", block_id="b"), "  block started"),
+        (_said("block_started", block_id="b"), None),
+        (_said("block_finished", block_id="b", status="ok", seconds=0.25, lines=[3, 5]), "  ok line 3 b 0.25 s"),
+        (
+            _said("block_finished", block_id="b", status="error", seconds=1, lines=[3, 3], message="No.\nWhy"),
+            "  error line 3 b 1.00 s: No.",
+        ),
         (_said("job_failed", code="budget_spent"), "failed j1: budget_spent"),
         (_said("output", text="x"), None),
         (_said("novelty", message="something\nnew"), "  something"),

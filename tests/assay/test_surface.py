@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 import assay
-from assay.calls import files, flows, jobs, registries, rest
+from assay.calls import files, flows, jobs, registries, rest, stacks
 from assay.calls.call import Call
 from services.gateway.app import create_app
 from services.gateway.settings import Settings
 
-_MODULES = (files, flows, jobs, registries, rest)
+_MODULES = (files, flows, jobs, registries, rest, stacks)
 #: Read by other means, or meant for machines: streams, health, metrics, the routes of an older editor.
 _ELSEWHERE = frozenset(
     {

@@ -1,0 +1,70 @@
+"""A tenant's own definitions for stack detection, and the proposals for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from assay.calls import answers
+from assay.calls.call import Call, segment, without_none
+
+if TYPE_CHECKING:
+    from shared.contracts.common import Page
+    from shared.contracts.definitions import DefinitionsCheck, DefinitionSet, DefinitionsVersion, Proposal
+
+_PATH = "/v1/stacks/definitions"
+Definitions = str | Sequence[Mapping[str, Any]]
+
+
+def definitions() -> Call[DefinitionSet]:
+    return Call("GET", _PATH, answers.definition_set)
+
+
+def set_definitions(definitions: Definitions, if_match: str | None = None) -> Call[DefinitionSet]:
+    """``definitions``: the YAML, or a list."""
+    return Call("PUT", _PATH, answers.definition_set, body=_body(definitions), headers=_headers(if_match))
+
+
+def delete_definitions(if_match: str | None = None) -> Call[DefinitionSet]:
+    return Call("DELETE", _PATH, answers.definition_set, headers=_headers(if_match))
+
+
+def check_definitions(definitions: Definitions) -> Call[DefinitionsCheck]:
+    return Call("POST", f"{_PATH}/check", answers.definitions_check, body=_body(definitions))
+
+
+def definition_versions() -> Call[Page[DefinitionsVersion]]:
+    return Call("GET", f"{_PATH}/versions", answers.definition_versions)
+
+
+def definition_version(number: int) -> Call[DefinitionSet]:
+    return Call("GET", f"{_PATH}/versions/{number}", answers.definition_set)
+
+
+def roll_back_definitions(version: int) -> Call[DefinitionSet]:
+    return Call("POST", f"{_PATH}/rollback", answers.definition_set, body={"version": version})
+
+
+def proposals(at_least: int | None = None) -> Call[Page[Proposal]]:
+    return Call("GET", "/v1/stacks/proposals", answers.proposals, query={"at_least": at_least})
+
+
+def promote(
+    axis: str, id: str, *, new_id: str | None = None, name: str | None = None, files: Sequence[str] | None = None
+) -> Call[DefinitionSet]:
+    """``axis``: the technology's kind, such as ``language``."""
+    body = without_none(id=new_id, name=name, files=None if files is None else list(files))
+    path = f"/v1/stacks/proposals/{segment(axis)}/{segment(id)}/promote"
+    return Call("POST", path, answers.definition_set, body=body)
+
+
+def dismiss(axis: str, id: str) -> Call[Proposal]:
+    return Call("POST", f"/v1/stacks/proposals/{segment(axis)}/{segment(id)}/dismiss", answers.proposal)
+
+
+def _body(definitions: Definitions) -> dict[str, Any]:
+    return {"yaml": definitions} if isinstance(definitions, str) else {"definitions": list(definitions)}
+
+
+def _headers(if_match: str | None) -> dict[str, str]:
+    return {"If-Match": if_match} if if_match is not None else {}

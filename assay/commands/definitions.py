@@ -1,0 +1,126 @@
+"""`assay definitions`: a tenant's own technologies, their versions, and what is proposed for them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
+
+from assay.calls import stacks
+from assay.commands import show
+from assay.commands.run import readable
+from assay.commands.session import current
+
+app = App(name="definitions", help="Your own technologies, which `detect` knows beside its rules.")
+_File = Annotated[str, Parameter(help="YAML; - is standard input", allow_leading_hyphen=True)]
+
+
+@app.command
+def get(*, version: Annotated[int | None, Parameter(help="An older version")] = None) -> int:
+    """Print the definitions in use, as YAML."""
+    call = stacks.definitions() if version is None else stacks.definition_version(version)
+    current().show(current().client.fetch(call), lambda found: str(found["yaml"]).rstrip() or "# no definitions")
+    return 0
+
+
+@app.command(name="set")
+def set_definitions(file: _File) -> int:
+    """Make a file the new version of the definitions."""
+    current().show(current().client.fetch(stacks.set_definitions(_read(file))), _version)
+    return 0
+
+
+@app.command
+def check(file: _File) -> int:
+    """Say what is wrong with a file, and keep nothing."""
+    found = current().client.fetch(stacks.check_definitions(_read(file)))
+    for warning in found["warnings"]:
+        current().say(f"warning: {warning}")
+    rows = [[each["kind"], each["id"], each["name"], _proofs(each)] for each in found["definitions"]]
+    current().show(found, lambda _: show.table(["kind", "id", "name", "proved by"], rows))
+    return 0
+
+
+@app.command
+def versions() -> int:
+    """List the versions, newest first."""
+    columns = ["version", "definitions", "created", "by"]
+    current().show(
+        current().client.fetch(stacks.definition_versions()),
+        lambda page: show.table(
+            columns,
+            [
+                [each["version"], each["count"], show.clock(each["created_at"]), each["actor"]]
+                for each in show.items(page)
+            ],
+        ),
+    )
+    return 0
+
+
+@app.command
+def rollback(version: int) -> int:
+    """Make an old version the new one."""
+    current().show(current().client.fetch(stacks.roll_back_definitions(version)), _version)
+    return 0
+
+
+@app.command
+def clear() -> int:
+    """Use no definitions any more; the versions stay."""
+    current().show(current().client.fetch(stacks.delete_definitions()), _version)
+    return 0
+
+
+@app.command
+def proposals(*, at_least: Annotated[int | None, Parameter(help="In how many jobs it was named (3)")] = None) -> int:
+    """List technologies that models named again and again and no rule knows."""
+    page = current().client.fetch(stacks.proposals(at_least))
+    columns = ["kind", "id", "state", "jobs", "sources", "sure", "rule", "like", "seen in"]
+    current().show(page, lambda page: show.table(columns, map(_proposal, show.items(page))))
+    return 0
+
+
+@app.command
+def promote(
+    kind: str,
+    id: str,
+    *,
+    new_id: Annotated[str | None, Parameter(help="Call it something else")] = None,
+    file: Annotated[Sequence[str], Parameter(help="The file names that prove it instead", negative="")] = (),
+) -> int:
+    """Make a proposal a definition."""
+    call = stacks.promote(kind, id, new_id=new_id, files=list(file) or None)
+    current().show(current().client.fetch(call), _version)
+    return 0
+
+
+@app.command
+def dismiss(kind: str, id: str) -> int:
+    """Dismiss a proposal; it can still be promoted."""
+    current().show(current().client.fetch(stacks.dismiss(kind, id)), lambda found: f"{found['id']} {found['state']}")
+    return 0
+
+
+def _read(file: str) -> str:
+    return sys.stdin.read() if file == "-" else readable(Path(file)).read_text("utf-8")
+
+
+def _version(found: dict[str, Any]) -> str:
+    return f"version {found['version']}, {found['count']} definitions"
+
+
+def _proofs(definition: dict[str, Any]) -> str:
+    named = [f"{each['ecosystem']}:{each['name']}" for each in definition["dependencies"]]
+    return ", ".join([*definition["files"], *named])
+
+
+def _proposal(each: dict[str, Any]) -> list[object]:
+    places = [f"{file['file']}" for sighting in each["sightings"][:1] for file in sighting["files"][:2]]
+    return [
+        each["kind"], each["id"], each["state"], each["jobs"], each["sources"], f"{each['confidence']:.2f}",
+        ", ".join(each["definition"]["files"]), each["resembles"], ", ".join(places),
+    ]  # fmt: skip

@@ -1,0 +1,86 @@
+"""`assay detect`: what a source tree is made of, why, and what changed between two of its commits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from assay import submits
+from assay.calls import jobs
+from assay.commands import stack_tree
+from assay.commands.follow import follow
+from assay.commands.run import Sending, given, readable, run
+from assay.commands.session import Session, UsageError, current
+
+_PLAIN = Sending()
+
+
+def detect(
+    source: Annotated[str, Parameter(help="A folder, an archive, or the https URL of a repository")],
+    *,
+    mode: Annotated[str | None, Parameter(help="full, static (no model) or llm_only")] = None,
+    ref: Annotated[str | None, Parameter(help="Branch, tag or commit of a repository")] = None,
+    root: Annotated[str | None, Parameter(help="Only this folder of it")] = None,
+    format: Annotated[
+        Literal["universalbuild", "cyclonedx", "dockerfile"] | None, Parameter(help="Print another form of the result")
+    ] = None,
+    explain: Annotated[bool, Parameter(help="Every candidate with all of its evidence", negative="")] = False,
+    diff: Annotated[
+        tuple[str, str] | None, Parameter(help="OLD NEW: what changed between two commits of a repository")
+    ] = None,
+    definitions: Annotated[
+        int | None, Parameter(help="This version of your own definitions; 0 for none (the newest)")
+    ] = None,
+    disable: Annotated[list[str] | None, Parameter(help="A rule not to be asked, such as fw.express")] = None,
+    sending: Sending = _PLAIN,
+) -> int:
+    """Find every technology of a source tree, with evidence."""
+    if diff is not None and (format is not None or explain or ref is not None or not sending.wait):
+        raise UsageError("--diff goes without --format, --explain, --ref and --no-wait")
+    if "://" not in source:
+        readable(Path(source))
+        if ref is not None:
+            raise UsageError("--ref belongs to a URL; of a folder, --diff OLD NEW compares two commits")
+    fields = given(mode=mode, root=root, definitions_version=definitions, disable=disable or None)
+    if diff is not None:
+        return _compare(source, diff, fields, sending)
+    client = current().client
+    input = client.drive(submits.detect_input(client.options, source, given(ref=ref, **fields)))
+
+    def tell(session: Session, job: dict[str, Any]) -> None:
+        if format is not None:
+            session.out(session.client.send(jobs.result_form(job["id"], format)).decode("utf-8", "replace"))
+        else:
+            session.out(stack_tree.drawn(job["result"], explain=explain))
+
+    return run("detect", input, sending, tell)
+
+
+def _compare(source: str, refs: tuple[str, str], fields: dict[str, Any], sending: Sending) -> int:
+    """Detect at both commits, and print what is different."""
+    from shared.contracts.detect import DetectResult  # noqa: PLC0415 - pydantic costs a tenth of a second
+    from shared.contracts.detect_diff import compare  # noqa: PLC0415
+
+    session = current()
+    found = []
+    for ref in refs:
+        input = session.client.drive(submits.detect_input(session.client.options, source, {**fields, "ref": ref}))
+        job = follow(
+            session, session.client.fetch(jobs.create("detect", input, sending.options())), sending.timeout
+        )  # fmt: skip
+        if job["state"] != "succeeded":
+            error = job.get("error") or {}
+            session.warn(f"{ref}: job {job['id']} {job['state']}: {error.get('detail') or error.get('title')}")
+            return 1
+        for warning in job.get("warnings") or []:
+            session.say(f"warning: {ref}: {warning}")
+        found.append(DetectResult.model_validate(job["result"]))
+    changes = [change.model_dump() for change in compare(*found)]
+    if session.json:
+        session.out(json.dumps(changes, ensure_ascii=False))
+    else:
+        session.out(stack_tree.changes_drawn(changes) if changes else "nothing changed")
+    return 0

@@ -1,0 +1,195 @@
+"""`assay doc run` and `assay doc check`: documents whose code runs before their prompts are asked."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import App, Parameter
+
+from assay.calls import files
+from assay.commands import show
+from assay.commands.follow import first_line
+from assay.commands.run import Sending, given, pair, readable, run
+from assay.commands.session import Session, UsageError, current
+
+app = App(name="doc", help="Documents: run their code and their instructions, or only look at them.")
+
+Flavour = Literal["stencila", "quarto", "myst"]
+_PLAIN = Sending()
+_FLAVOURS = {".qmd": "quarto", ".smd": "stencila", ".myst": "myst"}
+#: A longer text goes up as a file: a request's body may have 1 MB.
+_MOST_INLINE = 400_000
+Set = Annotated[Sequence[str], Parameter(help="PARAMETER=VALUE", negative="")]
+Attached = Annotated[
+    Sequence[str], Parameter(name=["--file", "--attach"], help="FILE or FILE=PATH-IN-DOCUMENT", negative="")
+]
+
+
+@app.command(name="run")
+@app.default
+def run_document(
+    file: Path,
+    /,
+    *,
+    out: Annotated[
+        Path | None, Parameter(name=["-o", "--out"], help="Write the Markdown here; the page when it is an .html")
+    ] = None,
+    html: Annotated[Path | None, Parameter(help="Write the page here")] = None,
+    set: Set = (),
+    attach: Attached = (),
+    flavour: Flavour | None = None,
+    execute: Annotated[Literal["stale", "all", "none"] | None, Parameter(help="stale when left out")] = None,
+    previous: Annotated[str | None, Parameter(help="The job to build on: only what changed runs")] = None,
+    model: str | None = None,
+    dry_run: Annotated[bool, Parameter(help="Ask no model; say what it would cost", negative="")] = False,
+    check: Annotated[bool, Parameter(help="Exit with 1 when a block has an error", negative="")] = False,
+    sending: Sending = _PLAIN,
+) -> int:
+    """Run a document's code, then its instructions, and print the Markdown."""
+    input = {
+        **_document(file, flavour, set, attach),
+        **given(execute=execute, previous_job_id=previous, model=model, dry_run=dry_run or None),
+    }
+    if out is not None and out.suffix.lower() in (".html", ".htm"):
+        out, html, shown = None, out, False
+    else:
+        shown = out is None
+    bad = False
+
+    def tell(session: Session, job: dict[str, Any]) -> None:
+        nonlocal bad
+        result = job["result"]
+        bad = _tell_problems(session.say, file, job)
+        session.say(_summary(job["id"], result))
+        if html is not None and result.get("html_file_id"):
+            session.client.files.save(result["html_file_id"], html)
+            session.say(f"saved {html}")
+        if out is not None:
+            out.write_bytes(result["markdown"].encode())
+            session.say(f"saved {out}")
+        if dry_run:
+            _tell_estimate(session, result)
+        elif shown:
+            session.out(result["markdown"])
+
+    status = run("document", input, sending, tell, warn=False)
+    return status or int(check and bad)
+
+
+@app.command(name="check")
+def check_document(
+    file: Path,
+    /,
+    *,
+    set: Set = (),
+    attach: Attached = (),
+    flavour: Flavour | None = None,
+    model: str | None = None,
+    sending: Sending = _PLAIN,
+) -> int:
+    """List a document's blocks, parameters and problems without running anything; 1 when there is an error."""
+    input = {**_document(file, flavour, set, attach), **given(model=model), "execute": "none"}
+    bad = False
+
+    def tell(session: Session, job: dict[str, Any]) -> None:
+        nonlocal bad
+        result = job["result"]
+        rows = [[_lines(block), block["kind"], block["id"], _what(block)] for block in result["blocks"]]
+        if rows:
+            session.out(show.table(["lines", "kind", "id", "what"], rows))
+        properties = (result.get("parameters_schema") or {}).get("properties") or {}
+        for name, schema in properties.items():
+            session.out(f"parameter {name}: {json.dumps(schema, ensure_ascii=False)}")
+        bad = _tell_problems(session.out, file, job)
+
+    status = run("document", input, sending, tell, warn=False)
+    return status or int(bad)
+
+
+def _document(file: Path, flavour: str | None, set: Sequence[str], attach: Sequence[str]) -> dict[str, Any]:
+    content = readable(file).read_bytes()
+    client = current().client
+    input: dict[str, Any] = {}
+    if len(content) > _MOST_INLINE:
+        input["file_id"] = client.send(files.put(content, name=file.name, media_type="text/markdown")).id
+    else:
+        try:
+            input["markdown"] = content.decode()
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{file} is no text in UTF-8") from error
+    references = []
+    for each in attach:
+        path, equals, target = each.partition("=")
+        info = client.send(files.put(readable(Path(path))))
+        references.append({"id": info.id, "path": target if equals else Path(path).as_posix()})
+    parameters = {key: _value(value) for key, value in map(pair, set)}
+    return {
+        **input,
+        **given(
+            flavour=flavour or _FLAVOURS.get(file.suffix.lower()),
+            parameters=parameters or None,
+            files=references or None,
+        ),
+    }
+
+
+def _value(text: str) -> object:
+    """A number, a truth value, a list or a text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _tell_problems(say: Callable[[str], None], file: Path, job: dict[str, Any]) -> bool:
+    """One line for each message, as compilers write them; whether one of them is an error."""
+    told: list[tuple[int, str]] = []
+    known: set[str] = set()
+    levels: set[str] = set()
+    for block in job["result"]["blocks"]:
+        for message in block["messages"]:
+            levels.add(message["level"])
+            known.add(f"{block['id']}: {message['text'][:500]}")
+            hint = " (give it with --file)" if message["code"] == "include_not_found" else ""
+            text = f"{first_line(message['text'], 300)}{hint}"
+            told.append((block["lines"][0], f"{message['level']}: {text} [{message['code']}]"))
+    for line, text in sorted(told, key=lambda one: one[0]):
+        say(f"{file}:{line}: {text}")
+    for warning in dict.fromkeys([*job["result"]["warnings"], *(job.get("warnings") or [])]):
+        if warning not in known:
+            say(f"{file}: warning: {first_line(warning, 300)}")
+    return "error" in levels
+
+
+def _summary(job_id: str, result: dict[str, Any]) -> str:
+    counts = Counter(block["status"] for block in result["blocks"] if block["kind"] != "suggestion")
+    told = ", ".join(f"{counts[status]} {status}" for status in ("ok", "fresh", "skipped", "error") if counts[status])
+    return f"{sum(counts.values())} blocks{f': {told}' if told else ''} (--previous {job_id} runs only what changes)"
+
+
+def _tell_estimate(session: Session, result: dict[str, Any]) -> None:
+    for block in result["blocks"]:
+        if block["kind"] == "instruction":
+            session.out(f"line {block['lines'][0]}: {block['message_rendered'] or block['message_original']}")
+    estimate = result.get("estimate")
+    if estimate:
+        cost = estimate["cost_usd"]
+        price = "unknown cost" if cost is None else f"about {cost:.4f} US dollars"
+        calls = f"{estimate['calls']} model call{'' if estimate['calls'] == 1 else 's'}"
+        session.out(f"{calls}, about {estimate['input_tokens']} tokens in, {price}")
+
+
+def _lines(block: dict[str, Any]) -> str:
+    first, last = block["lines"]
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _what(block: dict[str, Any]) -> str | None:
+    if block["kind"] in ("instruction", "prompt"):
+        words = [block["instruction_type"], first_line(block["message_original"] or "", 60)]
+        return ": ".join(word for word in words if word) or None
+    return str(block["language"]) if block["language"] else None
