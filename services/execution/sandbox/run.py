@@ -14,6 +14,9 @@ from pydantic import JsonValue
 from services.execution.sandbox.exact import plain
 from shared.contracts.execute import CodeError, Language, Limits, RunUsage, ValueView, Verdict
 
+#: When a run is over. ``result``, for code of ours only: with its answer. ``table``: with the table that it answers
+#: with; what the code does after that is ended and does not count. Any other answer, and an error, wait for the end.
+Until = Literal["end", "result", "table"]
 OnOutput = Callable[[Literal["stdout", "stderr"], str], None]
 
 
@@ -41,7 +44,7 @@ class Run:
     seed: int | None = None
     take: Literal["view", "table", "plot"] = "view"  #: what of the result to bring out beside its view
     collect: bool = True  #: bring artifacts and displays out
-    until: Literal["end", "result"] = "end"  #: ``result``, for code of ours only: with its answer all is said
+    until: Until = "end"
 
 
 @dataclass(frozen=True)

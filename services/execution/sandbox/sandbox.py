@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import threading
 from collections.abc import Iterator, Mapping
@@ -24,13 +25,14 @@ from services.execution.sandbox.selftest import Report, prove
 from services.execution.sandbox.session import KernelSession
 from services.execution.sandbox.settings import SandboxSettings
 from services.execution.sandbox.slot import Slot
-from services.execution.sandbox.supervise import Supervision
+from services.execution.sandbox.supervise import Facts, Supervision
 from services.execution.sandbox.tables import holds_together
 from services.execution.sandbox.verdict import judge
 from shared.contracts.execute import Language, Limits
 from shared.errors import InternalError, JobCancelled, SandboxUnavailable
 
 _ATTEMPTS = 3  #: a room, or the whole box, that breaks by itself is replaced
+_MOST_COPIED = 4 << 20  #: bytes of a file; for a larger one the room is ended, which takes less time then
 _OPENED_WITHIN = 150.0  #: seconds for a box to be warm
 _START_AGAIN_AFTER = 1.0
 _TIERS = ("ns", "microvm")  #: from weak to strong
@@ -223,4 +225,27 @@ class WarmSandbox:
             supervision.drive({**order.start, "grouped": slot.grouped}, order.descriptors, order.request, run.stdin)
         if facts.cancelled:
             raise JobCancelled("The job was cancelled while its code ran.")
+        if facts.alive:
+            _make_unchangeable(slot, facts)
         return bring_out(run, facts, slot.counted(), corner, self.tier, judge, self._table_holds)
+
+
+def _make_unchangeable(slot: Slot, facts: Facts) -> None:
+    """What came out of a room that lives on could change while it is checked and read: small files are copied."""
+    if all(size <= _MOST_COPIED for size, _ in facts.out.values()):
+        for name, (size, descriptor) in facts.out.items():
+            facts.out[name] = (size, _copy(descriptor, size))
+            os.close(descriptor)
+    else:
+        slot.kill()
+        if not slot.gone():
+            raise SandboxUnavailable("A room does not end.")
+    facts.alive = False
+
+
+def _copy(source: int, size: int) -> int:
+    target = os.memfd_create("out", os.MFD_CLOEXEC)
+    offset = 0
+    while offset < size and (sent := os.sendfile(target, source, offset, size - offset)):
+        offset += sent
+    return target

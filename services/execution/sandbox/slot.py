@@ -154,15 +154,21 @@ class Slot:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._watch, signal.SIGKILL)
 
+    def gone(self, seconds: float = 5.0) -> bool:
+        """Whether every process of a room that was killed is dead within this time: its first one goes last."""
+        if self._watch is None:
+            return True
+        poll = select.poll()
+        poll.register(self._watch, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
+
     def close(self) -> None:
         self.kill()
         self.control.close()
         for descriptor in tuple(self._open):
             self._close(descriptor)
         if self._watch is not None:
-            poll = select.poll()
-            poll.register(self._watch, select.POLLIN)
-            poll.poll(5000)
+            self.gone()
             os.close(self._watch)
             self._watch = None
         if self.group is not None:

@@ -9,12 +9,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Event as Flag
-from typing import Literal
-
 from services.execution.kernels.wire import FrameReader, Message, receive
 from services.execution.sandbox.bridge import framed
 from services.execution.sandbox.live import LiveOutput
-from services.execution.sandbox.run import OnOutput
+from services.execution.sandbox.run import OnOutput, Until
 from services.execution.sandbox.slot import Slot
 from services.execution.sandbox.streams import Capture
 from shared.contracts.execute import Limits
@@ -26,6 +24,7 @@ _GRACE = 0.15  #: what the warden gets beyond the deadline before the room is ki
 _GATHER_WITHIN = 10.0  #: for handing out files, once the code is dead
 _FLOOD = 64  #: times the output cap, then the program is ended
 _MOST_FRAMES = 200
+_LONGEST_NAME = 255
 
 
 @dataclass
@@ -45,7 +44,8 @@ class Facts:
     cancelled: bool = False
     flooded: bool = False
     overdue: bool = False
-    alive: bool = False  #: a session's kernel that can be asked again
+    alive: bool = False  #: a session's kernel that can be asked again; files of its room may still change
+    answered: bool = False  #: all that was wanted has been said, so that no exit status is waited for
 
     @classmethod
     def empty(cls) -> Facts:
@@ -70,11 +70,12 @@ class Supervision:
         nonce: str,
         cancelled: Flag | None,
         on_output: OnOutput | None,
-        until: Literal["end", "result"] = "end",
+        until: Until = "end",
         once: bool = True,
     ) -> None:
         self._once = once
-        self._until_result = until == "result" or not once
+        self._until: Until = until if once else "result"
+        self._awaited: str | None = None  #: the file that the answer names, until it is here
         self._slot = slot
         self._limits = limits
         self._nonce = nonce
@@ -125,12 +126,12 @@ class Supervision:
     def _finished(self) -> bool:
         """All is said: by everyone in a single use, by the kernel where its result is the end."""
         slot = self._slot
-        if self._until_result and self.facts.result_at is not None:
+        if self._until != "end" and self.facts.result_at is not None and self._awaited is None:
             # What it printed before its reply is in the pipes by now.
             for descriptor in (slot.stdout, slot.stderr):
                 while self._read(descriptor):
                     pass
-            self.facts.alive = slot.control.fileno() in self._streams
+            self.facts.alive = self.facts.answered = slot.control.fileno() in self._streams
             self.facts.ended_at = time.monotonic()
             return True
         said_all = not self._streams & {slot.stdout, slot.stderr, slot.replies}
@@ -216,8 +217,20 @@ class Supervision:
                 self.facts.frames.append(message)
                 if message.get("t") == "result":
                     self.facts.result_at = time.monotonic()
+                    self._ask_for_table(message)
         if self._reader.broken and not self._once:
             self._slot.kill()  # the code has spoken over its kernel: no reply will ever be understood
+
+    def _ask_for_table(self, answer: Message) -> None:
+        """The table of an answer is fetched at once; any other answer waits for what the end tells about it."""
+        if self._until != "table":
+            return
+        table = answer.get("table")
+        if isinstance(table, str) and len(table) <= _LONGEST_NAME and answer.get("error") is None:
+            self._awaited = table
+            self._slot.tell({"t": "take", "path": table})
+        else:
+            self._until = "end"
 
     def _hear_warden(self) -> None:
         facts = self.facts
@@ -242,8 +255,10 @@ class Supervision:
             facts.refused += [str(name) for name in message["names"]]  # type: ignore[union-attr]
         elif kind == "file" and descriptors:
             facts.files.append((str(message["path"]), int(str(message["size"])), descriptors.pop()))
-        elif kind == "out" and descriptors:
+        elif kind == "out" and descriptors and message["path"] not in facts.out:
             facts.out[str(message["path"])] = (int(str(message["size"])), descriptors.pop())
+        if kind in ("out", "missing") and message is not None and message["path"] == self._awaited:
+            self._awaited = None
         for descriptor in descriptors:
             with contextlib.suppress(OSError):
                 os.close(descriptor)

@@ -28,7 +28,7 @@ def judge(facts: Facts, counted: Counted, result: Mapping[str, Json] | None) -> 
     limit = _limit_hit(facts, counted)
     if limit is not None:
         return Judgement(limit, _plain(limit))
-    if facts.alive and result is not None:
+    if facts.answered and result is not None:
         return _of_reply(result)
     if facts.ended is None or facts.ended["reason"] == "stopped":
         return None

@@ -121,6 +121,7 @@ class Bench:
             seed=self.wanted.seed,
             take=take,
             collect=take == "plot",
+            until="table" if take == "table" else "end",
         )
         return self.sandbox.run(run, self.cancelled)
 

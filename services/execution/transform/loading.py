@@ -122,7 +122,7 @@ class Loader:
             f"result = answer('input/data', {source.file_name!r}, {self.reader!r}, {self.rows})\n"
         )
         files = {"input/data": source.path}
-        run = Run("python", code, files=files, limits=self.limits.read, take="table", collect=False)
+        run = Run("python", code, files=files, limits=self.limits.read, take="table", collect=False, until="table")
         heard = _Heard(early)
         with self.sandbox.run(run, self.cancelled, heard) as outcome:
             report = _report(outcome.stdout)

@@ -11,7 +11,7 @@ import pytest
 
 from services.execution.sandbox.run import Frame, Run
 from services.execution.sandbox.sandbox import WarmSandbox
-from shared.contracts.execute import Language, Verdict
+from shared.contracts.execute import Language, Limits, Verdict
 
 _SOURCE = {
     "whole": range(1000),
@@ -104,3 +104,68 @@ kept
         assert outcome.stdout == ""
         assert outcome.value is not None
         assert set(outcome.value.text) <= set("[]'p, ")  # private, never shared
+
+
+@pytest.mark.parametrize("rows", [3, 1_000_000], ids=["copied out", "taken from a dead room"])
+def test_with_the_answer_a_table_is_here_whatever_the_code_does_after_it(sandbox: WarmSandbox, rows: int) -> None:
+    code = f"""
+import atexit, os, time
+import pandas as pd
+atexit.register(time.sleep, 600)
+if os.fork() == 0:
+    time.sleep(600)
+pd.DataFrame({{"a": range({rows})}})
+"""
+    run = Run("python", code, take="table", collect=False, until="table")
+    with sandbox.run(run) as outcome:
+        assert outcome.verdict is Verdict.OK, outcome.error
+        assert outcome.table is not None
+        with pyarrow.memory_map(str(outcome.table)) as source:
+            assert pyarrow.ipc.open_file(source).read_all().column("a").to_pylist() == list(range(rows))
+
+
+@pytest.mark.parametrize("language", ["python", "sql", "r"])
+def test_every_language_hands_its_table_over_with_the_answer(sandbox: WarmSandbox, language: Language) -> None:
+    if sandbox.languages().get(language) is None:
+        pytest.skip(f"{language} is not installed")
+    code = {
+        "python": "import pandas as pd\nprint('said')\npd.DataFrame({'a': [1, 2]})",
+        "sql": "SELECT unnest([1, 2]) AS a",
+        "r": "cat('said\\n')\ndata.frame(a = c(1L, 2L))",
+    }[language]
+    with sandbox.run(Run(language, code, take="table", collect=False, until="table")) as outcome:
+        assert outcome.verdict is Verdict.OK, outcome.error
+        assert outcome.table is not None
+        assert outcome.stdout == ("" if language == "sql" else "said\n")
+        with pyarrow.memory_map(str(outcome.table)) as source:
+            assert pyarrow.ipc.open_file(source).read_all().to_pydict() == {"a": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict", "kind"),
+    [
+        ("open('large', 'wb').write(bytes(40 << 20))", Verdict.DISK, None),
+        ("1 / 0", Verdict.USER_ERROR, None),
+        ("import sys; sys.exit(3)", Verdict.USER_ERROR, None),
+        ("while True: pass", Verdict.TIMEOUT_WALL, None),
+        ("41 + 1", Verdict.OK, "int"),
+    ],
+)
+def test_any_other_answer_waits_for_what_the_end_tells(
+    sandbox: WarmSandbox, code: str, verdict: Verdict, kind: str | None
+) -> None:
+    limits = Limits(disk_mb=16, wall_seconds=3)
+    with sandbox.run(Run("python", code, take="table", collect=False, until="table", limits=limits)) as outcome:
+        assert (outcome.verdict, outcome.table, outcome.result_class) == (verdict, None, kind)
+
+
+@pytest.mark.parametrize("name", ["nothing.arrow", "../etc/passwd", "a" * 300, "\\ud800"])
+def test_a_forged_answer_that_names_no_table_of_its_room_gives_none(sandbox: WarmSandbox, name: str) -> None:
+    code = f"""
+import gc
+from services.execution.kernels.service import Replies
+replies = next(one for one in gc.get_objects() if isinstance(one, Replies))
+replies.send({{"t": "result", "error": None, "table": "{name}"}})
+"""
+    with sandbox.run(Run("python", code, take="table", collect=False, until="table")) as outcome:
+        assert (outcome.verdict, outcome.table) == (Verdict.OK, None), outcome.error
