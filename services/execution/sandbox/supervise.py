@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Event as Flag
+
 from services.execution.kernels.wire import FrameReader, Message, receive
 from services.execution.sandbox.bridge import framed
 from services.execution.sandbox.live import LiveOutput
@@ -253,12 +254,18 @@ class Supervision:
             self._stop_at = self._stop_at or facts.ended_at
         elif kind == "refused":
             facts.refused += [str(name) for name in message["names"]]  # type: ignore[union-attr]
-        elif kind == "file" and descriptors:
-            facts.files.append((str(message["path"]), int(str(message["size"])), descriptors.pop()))
-        elif kind == "out" and descriptors and message["path"] not in facts.out:
-            facts.out[str(message["path"])] = (int(str(message["size"])), descriptors.pop())
-        if kind in ("out", "missing") and message is not None and message["path"] == self._awaited:
-            self._awaited = None
+        else:
+            self._hear_of_file(message, descriptors)
         for descriptor in descriptors:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
+
+    def _hear_of_file(self, message: Message, descriptors: list[int]) -> None:
+        """Keep an open file that the warden hands over."""
+        facts, kind, path = self.facts, message["t"], str(message.get("path"))
+        if kind == "file" and descriptors:
+            facts.files.append((path, int(str(message["size"])), descriptors.pop()))
+        elif kind == "out" and descriptors and path not in facts.out:
+            facts.out[path] = (int(str(message["size"])), descriptors.pop())
+        if kind in ("out", "missing") and path == self._awaited:
+            self._awaited = None
