@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import select
 import signal
 import socket
 import sys
@@ -41,6 +42,8 @@ class Replies:
 class Kernel(Protocol):
     """One language. Every operation returns the fields of its reply, and raises whatever the code raises."""
 
+    stop: Callable[[], None] | None  #: called from another thread, where an engine does not hear signals while it works
+
     def rehearse(self) -> Message: ...
 
     def execute(self, request: Message) -> Message: ...
@@ -67,14 +70,59 @@ class Kernel(Protocol):
 OPERATIONS = ("execute", "evaluate", "look", "picture", "get", "set", "list", "remove", "info", "packages")
 
 
+class Relay:
+    """Passes interrupts on to an engine that does not hear signals while it works."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop = stop
+        self._passing_on = threading.Lock()
+        self._heard, bell = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        signal.set_wakeup_fd(bell, warn_on_full_buffer=False)
+        threading.Thread(target=self._pass_on, daemon=True).start()
+
+    def forget(self) -> None:
+        """What has been heard was for an earlier call."""
+        with self._passing_on:
+            self._take()
+
+    def _take(self) -> bool:
+        with contextlib.suppress(BlockingIOError):
+            return bool(os.read(self._heard, 4096))
+        return False
+
+    def _pass_on(self) -> None:
+        while select.select([self._heard], (), ()):
+            with self._passing_on:
+                if self._take():
+                    self._stop()
+
+
+class Interrupts:
+    """An interrupt is for a call that runs: not for the words about it, and not for the kernel that waits."""
+
+    def __init__(self, stop: Callable[[], None] | None) -> None:
+        self.wanted = False
+        self._relay = None if stop is None else Relay(stop)
+        signal.signal(signal.SIGINT, self._raise)
+
+    def _raise(self, _number: int, _frame: object) -> None:
+        if self.wanted:
+            raise KeyboardInterrupt
+
+    def begin(self) -> None:
+        self.wanted = True
+        if self._relay is not None:
+            self._relay.forget()
+
+
 def serve(make: Callable[[Stage], Kernel], requests: int, replies: int) -> None:
     """Answer requests until one of them, or the code, says that this is the end."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     _open_streams()
     _forget_exit_functions()
     answers = Replies(replies)
     stage = Stage(answers.send)
     kernel = make(stage)
+    interrupts = Interrupts(kernel.stop)
     door = socket.socket(fileno=GIFTS)
     while True:
         try:
@@ -86,10 +134,11 @@ def serve(make: Callable[[Stage], Kernel], requests: int, replies: int) -> None:
                 _rehearse(kernel, stage, answers)
                 continue
             answers.nonce, answers.answered = str(request["nonce"]), False
-            status = _answer(kernel, stage, answers, _with_gifts(request, door))
+            status = _answer(kernel, stage, answers, _with_gifts(request, door), interrupts)
             if status is not None or request["once"]:
                 leave(status or 0)
-        except KeyboardInterrupt as late:  # one too many, or one that came too late for its call
+        except KeyboardInterrupt as late:  # one too many, while the error of the first was told
+            interrupts.wanted = False
             if not answers.answered:
                 answers.send({"t": "result", "error": described(late), "exit": None})
 
@@ -117,13 +166,14 @@ def _with_gifts(request: Message, door: socket.socket) -> Message:
     return {**request, "frames": [{**each, "descriptor": number} for each, number in places]}
 
 
-def _answer(kernel: Kernel, stage: Stage, answers: Replies, request: Message) -> int | None:
+def _answer(kernel: Kernel, stage: Stage, answers: Replies, request: Message, interrupts: Interrupts) -> int | None:
     """Do one operation; an exit status when the code asked to exit."""
     reply: dict[str, Json] = {"t": "result", "error": None}
     status: int | None = None
     operation = str(request["op"])
     stage.begin()
     try:
+        interrupts.begin()
         reply.update(getattr(kernel, operation if operation in OPERATIONS else "info")(request))
         if not answers.mine:
             leave(0)
@@ -138,6 +188,7 @@ def _answer(kernel: Kernel, stage: Stage, answers: Replies, request: Message) ->
             _tell_as_a_script_would(str(reply["error"]["traceback"]))  # type: ignore[index, call-overload]
     with contextlib.suppress(BaseException):
         stage.show_open_figures()
+    interrupts.wanted = False
     flush()
     if status is None or not request["once"]:
         answers.send({**reply, "exit": status})

@@ -72,6 +72,7 @@ class Warden:
         self._watch = os.pidfd_open(self._job)
         self._allowed: Allowance | None = None
         self._first = Reading(0, 0, 0, 0.0)
+        self._begun_cpu = 0.0
         self._peak_kb = 0
         self._fair = FairShare()
         self._crowded = False
@@ -103,8 +104,7 @@ class Warden:
                 "t": "ended",
                 "reason": reason,
                 "status": self._status,
-                "cpu_ms": max(0.0, last.cpu_seconds - self._first.cpu_seconds) * 1000,
-                "peak_mb": max(0, self._peak_kb - self._first.memory_kb) / 1024,
+                **self._used(last),
                 "crowded": self._crowded,
                 "full": self._full,
             },
@@ -112,6 +112,17 @@ class Warden:
         if self._caps is not None:
             self._hand_out(self._caps)
         send(self._control, {"t": "bye"})
+
+    def _used(self, now: Reading) -> Message:
+        """By the run, or by the last call of a session; memory is all that the code has added so far."""
+        return {
+            "cpu_ms": max(0.0, now.cpu_seconds - self._begun_cpu) * 1000,
+            "peak_mb": max(0, self._peak_kb - self._first.memory_kb) / 1024,
+        }
+
+    def _count_anew(self, now: Reading) -> None:
+        """From the end of one call, not from the word of the next: its code may be faster than that word."""
+        self._begun_cpu, self._peak_kb = now.cpu_seconds, now.memory_kb
 
     def _watch_over(self) -> str:
         poll = select.poll()
@@ -154,6 +165,9 @@ class Warden:
             self._put(message, descriptors)
             send(self._control, {"t": "put"})
         elif message["t"] == "rest" and self._allowed is not None:
+            now = self._look(self._allowed)
+            send(self._control, {"t": "used", **self._used(now)})
+            self._count_anew(now)
             endless = float("inf")
             self._allowed = replace(self._allowed, deadline=endless, cpu_seconds=endless, glance=_REST)
         elif message["t"] == "take":
@@ -179,7 +193,7 @@ class Warden:
             count, size = cast("list[int]", message["collect"])
             self._caps = Caps(count, size)
         self._first = read_all()
-        self._peak_kb = self._first.memory_kb
+        self._count_anew(self._first)
         megabytes = int(cast("int", message["memory_mb"]))
         processes = int(cast("int", message["processes"]))
         # What the language itself has running is not the code's.

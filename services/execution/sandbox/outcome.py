@@ -67,7 +67,7 @@ def bring_out(
 
 
 def _usage(facts: Facts) -> RunUsage:
-    ended = facts.ended or {}
+    ended = facts.used or facts.ended or {}
     wall = (facts.ended_at - facts.started_at) * 1000
     return RunUsage(
         wall_ms=round(wall, 3),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +29,7 @@ from shared.contracts.execute import CodeError, Language, Limits, ValueView
 from shared.errors import JobCancelled
 
 _ANSWERS_WITHIN = 30.0  #: for the warden to hand over one file
-_SLACK = 3.0  #: seconds that the warden's own limits stand above ours, so that an interrupt comes first
+_SLACK = 6.0  #: seconds that the warden's own limits stand above ours, so that an interrupt comes first
 _TABLE_BYTES = 320 << 20
 
 Descriptors: TypeAlias = list[int]
@@ -206,7 +207,10 @@ class KernelSession:
         supervision = Supervision(self._slot, limits, secrets.token_hex(8), cancelled, on_output, once=False)
         facts = supervision.drive(extension, (), request, b"")
         self._ended = self._ended or not facts.alive
-        self._slot.tell({"t": "rest"})
+        if facts.alive:
+            with contextlib.suppress(KernelError):  # it ended with its reply
+                self._slot.tell({"t": "rest"})
+                facts.used = self._wait_for("used")[0]
         self._wait_idle()
         if facts.cancelled:
             facts.close()

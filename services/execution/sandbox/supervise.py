@@ -19,7 +19,8 @@ from services.execution.sandbox.streams import Capture
 from shared.contracts.execute import Limits
 
 _GLANCE = 0.02  #: seconds between two looks at the cancel flag
-_INTERRUPTED_WITHIN = 2.0  #: what a session's kernel gets to give up its call
+_INTERRUPTED_WITHIN = 5.0  #: what a session's kernel gets to give up its call
+_INTERRUPT_EVERY = 0.5  #: one may come before the call has begun, or get lost in a library
 _LAID_OUT_WITHIN = 60.0  #: for the warden to copy the files in
 _GRACE = 0.15  #: what the warden gets beyond the deadline before the room is killed from outside
 _GATHER_WITHIN = 10.0  #: for handing out files, once the code is dead
@@ -39,6 +40,7 @@ class Facts:
     out: dict[str, tuple[int, int]] = field(default_factory=dict)  #: name -> size, descriptor
     refused: list[str] = field(default_factory=list)
     ended: Message | None = None
+    used: Message | None = None  #: what one call of a session took, as the warden counted it
     result_at: float | None = None
     started_at: float = 0.0
     ended_at: float = 0.0
@@ -88,6 +90,7 @@ class Supervision:
         self._poll = select.poll()
         self._streams: set[int] = set()
         self._stop_at: float | None = None
+        self._interrupt_at = 0.0
         self._said_bye = False
         self.facts = Facts(Capture(limits.output_bytes), Capture(limits.output_bytes))
 
@@ -150,8 +153,9 @@ class Supervision:
             self._stop_at = now
             if self._once:
                 self._slot.kill()
-            else:
-                self._slot.tell({"t": "interrupt"})
+        if facts.overdue and not self._once and now >= self._interrupt_at:
+            self._interrupt_at = now + _INTERRUPT_EVERY
+            self._slot.tell({"t": "interrupt"})
         patience = _GATHER_WITHIN if self._once else _INTERRUPTED_WITHIN
         if self._stop_at is not None and now > self._stop_at + patience:
             self._slot.kill()

@@ -268,6 +268,7 @@ function identifier(name) {
 
 // -- the loop ----------------------------------------------------------------------------------------------------
 
+let interrupted = () => {}; // ends a call that waits for something; vm ends one that computes
 let finish = null; // of a single use: called when nothing is left to do
 
 function answer(request) {
@@ -284,6 +285,9 @@ function answer(request) {
     reply = { t: "result", error: described(error) };
     if (request.once && request.take === "view") process.stderr.write(`${reply.error.traceback}\n`);
   };
+  const cut = new Promise((_, reject) => {
+    interrupted = () => reject(new Error("interrupted"));
+  });
   process.removeAllListeners("uncaughtException");
   process.on("uncaughtException", (error) => {
     failed(error);
@@ -292,7 +296,7 @@ function answer(request) {
   const operation = Object.hasOwn(operations, request.op) ? operations[request.op] : operations.info;
   if (request.op === "execute") remember(request.code);
   Promise.resolve()
-    .then(() => operation(request))
+    .then(() => Promise.race([operation(request), cut]))
     .then((fields) => Object.assign(reply, fields), failed)
     .then(() => {
       if (!request.once || reply.error !== null) end();
@@ -303,7 +307,7 @@ function answer(request) {
 process.on("beforeExit", () => {
   if (finish !== null) finish();
 });
-process.on("SIGINT", () => {});
+process.on("SIGINT", () => interrupted());
 globalThis.require = createRequire(`${WORK}/`);
 globalThis.display = display;
 own.add("require").add("display");

@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from typing import Any, cast
 
@@ -25,6 +25,8 @@ from services.execution.kernels.wire import Json, Message
 
 
 class PythonKernel:
+    stop: Callable[[], None] | None = None
+
     def __init__(self, stage: Stage) -> None:
         self._calls = 0
         self._module = types.ModuleType("__main__")

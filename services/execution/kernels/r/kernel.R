@@ -260,7 +260,7 @@ local({
     reply <- tryCatch(
       withCallingHandlers(
         {
-          fields <- operations[[request$op]](request)
+          fields <- allowInterrupts(operations[[request$op]](request))
           c(list(t = "result", error = NULL), fields)
         },
         error = function(problem) {
@@ -297,7 +297,8 @@ local({
   setwd("/work")
   set.seed(NULL)
   send(list(t = "hello"))
-  repeat {
+  # An interrupt is for a call that runs: one in the middle of a message would take that away.
+  suspendInterrupts(repeat {
     size <- readBin(requests, "integer", 1L, size = 4L, endian = "big")
     if (length(size) == 0L) break
     body <- raw()
@@ -308,6 +309,7 @@ local({
     }
     source <- rawToChar(body)
     Encoding(source) <- "UTF-8"
-    tryCatch(answer(eval(parse(text = source, keep.source = FALSE, encoding = "UTF-8"))), interrupt = function(late) NULL)
-  }
+    tryCatch(allowInterrupts(Sys.sleep(0)), interrupt = function(late) NULL)
+    answer(eval(parse(text = source, keep.source = FALSE, encoding = "UTF-8")))
+  })
 })

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from services.execution.kernels import service
@@ -38,6 +38,8 @@ class SqlKernel:
         self._database.execute(f"SET allowed_directories = ['{WORK}/', '{TEMPORARY}/']")
         self._database.execute("SET enable_progress_bar = false")
         self._database.execute("SET enable_external_access = false")
+        # It looks for signals between its tasks only, and one task may take as long as its query.
+        self.stop: Callable[[], None] | None = self._database.interrupt
 
     def rehearse(self) -> Message:
         return {"value": self._view(self._run("SELECT 1 AS one")), "class": "table"}

@@ -22,6 +22,7 @@ class Sample:
     prints: str | None = None  #: a é b on stdout, then oops on stderr
     displays: str | None = None
     figure: str | None = None  #: makes x, a figure
+    waits: str | None = None  #: for ever, without computing
 
 
 SAMPLES = (
@@ -39,6 +40,7 @@ SAMPLES = (
         prints="import sys\nprint('a é b')\nprint('oops', file=sys.stderr)",
         displays="display('one')\ndisplay({'k': 1})",
         figure="import matplotlib.pyplot as plt\nx, axes = plt.subplots()\naxes.plot([1, 2])",
+        waits="import time\ntime.sleep(1e6)",
     ),
     Sample(
         "r",
@@ -54,6 +56,7 @@ SAMPLES = (
         prints="cat('a é b\\n')\nmessage('oops')",
         displays="display('one')\ndisplay(1:3)",
         figure="library(ggplot2)\nx <- ggplot(mtcars, aes(wt, mpg)) + geom_point()",
+        waits="Sys.sleep(1e6)",
     ),
     Sample(
         "javascript",
@@ -68,6 +71,7 @@ SAMPLES = (
         large="var x = 'x'.repeat(300_000_000)",
         prints="console.log('a é b')\nconsole.error('oops')",
         displays="display('one')\ndisplay({k: 1})",
+        waits="await new Promise((done) => setTimeout(done, 1e9))",
     ),
     Sample(
         "sql",
@@ -77,7 +81,7 @@ SAMPLES = (
         shown="42",
         fails="select no_such_column from range(3)",
         error="no_such_column",
-        forever="select count(*) from range(1000000000000) where range % 7 = 8",  # streams: no memory, no end
+        forever="select count(*) from range(1000000000000) where range % 7 = 8",  # no memory, no end, no pause for signals
         dies=None,
         large="create or replace table x as select range as n from range(20_000_000)",
     ),

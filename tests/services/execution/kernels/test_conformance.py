@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from threading import Event, Thread
 
@@ -132,12 +132,22 @@ def test_an_interrupt_ends_the_call_and_not_the_kernel(session: Session, sample:
 def test_too_long_a_call_is_a_timeout_and_the_kernel_lives(sandbox: WarmSandbox, sample: Sample) -> None:
     if not sandbox.languages()[sample.language]:
         pytest.skip("not installed")
-    with sandbox.session(sample.language, Limits(wall_seconds=0.6), {}) as session:
+    with sandbox.session(sample.language, Limits(wall_seconds=1.5), {}) as session:
         session.execute(sample.define)
-        began = time.monotonic()
-        assert session.execute(sample.forever).verdict is Verdict.TIMEOUT_WALL
-        assert time.monotonic() - began < 4
-        assert session.value(sample.more).json == 42
+        for forever in filter(None, (sample.forever, sample.waits)):
+            assert session.execute(forever).verdict is Verdict.TIMEOUT_WALL
+            assert session.value(sample.more).json == 42
+
+
+def test_an_interrupt_that_comes_too_late_is_for_no_call(session: Session, sample: Sample) -> None:
+    session.execute(sample.define)
+    for _ in range(50):
+        session.interrupt()
+        assert session.alive
+    Event().wait(0.05)  # the kernel has most of them now; each must be harmless whenever it comes
+    with suppress(KernelError):  # one that comes now was not too late
+        session.value(sample.more)
+    assert session.value(sample.more).json == 42
 
 
 def test_a_cancelled_call_raises_and_ends_the_kernel(sandbox: WarmSandbox, sample: Sample) -> None:

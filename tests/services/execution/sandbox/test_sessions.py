@@ -40,6 +40,16 @@ def test_variables_are_listed_got_set_and_removed(sandbox: WarmSandbox) -> None:
             session.get("a")
 
 
+def test_each_call_is_told_what_it_used(sandbox: WarmSandbox) -> None:
+    burn = "import time\nkept = bytearray(b'x' * 80_000_000)\nend = time.process_time() + 0.2\n"
+    with sandbox.session("python", Limits(), {}) as session:
+        first = session.execute(f"{burn}while time.process_time() < end: pass").usage
+        second = session.execute("del kept").usage
+    assert first.cpu_ms >= 190
+    assert first.peak_memory_mb >= 70
+    assert 0 < second.cpu_ms < first.cpu_ms
+
+
 def test_a_table_crosses_from_python_to_sql_and_back(sandbox: WarmSandbox) -> None:
     with sandbox.session("python", Limits(), {}) as python, sandbox.session("sql", Limits(), {}) as sql:
         python.execute("import pandas as pd\nframe = pd.DataFrame({'k': ['a', 'b', 'a'], 'v': [1, 2, 3]})")
