@@ -81,7 +81,7 @@ SAMPLES = (
         shown="42",
         fails="select no_such_column from range(3)",
         error="no_such_column",
-        forever="select count(*) from range(1000000000000) where range % 7 = 8",  # no memory, no end, no pause for signals
+        forever="select count(*) from range(1000000000000) where range % 7 = 8",  # no memory, end, or ear for signals
         dies=None,
         large="create or replace table x as select range as n from range(20_000_000)",
     ),
