@@ -6,13 +6,16 @@ import re
 from typing import cast
 
 from services.execution.documents.nodes import (
+    Assertion,
     Chunk,
+    Expression,
     For,
     If,
     Include,
     Instruction,
     Node,
     Note,
+    Parameter,
     Prompt,
     Section,
     Suggestion,
@@ -20,6 +23,10 @@ from services.execution.documents.nodes import (
 )
 
 FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+
+
+_LEAVES = frozenset([Assertion, Chunk, Expression, Include, Parameter])
+_KINDS = {kind: kind.__name__.lower() for kind in Node.__subclasses__()}
 
 
 def children(node: Node) -> list[list[Node]]:
@@ -37,6 +44,8 @@ def walk(nodes: list[Node] | tuple[Node, ...]) -> list[Node]:
     while stack:
         node = stack.pop()
         found.append(node)
+        if type(node) in _LEAVES:
+            continue
         if isinstance(node, Instruction):
             stack.extend(reversed(node.suggestions))
         for content in reversed(children(node)):
@@ -137,16 +146,17 @@ def _previous(lines: list[str], line: int) -> tuple[int, int]:
 
 def name(tree: Tree) -> None:
     """Ids: the author's own where there is one, else the kind and a count; never two alike."""
-    counts: dict[str, int] = {}
+    counts = dict.fromkeys([*_KINDS.values(), "call"], 0)
     taken: set[str] = set()
     for node in walk(tree.content):
         own = node.options.get("id") if isinstance(node, (Chunk, Instruction)) else None
-        kind = "call" if isinstance(node, Include) and node.call else type(node).__name__.lower()
         if own and own not in taken and len(own) <= 100:
             node.id = own
         else:
-            counts[kind] = counts.get(kind, 0) + 1
-            while f"{kind}-{counts[kind]}" in taken:
+            kind = "call" if isinstance(node, Include) and node.call else _KINDS[type(node)]
+            while True:
                 counts[kind] += 1
-            node.id = f"{kind}-{counts[kind]}"
+                node.id = f"{kind}-{counts[kind]}"
+                if node.id not in taken:
+                    break
         taken.add(node.id)

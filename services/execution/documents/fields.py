@@ -18,6 +18,7 @@ _POSITIONS = {"above", "previous", "prev", "below", "next"}
 _TARGETS = set(
     "code chunk cell figure fig heading list math equation eqn paragraph para quote section table".split()  # noqa: SIM905
 )
+_LEADING = _MODES | _POSITIONS | _TARGETS
 _MODEL = re.compile(r"[A-Za-z0-9*][A-Za-z0-9._:/*@+-]{0,199}")
 _NUMBER = re.compile(r"([xqcsmtr])(\d{1,3})(?=\s|$)")
 _OPTION = re.compile(r"(as|execute|budget|schema|id)=(\"[^\"]*\"|'[^']*'|[\w./#-]+)(?=\s|$)")
@@ -47,6 +48,8 @@ def instruction(word: str, text: str, line: int, given: Mapping[str, str] | None
 
 def take(node: Instruction, given: Mapping[str, str]) -> None:
     """Options as they are named in any of the spellings."""
+    if not given:
+        return
     options = dict(node.options)
     for name, value in given.items():
         known = _LONG.get(name, name)
@@ -64,7 +67,7 @@ def take(node: Instruction, given: Mapping[str, str]) -> None:
     if name and (not name.isidentifier() or iskeyword(name)):
         node.notes.append(Note("error", "bad_option", f"as={name[:100]} is no name that code could use."))
         node.broken = True
-    if any(key in options for key in "qcsm"):
+    if not options.keys().isdisjoint("qcsm"):
         text = "Weights for quality, cost and speed, and a least score, are not used to choose a model."
         node.notes.append(Note("info", "option_ignored", text))
     node.options = options
@@ -72,6 +75,8 @@ def take(node: Instruction, given: Mapping[str, str]) -> None:
 
 def _modes(text: str, options: dict[str, str]) -> str:
     """Mode, position and node type; words that another field does not follow are the message's own."""
+    if text.partition(" ")[0] not in _LEADING:
+        return text
     taken: dict[str, str] = {}
     rest = text
     for names, key in ((_MODES, "mode"), (_POSITIONS, "position"), (_TARGETS, "node")):
@@ -141,7 +146,7 @@ def _schema(text: str, options: dict[str, str], node: Instruction) -> str:
 
 
 def _ending(text: str, node: Instruction) -> str:
-    if ended := _ENDING.search(text):
+    if text.endswith((":", "<", ">")) and (ended := _ENDING.search(text)):
         mark = ended[1]
         node.extent = "next" if mark[0] == ">" else "previous" if mark[0] == "<" else "none"
         return text[: ended.start()].rstrip()

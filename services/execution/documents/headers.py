@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _LANGUAGES = {
     "py": "python", "python": "python", "python3": "python", "r": "r", "js": "javascript", "javascript": "javascript",
@@ -14,6 +14,7 @@ _LANGUAGES = {
 _PAIR = re.compile(
     r"""([A-Za-z_][\w-]*)\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*'|\[[^\]]*\]|[^\s,}]+)|#([\w-]+)|([^\s,{}=]+)"""
 )
+_MARKS = re.compile(r"[=#,{}]")
 
 
 def language_of(word: str) -> str:
@@ -23,6 +24,8 @@ def language_of(word: str) -> str:
 
 def attributes(text: str) -> dict[str, str]:
     """``a=1 b="two" #id flag`` as a mapping; flags stand for themselves."""
+    if len(text) <= 4000 and not _MARKS.search(text):
+        return dict.fromkeys(text.split(), "true")
     found: dict[str, str] = {}
     for match in _PAIR.finditer(text[:4000]):
         name, value, identity, flag = match.groups()
@@ -41,8 +44,7 @@ def unquoted(value: str) -> str:
     return value
 
 
-@dataclass(frozen=True)
-class Fence:
+class Fence(NamedTuple):
     language: str
     options: Mapping[str, str]
     executable: bool

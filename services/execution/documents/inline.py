@@ -47,6 +47,9 @@ def found_in(line: str, number: int, flavour: str) -> list[Node]:
 
 def spans_of(text: str) -> list[tuple[int, int]]:
     """Where the code spans of a text begin and end, delimiters included."""
+    if text.count("`") == 2:  # as most lines with code have
+        begin, end = text.find("`"), text.rfind("`")
+        return [(begin, end + 1)] if end > begin + 1 else []
     runs = [(match.start(), match.end()) for match in _TICKS.finditer(text)] if "`" in text else []
     following: dict[int, int] = {}
     partner: list[int | None] = [None] * len(runs)

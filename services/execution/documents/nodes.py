@@ -22,7 +22,7 @@ class Note:
     text: str
 
 
-@dataclass
+@dataclass(slots=True)
 class Node:
     """Lines count from 0; ``end`` is the line after the last one."""
 
@@ -32,7 +32,7 @@ class Node:
     notes: list[Note] = field(default_factory=list)
 
 
-@dataclass
+@dataclass(slots=True)
 class Chunk(Node):
     language: str = ""
     code: str = ""
@@ -40,7 +40,7 @@ class Chunk(Node):
     closed: bool = True
 
 
-@dataclass
+@dataclass(slots=True)
 class Expression(Node):
     """Code within a line."""
 
@@ -49,12 +49,12 @@ class Expression(Node):
     columns: tuple[int, int] = (0, 0)  #: where it stands in its line
 
 
-@dataclass
+@dataclass(slots=True)
 class Parameter(Node):
     declared: Declared = field(default_factory=lambda: Declared("", "any", {}))
 
 
-@dataclass
+@dataclass(slots=True)
 class Assertion(Node):
     """What has to hold here."""
 
@@ -62,7 +62,7 @@ class Assertion(Node):
     language: str = ""
 
 
-@dataclass
+@dataclass(slots=True)
 class Suggestion(Node):
     """A change that somebody proposes; ``content`` is what counts until it is accepted, and after."""
 
@@ -73,7 +73,7 @@ class Suggestion(Node):
     content: list[Node] = field(default_factory=list)
 
 
-@dataclass
+@dataclass(slots=True)
 class Instruction(Node):
     type: str = ""
     message: str = ""
@@ -87,7 +87,7 @@ class Instruction(Node):
     broken: bool = False
 
 
-@dataclass
+@dataclass(slots=True)
 class Clause:
     """One way through an ``if`` or a ``for``."""
 
@@ -97,13 +97,13 @@ class Clause:
     content: list[Node] = field(default_factory=list)
 
 
-@dataclass
+@dataclass(slots=True)
 class If(Node):
     clauses: list[Clause] = field(default_factory=list)
     broken: bool = False
 
 
-@dataclass
+@dataclass(slots=True)
 class For(Node):
     name: str = ""
     clauses: list[Clause] = field(default_factory=list)
@@ -118,7 +118,7 @@ class Argument:
     code: str | None = None
 
 
-@dataclass
+@dataclass(slots=True)
 class Include(Node):
     """``include``, or ``call`` with arguments."""
 
@@ -128,7 +128,7 @@ class Include(Node):
     arguments: Mapping[str, Argument] = field(default_factory=dict)
 
 
-@dataclass
+@dataclass(slots=True)
 class Prompt(Node):
     """Words for the system that an instruction asks for by ``@name``."""
 
@@ -137,7 +137,7 @@ class Prompt(Node):
     content: list[Node] = field(default_factory=list)
 
 
-@dataclass
+@dataclass(slots=True)
 class Section(Node):
     """Any other fenced block: its content is part of the document."""
 

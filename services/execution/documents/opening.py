@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
+from functools import lru_cache
 
 from pydantic import JsonValue
 
@@ -29,6 +30,7 @@ _FOR = re.compile(r"([A-Za-z_]\w*)\s+in\s+(.+)$")
 _CALL = re.compile(r"([^\s(]+)\s*(?:\((.*)\))?")
 _ARGUMENT = re.compile(r"""([A-Za-z_]\w*)\s*=\s*(`[^`]*`|"(?:[^"\\]|\\.)*"|'[^']*'|\[[^\]]*\]|[^\s,]+)""")
 _PROMPT = re.compile(r"@([\w./-]+)\s*")
+_WORD = re.compile(r"[a-z]+")
 _SELECTED = re.compile(r"\[[\w.:*-]+/[^\]\s]+\]")
 _NUMBER = re.compile(r"[+-]?\d{1,300}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?", re.A)
 
@@ -59,7 +61,7 @@ def opened(header: Header, line: int) -> Opened:  # noqa: PLR0911 - one for each
 def _other(header: Header, line: int) -> Opened:
     word, text = header.word, header.text
     closed = text.endswith(":::")
-    if re.fullmatch(r"[a-z]+", word) and ((closed and text.strip(": ")) or _SELECTED.match(text)):
+    if ((closed and text.strip(": ")) or _SELECTED.match(text)) and _WORD.fullmatch(word):
         unknown = Instruction(line, line + 1, type=word, message=_unended(text), broken=True)
         why = f"There is no instruction {word[:40]!r}: write create, edit, fix, describe or discuss."
         unknown.notes.append(Note("error", "unknown_instruction", why))
@@ -74,6 +76,7 @@ def _other(header: Header, line: int) -> Opened:
     return section, section.content
 
 
+@lru_cache(maxsize=1024)
 def _meant(word: str) -> str | None:
     """The instruction of which the word is a slip."""
     alike = [each for each in TYPES if each[0] == word[:1] and abs(len(each) - len(word)) < 2]

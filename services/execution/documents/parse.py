@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from dataclasses import dataclass, field
 
@@ -27,13 +28,12 @@ from services.execution.documents.opening import clause, opened
 from shared.contracts.document_declarations import front_matter, in_front
 
 _CODE = re.compile(r"([ \t]*)(`{3,}|~{3,})[ \t]*(.*)$")
-_COLONS = re.compile(r"[ \t]*(:{3,})(.*)$")
 _CHANGE = re.compile(r"[ \t]*:(\+\+|--|~~|~>)(.*)$")
 DEEPEST = 40
 _MOST_NOTES = 100
 
 
-@dataclass
+@dataclass(slots=True)
 class _Open:
     """A block that waits for its end."""
 
@@ -83,8 +83,9 @@ class _Reader:
             if (match := _CODE.match(line)) and self._code(match):
                 return
         elif start == ":::":
-            if match := _COLONS.match(line.rstrip("\r\n")):
-                self._colons(len(match[1]), match[2].strip(" \t"))
+            bare = stripped.rstrip("\r\n")
+            rest = bare.lstrip(":")
+            self._colons(len(bare) - len(rest), rest.strip(" \t"))
         elif stripped[:1] == ":":
             if match := _CHANGE.match(line.rstrip("\r\n")):
                 self._change(match[1], match[2].strip(" \t"))
@@ -273,12 +274,7 @@ class _Reader:
 
 def parse(markdown: str, flavour: str = "stencila") -> Tree:
     """The document as a tree over its own lines: joined, they are the text that came in."""
-    lines = markdown.split("\n")
-    last = lines.pop()
-    whole = [f"{line}\n" for line in lines]
-    if last:
-        whole.append(last)
-    return _Reader(whole, flavour).read()
+    return _Reader(list(io.StringIO(markdown, newline="\n")), flavour).read()
 
 
 def _dedented(line: str, width: int) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from services.execution.documents.fields import TYPES
 from services.execution.documents.headers import attributes, unquoted
@@ -22,31 +23,31 @@ _BRACES = re.compile(r"\{((?:[^{}\"']|\"[^\"]*\"|'[^']*')*)\}")
 _SHORTCODE = re.compile(r"\{\{<\s*include\s+(\S+)\s*>\}\}\s*$")
 
 
-@dataclass(frozen=True)
-class Header:
+class Header(NamedTuple):
     word: str
     text: str
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = MappingProxyType({})
 
 
 def header(rest: str, flavour: str) -> Header:
     """What stands after the colons."""
-    braces = _BRACES.match(rest)
+    braces = _BRACES.match(rest) if rest[0] == "{" else None
     if braces is None:
-        word = rest.split(None, 1)[0]
+        word, *after = rest.split(None, 1)
+        text = after[0].rstrip() if after else ""
         bare = word.rstrip(":")
-        return Header(bare.lower(), f"{rest[len(word) :].strip()}{':::' if len(word) - len(bare) > 2 else ''}")
-    inner, after = braces[1], rest[braces.end() :]
+        return Header(bare.lower(), f"{text}:::" if len(word) - len(bare) > 2 else text)
+    inner, text = braces[1], rest[braces.end() :].strip()
     if flavour == "myst":
-        return Header(inner.strip().lower(), after.strip())
+        return Header(inner.strip().lower(), text)
     options = attributes(inner)
     classes = [name[1:] for name, value in options.items() if value == "true" and name[0] == "."]
     word = next((name for name in classes if name in WORDS), "")
     if not word or flavour != "quarto":
         return Header(rest, "")
     left = {key: value for key, value in options.items() if not key.startswith(".")}
-    text = left.pop("message", None) or left.pop(_ARGUMENT.get(word, "message"), None) or after.strip()
-    language = left.pop("lang", left.pop("language", None))
+    text = left.pop("message", "") or left.pop(_ARGUMENT.get(word, "message"), "") or text
+    language = left.pop("lang", left.pop("language", ""))
     return Header(word, f"{text} {{{language}}}" if language else text, left)
 
 
