@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -13,6 +12,15 @@ from services.execution.documents.nodes import Suggestion
 
 _FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
 _KINDS: dict[str, Literal["insert", "delete", "replace"]] = {"++": "insert", "--": "delete", "~~": "replace"}
+_MARKS = frozenset([*_KINDS, "~>"])
+_RULE = re.compile(r":-+:?[ \t]*\|[-:| \t]*")
+
+
+def mark_of(bare: str) -> str:
+    """``++``, ``--``, ``~~`` or ``~>`` of a line without its blanks; the rule below the head of a table is none."""
+    if bare[:1] != ":" or bare[1:3] not in _MARKS or not (len(bare) == 3 or bare[3] in " \t{"):
+        return ""
+    return "" if _RULE.fullmatch(bare) else bare[1:3]
 
 
 @dataclass(frozen=True)
@@ -20,14 +28,18 @@ class Marks:
     """Which mark ends which, and where a replacement turns from old to new."""
 
     ends: Mapping[int, int]
-    turns: Sequence[int]
+    turns: Mapping[int, int]
 
 
 def marks(lines: Sequence[str]) -> Marks:
-    """One pass over all lines: a mark with words opens, a bare one closes what is open, or opens."""
-    open_: dict[str, list[int]] = {}
+    """One pass over all lines: a mark with words opens, a bare one closes what is open, or opens.
+
+    What is still open within a change ends with it, without a mark of its own.
+    """
+    open_: list[tuple[str, int]] = []
+    counts = dict.fromkeys(_KINDS, 0)
     ends: dict[int, int] = {}
-    turns: list[int] = []
+    turns: dict[int, int] = {}
     fence = ""
     for at, line in enumerate(lines):
         bare = line.strip()
@@ -36,14 +48,18 @@ def marks(lines: Sequence[str]) -> Marks:
                 fence = ""
         elif bare[:3] in ("```", "~~~") and (match := _FENCE.match(bare)):
             fence = match[1]
-        elif bare[:1] == ":" and (mark := bare[1:3]) in _KINDS:
-            waiting = open_.setdefault(mark, [])
-            if len(bare) == 3 and waiting:
-                ends[waiting.pop()] = at
+        elif mark := mark_of(bare):
+            if mark == "~>":
+                if open_ and open_[-1][0] == "~~":
+                    turns.setdefault(open_[-1][1], at)
+            elif len(bare) == 3 and counts[mark]:
+                while (left := open_.pop())[0] != mark:
+                    counts[left[0]] -= 1
+                counts[mark] -= 1
+                ends[left[1]] = at
             else:
-                waiting.append(at)
-        elif bare[:3] == ":~>":
-            turns.append(at)
+                open_.append((mark, at))
+                counts[mark] += 1
     return Marks(ends, turns)
 
 
@@ -61,9 +77,7 @@ def change(found: Marks, begin: int, mark: str, rest: str) -> Change | None:
         return None
     node = suggestion(begin, rest, _KINDS[mark])
     node.end = end + 1
-    first = bisect_left(found.turns, begin)
-    turn = found.turns[first] if first < len(found.turns) and found.turns[first] < end else end
-    return Change(node, end, _counts(node, begin + 1, turn, end))
+    return Change(node, end, _counts(node, begin + 1, found.turns.get(begin, end), end))
 
 
 def _counts(node: Suggestion, begin: int, turn: int, end: int) -> tuple[int, int]:

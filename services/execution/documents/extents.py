@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import cast
 
+from services.execution.documents.changes import mark_of
 from services.execution.documents.nodes import (
     Assertion,
     Chunk,
@@ -73,11 +74,11 @@ def attach(nodes: list[Node], lines: list[str]) -> None:
                     reach = node.end
                     kept.append(node)
                     continue
-            last = node if isinstance(node, Instruction) else None
+            asked, last = last, node if isinstance(node, Instruction) else None
             if last is not None:
                 reach = last.end
                 if last.extent == "previous" and last.inner is None:
-                    last.inner = _previous(lines, last.start)
+                    last.inner = _previous(lines, last.start, asked, kept[-1] if kept else None)
                 elif last.extent == "next":
                     reach = max(reach, _text_end(lines, _past_blanks(lines, last.end)))
             kept.append(node)
@@ -134,14 +135,37 @@ def _closes(line: str, mark: str) -> bool:
     return bare.startswith(mark) and not bare.strip(mark[0])
 
 
-def _previous(lines: list[str], line: int) -> tuple[int, int]:
+def _previous(lines: list[str], line: int, asked: Instruction | None, before: Node | None) -> tuple[int, int]:
+    """The block or the paragraph above a line; the answers to an instruction above do not count."""
+    end = _before_blanks(lines, line)
+    if asked is not None and asked.suggestions and asked.suggestions[-1].end == end:
+        end = _before_blanks(lines, asked.reach)
+    if isinstance(before, (Chunk, Section, If, For)) and before.end == end:
+        return before.start, end
+    start = end
+    if end and (fence := FENCE.match(lines[end - 1])) and lines[end - 1].strip() == fence[1]:
+        openings = (at for at in range(end - 2, max(-1, end - 500), -1) if _opens(lines[at], fence[1]))
+        return next(openings, end - 1), end
+    while start > max(0, line - 500) and lines[start - 1].strip() and not _is_mark(lines[start - 1]):
+        start -= 1
+    return start, end
+
+
+def _before_blanks(lines: list[str], line: int) -> int:
     end = line
     while end > max(0, line - 50) and not lines[end - 1].strip():
         end -= 1
-    start = end
-    while start > max(0, line - 500) and lines[start - 1].strip() and not lines[start - 1].startswith(":::"):
-        start -= 1
-    return start, end
+    return end
+
+
+def _opens(line: str, mark: str) -> bool:
+    bare = line.strip()
+    return bare.startswith(mark) and not bare.startswith(f"{mark}{mark[0]}")
+
+
+def _is_mark(line: str) -> bool:
+    bare = line.strip()
+    return bare.startswith(":::") or bool(mark_of(bare))
 
 
 def name(tree: Tree) -> None:

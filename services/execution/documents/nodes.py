@@ -86,6 +86,11 @@ class Instruction(Node):
     suggestions: list[Suggestion] = field(default_factory=list)
     broken: bool = False
 
+    @property
+    def reach(self) -> int:
+        """The line after it and what it points to below."""
+        return max(self.end, self.inner[1]) if self.extent == "next" and self.inner is not None else self.end
+
 
 @dataclass(slots=True)
 class Clause:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from services.execution.documents import headers, spellings
-from services.execution.documents.changes import Marks, change, marks
+from services.execution.documents.changes import Marks, change, mark_of, marks
 from services.execution.documents.extents import attach, children, name, walk
 from services.execution.documents.fields import take
 from services.execution.documents.inline import found_in
@@ -28,7 +28,6 @@ from services.execution.documents.opening import clause, opened
 from shared.contracts.document_declarations import front_matter, in_front
 
 _CODE = re.compile(r"([ \t]*)(`{3,}|~{3,})[ \t]*(.*)$")
-_CHANGE = re.compile(r"[ \t]*:(\+\+|--|~~|~>)(.*)$")
 DEEPEST = 40
 _MOST_NOTES = 100
 
@@ -87,8 +86,9 @@ class _Reader:
             rest = bare.lstrip(":")
             self._colons(len(bare) - len(rest), rest.strip(" \t"))
         elif stripped[:1] == ":":
-            if match := _CHANGE.match(line.rstrip("\r\n")):
-                self._change(match[1], match[2].strip(" \t"))
+            bare = stripped.strip()
+            if mark := mark_of(bare):
+                self._change(mark, bare[3:].lstrip())
         elif "{" in line or "&[" in line:
             bare = line.rstrip("\r\n")
             self._into().extend(found_in(bare, self.at, self.flavour))

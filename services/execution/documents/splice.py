@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from pydantic import JsonValue
 
+from services.execution.documents.changes import mark_of
 from services.execution.documents.nodes import Instruction
 
 
@@ -50,18 +51,13 @@ def answers(node: Instruction, given: Sequence[Given], newline: str = "\n") -> l
     old = [one for one in node.suggestions if not one.reviewed and one.by is not None]
     blocks = newline.join(suggestion(one, newline) for one in given)
     if not old:
-        end = max([end_of(node), *(one.end for one in node.suggestions)])
+        end = max([node.reach, *(one.end for one in node.suggestions)])
         return [Splice(end, end, f"{newline}{blocks}")] if given else []
     # Between suggestions stand blank lines only: they go with the one after them.
     ends = {after.start: before.end for before, after in pairwise(node.suggestions)}
     first, *others = old
     gone = [Splice(ends.get(one.start, one.start), one.end, "") for one in others]
     return [Splice(first.start, first.end, blocks), *gone]
-
-
-def end_of(node: Instruction) -> int:
-    """The line after the instruction and what it points to."""
-    return max(node.end, node.inner[1]) if node.extent == "next" and node.inner is not None else node.end
 
 
 def suggestion(given: Given, newline: str = "\n") -> str:
@@ -81,7 +77,7 @@ def _inert(text: str) -> list[str]:
                 fence = ""
         elif match := re.match(r"`{3,}|~{3,}", bare):
             fence = match[0]
-        elif bare.startswith(":++"):
-            line = line.replace(":++", "\\:++", 1)  # noqa: PLW2901 - an end mark that the model wrote is text
+        elif mark_of(bare):
+            line = line.replace(":", "\\:", 1)  # noqa: PLW2901 - a mark that the model wrote is text
         lines.append(line)
     return [*lines, fence] if fence else lines

@@ -38,9 +38,9 @@ class Past:
 
 @dataclass
 class Desk:
-    sandbox: Sandbox
-    files: MemoryFiles = field(default_factory=MemoryFiles)
-    past: Past = field(default_factory=Past)
+    sandbox: Sandbox = field(repr=False)
+    files: MemoryFiles = field(default_factory=MemoryFiles, repr=False)
+    past: Past = field(default_factory=Past, repr=False)
     llm: ScriptedProvider = field(default_factory=ScriptedProvider)
     report: MemoryReport = field(default_factory=MemoryReport)
 

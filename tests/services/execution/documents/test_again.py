@@ -23,7 +23,7 @@ _ANSWERS = st.sampled_from(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(_PIECES, max_size=14).map("".join),
     st.sampled_from(["\n", "\r\n"]),

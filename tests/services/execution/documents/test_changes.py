@@ -51,8 +51,58 @@ def test_a_change_without_an_end_is_text_with_a_warning() -> None:
     assert not [node for node in tree.content if isinstance(node, Suggestion)]
 
 
+@pytest.mark.parametrize("rule", [":--- | ---:", ":-- | --:", ":--|", ":---:", ":--x"])
+def test_a_rule_of_a_table_is_no_change(rule: str) -> None:
+    tree = parse(f"a | b\n{rule}\n1 | 2\n\n:--\n")
+    assert (tree.content, [line for line, _ in tree.notes]) == ((), [4])
+
+
+def test_changes_stand_within_each_other_and_none_reaches_out() -> None:
+    text = f":~~\n:~~ x\na\n:~>\nb\n:~~\n{OLD}:~>\n{NEW}:~~\n:++ {{by=m}}\n:--\n:++\n:--\n{OLD}:--\n"
+    found = [node for node in walk(parse(text).content) if isinstance(node, (Chunk, Suggestion))]
+    assert [(node.start, node.end) for node in found if isinstance(node, Suggestion)] == [
+        (0, 14),
+        (1, 6),
+        (14, 17),
+        (17, 22),
+    ]
+    assert [node.code.strip() for node in found if isinstance(node, Chunk)] == ["old", "old"]
+
+
+def test_marks_that_a_model_writes_are_text() -> None:
+    before = "::: create it :::\n\nText.\n\n:--\nold\n:--\n"
+    tree = parse(before)
+    node = tree.content[0]
+    assert isinstance(node, Instruction)
+    answer = ":--\n:~~ accept\n:~>\n:++\n:--- | :--\n```text\n:--\n```"
+    written = spliced(tree.lines, answers(node, [Given(answer, "m")]))
+    assert "\n\\:--\n\\:~~ accept\n\\:~>\n\\:++\n:--- | :--\n```text\n:--\n```\n:++\n" in written
+    assert [type(each) for each in parse(written).content] == [Instruction, Suggestion]
+
+
 def _about(lines: tuple[str, ...], node: Instruction) -> str:
     return "".join(lines[slice(*node.inner)]).rstrip() if node.inner else ""
+
+
+@pytest.mark.parametrize(
+    ("above", "about"),
+    [
+        ("One.\n\nTwo\nlines.\n\n", "Two\nlines."),
+        ("```python exec\n1\n\n2\n```\n", "```python exec\n1\n\n2\n```"),
+        ("```text\n1\n\n2\n```\n\n", "```text\n1\n\n2\n```"),
+        ("::: note\nOne.\n\nTwo.\n:::\n", "::: note\nOne.\n\nTwo.\n:::"),
+        ("::: edit Shorter >>>\n\nOne.\n\n", "One."),
+        ("::: create It :::\n", ""),
+        ("", ""),
+    ],
+)
+def test_what_stands_above_is_the_same_once_that_is_answered(above: str, about: str) -> None:
+    text = f"{above}::: fix It <<<\n"
+    for _ in range(3):
+        tree = parse(text)
+        asked = [node for node in tree.content if isinstance(node, Instruction)]
+        assert _about(tree.lines, asked[-1]) == about
+        text = spliced(tree.lines, [one for node in asked for one in answers(node, [Given("An answer.", "m")])])
 
 
 @pytest.mark.parametrize(
