@@ -160,10 +160,9 @@ class WarmSandbox:
     @contextmanager
     def run(self, run: Run, cancelled: Flag | None = None, on_output: OnOutput | None = None) -> Iterator[Outcome]:
         self.require(run.language)
-        with self._own.corner("run") as corner, ExitStack() as held:
-            with self._pool.running():
-                outcome = self._outcome(run, corner, held, cancelled, on_output)
-            yield outcome
+        # Until its outcome has been worked up: that is part of what somebody waits for.
+        with self._own.corner("run") as corner, ExitStack() as held, self._pool.running():
+            yield self._outcome(run, corner, held, cancelled, on_output)
 
     def _outcome(
         self, run: Run, corner: Corner, held: ExitStack, cancelled: Flag | None, on_output: OnOutput | None

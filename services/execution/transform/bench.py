@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event as Flag
@@ -65,7 +65,6 @@ class Bench:
     data: Sequence[DataRead]  #: the first one is what effects are measured against
     limits: TransformLimits
     budget: Budget
-    held: ExitStack  #: keeps results until the job ends
     cancelled: Flag
     stand_ins: Bench | None = None  #: the same with other values in masked columns: all that a model may see
 
@@ -76,7 +75,10 @@ class Bench:
 
     def _attempt(self, code: str) -> Attempt:
         take: Literal["table", "plot"] = self.wanted.output
-        outcome = self.held.enter_context(self.run(code, take, self.limits.code))
+        with self.run(code, take, self.limits.code) as outcome:
+            return self._judged(code, take, outcome)
+
+    def _judged(self, code: str, take: Literal["table", "plot"], outcome: Outcome) -> Attempt:
         stdout = outcome.stdout
         if outcome.verdict is not Verdict.OK:
             return Attempt(code, "error", explain(outcome, self.limits.code), stdout)

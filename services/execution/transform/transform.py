@@ -127,7 +127,6 @@ class _Job:
             data,
             self.transform.limits,
             self.context.budget,
-            self.held,
             self.context.cancelled,
         )
 
