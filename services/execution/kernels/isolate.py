@@ -58,19 +58,22 @@ def mount_room() -> None:
     """A fresh /proc that shows this job only, and the few places that it may write to."""
     kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount("proc", "/proc", "proc", _QUIET, "subset=pid,hidepid=2")
-    kernel.mount("tmpfs", _STORE, "tmpfs", _QUIET, f"size={EMPTY_MB}m,nr_inodes={MOST_FILES},mode=755")
+    _mount_roomy(_STORE, f"size={EMPTY_MB}m,nr_inodes={MOST_FILES},mode=755")
     for target in (WORK, TEMPORARY, SHARED_MEMORY):
         source = f"{_STORE}/{target.rpartition('/')[2]}"
         os.mkdir(source)
         kernel.mount(source, target, None, kernel.MS_BIND)
     os.mkdir(GIVEN)
-    out = f"size={_OUT_MB}m,nr_inodes=400,mode=755"
-    try:
-        # A large table comes in large pages, which are made and freed in a fraction of the time.
-        kernel.mount("tmpfs", OUT, "tmpfs", _QUIET, f"{out},huge=within_size")
-    except OSError:
-        kernel.mount("tmpfs", OUT, "tmpfs", _QUIET, out)
+    _mount_roomy(OUT, f"size={_OUT_MB}m,nr_inodes=400,mode=755")
     kernel.mount("tmpfs", CODE, "tmpfs", _QUIET, "size=4m,nr_inodes=40,mode=755")
+
+
+def _mount_roomy(target: str, options: str) -> None:
+    """With large pages for large files, where there are any: they are made and freed in a fraction of the time."""
+    try:
+        kernel.mount("tmpfs", target, "tmpfs", _QUIET, f"{options},huge=within_size")
+    except OSError:
+        kernel.mount("tmpfs", target, "tmpfs", _QUIET, options)
 
 
 def resize_store(megabytes: int, files: int) -> None:

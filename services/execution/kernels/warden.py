@@ -242,6 +242,7 @@ class Warden:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             written = os.open(target, flags, 0o644)
             offset, size = 0, os.fstat(descriptor).st_size
+            os.truncate(written, size)  # only within their size do files get large pages
             while offset < size:
                 sent = os.sendfile(written, descriptor, offset, size - offset)
                 if sent == 0:

@@ -18,26 +18,27 @@ _BEGINS[list(b"+-. ")] = True
 
 def has_odd_numbers(path: Path, delimiter: str) -> bool:
     """Whether any cell looks like a number with a leading zero, a plus or a blank. Text may look so too."""
-    pairs = _Pairs()
+    cells = _Beginnings(delimiter)
     for block, buffer in _blocks(path):
-        marks = _marks(delimiter, buffer)
+        cells.look_at(block, quoted=b'"' in buffer)
         # The two characters differ in one bit, so that one comparison finds both.
-        for at in pairs.after(block, marks, " ", but_for=ord("0") ^ ord(" ")):
-            zero = block[at] == ord("0")
-            if (_DIGIT[block[at[zero] + 1]]).any() or _BEGINS[block[at[~zero] + 1]].any():
-                return True
-        if b"+" in buffer and any(_DIGIT[block[at + 1]].any() for at in pairs.after(block, marks, "+")):
+        at = cells.with_first("0", but_for=ord("0") ^ ord(" "))
+        zero = block[at] == ord("0")
+        if _DIGIT[block[at[zero] + 1]].any() or _BEGINS[block[at[~zero] + 1]].any():
+            return True
+        if b"+" in buffer and _DIGIT[block[cells.with_first("+") + 1]].any():
             return True
     return False
 
 
 def has_odd_signs(path: Path, delimiter: str) -> bool:
     """Whether a minus stands before a leading zero."""
-    pairs = _Pairs()
+    cells = _Beginnings(delimiter)
     for block, buffer in _blocks(path):
-        for at in pairs.after(block, _marks(delimiter, buffer), "-"):
-            if ((block[at + 1] == ord("0")) & _DIGIT[block[at + 2]]).any():
-                return True
+        cells.look_at(block, quoted=b'"' in buffer)
+        at = cells.with_first("-")
+        if ((block[at + 1] == ord("0")) & _DIGIT[block[at + 2]]).any():
+            return True
     return False
 
 
@@ -67,31 +68,25 @@ def _blocks(path: Path) -> Iterator[tuple[Bytes, bytearray]]:
             view[:kept] = view[size - kept : size]
 
 
-def _marks(delimiter: str, buffer: bytearray) -> str:
-    """What stands before a cell."""
-    return f"{delimiter}\n" + ('"' if b'"' in buffer else "")
+class _Beginnings:
+    """Where the cells of a block begin; its arrays are used again: new ones would cost more than the search."""
 
+    def __init__(self, delimiter: str) -> None:
+        self._delimiter = ord(delimiter)
+        self._begins, self._fits = np.empty(_BLOCK, dtype=bool), np.empty(_BLOCK, dtype=bool)
+        self._masked = np.empty(_BLOCK, dtype=np.uint8)
+        self._block = self._masked
 
-class _Pairs:
-    """Finds two characters side by side; its arrays are used again: new ones would cost more than the search."""
+    def look_at(self, block: Bytes, quoted: bool) -> None:
+        self._block = block
+        np.equal(block, self._delimiter, out=self._begins)
+        for mark in b'\n"' if quoted else b"\n":
+            np.logical_or(self._begins, np.equal(block, mark, out=self._fits), out=self._begins)
 
-    def __init__(self) -> None:
-        half = _BLOCK // 2
-        self._masked = np.empty(half, dtype="<u2")
-        self._found, self._also = np.empty(half, dtype=bool), np.empty(half, dtype=bool)
-
-    def after(self, block: Bytes, marks: str, second: str, but_for: int = 0) -> Iterator[NDArray[np.intp]]:
-        """Where ``second`` stands behind one of the marks; ``but_for`` are bits of it that may be otherwise."""
-        for shift in (0, 1):
-            pairs = block[shift : _BLOCK - shift].view("<u2")
-            size = len(pairs)
-            found, also = self._found[:size], self._also[:size]
-            if but_for:
-                pairs = np.bitwise_and(pairs, np.uint16(0xFFFF ^ but_for << 8), out=self._masked[:size])
-            wanted = (ord(second) & ~but_for) << 8
-            np.equal(pairs, np.uint16(ord(marks[0]) | wanted), out=found)
-            for mark in marks[1:]:
-                np.equal(pairs, np.uint16(ord(mark) | wanted), out=also)
-                np.logical_or(found, also, out=found)
-            if found.any():
-                yield np.flatnonzero(found) * 2 + shift + 1
+    def with_first(self, first: str, but_for: int = 0) -> NDArray[np.intp]:
+        """The places of the cells with this first character; ``but_for`` are bits of it that may be otherwise."""
+        kept = 0xFF & ~but_for
+        seen = np.bitwise_and(self._block, np.uint8(kept), out=self._masked) if but_for else self._block
+        np.equal(seen, ord(first) & kept, out=self._fits)
+        both = np.logical_and(self._begins[:-1], self._fits[1:], out=self._fits[1:])
+        return np.flatnonzero(both) + 1 if both.any() else np.empty(0, dtype=np.intp)
