@@ -15,7 +15,7 @@ WORK, TEMPORARY, CODE, OUT, SHARED_MEMORY = "/work", "/tmp", "/code", "/out", "/
 _STORE = "/store"  #: where the writable tmpfs stands; its folders appear at the paths above
 GIVEN = f"{_STORE}/given"  #: tables that the code was given
 _QUIET = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
-_NAMESPACES = (
+NAMESPACES = (
     kernel.CLONE_NEWUSER
     | kernel.CLONE_NEWNS
     | kernel.CLONE_NEWPID
@@ -44,9 +44,8 @@ class Ends:
     gifts: int
 
 
-def enter_namespaces(uid: int, gid: int) -> None:
-    """New namespaces for this process's children; no further ones after them."""
-    kernel.unshare(_NAMESPACES)
+def settle_in(uid: int, gid: int) -> None:
+    """Be the user that it was outside, in its new namespaces; no further ones after them."""
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
         with open(f"/proc/self/{name}", "w", encoding="ascii") as handle:
             handle.write(text)

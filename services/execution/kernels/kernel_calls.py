@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import signal
 import struct
 
 CLONE_NEWNS = 0x20000
@@ -20,10 +21,13 @@ MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE, MS_SLAVE = 32, 4096, 16384, 1 << 18, 1 
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 4, 22, 24
 PR_SET_SECUREBITS, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 28, 38, 47
+_COLLAPSE = 25  #: MADV_COLLAPSE, since Linux 6.1
 _READ_AND_WRITE, _MAP_PRIVATE = 3, 2
 _CAPSET = {"x86_64": 126, "aarch64": 91}
+_CLONE = {"x86_64": 56, "aarch64": 220}
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_libc_with_lock = ctypes.PyDLL(None, use_errno=True)  #: keeps the interpreter's lock through a call
 
 
 def _checked(result: int, what: str) -> int:
@@ -33,8 +37,28 @@ def _checked(result: int, what: str) -> int:
     return result
 
 
-def unshare(flags: int) -> None:
-    _checked(_libc.unshare(flags), "unshare")
+def fork_into(namespaces: int) -> int:
+    """As os.fork, with the child in new namespaces from its start.
+
+    A fork that unshares and forks again, as its own process stays in the old pid namespace, would cost as much again:
+    each copies the page tables of every library. The C library does not hear of this one, so the child is to start no
+    threads, and its other threads must be at rest, as those of the warm parent are.
+    """
+    python = ctypes.pythonapi
+    python.PyOS_BeforeFork()
+    pid = int(
+        _libc_with_lock.syscall(ctypes.c_long(_CLONE[platform.machine()]), namespaces | signal.SIGCHLD, 0, 0, 0, 0)
+    )
+    code = ctypes.get_errno()
+    (python.PyOS_AfterFork_Parent if pid else python.PyOS_AfterFork_Child)()
+    if pid < 0:
+        raise OSError(code, f"clone: {os.strerror(code)}")
+    return pid
+
+
+def gather_pages(start: int, size: int) -> None:
+    """Ask for large pages behind this memory, now. Raises: OSError where the kernel has none to give."""
+    _checked(_libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), _COLLAPSE), "madvise")
 
 
 def mount(source: str | None, target: str, kind: str | None, flags: int, options: str | None = None) -> None:

@@ -10,12 +10,15 @@ import signal
 import site
 import socket
 import sys
+from typing import NoReturn
 
 from services.execution.kernels import kernel_calls as kernel
-from services.execution.kernels.isolate import enter_namespaces, mount_room
+from services.execution.kernels.isolate import NAMESPACES, mount_room, settle_in
 from services.execution.kernels.warden import Warden
 from services.execution.kernels.warmth import load, warm_up
 from services.execution.kernels.wire import Message, receive, send
+
+_LARGE = 1 << 21  #: bytes of a large page
 
 
 def serve(control: socket.socket) -> None:
@@ -31,43 +34,64 @@ def serve(control: socket.socket) -> None:
         importlib.import_module(f"{__package__}.reading.read")
     gc.collect()
     gc.freeze()
+    gather_memory()
+    who = os.getuid(), os.getgid()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how a room ended
     send(control, {"t": "warm", "python": sys.version.split()[0], "libraries": warm})
     while True:
         message, descriptors, _ = receive(control)
         if message is None:
             return
-        child = os.fork()
-        if child == 0:
-            _fork_room(message, descriptors, control)
+        try:
+            if kernel.fork_into(NAMESPACES) == 0:
+                _be_room(message, descriptors, control, *who)
+        except OSError as error:  # whoever waits for the room hears that it does not come
+            _complain(error)
         for descriptor in descriptors:
             os.close(descriptor)
-        _reap()
 
 
-def _reap() -> None:
-    """The children leave at once; their own children, the wardens, live on under the box's first process."""
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+def gather_memory() -> None:
+    """What the libraries made, in large pages: a fork copies an entry for each page, and its end drops them again."""
+    with open("/proc/self/smaps", encoding="utf-8", errors="replace") as handle:
+        area: list[str] = []
+        for line in handle:
+            name, *rest = line.split()
+            if not name.endswith(":"):
+                area = [name, *rest]
+            elif name == "Anonymous:" and area[1] == "rw-p" and area[5:] in ([], ["[heap]"]):
+                start, end = (int(part, 16) for part in area[0].split("-"))
+                # An area that is mostly empty, like a thread's stack, would only grow.
+                if int(rest[0]) << 10 > (end - start) * 3 // 4:
+                    _gather(-(-start // _LARGE) * _LARGE, end)
 
 
-def _fork_room(message: Message, descriptors: list[int], control: socket.socket) -> None:
+def _gather(start: int, end: int) -> None:
+    for place in range(start, end - _LARGE + 1, _LARGE):
+        with contextlib.suppress(OSError):  # the kernel is too old, or has none to spare
+            kernel.gather_pages(place, _LARGE)
+
+
+def _be_room(message: Message, descriptors: list[int], control: socket.socket, uid: int, gid: int) -> NoReturn:
     status = 1
     try:
         control.close()
-        uid, gid = os.getuid(), os.getgid()
-        enter_namespaces(uid, gid)
-        if os.fork() == 0:
-            # Its own process group: a signal to the box's group is not for the job.
-            os.setsid()
-            mount_room()
-            Warden(descriptors, str(message["language"]), bool(message["memfd"])).guard()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        settle_in(uid, gid)
+        # Its own process group: a signal to the box's group is not for the job.
+        os.setsid()
+        mount_room()
+        Warden(descriptors, str(message["language"]), bool(message["memfd"])).guard()
         status = 0
     except BaseException as error:
-        with contextlib.suppress(OSError):
-            os.write(2, f"room: {type(error).__name__}: {error}\n".encode())
+        _complain(error)
     finally:
         os._exit(status)
+
+
+def _complain(error: BaseException) -> None:
+    with contextlib.suppress(OSError):
+        os.write(2, f"room: {type(error).__name__}: {error}\n".encode())
 
 
 def main() -> None:

@@ -163,6 +163,9 @@ def environment(runtime: Runtime) -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "ARROW_IO_THREADS": "2",
         "ARROW_DEFAULT_MEMORY_POOL": "system",
+        # No threads of allocators: a fork has none of them, and none may hold a lock while it happens.
+        "_RJEM_MALLOC_CONF": "background_thread:false",
+        "JE_ARROW_MALLOC_CONF": "background_thread:false",
     }
     if runtime.library_path is not None:
         variables["LD_LIBRARY_PATH"] = runtime.library_path

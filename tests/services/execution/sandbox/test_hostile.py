@@ -295,6 +295,7 @@ def test_29_the_environment_is_an_allow_list(run_code: RunCode, monkeypatch: pyt
         "PATH", "HOME", "LANG", "LC_ALL", "TZ", "PWD", "PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH",
         "MPLBACKEND", "MPLCONFIGDIR", "POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS",
         "ARROW_IO_THREADS", "ARROW_DEFAULT_MEMORY_POOL", "LD_LIBRARY_PATH", "_RJEM_MALLOC_CONF",
+        "JE_ARROW_MALLOC_CONF",
     }  # fmt: skip
     assert set(eval(value.text)) <= allowed
 
