@@ -1,8 +1,8 @@
 """A real public table that every development install has: what ruff knows, and what the standard library is.
 
 ``rules`` and ``settings`` are ruff's own documentation (MIT), printed by the pinned ``ruff``; ``modules`` are the
-docstrings of the standard library (PSF licence), ``numpy_functions`` those of numpy (BSD). Nothing is copied into this
-repository.
+docstrings of the standard library (PSF licence), ``numpy_functions`` and ``pandas_functions`` those of numpy and pandas
+(BSD). Nothing is copied into this repository.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 RUFF = Path(sys.executable).with_name("ruff")
 TABLES: dict[str, dict[str, Any]] = {
@@ -99,17 +101,25 @@ def modules() -> Iterator[Record]:
 
 
 def numpy_functions() -> Iterator[Record]:
+    return _documented(np, np.linalg, np.random, np.ma)
+
+
+def pandas_functions() -> Iterator[Record]:
+    return _documented(pd, pd.DataFrame, pd.Series, pd.Index, pd.DatetimeIndex)
+
+
+def _documented(*owners: ModuleType | type) -> Iterator[Record]:
     """Functions and classes by the summary of their documentation and what comes after it; each text once."""
     seen: set[str] = set()
-    for module in (np, np.linalg, np.random, np.ma):
-        for name in dir(module):
-            said = inspect.getdoc(getattr(module, name)) if not name.startswith("_") else None
-            # The first line of a function of the engine is its signature.
+    for owner in owners:
+        for name in dir(owner):
+            said = inspect.getdoc(getattr(owner, name)) if not name.startswith("_") else None
+            # The first line of a function of an engine in C is its signature.
             parts = [part for part in (said or "").split("\n\n") if not re.match(r"\w+\(.*\)", part)]
             summary, rest = _plain(parts[0]) if parts else "", _plain(" ".join(parts[1:]))[:2000]
             if 15 < len(summary) < 200 and len(rest) > 80 and summary not in seen:
                 seen.add(summary)
-                yield {"id": f"{module.__name__}.{name}", "summary": summary, "rest": rest}
+                yield {"id": f"{owner.__name__}.{name}", "summary": summary, "rest": rest}
 
 
 def _printed(*arguments: str) -> Any:  # noqa: ANN401 - whatever ruff prints

@@ -1,4 +1,4 @@
-"""Runs a query on a table: both arms, the threshold on the dense one, and the ranking of its mode."""
+"""Runs a query on a table: its arms, the threshold on the dense one, and the ranking of its mode."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from services.search.library import Library, OpenTable
 from services.search.query import Query
 from services.search.store.port import Bucket, Found, Nearest, Part, Payload, Sparse
 from services.search.thresholds import Mark
+from services.search.words import has_code
 
 _POOL = 50
 _MOST_COUNTED = 10_000
@@ -56,6 +57,8 @@ class Engine:
         """Raises: SearchStoreUnavailable, EmbeddingUnavailable, EmbeddingChanged, UnknownField, InvalidRequest."""
         table = self._tables[query.table]
         chosen = self.conditions(query)
+        if query.literal:
+            return self._literal(table, query, chosen)
         if query.mode == "master":
             return self._master(table, query, chosen)
         paired = self.paired(table)
@@ -81,6 +84,13 @@ class Engine:
 
     def threshold(self, query: Query) -> float:
         return self.mark(query).usual if query.threshold is None else query.threshold
+
+    def by_words(self, query: Query) -> bool:
+        """Whether words alone decide, since no model knows what is asked. Raises: EmbeddingUnavailable."""
+        table = self._tables[query.table]
+        return query.literal or all(
+            self._library.question(table, text) is None for text, _ in self._texts(table, query)
+        )
 
     def count(self, query: Query, threshold: float | None) -> int:
         """How many records the query would find without a limit; None: without a threshold too."""
@@ -133,7 +143,7 @@ class Engine:
         bucket = table.bucket(Part.MASTER)
         pool = max(_POOL, query.limit * 2)
         arms = self._arms(table, bucket, query.text, pool, chosen, self.threshold(query))
-        scores = arms.saturated if arms.keyword_only else ranking.fused(arms.cosines, arms.words)
+        scores = arms.saturated if arms.keyword_only else ranking.fused(arms.cosines, arms.words, arms.pieces)
         order = sorted(scores, key=lambda item: (-scores[item], -arms.cosines.get(item, 0.0), item))[: query.limit]
         payloads = self._store.payloads(bucket, order, _KEYS)
         weak = self._weak_words(table, order, query.text) if arms.keyword_only else set()
@@ -146,6 +156,23 @@ class Engine:
             is_weak = identity in weak if cosine is None else cosine < usual
             matches.append(_match(payloads[identity], scores[identity], cosine, is_weak, ()))
         return matches
+
+    def _literal(self, table: OpenTable, query: Query, chosen: Conditions) -> list[Match]:
+        """What shares the most pieces of words, and holds every word; a code that stands there is no weak match."""
+        bucket = table.bucket(Part.MASTER)
+        words = table.words(Part.MASTER)
+        pieces = words.query_pieces(query.text)
+        near = self._store.search(bucket, [Nearest(pieces, _POOL, chosen)])[0] if pieces.indices else []
+        payloads = self._store.payloads(bucket, [item.id for item in near], (*_KEYS, "text", "facets"))
+        shares = {item.id: item.score for item in near if item.id in payloads}
+        held = {key: share for key, share in shares.items() if words.literally(query.text, _said(payloads[key]))}
+        vector = self._library.question(table, query.text)
+        close = None if vector is None or not held else Nearest(vector, len(held), (Among(tuple(held)),))
+        cosines = {item.id: _bounded(item.score) for item in self._several(bucket, close)[0]}
+        scores = ranking.fused(dict.fromkeys(held, 0.0) | cosines, held)
+        order = sorted(held, key=lambda item: (-scores[item], item))[: query.limit]
+        weak = not has_code(query.text)
+        return [_match(payloads[item], scores[item], cosines.get(item), weak, ()) for item in order]
 
     def _facets(self, table: OpenTable, query: Query, chosen: Conditions) -> list[Match]:
         bucket = table.bucket(Part.FACETS)
@@ -210,20 +237,31 @@ class Engine:
         by_words = Nearest(words, pool, chosen, keys=keys)
         if vector is None:
             worded = self._store.search(bucket, [by_words])[0] if words.indices else []
-            return _Arms({item.id: item for item in worded}, {}, {item.id: item.score for item in worded}, True)
+            return _Arms({item.id: item for item in worded}, {}, _scores(worded), {}, True)
         by_vector = Nearest(vector, pool, chosen, threshold, keys=keys)
         near, *rest = self._store.search(bucket, [by_vector, by_words] if words.indices else [by_vector])
         worded = rest[0] if rest else []
-        # Each arm also scores what only the other one found; what is below the threshold is found by neither.
-        unseen = tuple({item.id for item in worded} - {item.id for item in near})
-        unworded = tuple({item.id for item in near} - {item.id for item in worded}) if worded else ()
-        others = [Nearest(vector, len(unseen), (Among(unseen),), threshold, keys)] if unseen else []
-        others += [Nearest(words, len(unworded), (Among(unworded),))] if unworded else []
-        answers = self._store.search(bucket, others) if others else []
-        found = {item.id: item for item in (*near, *(answers[0] if unseen else ()))}
-        said = (*worded, *(answers[-1] if unworded else ()))
+        # Each arm also scores what only another one found; what is below the threshold is found by none.
+        unseen = {item.id for item in worded} - {item.id for item in near}
+        unworded = {item.id for item in near} - {item.id for item in worded} if worded else set()
+        pieces = table.words(bucket.part).query_pieces(text) if bucket.part is Part.MASTER else Sparse((), ())
+        every = {item.id for item in (*near, *worded)} if pieces.indices else set()
+        seen, also, pieced = self._several(
+            bucket,
+            Nearest(vector, len(unseen), (Among(tuple(unseen)),), threshold, keys) if unseen else None,
+            Nearest(words, len(unworded), (Among(tuple(unworded)),)) if unworded else None,
+            Nearest(pieces, len(every), (Among(tuple(every)),)) if every else None,
+        )
+        found = {item.id: item for item in (*near, *seen)}
         cosines = {identity: _bounded(item.score) for identity, item in found.items()}
-        return _Arms(found, cosines, {item.id: item.score for item in said if item.id in found}, False)
+        said = {identity: score for identity, score in _scores((*worded, *also)).items() if identity in found}
+        return _Arms(found, cosines, said, _scores(pieced), False)
+
+    def _several(self, bucket: Bucket, *searches: Nearest | None) -> list[list[Found]]:
+        """What each of them finds, in one request; where there is none, nothing."""
+        wanted = [search for search in searches if search]
+        answers = iter(self._store.search(bucket, wanted) if wanted else [])
+        return [next(answers) if search else [] for search in searches]
 
     def _weak_words(self, table: OpenTable, ids: Sequence[str], text: str) -> set[str]:
         """Those that hold less than half of the question's words."""
@@ -232,9 +270,7 @@ class Engine:
         payloads = self._store.payloads(table.bucket(Part.MASTER), ids, ("name", "text", "facets"))
         weak = set()
         for identity, payload in payloads.items():
-            facets = payload.get("facets")
-            said = [payload.get("name"), payload.get("text"), *(facets.values() if isinstance(facets, dict) else ())]
-            held = distinct("\n".join(str(part) for part in said))
+            held = distinct(_said(payload))
             if len(asked & held) * 2 < len(asked):
                 weak.add(identity)
         return weak
@@ -242,11 +278,12 @@ class Engine:
 
 @dataclass(frozen=True)
 class _Arms:
-    """What either arm found, and how both score it."""
+    """What the arms found, and how each scores it."""
 
     found: Mapping[str, Found]
     cosines: Mapping[str, float]  #: of everything found; none where only keywords are searched
     words: Mapping[str, float]  #: of what has a word of the question
+    pieces: Mapping[str, float]  #: of what has a piece of a word of the question; of whole records only
     keyword_only: bool
 
     @property
@@ -263,6 +300,17 @@ class _Arms:
 
 def part_of(query: Query) -> Part:
     return Part.MASTER if query.mode == "master" else Part.FACETS
+
+
+def _said(payload: Payload) -> str:
+    """All that the record of a master payload says."""
+    facets = payload.get("facets")
+    said = [payload.get("name"), payload.get("text"), *(facets.values() if isinstance(facets, dict) else ())]
+    return "\n".join(str(part) for part in said)
+
+
+def _scores(found: Iterable[Found]) -> dict[str, float]:
+    return {item.id: item.score for item in found}
 
 
 def _bounded(cosine: float) -> float:

@@ -29,6 +29,7 @@ class Evidence:
     without: tuple[Without, ...]
     at_floor: int  #: with the filters kept and the threshold as low as relaxing may go
     at_floor_unfiltered: int
+    stands: bool  #: whether every word of it stands in a record, which is not similar enough all the same
 
     @property
     def filters_alone(self) -> tuple[str, ...]:
@@ -56,7 +57,14 @@ def gather(engine: Engine, query: Query) -> Evidence:
     lowest = floor(engine, query)
     at_floor = engine.count(query, lowest) if lowest < threshold else 0
     unfiltered = engine.count(replace(query, filters=()), lowest) if query.filters else at_floor
-    return Evidence(query, tuple(without), at_floor, unfiltered)
+    # A threshold that somebody chose is theirs to lower.
+    stands = query.threshold is None and bool(engine.run(literal(query)))
+    return Evidence(query, tuple(without), at_floor, unfiltered, stands)
+
+
+def literal(query: Query) -> Query:
+    """The same words, to be found as they are in whole records."""
+    return replace(query, mode="master", literal=True, label="relaxed")
 
 
 def without_filters(query: Query, names: Sequence[str]) -> Query:

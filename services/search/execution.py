@@ -45,6 +45,8 @@ class Runner:
         keyword_only = self.tables[query.table].embedder is None
         threshold = None if keyword_only else round(self.engine.threshold(query), 4)
         try:
+            if self.engine.by_words(query):
+                threshold = None
             matches = tuple(self.engine.run(query))
         except OUTAGES as fault:
             log.warning("query_failed", table=query.table, code=fault.code)

@@ -139,7 +139,8 @@ class Ingest:
                 table.layouts[part] = layout
 
     def _size(self, table: OpenTable) -> int:
-        return len(self._library.models.question(table.embedder, "size")) if table.embedder else 0
+        vector = self._library.question(table, "size")
+        return 0 if vector is None else len(vector)
 
     def _delete(self, table: OpenTable, ids: Sequence[str], tally: _Tally) -> None:
         store = self._library.store

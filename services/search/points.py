@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Sequence
 
 from services.search.embed.port import Embedder
-from services.search.store.port import Payload, Point
+from services.search.store.port import Payload, Point, Sparse
 from services.search.words import Words
 from shared.contracts.search import Record
 
@@ -43,7 +43,7 @@ def masters(records: Sequence[Record], embedder: Embedder | None, words: Words) 
     texts = [whole_text(record)[:_EMBEDDED] for record in records]
     vectors = embedder.documents(texts) if embedder else [None] * len(texts)
     return [
-        Point(point_id(record.id), vector, words.document(weighed_text(record)), _master_payload(record))
+        Point(point_id(record.id), vector, _weighed(record, words), _master_payload(record))
         for record, vector in zip(records, vectors, strict=True)
     ]
 
@@ -53,9 +53,14 @@ def facets(records: Sequence[Record], embedder: Embedder | None, words: Words) -
     texts = [record.facets[facet] for record, facet in pairs]
     vectors = embedder.documents([text[:_EMBEDDED] for text in texts]) if embedder else [None] * len(texts)
     return [
-        Point(point_id(record.id, facet), vector, words.document(text), _facet_payload(record, facet))
+        Point(point_id(record.id, facet), vector, (words.document(text),), _facet_payload(record, facet))
         for (record, facet), text, vector in zip(pairs, texts, vectors, strict=True)
     ]
+
+
+def _weighed(record: Record, words: Words) -> tuple[Sparse, ...]:
+    text = weighed_text(record)
+    return words.document(text), words.document_pieces(text)
 
 
 def record_of(payload: Payload) -> Record:

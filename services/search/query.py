@@ -30,6 +30,7 @@ class Query:
     threshold: float | None  #: None: the table's own
     filters: tuple[tuple[str, JsonValue], ...]  #: all must hold; a field may occur twice
     label: Label = "exact"  #: of the hits that it finds
+    literal: bool = False  #: only records that hold every word of the text, however similar they are
 
     @property
     def merged(self) -> Filters:
@@ -41,7 +42,7 @@ class Query:
         """Equal for queries that find the same: a larger limit finds nothing where a smaller one found nothing."""
         text = " ".join(self.text.lower().split())
         threshold = None if self.threshold is None else round(self.threshold, 4)
-        return json.dumps([self.table, self.mode, text, threshold, sorted(map(str, self.filters))])
+        return json.dumps([self.table, self.mode, text, threshold, sorted(map(str, self.filters)), self.literal])
 
     def planned(self) -> PlannedQuery:
         return PlannedQuery(

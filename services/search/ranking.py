@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 #: What the dense arm counts beside the words: published as the best over many data sets (Bruch, Gai and Ingber, 2023).
+#: The rest is for whole words and for their pieces alike.
 DENSE_SHARE = 0.8
 BREADTH, DEPTH = 0.4, 0.6
 UNKNOWN_WEIGHT = 0.5
 FACETS_WHEN_UNDECLARED = 4
 
 
-def fused(cosines: Mapping[str, float], words: Mapping[str, float], share: float = DENSE_SHARE) -> dict[str, float]:
-    """A convex combination of both arms, each from the least that its score can be (cosine -1, words 0) to the best.
+def fused(cosines: Mapping[str, float], *words: Mapping[str, float], share: float = DENSE_SHARE) -> dict[str, float]:
+    """A convex combination of the arms, each from the least that its score can be (cosine -1, words 0) to the best.
 
-    0..1, and 1 for what is best in both. Unlike ranks, scores say by how much one hit is better than the next.
+    0..1, and 1 for what is best in all. Unlike ranks, scores say by how much one hit is better than the next.
     """
     nearest = max(cosines.values(), default=0.0) + 1.0
-    most = max(words.values(), default=0.0)
+    each = (1.0 - share) / max(len(words), 1)
+    said = [(scores, max(scores.values(), default=0.0)) for scores in words]
     return {
-        item: share * (cosine + 1.0) / nearest + (1.0 - share) * (words.get(item, 0.0) / most if most else 1.0)
+        item: share * (cosine + 1.0) / nearest
+        + sum(each * (scores.get(item, 0.0) / most if most else 1.0) for scores, most in said)
         for item, cosine in cosines.items()
     }
 

@@ -21,6 +21,9 @@ from services.search.wording import friendly, stock
 from services.search.words import Words
 from shared.contracts.search import SearchInput
 
+_ONE_CAUSE = "One constraint alone kept every record out; it is relaxed."
+_CODE_STANDS = "A code that was asked for stands in records that are not similar enough; it is taken as it is."
+
 
 @dataclass(frozen=True)
 class Replan:
@@ -48,7 +51,7 @@ class Reflector:
         queries = self._new(relax.caused_alone(self.engine, evidence))
         if not queries:
             return None
-        return self._mechanical(queries, "One constraint alone kept every record out; it is relaxed.")
+        return self._mechanical(queries, _CODE_STANDS if all(query.literal for query in queries) else _ONE_CAUSE)
 
     def by_steps(self, evidence: Sequence[Evidence], why: str) -> Replan | None:
         """Without a model: relax step by step; None when there is nothing left to relax."""
@@ -85,7 +88,7 @@ class Reflector:
 
     def last_resort(self, replan: Replan, evidence: Sequence[Evidence]) -> Replan:
         """The replan, and the first wording at the floor for what it leaves empty: near hits are better than none."""
-        near = [item for item in evidence if item.at_floor or item.at_floor_unfiltered]
+        near = [item for item in evidence if item.at_floor or item.at_floor_unfiltered or item.stands]
         planned = {query.identity for query in replan.queries}
         relaxed = self._new([relax.relaxed(self.engine, item) for item in near])
         return replace(replan, otherwise=tuple(query for query in relaxed if query.identity not in planned))

@@ -6,18 +6,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from services.search.engine import Engine
-from services.search.evidence import Evidence, floor, without_filters
+from services.search.evidence import Evidence, floor, literal, without_filters
 from services.search.query import MOST_HITS, Query
+from services.search.words import has_code
 
 
 def caused_alone(engine: Engine, evidence: Sequence[Evidence]) -> list[Query]:
-    """The queries that one filter or one chosen threshold alone made empty, without it."""
+    """The queries that one constraint alone made empty, without it: a filter, a chosen threshold, a code's cosine."""
     out = []
     for item in evidence:
         if item.filters_alone:
             out.append(replace(without_filters(item.query, item.filters_alone[:1]), label="relaxed"))
         elif item.threshold_alone:
             out.append(lowered(engine, item.query))
+        elif item.stands and has_code(item.query.text):
+            out.append(literal(item.query))  # no other wording says the same
     return out
 
 
@@ -36,7 +39,9 @@ def first_step(engine: Engine, evidence: Sequence[Evidence]) -> list[Query]:
 
 
 def relaxed(engine: Engine, item: Evidence) -> Query:
-    """Lower threshold, wider limit; without the filters when only that helps."""
+    """Lower threshold, wider limit; without the filters when only that helps, and by its words when nothing does."""
+    if item.stands and not item.at_floor:
+        return literal(item.query)
     keep = item.at_floor > 0 or item.at_floor_unfiltered == 0
     query = item.query if keep else replace(item.query, filters=())
     return lowered(engine, query)
@@ -57,7 +62,7 @@ def second_step(engine: Engine, evidence: Sequence[Evidence], untried: Sequence[
 
 def lowered(engine: Engine, query: Query) -> Query:
     """The threshold at the floor (it never rises) and twice the limit (it never falls)."""
-    return replace(query, threshold=floor(engine, query), limit=_wider(query.limit), label="relaxed")
+    return replace(query, threshold=floor(engine, query), limit=_wider(query.limit), label="relaxed", literal=False)
 
 
 def _wider(limit: int) -> int:

@@ -46,6 +46,7 @@ class MiniLm:
         graph = _graph(weights, cache, int8)
         self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
         self._tokenizer = Tokenizer.from_file(str(weights / "tokenizer.json"))
+        self._unknown = self._tokenizer.token_to_id("[UNK]")
         self._tokenizer.enable_truncation(_MOST_TOKENS)
         self._tokenizer.enable_padding()
         self._lock = threading.Lock()  # one batch at a time: two would only share the same cores
@@ -64,8 +65,16 @@ class MiniLm:
             out[chosen] = self._embed([texts[index] for index in chosen])
         return out
 
-    def query(self, text: str) -> Vectors:
+    def query(self, text: str) -> Vectors | None:
+        """None for emoji and scripts that are not in its vocabulary: it would take them all for the same word."""
+        if not self._knows(text):
+            return None
         return np.asarray(self._embed([text])[0], dtype=np.float32)
+
+    def _knows(self, text: str) -> bool:
+        with self._lock:
+            tokens = self._tokenizer.encode(_bounded(text), add_special_tokens=False).ids
+        return sum(token != self._unknown for token in tokens) * 2 >= max(len(tokens), 1)
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         with self._lock:

@@ -36,7 +36,7 @@ class Models:
         self._threads = threads
         self._loaded: dict[EmbeddingName, Embedder] = {}
         self._lock = threading.Lock()
-        self._recent: OrderedDict[tuple[str, str], tuple[float, Vectors]] = OrderedDict()
+        self._recent: OrderedDict[tuple[str, str], tuple[float, Vectors | None]] = OrderedDict()
 
     def named(self, name: str | None) -> Embedder | None:
         """The model of that name (the installation's default for None); None means keywords only.
@@ -51,8 +51,8 @@ class Models:
                 self._loaded[wanted] = self._load(wanted)
             return self._loaded[wanted]
 
-    def question(self, embedder: Embedder, text: str, now: Callable[[], float] = time.monotonic) -> Vectors:
-        """The vector of a question; the same question within an hour is not embedded again."""
+    def question(self, embedder: Embedder, text: str, now: Callable[[], float] = time.monotonic) -> Vectors | None:
+        """The vector of a question, if the model knows it; the same within an hour is not embedded again."""
         key = (embedder.fingerprint, text)
         with self._lock:
             kept = self._recent.get(key)

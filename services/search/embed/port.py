@@ -23,8 +23,8 @@ class Embedder(Protocol):
         """Raises: EmbeddingUnavailable."""
         ...
 
-    def query(self, text: str) -> Vectors:
-        """One question, as a vector [size]. Raises: EmbeddingUnavailable."""
+    def query(self, text: str) -> Vectors | None:
+        """One question, as a vector [size]; None when the model knows nothing of it. Raises: EmbeddingUnavailable."""
         ...
 
 

@@ -12,7 +12,7 @@ from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedR
 
 from services.search.filters import Conditions
 from services.search.store import client_filters
-from services.search.store.port import Bucket, Found, Layout, Nearest, Payload, Point, Sparse
+from services.search.store.port import ARMS, Bucket, Found, Layout, Nearest, Payload, Point, Sparse
 from shared.errors import EmbeddingChanged, SearchStoreUnavailable
 
 Value = TypeVar("Value")
@@ -113,7 +113,7 @@ class ClientStore:
 
     def _create(self, bucket: Bucket, layout: Layout) -> None:
         dense = {"dense": models.VectorParams(size=layout.size, distance=models.Distance.COSINE)}
-        sparse = {"words": models.SparseVectorParams(modifier=models.Modifier.IDF)}
+        sparse = {arm: models.SparseVectorParams(modifier=models.Modifier.IDF) for arm in ARMS}
         self._call(
             lambda: self._client.create_collection(
                 _name(bucket),
@@ -184,8 +184,10 @@ def _metadata(layout: Layout) -> dict[str, Any]:
 
 
 def _point(point: Point) -> models.PointStruct:
-    sparse = models.SparseVector(indices=list(point.sparse.indices), values=list(point.sparse.values))
-    vectors: dict[str, Any] = {"words": sparse}
+    vectors: dict[str, Any] = {
+        sparse.arm: models.SparseVector(indices=list(sparse.indices), values=list(sparse.values))
+        for sparse in point.sparse
+    }
     if point.dense is not None:
         vectors["dense"] = point.dense.tolist()
     return models.PointStruct(id=point.id, vector=vectors, payload=dict(point.payload))
@@ -199,7 +201,7 @@ def _request(search: Nearest) -> models.QueryRequest:
         query = search.vector.tolist()
     return models.QueryRequest(
         query=query,
-        using="words" if isinstance(search.vector, Sparse) else "dense",
+        using=search.vector.arm if isinstance(search.vector, Sparse) else "dense",
         limit=search.limit,
         filter=client_filters.translate(search.conditions),
         score_threshold=search.threshold,

@@ -16,7 +16,7 @@ import qdrant_edge as edge
 
 from services.search.filters import Conditions
 from services.search.store import edge_filters
-from services.search.store.port import Bucket, Found, Layout, Nearest, Payload, Point, Sparse
+from services.search.store.port import ARMS, Bucket, Found, Layout, Nearest, Payload, Point, Sparse
 from shared.errors import EmbeddingChanged, SearchStoreUnavailable
 
 _PAGE = 500
@@ -146,7 +146,7 @@ class EdgeStore:
         shutil.rmtree(path, ignore_errors=True)  # what a crash left before the layout was written
         path.mkdir()
         dense = {"dense": edge.EdgeVectorParams(layout.size, edge.Distance.Cosine)} if layout.size else None
-        sparse = {"words": edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)}
+        sparse = {arm: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf) for arm in ARMS}
         config = edge.EdgeConfig(vectors=dense, sparse_vectors=sparse, wal_enabled=True)
         self._shards[bucket] = _guarded(lambda: edge.EdgeShard.create(str(path), config))
         self._index(bucket, layout)
@@ -195,7 +195,9 @@ def _guarded(action: Any) -> Any:  # noqa: ANN401 - the engine is untyped
 
 
 def _point(point: Point) -> edge.Point:
-    vectors: dict[str, Any] = {"words": edge.SparseVector(list(point.sparse.indices), list(point.sparse.values))}
+    vectors: dict[str, Any] = {
+        sparse.arm: edge.SparseVector(list(sparse.indices), list(sparse.values)) for sparse in point.sparse
+    }
     if point.dense is not None:
         vectors["dense"] = point.dense.tolist()
     return edge.Point(point.id, vectors, edge_filters.with_flags(point.payload))
@@ -204,7 +206,7 @@ def _point(point: Point) -> edge.Point:
 def _request(search: Nearest) -> edge.QueryRequest:
     if isinstance(search.vector, Sparse):
         words = edge.SparseVector(list(search.vector.indices), list(search.vector.values))
-        query = edge.Query.Nearest(words, using="words")
+        query = edge.Query.Nearest(words, using=search.vector.arm)
     else:
         query = edge.Query.Nearest(search.vector.tolist(), using="dense")
     return edge.QueryRequest(

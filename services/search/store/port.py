@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Literal, Protocol, get_args
 
 from pydantic import JsonValue
 
@@ -15,6 +15,10 @@ from services.search.filters import Conditions
 from shared.contracts.search import FieldType
 
 Payload = Mapping[str, JsonValue]
+#: Raise it when what is kept of a record changes: its table is then built anew from the records by the next ingest.
+_BUILD = 2
+Arm = Literal["words", "pieces"]
+ARMS: tuple[str, ...] = get_args(Arm)
 
 
 class Part(StrEnum):
@@ -31,11 +35,12 @@ class Bucket:
     collection_id: str
     table: str
     part: Part
-    model: str = "0"  #: short hash of the embedding's fingerprint: two models never share a bucket
+    model: str = "0"  #: short hash of the embedding's fingerprint and of ``_BUILD``: two never share a bucket
 
     @classmethod
     def of(cls, collection_id: str, table: str, part: Part, fingerprint: str) -> Bucket:
-        return cls(collection_id, table, part, hashlib.sha256(fingerprint.encode()).hexdigest()[:8])
+        built = f"{_BUILD}/{fingerprint}"
+        return cls(collection_id, table, part, hashlib.sha256(built.encode()).hexdigest()[:8])
 
     @property
     def name(self) -> str:
@@ -63,23 +68,24 @@ class Layout:
 
 @dataclass(frozen=True)
 class Sparse:
-    """Weights of the words of a text, by the hash of the word."""
+    """Weights of the words of a text, or of the pieces of its words, by their hashes."""
 
     indices: tuple[int, ...]
     values: tuple[float, ...]
+    arm: Arm = "words"
 
 
 @dataclass(frozen=True)
 class Point:
     id: str  #: a UUID that follows from the record, so that writing it twice changes nothing
     dense: Vectors | None
-    sparse: Sparse
+    sparse: tuple[Sparse, ...]  #: at most one for each arm
     payload: Payload
 
 
 @dataclass(frozen=True)
 class Nearest:
-    """One search by one arm: a dense vector (score: cosine) or words (score: BM25)."""
+    """One search by one arm: a dense vector (score: cosine), words or their pieces (score: BM25)."""
 
     vector: Vectors | Sparse
     limit: int

@@ -44,7 +44,19 @@ def test_every_vector_has_length_one_and_a_batch_changes_nothing(model: MiniLm) 
     assert together.shape == (5, 384)
     assert np.linalg.norm(together, axis=1) == pytest.approx(np.ones(5), abs=1e-4)
     for text, vector in zip(texts, together, strict=True):
-        assert float(model.query(text) @ vector) == pytest.approx(1.0, abs=1e-3)
+        [alone] = model.documents([text])
+        assert float(alone @ vector) == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("text", ["", " \u200b", "🎉", "🦄 🎂", "١٢٣", "Ｃ＋＋"])
+def test_what_the_model_has_no_word_for_has_no_vector(model: MiniLm, text: str) -> None:
+    """All of these would be the same to it, and like whatever else it does not know."""
+    assert model.query(text) is None
+
+
+@pytest.mark.parametrize("text", ["party 🎉", "C++", "日本語", "قواعد البيانات", "?"])
+def test_what_the_model_knows_has_one(model: MiniLm, text: str) -> None:
+    assert model.query(text) is not None
 
 
 def test_only_the_beginning_of_a_long_text_is_seen(model: MiniLm) -> None:

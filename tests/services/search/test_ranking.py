@@ -46,6 +46,11 @@ def test_an_arm_can_weigh_more() -> None:
     assert scores == pytest.approx({"a": 0.25, "b": 0.125 + 0.75})
 
 
+def test_words_and_their_pieces_share_what_the_vectors_leave() -> None:
+    scores = fused({"a": 0.8, "b": 0.8, "c": 0.8}, {"a": 12.0, "c": 6.0}, {"a": 5.0, "b": 5.0})
+    assert scores == pytest.approx({"a": 1.0, "b": 0.9, "c": 0.85})
+
+
 def test_where_no_word_matches_the_vectors_alone_decide() -> None:
     assert fused({"a": 1.0, "b": 0.0}, {}) == pytest.approx({"a": 1.0, "b": 0.6})
     assert fused({}, {}) == {}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from services.search.embed.port import Vectors
 from services.search.ranking import composite
 from services.search.store.open import open_store
 from shared.contracts.search import SearchResult
@@ -392,3 +393,56 @@ def test_the_embedded_question_is_the_one_that_was_asked(place: Place) -> None:
     once = model.embedded - before
     place.search("a question asked twice")
     assert model.embedded - before == once
+
+
+class _Illiterate(HashedWords):
+    """Knows no word that holds a sign beyond ASCII."""
+
+    def query(self, text: str) -> Vectors | None:  # type: ignore[override]
+        return super().query(text) if text.isascii() else None
+
+
+def test_a_question_that_the_model_cannot_read_is_searched_by_its_words(empty: Place) -> None:
+    empty.models.embedder = _Illiterate()
+    empty.ingest("sessions", [{"id": "hi", "name": "डेटाबेस ट्यूनिंग"}, {"id": "party", "name": "Party 🎉"}])
+    result = empty.search("डेटाबेस", tables=["sessions"])
+    assert (result.verdict, ids(result)) == ("found", ["hi"])
+    assert result.hits["sessions"][0].similarity is None
+    assert result.attempts[0].queries[0].score_threshold is None
+    assert empty.search("🦄", tables=["sessions"]).verdict == "not_found"
+
+
+_LONG = " ".join(f"{first}{second}tation" for first in "bcdfghjklmnpqrst" for second in "aeioumnrls")
+PUMP = {"id": "pump", "name": "Hydraulic pump", "text": f"Spare part X-4471B {_LONG}"}
+VALVE = {"id": "valve", "name": "Hydraulic valve", "text": "Spare part Y-4472C for the same excavators."}
+
+
+@pytest.mark.parametrize("code", ["X-4471B", "x4471b", "4471B"])
+def test_a_code_is_found_where_it_stands_however_similar_that_is(empty: Place, code: str) -> None:
+    empty.ingest("sessions", [PUMP, VALVE])
+    job = MemoryContext()
+    job.llm.scripts["search.reflect"] = "never asked"
+    result = empty.search("q", job=job, plan=plan(code))
+    assert (result.verdict, ids(result)) == ("found", ["pump"])
+    assert (result.hits["sessions"][0].label, result.attempts[1].strategy) == ("relaxed", "mechanical")
+    assert result.attempts[1].queries[0].score_threshold is None
+    assert job.llm.asked("search.reflect") == 0
+
+
+def test_a_code_that_stands_nowhere_is_not_found(empty: Place) -> None:
+    empty.ingest("sessions", [PUMP, VALVE])
+    assert empty.search("X-9999Z", tables=["sessions"]).hits == {}
+
+
+def test_words_that_all_stand_in_a_record_are_a_weak_match(empty: Place) -> None:
+    empty.ingest("sessions", [PUMP, VALVE])
+    result = empty.search("q", plan=plan("batation cutation"), max_reflections=1)
+    assert [(hit.id, hit.weak, hit.label) for hit in result.hits["sessions"]] == [("pump", True, "relaxed")]
+
+
+def test_a_code_does_not_pass_a_callers_filters_or_threshold(empty: Place) -> None:
+    empty.ingest("sessions", [{**PUMP, "fields": {"track": "a"}}, {**VALVE, "fields": {"track": "b"}}])
+    inside = empty.search("q", plan=plan("X-4471B", filters={"track": "b"}), max_reflections=0)
+    assert inside.hits == {}
+    strict = empty.search("q", plan=plan("X-4471B", score_threshold=0.9))
+    assert strict.hits == {}

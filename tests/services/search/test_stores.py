@@ -78,7 +78,7 @@ def conference(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 def point(number: int, text: str = "dogs run", **fields: object) -> Point:
     dense = np.array([1.0, number, 0.0, 0.0], dtype=np.float32)
     payload = {"record": f"r{number}", "name": f"talk {number}", "fields": fields}
-    return Point(identity(number), dense, WORDS.document(text), payload)  # type: ignore[arg-type]
+    return Point(identity(number), dense, (WORDS.document(text), WORDS.document_pieces(text)), payload)  # type: ignore[arg-type]
 
 
 def identity(number: int) -> str:

@@ -64,3 +64,25 @@ def test_a_table_is_searched_in_the_language_of_its_first_records(words_only: Pl
     plan = [{"table": "people", "search_mode": "master", "query_text": "das Haus"}]
     result = words_only.search("q", plan=plan, max_reflections=0)
     assert [hit.id for hit in result.hits["people"]] == ["h"]
+
+
+def test_pieces_outlive_slips_compounds_and_hyphens() -> None:
+    words = Words(10.0)
+
+    def shared(one: str, other: str) -> float:
+        mine, theirs = set(words.query_pieces(one).indices), set(words.document_pieces(other).indices)
+        return len(mine & theirs) / len(mine)
+
+    assert shared("databse", "database") > 0.4
+    assert shared("Schifffahrt", "Donaudampfschifffahrtsgesellschaft") > 0.7
+    assert shared("Häuser", "haus") == shared("Hauser", "haus") > 0
+    assert shared("数据库", "大型数据库调整") > shared("天气", "大型数据库调整") == 0
+    assert shared("zeppelin", "database") == 0
+    assert words.query_pieces("?!").indices == ()
+
+
+def test_a_piece_weighs_more_in_a_shorter_text() -> None:
+    words = Words(10.0)
+    short, long = (words.document_pieces(text) for text in ("tuning", "tuning " + "gardens and mountains " * 40))
+    weight = dict(zip(long.indices, long.values, strict=True))
+    assert all(value > weight[piece] for piece, value in zip(short.indices, short.values, strict=True))
