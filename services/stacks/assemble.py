@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from services.stacks.detectors import javascript, orchestrators, python
 from services.stacks.facts.build import build_facts
 from services.stacks.facts.code import Reading, code_facts
-from services.stacks.facts.deployment import deployment
+from services.stacks.facts.deployment import Composed, deployment
 from services.stacks.facts.run import run_facts
 from services.stacks.packages import Finding, Package, Survey
 from services.stacks.ranking import ordered, primary_of
 from services.stacks.roles import first_of, role_of
 from services.stacks.rules import Rules
-from services.stacks.versions.precedence import trails
+from services.stacks.versions.precedence import Said, trails
 from services.stacks.workspaces import find_workspace
 from shared.contracts.detect import (
     Candidate,
@@ -40,11 +40,20 @@ class Analysed:
     bytes: int
 
 
-def analyse(survey: Survey, package: Package, rules: Rules, reading: Reading) -> Analysed:
+@dataclass
+class Read:
+    """What was read for one package and speaks for others too, or is limited over all of them."""
+
+    code: Reading = field(default_factory=Reading)
+    composed: Composed = field(default_factory=dict)
+    said: Said = field(default_factory=dict)
+
+
+def analyse(survey: Survey, package: Package, rules: Rules, read: Read) -> Analysed:
     """The service phase for one package: versions, build, run, role."""
-    code = code_facts(survey, package, reading)
-    deployed = deployment(survey, package)
-    versions, conflicts = trails(survey, package)
+    code = code_facts(survey, package, read.code)
+    deployed = deployment(survey, package, read.composed)
+    versions, conflicts = trails(survey, package, read.said)
     runtime = run_facts(package, rules, code, deployed)
     role = role_of(package, rules, code, deployed, runtime.command)
     conflicts = [
@@ -67,9 +76,9 @@ def analyse(survey: Survey, package: Package, rules: Rules, reading: Reading) ->
 
 
 def assemble(survey: Survey, rules: Rules) -> DetectResult:
-    reading = Reading()
-    done = {path: analyse(survey, package, rules, reading) for path, package in survey.packages.items()}
-    if reading.cut:
+    read = Read()
+    done = {path: analyse(survey, package, rules, read) for path, package in survey.packages.items()}
+    if read.code.cut:
         survey.warnings.append("the tree is large: ports and variable names were searched for in the main files only")
     first = first_of(
         survey,
@@ -108,27 +117,37 @@ def _id(found: Finding | None) -> str | None:
     return found.id if found else None
 
 
+#: Manifests that are named after something else.
+_NAMELESS = frozenset(("Makefile", "requirements.txt"))
+
+
 def _name(package: Package) -> str:
-    order = sorted(package.manifests, key=lambda it: it.kind in {"Makefile", "requirements.txt"})
-    named = next((it.name for it in order if it.name), None)
+    named = next((it.name for it in package.manifests if it.name and it.kind not in _NAMELESS), None)
+    named = named or next((it.name for it in package.manifests if it.name), None)
     return named or package.path.rpartition("/")[2] or "root"
 
 
 def _candidate(it: Finding, versions: list[VersionTrail]) -> Candidate:
     version = it.version
-    if version is None and it.kind in {"language", "runtime", "package_manager", "build_system"}:
+    if version is None and versions and it.kind in {"language", "runtime", "package_manager", "build_system"}:
         wanted = _VERSIONED.get(it.id, it.id)
         version = next((trail.value for trail in versions if trail.runtime == wanted), None)
-    proofs = sorted(it.proofs, key=lambda proof: (-proof.weight, proof.file, proof.line or 0))
+    proofs = it.proofs
+    if len(proofs) > 1:
+        proofs = sorted(proofs, key=lambda proof: (-proof.weight, proof.file, proof.line or 0))
     return Candidate(
         kind=it.kind, id=it.id, name=it.name, custom=it.custom, confidence=it.confidence, version=version,
-        evidence=[Evidence(file=p.file, line=p.line, rule=p.rule, snippet=p.snippet) for p in proofs],
+        evidence=[
+            Evidence(file=file, line=line, rule=rule, snippet=snippet) for file, line, rule, snippet, _ in proofs
+        ],
         source=it.source,
     )  # fmt: skip
 
 
 def _build_systems(package: Package) -> list[Conflict]:
     """Maven and Gradle side by side build the same sources twice."""
+    if len(package.found("build_system")) < 2:
+        return []
     both = [it.id for it in ordered(package, "build_system") if it.id in {"maven", "gradle"} and it.confidence >= 0.5]
     if len(both) < 2:
         return []

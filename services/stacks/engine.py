@@ -64,7 +64,9 @@ class Engine:
                     package.add(finding)
         result = assemble(survey, self.rules)
         result.stats.seconds = round(time.perf_counter() - began, 6)
-        return result, list(dict.fromkeys([*scan.warnings, *survey.warnings]))
+        warnings = list(dict.fromkeys([*scan.warnings, *survey.warnings]))
+        survey.forget()
+        return result, warnings
 
     def _disabled(self, names: Collection[str], survey: Survey) -> set[tuple[str, str]]:
         """Rule ids (``fw.express``), or ids of technologies for all their rules."""

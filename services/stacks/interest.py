@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from services.stacks.asking.subjects import is_noise
 from services.stacks.facts.code import CODE, CONFIGS, ENTRIES
-from services.stacks.facts.deployment import COMPOSE
 from services.stacks.linguist.tables import DOMINANT, Tables
 from services.stacks.manifests.kinds import kind_of
+from services.stacks.marks import COMPOSE
 from services.stacks.scan import MOST_AMBIGUOUS, SMALL_TREE
 from services.stacks.sources.local import NEVER_FIRST_PARTY
 from services.stacks.tree import HEAD_BYTES, MANIFEST_BYTES

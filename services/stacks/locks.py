@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
+from dataclasses import dataclass, field
 
 from services.stacks.manifests.model import Dependency
-from services.stacks.packages import Package, Survey
-from services.stacks.tree import join
+from services.stacks.tree import Tree, join
 
 #: Ecosystem to its lockfiles and the pattern of one entry in each.
 _PATTERNS: dict[str, tuple[tuple[str, str], ...]] = {
@@ -29,22 +30,30 @@ _PATTERNS: dict[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-def locked_version(survey: Survey, package: Package, dependency: Dependency) -> str | None:
-    """The version that the nearest lockfile pins."""
-    if dependency.ecosystem == "go":
-        return dependency.version
-    patterns = _PATTERNS.get(dependency.ecosystem)
-    if not patterns:
+@dataclass
+class Locks:
+    """The lockfiles of a source; each is read once, and searched once for each name."""
+
+    tree: Tree
+    _texts: dict[str, str] = field(default_factory=dict)
+    _versions: dict[tuple[str, str], str | None] = field(default_factory=dict)
+
+    def version(self, folder: str, names: Container[str], dependency: Dependency) -> str | None:
+        """What the lockfiles of one folder, which holds those names, pin the dependency to."""
+        for lock, pattern in _PATTERNS.get(dependency.ecosystem, ()):
+            if lock in names and (version := self._pinned(join(folder, lock), pattern, dependency)):
+                return version
         return None
-    for folder, names in survey.above(package.path):
-        for lock, pattern in patterns:
-            if lock not in names:
-                continue
+
+    def _pinned(self, path: str, pattern: str, dependency: Dependency) -> str | None:
+        key = (path, dependency.name)
+        if key not in self._versions:
+            if path not in self._texts:
+                self._texts[path] = self.tree.text(path) or ""
             name = re.escape(dependency.name)
             if dependency.ecosystem == "pypi":
                 name = name.replace(r"\-", "[-_.]")
-            text = survey.scan.tree.text(join(folder, lock))
-            found = re.search(pattern.format(name=name), text, re.S if lock == "Pipfile.lock" else 0) if text else None
-            if found:
-                return found[1]
-    return None
+            flags = re.S if path.endswith("Pipfile.lock") else 0
+            found = re.search(pattern.format(name=name), self._texts[path], flags)
+            self._versions[key] = found[1] if found else None
+        return self._versions[key]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from services.stacks.linguist.tables import DOMINANT, Tables
 from services.stacks.manifests.kinds import EXACT, Kind, kind_of
+from services.stacks.marks import MARKS, is_mark
 
 #: So many names, and so many endings, are kept; the others are looked up anew.
 _MOST_KEPT = 20_000
@@ -16,6 +17,7 @@ _NO_SOURCE_ENDINGS = tuple(
     [".d.ts", ".d.mts", ".d.cts", ".kts", ".gradle", "rc.js", "rc.cjs", "rc.mjs"]
     + [f".config.{module}{script}s" for module in ("", "c", "m") for script in "jt"]
 )
+_MAYBE_NO_SOURCE = (".ts", ".mts", ".cts", ".js", ".mjs", ".cjs", ".kts", ".gradle")
 _NO_SOURCE_NAMES = frozenset(
     ("setup.py", "conanfile.py", "Rakefile", "Gemfile", "Vagrantfile", "noxfile.py", "build.sbt")
 )
@@ -29,6 +31,10 @@ class Meaning:
     unknown: bool  #: no table knows it
     manifest: Kind | None
     ending: str
+    mark: bool  #: it says something about the packages below it
+    counts: bool  #: whether it may be code, which is measured
+    likely: str | None  #: the language that it is taken for where its content is not asked
+    settings: bool  #: whether names with that ending may be settings or declarations, and no source
 
 
 @dataclass
@@ -38,7 +44,7 @@ class Names:
     by_ending: dict[str, Meaning] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in (*self.tables.filenames, *EXACT):
+        for name in (*self.tables.filenames, *EXACT, *MARKS, *_NO_SOURCE_NAMES):
             self.by_name[name] = self._meaning(name)
 
     def learn(self, name: str, ending: str) -> Meaning:
@@ -60,8 +66,12 @@ class Names:
         ending = name[name.rfind(".") :].lower() if "." in name else ""
         counted = any(one in self.tables.counted for one in candidates)
         unknown = not candidates and "." in name[1:]
-        plain = len(candidates) == 1 or ending in DOMINANT
-        return Meaning(candidates, counted, plain, unknown, kind_of(name), ending)
+        likely = self.tables.likely(ending, candidates) if len(candidates) > 1 else next(iter(candidates), None)
+        return Meaning(
+            candidates, counted, len(candidates) == 1 or ending in DOMINANT, unknown, kind_of(name), ending,
+            is_mark(name), counted or not (candidates or unknown), likely,
+            name in _NO_SOURCE_NAMES or name.endswith(_MAYBE_NO_SOURCE),
+        )  # fmt: skip
 
 
 def is_source(name: str) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from services.stacks.catalogs import Catalogs
 from services.stacks.inherit import inherit
+from services.stacks.locks import Locks
 from services.stacks.manifests.kinds import kind_of
 from services.stacks.manifests.model import Dependency, Manifest
 from services.stacks.nx import drop_foreign_projects
@@ -18,11 +20,12 @@ _COMPILED = frozenset(
     ("C", "C++", "Assembly", "Unix Assembly", "Fortran", "Cuda", "Objective-C", "Pascal", "COBOL", "Ada")
 )
 _TOPMOST_ONLY = frozenset(("CMakeLists.txt", "meson.build", "Makefile", "*.tf", "configure.ac", "BUILD"))
+#: What the order of every other kind depends on.
+_RANKING = frozenset(("language", "framework"))
 _SHELLS = ("android", "ios", "macos", "linux", "windows", "web")
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(NamedTuple):
     """One piece of evidence and how much it weighs (0..1)."""
 
     file: str
@@ -30,6 +33,9 @@ class Proof:
     rule: str
     snippet: str | None
     weight: float
+
+    def under(self, rule: str) -> Proof:
+        return Proof(self.file, self.line, rule, self.snippet, self.weight)
 
 
 @dataclass(slots=True)
@@ -52,6 +58,9 @@ class Finding:
 
     def weigh(self) -> None:
         """Independent proofs together: one minus the product of what each leaves open."""
+        if len(self.proofs) == 1:
+            self.confidence = round(self.proofs[0].weight, 4)
+            return
         doubt = 1.0
         for proof in self.proofs:
             doubt *= 1 - proof.weight
@@ -65,23 +74,38 @@ class Package:
     files: dict[str, int]
     sources: dict[str, Sources] = field(default_factory=dict)
     folders: list[ScannedFolder] = field(default_factory=list)  #: its own ones, without nested packages
+    marks: Sequence[str] = ()
     findings: dict[tuple[Kind, str], Finding] = field(default_factory=dict)
+    by_kind: dict[Kind, list[Finding]] = field(default_factory=dict)  #: the same findings
     warnings: list[str] = field(default_factory=list)
     dependencies: dict[tuple[str, str], Dependency] = field(default_factory=dict)
-    ranked: dict[str, list[Finding]] = field(default_factory=dict)  #: until the next finding
+    ranked: dict[Kind, list[Finding]] = field(default_factory=dict)  #: until the next finding
+    primary: dict[Kind, Finding | None] = field(default_factory=dict)  #: until the next finding
 
     def has(self, kind: str) -> Manifest | None:
-        return next((it for it in self.manifests if it.kind == kind), None)
+        for it in self.manifests:
+            if it.kind == kind:
+                return it
+        return None
 
     def of(self, ecosystem: str) -> Manifest | None:
-        return next((it for it in self.manifests if it.ecosystem == ecosystem), None)
+        for it in self.manifests:
+            if it.ecosystem == ecosystem:
+                return it
+        return None
 
     def add(self, finding: Finding) -> None:
         key = (finding.kind, finding.id)
-        self.ranked.clear()
+        if finding.kind in _RANKING:
+            self.ranked.clear()
+            self.primary.clear()
+        else:
+            self.ranked.pop(finding.kind, None)
+            self.primary.pop(finding.kind, None)
         known = self.findings.get(key)
         if known is None:
             self.findings[key] = finding
+            self.by_kind.setdefault(finding.kind, []).append(finding)
             return
         best = {(proof.file, proof.line): proof for proof in known.proofs}
         for proof in finding.proofs:
@@ -92,7 +116,7 @@ class Package:
         known.version = known.version or finding.version
 
     def found(self, kind: Kind) -> list[Finding]:
-        return [it for (one, _), it in self.findings.items() if one == kind]
+        return self.by_kind.get(kind, [])
 
     def own_files(self) -> Iterator[tuple[str, str]]:
         """Every file of the package: its name and its path."""
@@ -105,6 +129,15 @@ class Package:
         return self.path.count("/") + 1 if self.path else 0
 
 
+class Level(NamedTuple):
+    """A folder at or above a package, and what in it speaks for the package."""
+
+    folder: str
+    names: dict[str, int]
+    marks: Sequence[str]
+    manifests: Sequence[Manifest]
+
+
 @dataclass(slots=True)
 class Survey:
     """All that the detectors look at, and what they have found."""
@@ -113,14 +146,37 @@ class Survey:
     packages: dict[str, Package]
     warnings: list[str] = field(default_factory=list)
     llm_calls: int = 0
+    locks: Locks = field(init=False)
+    _levels: dict[str, tuple[Level, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.locks = Locks(self.scan.tree)
+
+    def forget(self) -> None:
+        """Undo the circles (a dependency knows its manifest), so that all of it is freed without being looked for."""
+        for package in self.packages.values():
+            for manifest in package.manifests:
+                manifest.dependencies.clear()
 
     def line_proof(self, manifest: Manifest, line: int | None, rule: str, weight: float) -> Proof:
         return Proof(manifest.path, line, rule, manifest.snippet(line), weight)
 
-    def above(self, path: str) -> Iterator[tuple[str, dict[str, int]]]:
-        """The folder and those above it up to the root of the source, with the names in them."""
-        for folder in ancestors(path):
-            yield folder, self.scan.names(folder)
+    def above(self, path: str) -> tuple[Level, ...]:
+        """The folder and those above it up to the root of the source."""
+        known = self._levels.get(path)
+        if known is None:
+            outer = self._levels.get(parent(path), ()) if path else ()
+            if outer or not path:
+                known = (self._level(path), *outer)
+            else:
+                known = tuple(self._level(folder) for folder in ancestors(path))
+                self._levels[parent(path)] = known[1:]
+            self._levels[path] = known
+        return known
+
+    def _level(self, path: str) -> Level:
+        folder = self.scan.folders.get(path) or self.scan.outside.get(path)
+        return Level(path, folder.files, folder.marks, folder.manifests) if folder else Level(path, {}, (), ())
 
     def manifests_at(self, folder: str) -> list[Manifest]:
         found = self.scan.folders.get(folder) or self.scan.outside.get(folder)
@@ -132,7 +188,7 @@ def find_packages(scan: Scan) -> dict[str, Package]:
     drop_foreign_projects(scan)
     for path, folder in scan.folders.items():
         if folder.manifests and _makes_package(scan, folder, packages):
-            packages[path] = Package(path, list(folder.manifests), folder.files)
+            packages[path] = Package(path, list(folder.manifests), folder.files, marks=folder.marks)
     _drop_platform_shells(packages)
     owners: dict[str, Package | None] = {}
     for path, folder in scan.folders.items():  # parents first

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from services.stacks.families import ecosystems_of
 from services.stacks.packages import Finding, Package
 from services.stacks.rules import SERVING, TIERS
@@ -12,7 +14,8 @@ _ORIGIN = {"user": 3, "rule": 2, "default": 1, "llm": 0}
 
 def primary_language(package: Package) -> Finding | None:
     """By the caller's word, then the weight of manifest, frameworks and sources together."""
-    return next(iter(ordered(package, "language")), None)
+    found = ordered(package, "language")
+    return found[0] if found else None
 
 
 def _languages(package: Package) -> list[Finding]:
@@ -20,6 +23,13 @@ def _languages(package: Package) -> list[Finding]:
     found = package.found("language")
     if len(found) < 2:
         return found
+    sure = [it for it in found if it.confidence >= 0.5]
+    if len(sure) == 1:
+        return _behind(sure[0], found)
+    shares: dict[str, float] = {}
+    for name, sources in package.sources.items():
+        for id in _written_as(name):
+            shares[id] = shares.get(id, 0) + sources.bytes
     total = sum(it.bytes for it in package.sources.values()) or 1
     best: dict[str, int] = {}
     for framework in package.found("framework"):
@@ -29,15 +39,18 @@ def _languages(package: Package) -> list[Finding]:
 
     def order(it: Finding) -> tuple[bool, bool, float, float, str]:
         mine = ecosystems_of(it.id)
-        share = sum(sources.bytes for name, sources in package.sources.items() if _same(name, it.id)) / total
+        share = shares.get(it.id, 0) / total
         tier = max((best[ecosystem] for ecosystem in mine if ecosystem in best), default=0)
         standing = 2.0 if tier in SERVING else 1.0 if tier > TIERS["bundler"] else 0.3 if tier else 0.0
         if mine & manifests and it.id not in {"c", "c++"}:
             standing += 0.4
         return it.confidence >= 0.5, it.source == "user", standing + share + it.confidence / 2, it.confidence, it.id
 
-    main = max(found, key=order)
-    return sorted(found, key=lambda it: (it is not main, -it.confidence, it.id))
+    return _behind(max(found, key=order), found)
+
+
+def _behind(main: Finding, found: list[Finding]) -> list[Finding]:
+    return [main, *sorted((it for it in found if it is not main), key=lambda it: (-it.confidence, it.id))]
 
 
 _LINGUIST = {
@@ -46,8 +59,11 @@ _LINGUIST = {
 }  # fmt: skip
 
 
-def _same(linguist: str, id: str) -> bool:
-    return linguist in _LINGUIST[id] if id in _LINGUIST else linguist.lower() == id
+@cache
+def _written_as(linguist: str) -> tuple[str, ...]:
+    """The ids of a language by linguist's name."""
+    named = tuple(id for id, names in _LINGUIST.items() if linguist in names)
+    return named if linguist.lower() in _LINGUIST else (*named, linguist.lower())
 
 
 def ordered(package: Package, kind: Kind) -> list[Finding]:
@@ -92,9 +108,18 @@ def _only_documents(package: Package, tool: Finding) -> bool:
 
 def primary_of(package: Package, kind: Kind) -> Finding | None:
     """The one that counts; a framework that is only tested with, or belongs to another language, is none."""
-    best = next(iter(ordered(package, kind)), None)
-    if best is None:
+    try:
+        return package.primary[kind]
+    except KeyError:
+        found = package.primary[kind] = _primary(package, kind)
+        return found
+
+
+def _primary(package: Package, kind: Kind) -> Finding | None:
+    found = ordered(package, kind)
+    if not found:
         return None
+    best = found[0]
     if kind in {"framework", "orchestrator"} and best.confidence < 0.5 and best.source != "user":
         return None
     if kind == "framework" and best.source == "rule" and best.tier == TIERS["docs"] and _only_documents(package, best):

@@ -79,7 +79,7 @@ class Rules:
     technologies: Mapping[tuple[Kind, str], Technology]
     by_dependency: Mapping[tuple[str, str], Technology]
     by_prefix: Mapping[str, Sequence[tuple[str, Technology]]]
-    unless_prefix: Sequence[str]
+    unless_prefix: tuple[str, ...]
     by_file: Mapping[str, Sequence[Technology]]  #: frameworks by a file beside the manifest
     by_path: Sequence[tuple[str, Technology]]  #: frameworks by a file deeper in the package
     by_manifest: Mapping[str, Sequence[Technology]]  #: build systems by the kind of their manifest
@@ -191,8 +191,8 @@ def _indexed(every: dict[tuple[Kind, str], Technology], version: str) -> Rules:
                     else:
                         by_file[name].append(it)
     return Rules(
-        every, by_dependency, prefixes, [p.removesuffix("*") for p in unless], by_file, by_path, by_manifest, languages,
-        aliases, version, {kind: [it for it in every.values() if it.kind == kind] for kind in PREFIXES},
+        every, by_dependency, prefixes, tuple(p.removesuffix("*") for p in unless), by_file, by_path, by_manifest,
+        languages, aliases, version, {kind: [it for it in every.values() if it.kind == kind] for kind in PREFIXES},
     )  # fmt: skip
 
 

@@ -9,9 +9,10 @@ from services.stacks.linguist.excluded import Excluded, generated
 from services.stacks.linguist.tables import Tables
 from services.stacks.manifests.kinds import Kind, parse
 from services.stacks.manifests.model import Manifest
+from services.stacks.marks import is_mark
 from services.stacks.names import Meaning, Names, is_source
 from services.stacks.sources.local import NEVER_FIRST_PARTY
-from services.stacks.tree import HEAD_BYTES, Tree, join, within
+from services.stacks.tree import HEAD_BYTES, UNASKED, Tree, join, within
 
 #: Up to so many code files, the beginning of each is read: for generated code, shared extensions, ports and names.
 SMALL_TREE = 500
@@ -59,6 +60,7 @@ class ScannedFolder:
     sources: dict[str, Sources] = field(default_factory=dict)  #: by linguist's name
     manifests: list[Manifest] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)  #: files that no table knows
+    marks: list[str] = field(default_factory=list)  #: files that say something about the packages at or below it
     aside: bool = False  #: vendored or documentation, in linguist's terms
     test: bool = False  #: a folder of tests, or below one
     fixture: bool = False  #: what tests work on, or the code of others: no package is made of it
@@ -80,8 +82,8 @@ class Scan:
         return found.files if found else {}
 
 
-#: A file that may be code: its name, its size, what the name stands for.
-_Entry = tuple[str, int, Meaning]
+#: A file that may be code: its name, and what it stands for.
+_Entry = tuple[str, Meaning]
 
 
 class Scanner:
@@ -147,7 +149,7 @@ class Scanner:
         by_name, by_ending, learn = self.names.by_name, self.names.by_ending, self.names.learn
         manifests: list[tuple[str, Kind]] = []
         entries: list[_Entry] = []
-        for name, size in folder.files.items():
+        for name in folder.files:
             dot = name.rfind(".")
             ending = name[dot:] if dot >= 0 else ""
             meaning = by_name.get(name) or by_ending.get(ending) or learn(name, ending)
@@ -155,8 +157,10 @@ class Scanner:
                 manifests.append((name, meaning.manifest))
             if meaning.unknown:
                 folder.unknown.append(name)
-            if size and (meaning.counted or every or not (meaning.candidates or meaning.unknown)):
-                entries.append((name, size, meaning))
+            if meaning.mark or (name[0] in ".D" and is_mark(name)):
+                folder.marks.append(name)
+            if meaning.counts or every:
+                entries.append((name, meaning))
         return manifests, entries
 
     def _manifests(
@@ -177,40 +181,49 @@ class Scanner:
         """Bytes per language, and whose sources they are."""
         reading = _Reading(scan, sum(len(entries) for _, entries in code) <= SMALL_TREE)
         if reading.small:
-            scan.tree.reader.prefetch([join(folder.path, name) for folder, entries in code for name, _, _ in entries])
-        counted, groups, total = self.tables.counted, self.tables.groups, scan.languages
-        excluded, rules, small = self.excluded.file, settings.rules, reading.small
+            scan.tree.reader.prefetch([join(folder.path, name) for folder, entries in code for name, _ in entries])
+        counted, total, measured = self.tables.counted, scan.languages, scan.tree.reader.size
+        excluded, by_attributes, by_name_only = self.excluded, bool(settings.rules), not reading.small
         for folder, entries in code:
-            spans, aside = self.excluded.spans(folder.path), folder.aside
+            spans, aside, files = excluded.spans(folder.path), folder.aside, folder.files
             prefix = folder.path + "/" if folder.path else ""
-            for name, size, meaning in entries:
+            for name, meaning in entries:
                 path = prefix + name
-                if path in skipped:
+                if skipped and path in skipped:
                     continue
-                counts = not (aside or excluded(path, name, spans))
-                forced = None
-                if rules:
+                size = files[name]
+                if size == UNASKED:
+                    size = files[name] = measured(path)
+                if not size:
+                    continue
+                counts, forced = not (aside or excluded.file(path, name, spans)), None
+                if by_attributes:
                     counts, forced = _override(counts, settings.of(path, name))
                     if meaning.unknown and not forced:
                         continue
-                if meaning.plain and not small and forced is None:
-                    language: str | None = meaning.candidates[0]
-                    if len(meaning.candidates) > 1:
-                        language = self.tables.likely(meaning.ending, meaning.candidates)
+                if by_name_only and meaning.plain and forced is None:
+                    language = meaning.likely
                 else:
                     language = self._read(reading, path, name, size, meaning, forced)
                 if language is None or language not in counted:
                     continue
                 if counts:
-                    group = groups[language]
-                    total[group] = total.get(group, 0) + size
-                if is_source(name):
+                    total[language] = total.get(language, 0) + size
+                if not meaning.settings or is_source(name):
                     sources = folder.sources.get(language)
                     if sources is None:
                         sources = folder.sources[language] = Sources(first=path)
                     sources.bytes += size
                     sources.files += 1
-        scan.languages = dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
+        scan.languages = self._grouped(total)
+
+    def _grouped(self, total: dict[str, int]) -> dict[str, int]:
+        """Under the languages that linguist shows, the largest first."""
+        shown: dict[str, int] = {}
+        for language, size in total.items():
+            group = self.tables.groups[language]
+            shown[group] = shown.get(group, 0) + size
+        return dict(sorted(shown.items(), key=lambda item: (-item[1], item[0])))
 
     def _read(
         self, reading: _Reading, path: str, name: str, size: int, meaning: Meaning, forced: str | None

@@ -10,12 +10,14 @@ from typing import Protocol
 MANIFEST_BYTES = 4 << 20
 #: What is kept of a file whose language its content decides, or whose code is searched for facts.
 HEAD_BYTES = 64 << 10
+#: The size of a file that nobody needed so far: asking for it costs as much as listing its name.
+UNASKED = -1
 
 
 @dataclass(slots=True)
 class Folder:
     path: str  #: relative to the root of the source, ``""`` for the root itself
-    files: dict[str, int] = field(default_factory=dict)  #: name to size in bytes
+    files: dict[str, int] = field(default_factory=dict)  #: name to size in bytes, or ``UNASKED``
     folders: list[str] = field(default_factory=list)  #: names
 
 
@@ -24,6 +26,10 @@ class Reader(Protocol):
 
     def read(self, path: str, limit: int) -> bytes | None:
         """The first ``limit`` bytes; None when the file is gone, unreadable or was not kept."""
+        ...
+
+    def size(self, path: str) -> int:
+        """Bytes of a file whose listing left them out; 0 when it is gone."""
         ...
 
     def prefetch(self, paths: Iterable[str]) -> None:
@@ -46,7 +52,10 @@ class Tree:
 
     def size(self, path: str) -> int:
         folder, _, name = path.rpartition("/")
-        return self.folders[folder].files[name]
+        files = self.folders[folder].files
+        if files[name] == UNASKED:
+            files[name] = self.reader.size(path)
+        return files[name]
 
     def read(self, path: str, limit: int = MANIFEST_BYTES) -> bytes | None:
         return self.reader.read(path, limit)

@@ -24,17 +24,12 @@ class Found:
     members: tuple[str, ...]
 
 
-#: Files that declare a workspace and are no manifests.
-_MARKS = frozenset(("nx.json", "pnpm-workspace.yaml", "lerna.json", "rush.json", "go.work", "melos.yaml"))
-
-
 def find_workspace(survey: Survey) -> Workspace | None:
     """The workspace at the root of what is looked at; without one, the largest below it."""
     root = survey.scan.root
     found: list[Found] = []
-    for folder in sorted(survey.scan.folders):
-        scanned = survey.scan.folders[folder]
-        if not (scanned.manifests or not _MARKS.isdisjoint(scanned.files)) or folder.count("/") > 3:
+    for folder, scanned in survey.scan.folders.items():  # in the order of their paths
+        if not (scanned.manifests or scanned.marks) or folder.count("/") > 3:
             continue
         found.extend(it for it in _declared(survey, folder) if it.members)
     if not found:

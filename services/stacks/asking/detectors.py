@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from services.stacks.asking.interview import Interview
 from services.stacks.asking.subjects import KINDS
@@ -23,7 +23,7 @@ class Asking:
             known = package.findings.get((fact.kind, fact.id))
             proofs = list(fact.proofs)
             if known is not None:  # what a rule found keeps its own confidence
-                proofs = [replace(proof, weight=0.0) for proof in proofs]
+                proofs = [proof._replace(weight=0.0) for proof in proofs]
             technology = self.interview.rules.get(fact.kind, fact.id)
             yield package, Finding(
                 fact.kind, fact.id, fact.name, proofs, custom=fact.custom, source="llm",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from services.stacks.detectors.detector import file_proof, finding
 from services.stacks.packages import Finding, Package, Survey
@@ -43,5 +43,5 @@ class PackageManagers:
                 system = self.rules.get("build_system", built.id)
                 manager = self.rules.get("package_manager", system.text("manager") or "") if system else None
                 if manager and not (system and system.text("ecosystem")):
-                    proofs = [replace(proof, rule=manager.rule) for proof in built.proofs]
+                    proofs = [proof.under(manager.rule) for proof in built.proofs]
                     yield package, finding(manager, proofs, built.version, built.source)

@@ -91,7 +91,8 @@ def add_packages(survey: Survey, definitions: list[Definition]) -> None:
 def split_off(survey: Survey, path: str) -> None:
     """A new package at that folder, with the folders below it that belonged to the package around it."""
     outer = next((survey.packages[above] for above in ancestors(path) if above in survey.packages), None)
-    new = Package(path, [], survey.scan.folders[path].files)
+    here = survey.scan.folders[path]
+    new = Package(path, [], here.files, marks=here.marks)
     prefix = path + "/" if path else ""
     candidates = outer.folders if outer else list(survey.scan.folders.values())
     for folder in list(candidates):

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from services.stacks.detectors.detector import file_proof, finding
-from services.stacks.locks import locked_version
 from services.stacks.manifests.model import Dependency
 from services.stacks.packages import Finding, Package, Proof, Survey
 from services.stacks.rules import Rules, Technology
@@ -50,7 +49,7 @@ class Frameworks:
         weight = _WEIGHTS[dependency.scope] * min(1.0, it.number("weight", 1.0))
         if dependency.scope == "dev" and it.usual_in_dev:
             weight = _USUAL_IN_DEV
-        if any(dependency.name.startswith(prefix) for prefix in self.rules.unless_prefix):
+        if dependency.name.startswith(self.rules.unless_prefix):
             weight = min(weight, 0.45)
         manifest, line = dependency.manifest, dependency.line
         proof = Proof(manifest.path, line, it.rule, manifest.snippet(line), round(weight, 4))
@@ -84,6 +83,15 @@ class Frameworks:
 
 _OWN = frozenset(("hugo", "_config.yml"))
 _FAMILIES: Mapping[str, tuple[str, ...]] = {"npm": ("npm", "deno")}
+
+
+def locked_version(survey: Survey, package: Package, dependency: Dependency) -> str | None:
+    """The version that the nearest lockfile pins."""
+    if dependency.ecosystem == "go":
+        return dependency.version
+    levels = (level for level in survey.above(package.path) if level.marks)
+    found = (survey.locks.version(level.folder, level.names, dependency) for level in levels)
+    return next((version for version in found if version), None)
 
 
 def declared(dependency: Dependency) -> str | None:

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from services.stacks.detectors.detector import finding
 from services.stacks.manifests.formats import Broken, read_yaml
 from services.stacks.manifests.javascript import package_manager
 from services.stacks.manifests.model import Manifest, dig, snippet, table, text_of
+from services.stacks.marks import NODE_LOCKFILES, NODE_SETTINGS
 from services.stacks.packages import Finding, Package, Proof, Survey
 from services.stacks.rules import Rules
 from services.stacks.tree import join
 from shared.contracts.detect import Conflict, Kind
 
 MANAGERS = ("bun", "pnpm", "yarn", "npm")
-LOCKFILES = {
-    "bun.lock": "bun",
-    "bun.lockb": "bun",
-    "pnpm-lock.yaml": "pnpm",
-    "yarn.lock": "yarn",
-    "package-lock.json": "npm",
-    "npm-shrinkwrap.json": "npm",
-}
-_CONFIGS = {".yarnrc.yml": "yarn", ".yarnrc": "yarn", "bunfig.toml": "bun", ".pnpmfile.cjs": "pnpm"}
 _COMMAND = re.compile(
     r"(?:\bcorepack\s+(?:prepare|enable)\s+|&&\s*|\bRUN\s+(?:--\S+\s+)*|\brun:\s*)(npm|pnpm|yarn|bun)\b"
 )
@@ -49,13 +41,14 @@ class JavaScriptManagers:
     kind: Kind = "build_system"
 
     def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
+        commanded: dict[str, Claim | None] = {}
         for package in survey.packages.values():
             manifest = package.of("npm")
             if manifest is None:
                 continue
-            claims = list(self._claims(survey, package))
+            claims = list(self._claims(survey, package, commanded))
             winner = choose(claims)
-            for manager in MANAGERS:
+            for manager in MANAGERS if claims else ("npm",):
                 mine = [claim for claim in claims if claim.manager == manager]
                 if winner is None and manager == "npm":
                     proof = Proof(manifest.path, None, "build.npm", None, 0.5)
@@ -72,18 +65,20 @@ class JavaScriptManagers:
         for kind in ("build_system", "package_manager"):
             it = self.rules.get(kind, manager)
             if it:
-                yield package, finding(it, [replace(proof, rule=it.rule) for proof in proofs], version, source)
+                yield package, finding(it, [proof.under(it.rule) for proof in proofs], version, source)
 
-    def _claims(self, survey: Survey, package: Package) -> Iterable[Claim]:
+    def _claims(self, survey: Survey, package: Package, commanded: dict[str, Claim | None]) -> Iterable[Claim]:
         locked = False
         named = False
-        for depth, (folder, names) in enumerate(survey.above(package.path)):
-            manifest = next((it for it in survey.manifests_at(folder) if it.ecosystem == "npm"), None)
-            if manifest is not None and not named:
-                for claim in _spoken(manifest, depth):
+        for depth, (folder, names, marks, manifests) in enumerate(survey.above(package.path)):
+            if manifests and not named:
+                manifest = next((it for it in manifests if it.ecosystem == "npm"), None)
+                for claim in _spoken(manifest, depth) if manifest else ():
                     named = named or claim.step == "packageManager"
                     yield claim
-            here = [(name, manager) for name, manager in LOCKFILES.items() if name in names]
+            if not marks:
+                continue
+            here = [(name, manager) for name, manager in NODE_LOCKFILES.items() if name in names]
             if here and not locked:
                 locked = True
                 for name, manager in here:
@@ -91,7 +86,7 @@ class JavaScriptManagers:
                     yield Claim(manager, "lockfile", Proof(path, None, f"build.{manager}", None, 0.9), depth)
             if "rush.json" in names:
                 yield from _rush(survey, join(folder, "rush.json"), depth)
-            for name, manager in _CONFIGS.items():
+            for name, manager in NODE_SETTINGS.items():
                 if name in names:
                     yield _config(survey, join(folder, name), manager, depth)
             if "pnpm-workspace.yaml" in names and (depth or "package.json" in names):
@@ -99,7 +94,7 @@ class JavaScriptManagers:
                     "pnpm", "config", Proof(join(folder, "pnpm-workspace.yaml"), None, "build.pnpm", None, 0.8), depth
                 )
         if not locked and not named:
-            yield from _commands(survey, package)
+            yield from _commands(survey, package, commanded)
 
 
 def choose(claims: list[Claim]) -> Claim | None:
@@ -116,7 +111,7 @@ def choose(claims: list[Claim]) -> Claim | None:
 
 
 def _doubted(proof: Proof) -> Proof:
-    return replace(proof, weight=proof.weight / 2)
+    return proof._replace(weight=proof.weight / 2)
 
 
 def _spoken(manifest: Manifest, depth: int) -> Iterable[Claim]:
@@ -132,7 +127,10 @@ def _spoken(manifest: Manifest, depth: int) -> Iterable[Claim]:
             version,
         )
 
-    named = package_manager(manifest.data)
+    data = manifest.data
+    if "packageManager" not in data and "devEngines" not in data and "engines" not in data:
+        return
+    named = package_manager(data)
     if named and named[0] in MANAGERS:
         yield claim(named[0], "packageManager", "packageManager", None, 0.97, named[1])
     wanted = dig(manifest.data, "devEngines", "packageManager")
@@ -169,29 +167,40 @@ def _rush(survey: Survey, path: str, depth: int) -> Iterable[Claim]:
         yield Claim(found[1], "devEngines", proof, depth, found[2])
 
 
-def _commands(survey: Survey, package: Package) -> Iterable[Claim]:
-    """What Dockerfiles and workflows run, when nothing else says which manager it is."""
+def _commands(survey: Survey, package: Package, read: dict[str, Claim | None]) -> Iterable[Claim]:
+    """What Dockerfiles and workflows run, when nothing else says which manager it is; each is ``read`` once."""
     tree = survey.scan.tree
     paths = [join(folder, "Dockerfile") for folder in dict.fromkeys((package.path, ""))]
     workflows = tree.folders.get(".github/workflows")
     paths += [f".github/workflows/{name}" for name in sorted(workflows.files)] if workflows else []
     for path in paths[:10]:
-        text = (tree.text(path, 1 << 16) or "") if tree.has(path) else ""
-        if found := _COMMAND.search(text):
-            line = text.count("\n", 0, found.start(1)) + 1
-            yield Claim(found[1], "command", Proof(path, line, f"build.{found[1]}", snippet(text, line), 0.6), 0)
+        if path not in read:
+            read[path] = _commanded(path, (tree.text(path, 1 << 16) or "") if tree.has(path) else "")
+        if claim := read[path]:
+            yield claim
             return
+
+
+def _commanded(path: str, text: str) -> Claim | None:
+    found = _COMMAND.search(text)
+    if found is None:
+        return None
+    line = text.count("\n", 0, found.start(1)) + 1
+    return Claim(found[1], "command", Proof(path, line, f"build.{found[1]}", snippet(text, line), 0.6), 0)
 
 
 def lockfile_conflicts(survey: Survey, package: Package) -> Iterable[Conflict]:
     """Several lockfiles, or a lockfile of another manager than the one that package.json names."""
     if package.of("npm") is None:
         return
-    named = named_manager(survey, package.path)
-    for _, names in survey.above(package.path):
-        locked = list(dict.fromkeys(manager for name, manager in LOCKFILES.items() if name in names))
+    for level in survey.above(package.path):
+        if not level.marks:
+            continue
+        names = level.names
+        locked = list(dict.fromkeys(manager for name, manager in NODE_LOCKFILES.items() if name in names))
         if not locked:
             continue
+        named = named_manager(survey, package.path)
         others = [manager for manager in locked if manager != named]
         if len(locked) > 1:
             winner, rule = _winner(locked, named, names)
@@ -210,13 +219,13 @@ def _winner(locked: list[str], named: str | None, names: dict[str, int]) -> tupl
     left = [manager for manager in locked if manager != "npm"]
     if len(left) == 1:
         return left[0], "npm-last"
-    configured = [manager for name, manager in _CONFIGS.items() if name in names and manager in left]
+    configured = [manager for name, manager in NODE_SETTINGS.items() if name in names and manager in left]
     return (configured[0], "tool-configuration") if configured else (left[0], "order")
 
 
 def named_manager(survey: Survey, path: str) -> str | None:
-    for folder, _ in survey.above(path):
-        for manifest in survey.manifests_at(folder):
+    for level in survey.above(path):
+        for manifest in level.manifests:
             if manifest.ecosystem == "npm":
                 named = package_manager(manifest.data)
                 if named:

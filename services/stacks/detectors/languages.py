@@ -74,11 +74,11 @@ class Languages:
             yield "javascript", Proof(manifest.path, None, "", None, weight)
 
     def _typescript_told(self, survey: Survey, package: Package) -> Proof | None:
-        for folder, names in survey.above(package.path):
-            if "tsconfig.json" in names or "tsconfig.base.json" in names:
+        for folder, names, marks, manifests in survey.above(package.path):
+            if marks and ("tsconfig.json" in names or "tsconfig.base.json" in names):
                 name = "tsconfig.json" if "tsconfig.json" in names else "tsconfig.base.json"
                 return Proof(join(folder, name), None, "", None, 0.8)
-            for manifest in survey.manifests_at(folder):
+            for manifest in manifests:
                 for dependency in manifest.dependencies if manifest.ecosystem == "npm" else ():
                     if dependency.name == "typescript":
                         line = dependency.line
@@ -122,7 +122,9 @@ class Languages:
         for name, sources in package.sources.items():
             id = self.rules.language_of.get(name)
             if id is not None:
-                mine = found.setdefault(id, _Written(first=sources.first))
+                mine = found.get(id)
+                if mine is None:
+                    mine = found[id] = _Written(first=sources.first)
                 mine.bytes += sources.bytes
         return found
 
@@ -133,9 +135,9 @@ class Languages:
         """Every other language of the package's own code, weighed by its share; hardly ever the primary one."""
         total = sum(it.bytes for it in package.sources.values()) or 1
         for id, written in self._by_id(package).items():
-            it = self.rules.get("language", id)
             share = written.bytes / total
-            if it and share >= 0.02 and id not in {"html", "shell"}:
+            it = self.rules.get("language", id) if share >= 0.02 and id not in {"html", "shell"} else None
+            if it:
                 yield finding(it, [Proof(written.first, None, it.rule, None, round(min(0.4, 0.4 * share), 4))])
 
 

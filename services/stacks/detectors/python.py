@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from services.stacks.detectors.detector import finding
 from services.stacks.manifests.model import Manifest, dig, table
+from services.stacks.marks import PYTHON_LOCKFILES
 from services.stacks.packages import Finding, Package, Proof, Survey
 from services.stacks.rules import Rules
 from services.stacks.tree import join
@@ -14,14 +15,6 @@ from shared.contracts.detect import Conflict, Kind
 
 #: In the order of precedence.
 MANAGERS = ("uv", "poetry", "pdm", "hatch", "pipenv", "pixi", "conda", "pip")
-LOCKFILES = {
-    "uv.lock": "uv",
-    "poetry.lock": "poetry",
-    "pdm.lock": "pdm",
-    "Pipfile.lock": "pipenv",
-    "pixi.lock": "pixi",
-    "conda-lock.yml": "conda",
-}
 _SECTIONS = (
     ("uv", ("tool", "uv"), 0.85),
     ("poetry", ("tool", "poetry"), 0.9),
@@ -62,17 +55,18 @@ class PythonManagers:
                     mine = proofs.get(manager)
                     if it and mine:
                         share = 1.0 if manager == chosen else 0.5
-                        shown = [replace(proof, rule=it.rule, weight=proof.weight * share) for proof in mine]
+                        shown = [proof._replace(rule=it.rule, weight=proof.weight * share) for proof in mine]
                         yield package, finding(it, shown)
 
 
 def claims(survey: Survey, package: Package) -> dict[str, list[Proof]]:
     """The proofs for each manager: lockfiles of the nearest folder that has one, sections, backends, manifests."""
     found: dict[str, list[Proof]] = {}
-    for folder, names in survey.above(package.path):
-        locked = [(name, manager) for name, manager in LOCKFILES.items() if name in names]
+    for level in survey.above(package.path):
+        names = level.names
+        locked = [(name, it) for name, it in PYTHON_LOCKFILES.items() if name in names] if level.marks else []
         for name, manager in locked:
-            found.setdefault(manager, []).append(Proof(join(folder, name), None, "", None, 0.9))
+            found.setdefault(manager, []).append(Proof(join(level.folder, name), None, "", None, 0.9))
         if locked:
             break
     for manifest in package.manifests:
@@ -104,8 +98,10 @@ def _pyproject(survey: Survey, manifest: Manifest, found: dict[str, list[Proof]]
 def lockfile_conflicts(survey: Survey, package: Package) -> Iterable[Conflict]:
     if package.of("pypi") is None:
         return
-    for _, names in survey.above(package.path):
-        locked = [manager for name, manager in LOCKFILES.items() if name in names]
+    for level in survey.above(package.path):
+        if not level.marks:
+            continue
+        locked = [manager for name, manager in PYTHON_LOCKFILES.items() if name in level.names]
         if len(locked) > 1:
             order = sorted(locked, key=MANAGERS.index)
             yield Conflict(kind="lockfiles", claims=list(order), winner=order[0], rule="python-manager-order")

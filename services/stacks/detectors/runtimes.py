@@ -21,11 +21,11 @@ class Runtimes:
         for package in survey.packages.values():
             main = primary_language(package)
             for language in package.found("language"):
-                if language.source == "llm" or language.custom:
+                if language.source == "llm" or language.custom or (language is not main and language.confidence < 0.5):
                     continue
                 id, weight = self._of(package, language.id)
                 it = self.rules.get("runtime", id) if id else None
-                if it and (language is main or language.confidence >= 0.5):
+                if it:
                     sure = weight if language is main else weight / 2
                     first = max(language.proofs, key=lambda proof: proof.weight)
                     yield package, finding(it, [Proof(first.file, first.line, it.rule, first.snippet, sure)])

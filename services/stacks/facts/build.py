@@ -51,9 +51,10 @@ def build_facts(survey: Survey, package: Package, rules: Rules, code: CodeFacts,
     technology = rules.get("framework", framework.id) if framework else None
     caches += [it for it in technology.list("cache") if it not in caches] if technology else []
     system = list(deployed.packages)
-    for key, names in _SYSTEM.items():
-        if key in package.dependencies:
-            system += [name for name in names if name not in system]
+    if not package.dependencies.keys().isdisjoint(_SYSTEM):
+        for key, names in _SYSTEM.items():
+            if key in package.dependencies:
+                system += [name for name in names if name not in system]
     return Build(packages=system, env=dict.fromkeys(code.build_env), commands=commands, cache=caches)
 
 
@@ -86,7 +87,7 @@ def _node(survey: Survey, package: Package, manager: str) -> list[str]:
     manifest = package.of("npm")
     nx = package.has("project.json")
     scripts = table(manifest.data.get("scripts")) if manifest else {}
-    locked = any(name in names for _, names in survey.above(package.path) for name in _LOCKS[manager])
+    locked = _reachable(survey, package, *_LOCKS[manager])
     if manager == "yarn":
         berry = _berry(survey, package)
         install = (
@@ -112,7 +113,7 @@ def _berry(survey: Survey, package: Package) -> bool:
     found = package.findings.get(("package_manager", "yarn"))
     if found and found.version:
         return not found.version.startswith(("0.", "1."))
-    for folder, names in survey.above(package.path):
+    for folder, names, _, _ in survey.above(package.path):
         if ".yarnrc.yml" in names:
             return True
         if "yarn.lock" in names:
@@ -148,13 +149,15 @@ def go_mains(package: Package) -> list[str]:
 
 def _unlocked(survey: Survey, package: Package, system: str, commands: list[str]) -> list[str]:
     lock = {"uv": "uv.lock", "poetry": "poetry.lock", "pdm": "pdm.lock", "pipenv": "Pipfile.lock"}[system]
-    if any(lock in names for _, names in survey.above(package.path)):
+    if _reachable(survey, package, lock):
         return commands
     return [it.replace(" --frozen", "").replace(" --deploy", "") for it in commands]
 
 
-def _reachable(survey: Survey, package: Package, name: str) -> bool:
-    return any(name in names for _, names in survey.above(package.path))
+def _reachable(survey: Survey, package: Package, *names: str) -> bool:
+    """Whether a file of one of those names stands beside the package or above it."""
+    marked = (level.marks for level in survey.above(package.path) if level.marks)
+    return any(name in marks for marks in marked for name in names)
 
 
 def _assets(package: Package) -> list[str]:

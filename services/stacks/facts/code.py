@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from services.stacks.manifests.formats import Broken, read_yaml
 from services.stacks.manifests.model import dig
+from services.stacks.marks import SERVER_SETTINGS
 from services.stacks.packages import Package, Survey
 from services.stacks.scan import SMALL_TREE
 from services.stacks.tree import HEAD_BYTES, join
@@ -99,12 +100,13 @@ def code_facts(survey: Survey, package: Package, reading: Reading) -> CodeFacts:
         if entry:
             facts.text[path] = head.decode("utf-8", "replace")
         heads.append((head, name, entry))
-    if _any_of(_WORDS, heads):
+    if heads and _any_of(_WORDS, heads):
         for head, name, entry in heads:
             _search(head, facts, name, entry)
-    _dotenv(survey, package, facts)
+    if package.marks:
+        _dotenv(survey, package, facts)
+        _settings(survey, package, facts)
     _configs(survey, package, facts)
-    _settings(survey, package, facts)
     return facts
 
 
@@ -136,12 +138,11 @@ def _files(package: Package, small: bool) -> list[tuple[int, str, str]]:
         if not small and depth > 3:
             continue
         for name in folder.files:
-            if not name.endswith(CODE):
-                continue
-            path = join(folder.path, name)
-            if (small or name.partition(".")[0].lower() in ENTRIES) and not _TEST.search(path[base:]):
-                found.append((depth, name, path))
-    return sorted(found, key=lambda it: (it[0], it[2]))
+            if (small or name.partition(".")[0].lower() in ENTRIES) and name.endswith(CODE):
+                path = join(folder.path, name)
+                if not _TEST.search(path[base:]):
+                    found.append((depth, name, path))
+    return sorted(found, key=lambda it: (it[0], it[2])) if len(found) > 1 else found
 
 
 def _search(head: bytes, facts: CodeFacts, name: str, entry: bool) -> None:
@@ -181,7 +182,7 @@ def _variable(name: str, facts: CodeFacts) -> None:
 
 def _dotenv(survey: Survey, package: Package, facts: CodeFacts) -> None:
     """Names, never values; a port is no secret."""
-    for name in sorted(package.files):
+    for name in sorted(package.marks):
         if name == ".env" or name.startswith(".env."):
             text = survey.scan.tree.text(join(package.path, name), 1 << 16) or ""
             for found in re.finditer(
@@ -194,14 +195,12 @@ def _dotenv(survey: Survey, package: Package, facts: CodeFacts) -> None:
                     facts.configured.append(int(found[2]))
 
 
-#: Settings of tools that serve: their names begin so, or are these, and the port stands in them.
-_SERVER_SETTINGS = re.compile(r"^(?:vite|nuxt|vue|astro|quasar|snowpack|webpack)\.config\.[cm]?[jt]s$|^Rocket\.toml$")
 _SETTINGS_PORT = re.compile(r"(?m)\bport\s*[:=]\s*(\d{2,5})\b")
 
 
 def _settings(survey: Survey, package: Package, facts: CodeFacts) -> None:
-    for name in sorted(package.files):
-        if _SERVER_SETTINGS.match(name):
+    for name in sorted(package.marks):
+        if name in SERVER_SETTINGS:
             text = survey.scan.tree.text(join(package.path, name), HEAD_BYTES) or ""
             for found in _SETTINGS_PORT.finditer(text):
                 if 0 < int(found[1]) < 65536 and int(found[1]) not in facts.configured:

@@ -12,6 +12,7 @@ import yaml
 
 from services.stacks.manifests.formats import Broken, read_toml, read_yaml
 from services.stacks.manifests.model import dig, table, text_of
+from services.stacks.marks import COMPOSE
 from services.stacks.packages import Package, Survey
 from services.stacks.tree import join
 
@@ -21,7 +22,6 @@ _APT = re.compile(
     r"(?:apt-get|apt)\s+(?:-\S+\s+)*install\s+((?:[^&|;\\]|\\\s)+)|apk\s+(?:-\S+\s+)*add\s+((?:[^&|;\\]|\\\s)+)"
 )
 _PATH = re.compile(r"https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|\$\{?\w+\}?)(?::[\w${}:-]+)?(/[\w./-]*)")
-COMPOSE = ("docker-compose.yml", "docker-compose.yaml", "compose.yml", "compose.yaml")
 _KUBERNETES = re.compile(r"(?m)^\s*kind:\s*(?:Deployment|StatefulSet|DaemonSet|Pod|Service|Rollout)\b")
 
 
@@ -37,23 +37,26 @@ class Deployment:
     named: bool = False  #: a Procfile or an image names this package
 
 
-def deployment(survey: Survey, package: Package) -> Deployment:
+#: The services of compose files by the folder that they are built from; each file is read once.
+Composed = dict[str, dict[str, list[object]]]
+
+
+def deployment(survey: Survey, package: Package, composed: Composed) -> Deployment:
     found = Deployment()
-    for name in sorted(package.files):
-        if name == "Procfile":
-            _procfile(survey.scan.tree.text(join(package.path, name)) or "", found)
+    if "Procfile" in package.marks:
+        _procfile(survey.scan.tree.text(join(package.path, "Procfile")) or "", found)
     for path in _dockerfiles(survey, package):
         _dockerfile(survey.scan.tree.text(path, 1 << 16) or "", found)
         found.named = True
-    _compose(survey, package, found)
+    _compose(survey, package, found, composed)
     _platforms(survey, package, found)
     _kubernetes(survey, package, found)
     return found
 
 
 def _dockerfiles(survey: Survey, package: Package) -> list[str]:
-    names = [name for name in package.files if name == "Dockerfile" or name.startswith("Dockerfile.")]
-    names += [name for name in package.files if name.endswith(".Dockerfile") or name == "Containerfile"]
+    names = [name for name in package.marks if name == "Dockerfile" or name.startswith("Dockerfile.")]
+    names += [name for name in package.marks if name.endswith(".Dockerfile") or name == "Containerfile"]
     paths = [join(package.path, name) for name in sorted(names, key=lambda it: (it != "Dockerfile", it))]
     if not paths:
         paths = [
@@ -147,24 +150,32 @@ def _procfile(text: str, found: Deployment) -> None:
         _port(port[1], found)
 
 
-def _compose(survey: Survey, package: Package, found: Deployment) -> None:
+def _compose(survey: Survey, package: Package, found: Deployment, composed: Composed) -> None:
     """Services that are built from the package's folder."""
-    for folder, names in survey.above(package.path):
-        for name in COMPOSE:
+    for folder, names, marks, _ in survey.above(package.path):
+        for name in COMPOSE if marks else ():
             if name not in names:
                 continue
             path = join(folder, name)
-            try:
-                services = table(read_yaml(survey.scan.tree.text(path, 1 << 19) or "").get("services"))
-            except Broken as broken:
-                warning = f"{path}:{broken.line or 1}: {broken.reason}"
-                if warning not in survey.warnings:
-                    survey.warnings.append(warning)
-                continue
-            for service in services.values():
-                if _built_from(service, folder) == package.path:
-                    found.named = True
-                    _compose_service(service, found)
+            if path not in composed:
+                composed[path] = _composed(survey, folder, path)
+            for service in composed[path].get(package.path, ()):
+                found.named = True
+                _compose_service(service, found)
+
+
+def _composed(survey: Survey, folder: str, path: str) -> dict[str, list[object]]:
+    built: dict[str, list[object]] = {}
+    try:
+        services = table(read_yaml(survey.scan.tree.text(path, 1 << 19) or "").get("services"))
+    except Broken as broken:
+        survey.warnings.append(f"{path}:{broken.line or 1}: {broken.reason}")
+        return built
+    for service in services.values():
+        place = _built_from(service, folder)
+        if place is not None:
+            built.setdefault(place, []).append(service)
+    return built
 
 
 def _built_from(service: object, folder: str) -> str | None:
@@ -207,7 +218,7 @@ def _compose_service(service: object, found: Deployment) -> None:
 def _platforms(survey: Survey, package: Package, found: Deployment) -> None:
     tree = survey.scan.tree
     try:
-        if "fly.toml" in package.files:
+        if "fly.toml" in package.marks:
             fly = read_toml(tree.text(join(package.path, "fly.toml")) or "")
             _port(dig(fly, "http_service", "internal_port"), found)
             services = fly.get("services")
@@ -217,7 +228,7 @@ def _platforms(survey: Survey, package: Package, found: Deployment) -> None:
             for checks in (dig(fly, "http_service", "checks"), dig(fly, "checks")):
                 for one in checks if isinstance(checks, list) else table(checks).values():
                     found.health = found.health or text_of(table(one).get("path"))
-        if "railway.json" in package.files:
+        if "railway.json" in package.marks:
             railway = json.loads(tree.text(join(package.path, "railway.json")) or "{}")
             found.health = found.health or text_of(dig(railway, "deploy", "healthcheckPath"))
             if not found.command and (start := text_of(dig(railway, "deploy", "startCommand"))):
@@ -253,14 +264,18 @@ def _render(survey: Survey, package: Package, found: Deployment) -> None:
 def _kubernetes(survey: Survey, package: Package, found: Deployment) -> None:
     """Manifests in the package itself, or at the root when there is but one package."""
     only = len(survey.packages) == 1
+    here = survey.scan.folders[package.path].folders
     for folder in ("k8s", "kubernetes", "deploy", "deployment", "manifests", ""):
+        if folder not in here and (folder or not only):
+            continue
         base = join(package.path, folder) if folder else package.path
         scanned = survey.scan.folders.get(base)
-        if scanned is None or (not folder and not only):
+        if scanned is None:
             continue
         for name in sorted(scanned.files):
-            if name.endswith((".yml", ".yaml")) and name not in COMPOSE and scanned.files[name] < 1 << 18:
-                text = survey.scan.tree.text(join(base, name), 1 << 18) or ""
+            path = join(base, name)
+            if name.endswith((".yml", ".yaml")) and name not in COMPOSE and survey.scan.tree.size(path) < 1 << 18:
+                text = survey.scan.tree.text(path, 1 << 18) or ""
                 if _KUBERNETES.search(text):
                     _kubernetes_file(text, found)
 

@@ -258,11 +258,7 @@ def _jvm(package: Package, technology: Technology | None) -> list[str]:
 def is_program(package: Package) -> bool:
     """Whether the package's own manifest or sources say that it can be started."""
     cargo = package.has("Cargo.toml")
-    names = {path for _, path in package.own_files()}
-    here = package.path
-    if cargo and (
-        "bin" in cargo.facts or join(here, "src/main.rs") in names or any("/src/bin/" in f"/{it}" for it in names)
-    ):
+    if cargo and ("bin" in cargo.facts or _rust_main(package)):
         return True
     if package.has("go.mod") and go_mains(package):
         return True
@@ -287,6 +283,14 @@ def is_program(package: Package) -> bool:
         ):
             return True
     return False
+
+
+def _rust_main(package: Package) -> bool:
+    sources = join(package.path, "src")
+    return any(
+        (folder.path == sources and "main.rs" in folder.files) or (f"/{folder.path}/".find("/src/bin/") >= 0)
+        for folder in package.folders
+    )
 
 
 def _usual_health(package: Package) -> str | None:

@@ -27,11 +27,18 @@ def read_package_json(manifest: Manifest) -> None:
     manifest.name, manifest.version = text_of(data.get("name")), text_of(data.get("version"))
     seen: set[str] = set()
     for key, scope in _SCOPES:
-        for name, version in table(data.get(key)).items():
+        if key not in data:
+            continue
+        for name, version in table(data[key]).items():
             if name not in seen:
                 seen.add(name)
                 manifest.depend(name, text_of(version), scope, section=key)
-    _engines(manifest, data)
+    if not _VERSIONED.isdisjoint(data):
+        _engines(manifest, data)
+
+
+#: The fields of a ``package.json`` that say versions.
+_VERSIONED = frozenset(("engines", "volta", "devEngines", "packageManager"))
 
 
 def _data(manifest: Manifest) -> Json:

@@ -153,13 +153,12 @@ def _reader(kind: Kind, manifest: Manifest) -> Callable[[Manifest], None]:
 
 def parse(tree: Tree, path: str, kind: Kind) -> Manifest:
     """Read one manifest; what is wrong with it stands in ``problems``."""
-    size = tree.size(path)
     body = tree.read(path) if kind.read is not others.read_nothing else b""
     manifest = Manifest(path, kind.name, kind.ecosystem, (body or b"").decode("utf-8-sig", "replace"))
     if body is None:
         manifest.problems.append(f"{path}: could not be read")
         return manifest
-    if size > MANIFEST_BYTES and len(body) >= MANIFEST_BYTES:
+    if len(body) >= MANIFEST_BYTES and (size := tree.size(path)) > MANIFEST_BYTES:
         manifest.problems.append(f"{path}: {size:,} bytes; a manifest over {MANIFEST_BYTES >> 20} MB is not read")
         manifest.text = ""
         return manifest

@@ -13,7 +13,7 @@ Scope = Literal["prod", "dev", "test", "peer", "optional", "indirect"]
 Json = dict[str, JsonValue]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Dependency:
     ecosystem: str  #: npm, pypi, cargo, go, maven, nuget, gem, composer, hex, ...
     name: str  #: as its registry compares it
@@ -66,8 +66,11 @@ class Manifest:
     def line_of(self, key: str, after: str | None = None) -> int | None:
         """The line of a key, searched behind ``after`` when that is found."""
         start = 0
-        if after is not None and (found := re.search(rf"[\"'\[]?{re.escape(after)}[\"'\]]?\s*[:=\]]", self.text)):
-            start = found.start()
+        if after is not None and (start := _quoted(self.text, after, 0)) < 0:
+            found = re.search(rf"[\"'\[]?{re.escape(after)}[\"'\]]?\s*[:=\]]", self.text)
+            start = found.start() if found else 0
+        if (at := _quoted(self.text, key, start)) >= 0:
+            return self.line_at(at)
         name = re.escape(key)
         for pattern in (rf"[\"']{name}[\"']\s*[:=]", rf"(?<![\w@/.-]){name}(?![\w/-])"):
             wanted = re.compile(pattern, re.I)
@@ -87,6 +90,18 @@ class Manifest:
     def state(self, runtime: str, source: str, value: str, line: int | None) -> None:
         if value := value.strip():
             self.statements.append(Statement(runtime, source, value[:100], self.path, line))
+
+
+_ASSIGNED = re.compile(r"\s*[:=]")
+
+
+def _quoted(text: str, key: str, start: int) -> int:
+    """Where a key in quotation marks stands as JSON writes it; -1 when nowhere."""
+    name = f'"{key}"'
+    at = text.find(name, start)
+    while at >= 0 and not _ASSIGNED.match(text, at + len(name)):
+        at = text.find(name, at + 1)
+    return at
 
 
 _SECRET = re.compile(r"(?i)((?:password|passwd|secret|token|api[_-]?key|credential)[\w-]*[\"']?\s*[:=]\s*).+")

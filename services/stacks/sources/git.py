@@ -16,7 +16,7 @@ from typing import IO
 from services.stacks.settings import StacksSettings
 from services.stacks.sources.addresses import checked_address
 from services.stacks.sources.keep import Gathering, Interest, Limits
-from services.stacks.tree import Tree
+from services.stacks.tree import MANIFEST_BYTES, Tree
 from shared.errors import JobCancelled, SourceTooLarge, SourceUnreadable
 
 _SAFE = (
@@ -138,6 +138,9 @@ class Blobs:
             self.prefetch([path])
         body = self.contents.get(path)
         return None if body is None else body[:limit]
+
+    def size(self, path: str) -> int:
+        return len(self.read(path, MANIFEST_BYTES) or b"")
 
     def prefetch(self, paths: Iterable[str]) -> None:
         wanted = [it for it in paths if it in self.ids and it not in self.contents]

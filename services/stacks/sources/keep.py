@@ -32,6 +32,9 @@ class Kept:
         body = self.contents.get(path)
         return None if body is None else body[:limit]
 
+    def size(self, path: str) -> int:
+        return len(self.contents.get(path, b""))
+
     def prefetch(self, paths: Iterable[str]) -> None:
         """Nothing to do: it was read when it passed by."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.stacks.tree import Folder, Tree, join
+from services.stacks.tree import UNASKED, Folder, Tree, join
 from shared.errors import SourceTooLarge, SourceUnreadable
 
 #: Folders that tools fill and nobody writes; a package in them is someone else's.
@@ -68,6 +68,10 @@ NEVER_FIRST_PARTY = frozenset(
 )
 
 
+#: Most files are smaller, and room for more than this is taken from the system anew each time.
+_FIRST_READ = 64 << 10
+
+
 @dataclass(frozen=True)
 class LocalReader:
     root: str
@@ -78,11 +82,20 @@ class LocalReader:
         except (OSError, ValueError):
             return None
         try:
-            return os.read(descriptor, limit)  # of a regular file, all of it at once
+            body = os.read(descriptor, min(limit, _FIRST_READ))  # of a regular file, all of it at once
+            if len(body) == _FIRST_READ < limit:
+                body += os.read(descriptor, limit - _FIRST_READ)
+            return body
         except OSError:
             return None
         finally:
             os.close(descriptor)
+
+    def size(self, path: str) -> int:
+        try:
+            return os.lstat(f"{self.root}/{path}").st_size
+        except (OSError, ValueError):
+            return 0
 
     def prefetch(self, paths: Iterable[str]) -> None:
         """Nothing to do: a file is opened when it is asked for."""
@@ -103,23 +116,20 @@ def open_folder(root: Path, most_entries: int) -> Tree:
         path = stack.pop()
         folder = folders[path] = Folder(path)
         files, inner = folder.files, folder.folders
-        strange = False
         try:
             with os.scandir(f"{base}/{path}") as entries:
                 for entry in entries:
-                    name = entry.name
-                    strange = strange or not name.isascii()
                     if entry.is_dir(follow_symlinks=False):
-                        if name not in NEVER_FIRST_PARTY:
-                            inner.append(name)
+                        if entry.name not in NEVER_FIRST_PARTY:
+                            inner.append(entry.name)
                     elif entry.is_file(follow_symlinks=False):
-                        files[name] = entry.stat(follow_symlinks=False).st_size
+                        files[entry.name] = UNASKED
         except OSError:
             warnings.append(f"the folder {_shown(path) or '.'} could not be read")
         seen += len(files) + len(inner)
         if seen > most_entries:
             raise SourceTooLarge(f"the folder holds more than {most_entries:,} entries")
-        if strange:
+        if not ("".join(files).isascii() and "".join(inner).isascii()):
             _name_strange(folder, warnings)
         prefix = path + "/" if path else ""
         stack += [prefix + name for name in inner]

@@ -8,7 +8,7 @@ from services.stacks.families import TOOLS
 from services.stacks.manifests.formats import Broken
 from services.stacks.manifests.model import Manifest, Statement
 from services.stacks.packages import Package, Survey
-from services.stacks.tree import ancestors, join
+from services.stacks.tree import join
 from services.stacks.versions import files
 from services.stacks.versions.ranges import clean, end_of_life, is_pin, satisfies
 from shared.contracts.detect import Conflict, Overridden, VersionTrail
@@ -31,11 +31,19 @@ _AT_LEAST = frozenset(
 _INHERITED = frozenset(("npm", "pypi", "cargo", "maven"))
 
 
-def trails(survey: Survey, package: Package) -> tuple[list[VersionTrail], list[Conflict]]:
+#: What the version files of a source say, by their paths: a file at the root speaks for every package.
+Said = dict[str, list[Statement]]
+
+
+def trails(survey: Survey, package: Package, read: Said) -> tuple[list[VersionTrail], list[Conflict]]:
+    """The versions that count; ``read`` keeps what version files said to other packages."""
+    stated = list(_statements(survey, package, read))
+    if not stated:
+        return [], []
     wanted = {tool for manifest in package.manifests for tool in TOOLS.get(manifest.ecosystem, ())}
     wanted |= {finding.id for finding in package.found("language")}
     said: dict[str, list[tuple[int, Statement]]] = {}
-    for depth, statement in _statements(survey, package):
+    for depth, statement in stated:
         if statement.runtime in wanted and clean(statement.runtime, statement.value):
             said.setdefault(statement.runtime, []).append((depth, statement))
     found: list[VersionTrail] = []
@@ -83,34 +91,31 @@ def _order(depth: int, it: Statement) -> tuple[int, int, int, int]:
     return place, depth, rank, it.line or 0
 
 
-def _statements(survey: Survey, package: Package) -> Iterable[tuple[int, Statement]]:
+def _statements(survey: Survey, package: Package, read: Said) -> Iterable[tuple[int, Statement]]:
     ecosystems = {manifest.ecosystem for manifest in package.manifests}
     for manifest in package.manifests:
-        yield from ((0, it) for it in manifest.statements)
-    for depth, folder in enumerate(ancestors(package.path)):
-        names = survey.scan.names(folder)
-        for name in names.keys() & files.READERS.keys():
-            if name == "Dockerfile" and depth and folder:
-                continue
-            if name in {".env", "Dockerfile", "Gemfile.lock"} and depth:
-                continue
-            yield from ((depth, it) for it in _read(survey, package, join(folder, name)))
-        for name in names:
-            if name.startswith("Dockerfile.") and not depth:
-                yield from (
-                    (depth, it)
-                    for it in files.dockerfile(
-                        join(folder, name), survey.scan.tree.text(join(folder, name), 1 << 16) or ""
-                    )
-                )
+        for it in manifest.statements:
+            yield 0, it
+    for depth, (folder, names, marks, manifests) in enumerate(survey.above(package.path)):
+        for name in marks:
+            if name in files.READERS and not (depth and name in _OWN_ONLY):
+                yield from ((depth, it) for it in _read(survey, package, join(folder, name), read))
+            elif name.startswith("Dockerfile.") and not depth:
+                text = survey.scan.tree.text(join(folder, name), 1 << 16) or ""
+                yield from ((depth, it) for it in files.dockerfile(join(folder, name), text))
         if "pom.xml" in names or "gradlew" in names or "mvnw" in names or "build.sbt" in names:
             for name in files.NESTED:
                 path = join(folder, name)
                 if survey.scan.tree.has(path):
-                    yield from ((depth, it) for it in _read(survey, package, path))
+                    yield from ((depth, it) for it in _read(survey, package, path, read))
         if depth:
-            for manifest in survey.manifests_at(folder):
-                yield from ((depth, it) for it in _handed_down(manifest, ecosystems))
+            for manifest in manifests:
+                for it in _handed_down(manifest, ecosystems) if manifest.statements else ():
+                    yield depth, it
+
+
+#: They say nothing about the packages below their own.
+_OWN_ONLY = frozenset((".env", "Dockerfile", "Gemfile.lock"))
 
 
 def _handed_down(manifest: Manifest, ecosystems: set[str]) -> list[Statement]:
@@ -126,15 +131,16 @@ def _handed_down(manifest: Manifest, ecosystems: set[str]) -> list[Statement]:
     return []
 
 
-def _read(survey: Survey, package: Package, path: str) -> list[Statement]:
-    text = survey.scan.tree.text(path, 1 << 20)
-    if text is None:
-        return []
-    try:
-        return files.read(path, text)
-    except Broken as broken:
-        package.warnings.append(f"{path}:{broken.line or 1}: {broken.reason}")
-        return []
+def _read(survey: Survey, package: Package, path: str, read: Said) -> list[Statement]:
+    """What a version file says; the first package that it concerns is told when it is broken."""
+    if path not in read:
+        text = survey.scan.tree.text(path, 1 << 20)
+        try:
+            read[path] = files.read(path, text) if text is not None else []
+        except Broken as broken:
+            package.warnings.append(f"{path}:{broken.line or 1}: {broken.reason}")
+            read[path] = []
+    return read[path]
 
 
 def _conflict(runtime: str, value: str, winner: Statement, others: list[Statement]) -> Iterable[Conflict]:
