@@ -81,7 +81,7 @@ class Rules:
     by_prefix: Mapping[str, Sequence[tuple[str, Technology]]]
     unless_prefix: tuple[str, ...]
     by_file: Mapping[str, Sequence[Technology]]  #: frameworks by a file beside the manifest
-    by_path: Sequence[tuple[str, Technology]]  #: frameworks by a file deeper in the package
+    by_path: Mapping[str, Sequence[tuple[str, Technology]]]  #: frameworks by a file deeper in it, by its top folder
     by_manifest: Mapping[str, Sequence[Technology]]  #: build systems by the kind of their manifest
     language_of: Mapping[str, str]  #: linguist's name to our id
     aliases: Mapping[tuple[Kind, str], str]
@@ -162,7 +162,7 @@ def _indexed(every: dict[tuple[Kind, str], Technology], version: str) -> Rules:
     by_dependency: dict[tuple[str, str], Technology] = {}
     prefixes: dict[str, list[tuple[str, Technology]]] = defaultdict(list)
     by_file: dict[str, list[Technology]] = defaultdict(list)
-    by_path: list[tuple[str, Technology]] = []
+    by_path: dict[str, list[tuple[str, Technology]]] = defaultdict(list)
     by_manifest: dict[str, list[Technology]] = defaultdict(list)
     languages: dict[str, str] = {}
     aliases: dict[tuple[Kind, str], str] = {}
@@ -187,7 +187,7 @@ def _indexed(every: dict[tuple[Kind, str], Technology], version: str) -> Rules:
             for pattern in it.list("files"):
                 for name in _expanded(pattern):
                     if "/" in name:
-                        by_path.append((name, it))
+                        by_path[name.partition("/")[0]].append((name, it))
                     else:
                         by_file[name].append(it)
     return Rules(

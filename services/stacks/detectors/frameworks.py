@@ -10,6 +10,7 @@ from services.stacks.detectors.detector import file_proof, finding
 from services.stacks.manifests.model import Dependency
 from services.stacks.packages import Finding, Package, Proof, Survey
 from services.stacks.rules import Rules, Technology
+from services.stacks.tree import join
 from shared.contracts.detect import Kind
 
 #: How much a dependency proves, by where it is declared.
@@ -61,18 +62,15 @@ class Frameworks:
             for it in self.rules.by_file[name]:
                 if self._fits(package, it):
                     yield finding(it, [file_proof(package, name, it, it.number("file_weight", 0.6))])
-        for path, it in self.rules.by_path:
-            top = path.partition("/")[0]
-            if package.folders and top in package.folders[0].folders and self._fits(package, it):
-                whole = f"{package.path}/{path}" if package.path else path
-                if survey.scan.tree.has(whole):
+        for top in package.folders[0].folders if package.folders else ():
+            for path, it in self.rules.by_path.get(top, ()):
+                if self._fits(package, it) and survey.scan.tree.has(join(package.path, path)):
                     yield finding(it, [file_proof(package, path, it, it.number("file_weight", 0.6))])
         for manifest in package.manifests:
-            for it in self._by_manifest_kind(manifest.kind):
-                yield finding(it, [file_proof(package, manifest.path.rpartition("/")[2], it, 0.9)])
-
-    def _by_manifest_kind(self, kind: str) -> Iterable[Technology]:
-        return [it for it in self.rules.of("framework") if kind in it.list("manifest_kinds")] if kind in _OWN else ()
+            if manifest.kind in _OWN:
+                for it in self.rules.of("framework"):
+                    if manifest.kind in it.list("manifest_kinds"):
+                        yield finding(it, [file_proof(package, manifest.path.rpartition("/")[2], it, 0.9)])
 
     def _fits(self, package: Package, it: Technology) -> bool:
         """A file proves a framework only in a package of its ecosystem."""
