@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from services.stacks.detectors import javascript, orchestrators, python
 from services.stacks.facts.build import build_facts
 from services.stacks.facts.code import Reading, code_facts
-from services.stacks.facts.deployment import Composed, deployment
+from services.stacks.facts.deployment import Described, deployment
 from services.stacks.facts.run import run_facts
 from services.stacks.packages import Finding, Package, Survey
 from services.stacks.ranking import ordered, primary_of
@@ -45,14 +45,14 @@ class Read:
     """What was read for one package and speaks for others too, or is limited over all of them."""
 
     code: Reading = field(default_factory=Reading)
-    composed: Composed = field(default_factory=dict)
+    described: Described = field(default_factory=Described)
     said: Said = field(default_factory=dict)
 
 
 def analyse(survey: Survey, package: Package, rules: Rules, read: Read) -> Analysed:
     """The service phase for one package: versions, build, run, role."""
     code = code_facts(survey, package, read.code)
-    deployed = deployment(survey, package, read.composed)
+    deployed = deployment(survey, package, read.described)
     versions, conflicts = trails(survey, package, read.said)
     runtime = run_facts(package, rules, code, deployed)
     role = role_of(package, rules, code, deployed, runtime.command)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from services.stacks.catalogs import Catalogs
-from services.stacks.inherit import inherit
+from services.stacks.inherit import Inheritance
 from services.stacks.locks import Locks
 from services.stacks.manifests.kinds import kind_of
 from services.stacks.manifests.model import Dependency, Manifest
@@ -204,11 +204,10 @@ def find_packages(scan: Scan) -> dict[str, Package]:
             mine.files += sources.files
         if folder.manifests and path not in packages:
             _adopt(folder, owner)
-    for package in [it for it in packages.values() if _hollow(it, packages)]:
+    paths = sorted(packages)
+    for package in [it for it in packages.values() if _hollow(it, paths)]:
         del packages[package.path]
-    catalogs = Catalogs(scan)
-    for package in packages.values():
-        inherit(scan, package, catalogs)
+    Inheritance(scan).complete(packages.values())
     return packages
 
 
@@ -259,21 +258,17 @@ def _tool_settings_only(folder: ScannedFolder, above: list[Package]) -> bool:
 
 
 def _languages_below(scan: Scan, path: str) -> set[str]:
-    prefix = path + "/" if path else ""
-    found: set[str] = set()
-    for other, folder in scan.folders.items():
-        if other == path or other.startswith(prefix):
-            found.update(folder.sources)
-    return found
+    return set(scan.folders[path].sources).union(*(folder.sources for folder in scan.below(path)))
 
 
-def _hollow(package: Package, packages: dict[str, Package]) -> bool:
+def _hollow(package: Package, paths: list[str]) -> bool:
     """A root that holds only ``make`` while the real packages stand below it is no package of its own."""
     strong = [it for it in package.manifests if it.kind != "Makefile"]
-    if strong or len(packages) < 2:
+    if strong or package.sources.keys() - {"Shell", "Makefile", "Dockerfile"}:
         return False
-    own = set(package.sources) - {"Shell", "Makefile", "Dockerfile"}
-    return not own and any(path.startswith(package.path) and path != package.path for path in packages)
+    prefix = package.path + "/" if package.path else ""
+    at = bisect_right(paths, prefix)
+    return at < len(paths) and paths[at].startswith(prefix)
 
 
 def _drop_platform_shells(packages: dict[str, Package]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from services.stacks.ignore import Attributes, attributes, ignored
@@ -76,6 +78,17 @@ class Scan:
     outside: dict[str, ScannedFolder] = field(default_factory=dict)  #: above ``root``: only for what is inherited
     files: int = 0
     warnings: list[str] = field(default_factory=list)
+    _paths: list[str] = field(default_factory=list)  #: of ``folders``, in order
+
+    def below(self, folder: str) -> Iterator[ScannedFolder]:
+        """Every folder under that one, in the order of their paths."""
+        if len(self._paths) != len(self.folders):
+            self._paths = list(self.folders)
+        prefix = folder + "/" if folder else ""
+        for at in range(bisect_right(self._paths, prefix), len(self._paths)):
+            if not self._paths[at].startswith(prefix):
+                return
+            yield self.folders[self._paths[at]]
 
     def names(self, folder: str) -> dict[str, int]:
         found = self.tree.folders.get(folder)

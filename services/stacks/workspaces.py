@@ -16,6 +16,9 @@ from services.stacks.packages import Package, Survey
 from services.stacks.tree import join
 from shared.contracts.detect import Workspace
 
+#: Of one workspace.
+_MOST_GLOBS = 1000
+
 
 @dataclass(frozen=True)
 class Found:
@@ -31,14 +34,18 @@ def find_workspace(survey: Survey) -> Workspace | None:
     for folder, scanned in survey.scan.folders.items():  # in the order of their paths
         if not (scanned.manifests or scanned.marks) or folder.count("/") > 3:
             continue
-        found.extend(it for it in _declared(survey, folder) if it.members)
+        covered = any(folder in it.members for it in found if it.manager == "maven")
+        found.extend(it for it in _declared(survey, folder, covered) if it.members)
+        if found and folder == root:
+            break
     if not found:
         return None
     best = min(found, key=lambda it: (it.folder != root, -len(it.members), it.folder, it.manager))
     return Workspace(manager=best.manager, members=list(best.members))
 
 
-def _declared(survey: Survey, folder: str) -> Iterable[Found]:
+def _declared(survey: Survey, folder: str, covered: bool) -> Iterable[Found]:
+    """What a folder declares; ``covered``: it is a module whose own modules are counted with those of its parent."""
     names = survey.scan.folders[folder].files
     manifests = {it.kind: it for it in survey.scan.folders[folder].manifests}
     node = manifests.get("package.json") or manifests.get("package.json5") or manifests.get("package.yaml")
@@ -58,10 +65,12 @@ def _declared(survey: Survey, folder: str) -> Iterable[Found]:
         yield Found("rush", folder, _existing(survey, folder, texts(paths)))
     if (deno := manifests.get("deno.json")) and (globs := _deno(deno)):
         yield _of(survey, "deno", folder, globs, lambda names: "deno.json" in names or "deno.jsonc" in names)
-    yield from _others(survey, folder, names, manifests)
+    yield from _others(survey, folder, names, manifests, covered)
 
 
-def _others(survey: Survey, folder: str, names: dict[str, int], manifests: dict[str, Manifest]) -> Iterable[Found]:
+def _others(
+    survey: Survey, folder: str, names: dict[str, int], manifests: dict[str, Manifest], covered: bool
+) -> Iterable[Found]:
     if cargo := manifests.get("Cargo.toml"):
         globs = texts(dig(cargo.data, "workspace", "members"))
         without = [f"!{glob}" for glob in texts(dig(cargo.data, "workspace", "exclude"))]
@@ -77,7 +86,7 @@ def _others(survey: Survey, folder: str, names: dict[str, int], manifests: dict[
         if kind in manifests:
             included = manifests[kind].facts.get("include", "").split("\n")
             yield Found("gradle", folder, _existing(survey, folder, [it for it in included if it]))
-    if (pom := manifests.get("pom.xml")) and "modules" in pom.facts:
+    if (pom := manifests.get("pom.xml")) and "modules" in pom.facts and not covered:
         modules = [it.removesuffix("/pom.xml") for it in pom.facts["modules"].split("\n")]
         yield Found("maven", folder, _reactor(survey, folder, modules))
     if solution := manifests.get("*.sln"):
@@ -100,17 +109,17 @@ def _others(survey: Survey, folder: str, names: dict[str, int], manifests: dict[
 
 def _reactor(survey: Survey, folder: str, modules: list[str]) -> tuple[str, ...]:
     """Maven's modules may have modules; each folder is entered once, so a circle ends."""
-    seen: list[str] = []
-    queue = list(_existing(survey, folder, modules))
-    while queue:
-        here = queue.pop(0)
+    seen: set[str] = set()
+    left = list(_existing(survey, folder, modules))
+    while left:
+        here = left.pop()
         if here in seen:
             continue
-        seen.append(here)
+        seen.add(here)
         for manifest in survey.manifests_at(here):
             inner = manifest.facts.get("modules") if manifest.kind == "pom.xml" else None
-            queue.extend(_existing(survey, here, inner.split("\n")) if inner else ())
-    return tuple(sorted(path for path in seen if path != folder))
+            left.extend(_existing(survey, here, inner.split("\n")) if inner else ())
+    return tuple(sorted(seen - {folder}))
 
 
 def _is_node(names: dict[str, int]) -> bool:
@@ -119,20 +128,22 @@ def _is_node(names: dict[str, int]) -> bool:
 
 def _of(survey: Survey, manager: str, folder: str, globs: list[str], holds: Callable[[dict[str, int]], bool]) -> Found:
     """Every folder that the globs mean and that holds a manifest; later negations take away."""
-    wanted = [_pattern(glob) for glob in globs]
+    if len(globs) > _MOST_GLOBS:
+        survey.warnings.append(f"{folder or '.'}: only the first {_MOST_GLOBS} patterns of the workspace were followed")
+    wanted = [_pattern(glob) for glob in globs[:_MOST_GLOBS]]
     members = []
-    prefix = folder + "/" if folder else ""
-    for path, scanned in survey.scan.folders.items():
-        if path == folder or not path.startswith(prefix) or not holds(scanned.files):
+    base = len(folder) + 1 if folder else 0
+    for scanned in survey.scan.below(folder) if wanted else ():
+        if not holds(scanned.files):
             continue
-        below = path[len(prefix) :]
+        below = scanned.path[base:]
         chosen = False
         for pattern, negated in wanted:
-            if pattern.fullmatch(below):
+            if chosen is negated and pattern.fullmatch(below):
                 chosen = not negated
         if chosen:
-            members.append(path)
-    return Found(manager, folder, tuple(sorted(members)))
+            members.append(scanned.path)
+    return Found(manager, folder, tuple(members))
 
 
 def _pattern(glob: str) -> tuple[re.Pattern[str], bool]:
@@ -151,7 +162,7 @@ def _braces(glob: str) -> list[str]:
 
 
 def _existing(survey: Survey, folder: str, paths: Iterable[str], root_too: bool = False) -> tuple[str, ...]:
-    found = []
+    found: set[str] = set()
     for path in paths:
         parts = folder.split("/") if folder else []
         for part in path.strip().strip("\"'").split("/"):
@@ -160,18 +171,13 @@ def _existing(survey: Survey, folder: str, paths: Iterable[str], root_too: bool 
             elif part not in {"", ".", ".."}:
                 parts.append(part)
         whole = "/".join(parts)
-        if whole in survey.scan.folders and (whole != folder or root_too) and whole not in found:
-            found.append(whole)
+        if whole in survey.scan.folders and (whole != folder or root_too):
+            found.add(whole)
     return tuple(sorted(found))
 
 
 def _below(survey: Survey, folder: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    prefix = folder + "/" if folder else ""
-    return tuple(
-        path
-        for path, scanned in sorted(survey.scan.folders.items())
-        if path != folder and path.startswith(prefix) and any(name in scanned.files for name in names)
-    )
+    return tuple(it.path for it in survey.scan.below(folder) if any(name in it.files for name in names))
 
 
 def _node_manager(survey: Survey, folder: str) -> str:

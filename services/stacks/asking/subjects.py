@@ -155,9 +155,7 @@ def _is_text(survey: Survey, path: str) -> bool:
 
 def _below(survey: Survey, path: str) -> Iterable[ScannedFolder]:
     prefix = path + "/" if path else ""
-    for other, folder in survey.scan.folders.items():
-        if other != path and not other.startswith(prefix):
-            continue
-        inside = [above for above in ancestors(other) if above in survey.packages and above.startswith(prefix)]
+    for folder in (survey.scan.folders[path], *survey.scan.below(path)):
+        inside = [above for above in ancestors(folder.path) if above in survey.packages and above.startswith(prefix)]
         if not inside or path in inside:
             yield folder

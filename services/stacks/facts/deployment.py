@@ -37,19 +37,25 @@ class Deployment:
     named: bool = False  #: a Procfile or an image names this package
 
 
-#: The services of compose files by the folder that they are built from; each file is read once.
-Composed = dict[str, dict[str, list[object]]]
+@dataclass
+class Described:
+    """What files outside of a package say about it, by its folder; each of them is read once."""
+
+    composed: dict[str, dict[str, list[object]]] = field(default_factory=dict)  #: by the path of the compose file
+    rendered: dict[str, list[object]] | None = None
 
 
-def deployment(survey: Survey, package: Package, composed: Composed) -> Deployment:
+def deployment(survey: Survey, package: Package, described: Described) -> Deployment:
     found = Deployment()
     if "Procfile" in package.marks:
         _procfile(survey.scan.tree.text(join(package.path, "Procfile")) or "", found)
     for path in _dockerfiles(survey, package):
         _dockerfile(survey.scan.tree.text(path, 1 << 16) or "", found)
         found.named = True
-    _compose(survey, package, found, composed)
+    _compose(survey, package, found, described)
     _platforms(survey, package, found)
+    if survey.scan.tree.has("render.yaml"):
+        _render(survey, package, found, described)
     _kubernetes(survey, package, found)
     return found
 
@@ -150,16 +156,16 @@ def _procfile(text: str, found: Deployment) -> None:
         _port(port[1], found)
 
 
-def _compose(survey: Survey, package: Package, found: Deployment, composed: Composed) -> None:
+def _compose(survey: Survey, package: Package, found: Deployment, described: Described) -> None:
     """Services that are built from the package's folder."""
     for folder, names, marks, _ in survey.above(package.path):
         for name in COMPOSE if marks else ():
             if name not in names:
                 continue
             path = join(folder, name)
-            if path not in composed:
-                composed[path] = _composed(survey, folder, path)
-            for service in composed[path].get(package.path, ()):
+            if path not in described.composed:
+                described.composed[path] = _composed(survey, folder, path)
+            for service in described.composed[path].get(package.path, ()):
                 found.named = True
                 _compose_service(service, found)
 
@@ -235,18 +241,24 @@ def _platforms(survey: Survey, package: Package, found: Deployment) -> None:
                 found.command = command_of(start)
     except (Broken, ValueError):
         package.warnings.append(f"{join(package.path, 'fly.toml or railway.json')}: could not be read")
-    if tree.has("render.yaml"):
-        _render(survey, package, found)
 
 
-def _render(survey: Survey, package: Package, found: Deployment) -> None:
+def _rendered(survey: Survey) -> dict[str, list[object]]:
+    found: dict[str, list[object]] = {}
     try:
         services = read_yaml(survey.scan.tree.text("render.yaml") or "").get("services")
-    except Broken:
-        return
+    except Broken as broken:
+        survey.warnings.append(f"render.yaml:{broken.line or 1}: {broken.reason}")
+        return found
     for one in services if isinstance(services, list) else []:
-        if (text_of(table(one).get("rootDir")) or "").strip("./") != package.path:
-            continue
+        found.setdefault((text_of(table(one).get("rootDir")) or "").strip("./"), []).append(one)
+    return found
+
+
+def _render(survey: Survey, package: Package, found: Deployment, described: Described) -> None:
+    if described.rendered is None:
+        described.rendered = _rendered(survey)
+    for one in described.rendered.get(package.path, ()):
         found.health = found.health or text_of(table(one).get("healthCheckPath"))
         if not found.command and (start := text_of(table(one).get("startCommand"))):
             found.command = command_of(start)

@@ -17,7 +17,7 @@ def read_project(manifest: Manifest) -> None:
     manifest.name = manifest.path.rpartition("/")[2].rpartition(".")[0]
     sdk = project.attributes.get("Sdk") or next((it.attributes.get("Name", "") for it in project.all("Sdk")), "")
     if sdk:
-        manifest.depend(f"sdk:{sdk.partition('/')[0]}", None, "prod", _offset(manifest, project.line))
+        manifest.depend(f"sdk:{sdk.partition('/')[0]}", None, "prod", manifest.offset_of(project.line))
     read_properties(manifest, project)
     for group in project.all("ItemGroup"):
         for item in group.children:
@@ -26,11 +26,11 @@ def read_project(manifest: Manifest) -> None:
                 continue
             if item.tag == "PackageReference":
                 version = item.attributes.get("Version") or item.value("Version")
-                manifest.depend(name.lower(), version, "prod", _offset(manifest, item.line))
+                manifest.depend(name.lower(), version, "prod", manifest.offset_of(item.line))
             elif item.tag == "FrameworkReference":
-                manifest.depend(f"framework:{name}".lower(), None, "prod", _offset(manifest, item.line))
+                manifest.depend(f"framework:{name}".lower(), None, "prod", manifest.offset_of(item.line))
             elif item.tag == "Reference" and name.startswith("System.Web"):
-                manifest.depend(name.partition(",")[0].lower(), None, "prod", _offset(manifest, item.line))
+                manifest.depend(name.partition(",")[0].lower(), None, "prod", manifest.offset_of(item.line))
 
 
 def read_properties(manifest: Manifest, project: Element) -> None:
@@ -48,14 +48,7 @@ def read_properties(manifest: Manifest, project: Element) -> None:
                               "IsTestProject"}:  # fmt: skip
                 manifest.facts[item.tag] = value
                 if item.tag.startswith("Use") and value.lower() == "true":
-                    manifest.depend(item.tag.lower(), None, "prod", _offset(manifest, item.line))
-
-
-def _offset(manifest: Manifest, line: int) -> int:
-    at = 0
-    for _ in range(line - 1):
-        at = manifest.text.find("\n", at) + 1
-    return at
+                    manifest.depend(item.tag.lower(), None, "prod", manifest.offset_of(item.line))
 
 
 def read_solution(manifest: Manifest) -> None:
@@ -79,7 +72,7 @@ def read_shared(manifest: Manifest) -> None:
     for item in _deep(project):
         if item.tag == "PackageVersion" and "Include" in item.attributes:
             version = item.attributes.get("Version") or item.value("Version")
-            manifest.depend(item.attributes["Include"].lower(), version, "prod", _offset(manifest, item.line))
+            manifest.depend(item.attributes["Include"].lower(), version, "prod", manifest.offset_of(item.line))
 
 
 def read_packages_config(manifest: Manifest) -> None:
@@ -87,5 +80,5 @@ def read_packages_config(manifest: Manifest) -> None:
     manifest.package = False
     for item in read_xml(manifest.text).all("package"):
         manifest.depend(
-            item.attributes.get("id", "").lower(), item.attributes.get("version"), "prod", _offset(manifest, item.line)
+            item.attributes.get("id", "").lower(), item.attributes.get("version"), "prod", manifest.offset_of(item.line)
         )

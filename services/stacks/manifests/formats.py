@@ -70,6 +70,10 @@ def read_yaml(text: str) -> Json:
     return {str(key): item for key, item in value.items()} if isinstance(value, dict) else {}
 
 
+#: Of an element's own text; what is asked for are names, versions and paths.
+_LONGEST_TEXT = 10_000
+
+
 @dataclass(slots=True)
 class Element:
     """An XML element without its namespace."""
@@ -112,7 +116,9 @@ def read_xml(text: str) -> Element:
         open_elements.pop()
 
     def characters(data: str) -> None:
-        open_elements[-1].text += data
+        here = open_elements[-1]
+        if len(here.text) < _LONGEST_TEXT:
+            here.text += data
 
     def entity(*_: object) -> None:
         raise Broken(parser.CurrentLineNumber, "XML with entities of its own is not read")

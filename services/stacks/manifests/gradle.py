@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from services.stacks.manifests.formats import Broken, blank_comments, read_toml
 from services.stacks.manifests.model import Manifest, Scope, table, text_of
@@ -117,8 +118,12 @@ def read_settings_gradle(manifest: Manifest) -> None:
     manifest.package = not members
 
 
-def read_catalog(text: str) -> tuple[dict[str, tuple[str, str | None]], dict[str, tuple[str, str | None]]]:
-    """Libraries and plugins of ``libs.versions.toml``: accessor to (coordinates or id, version)."""
+#: Libraries, then plugins: accessor to (coordinates or id, version).
+Catalog = tuple[Mapping[str, tuple[str, str | None]], Mapping[str, tuple[str, str | None]]]
+
+
+def read_catalog(text: str) -> Catalog:
+    """What ``libs.versions.toml`` names."""
     try:
         data = read_toml(text)
     except Broken:
@@ -155,9 +160,9 @@ def _accessor(alias: str) -> str:
     return re.sub(r"[-_]", ".", alias)
 
 
-def apply_catalog(manifest: Manifest, text: str) -> None:
+def apply_catalog(manifest: Manifest, catalog: Catalog) -> None:
     """Resolve what a build file takes from its catalog."""
-    libraries, plugins = read_catalog(text)
+    libraries, plugins = catalog
     for key, value in list(manifest.facts.items()):
         kind, _, accessor = key.partition(":")
         if kind == "alias" and accessor in plugins:

@@ -18,7 +18,9 @@ _PACKAGE_MANAGER = re.compile(r"^(npm|pnpm|yarn|bun|deno|vlt)@\^?v?(\d[\w.+-]*)$
 _SPECIFIER = re.compile(r"^(npm|jsr):/?(@[^/@]+/[^/@]+|[^/@]+)(?:@([^/]+))?(?:/.*)?$")
 _DENO_LAND = re.compile(r"^https://deno\.land/x/([\w-]+)(?:@v?([^/]+))?")
 _ESM_SH = re.compile(r"^https://esm\.sh/(?:v\d+/|\*)?(@?[^@?]+?)(?:@([^/?&]+))?(?:[/?&].*)?$")
-_UNQUOTED_KEY = re.compile(r"""("(?:[^"\\\n]|\\.)*")|'((?:[^'\\\n]|\\.)*)'|([A-Za-z_$][\w$]*)(?=\s*:)""")
+_UNQUOTED_KEY = re.compile(
+    r"""("(?:[^"\\\n]|\\.)*")|'((?:[^'\\\n]|\\.)*)'|(?<![\w$])([A-Za-z_$][\w$]*+)(?=\s{0,99}:)"""
+)
 
 
 def read_package_json(manifest: Manifest) -> None:

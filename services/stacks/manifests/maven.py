@@ -8,6 +8,8 @@ from services.stacks.manifests.formats import Element, read_xml
 from services.stacks.manifests.model import Manifest, Scope
 
 _SCOPES: dict[str, Scope] = {"test": "test", "provided": "prod", "runtime": "prod", "import": "indirect"}
+#: A name or version beyond this is none: properties made of properties grow without end.
+_LONGEST = 500
 _PROPERTY = re.compile(r"\$\{([\w.-]+)\}")
 _JAVA_PROPERTIES = ("maven.compiler.release", "java.version", "maven.compiler.target", "maven.compiler.source")
 
@@ -53,10 +55,10 @@ def _children(element: Element, *path: str) -> list[Element]:
 
 def _filled(value: str | None, properties: dict[str, str]) -> str | None:
     for _ in range(3):
-        if value is None or "${" not in value:
+        if value is None or "${" not in value or len(value) > _LONGEST:
             break
-        value = _PROPERTY.sub(lambda found: properties.get(found[1], found[0]), value)
-    return value
+        value = _PROPERTY.sub(lambda found: properties.get(found[1], found[0])[:_LONGEST], value)
+    return value[:_LONGEST] if value else value
 
 
 def _coordinates(
@@ -69,7 +71,7 @@ def _coordinates(
         return
     name = f"{_filled(group.text.strip(), properties) if group else ''}:{artifact.text.strip()}"
     version = _filled(item.value("version"), properties)
-    manifest.depend(name, version, scope, _offset(manifest.text, artifact.line), section)
+    manifest.depend(name, version, scope, manifest.offset_of(artifact.line), section)
 
 
 def _plugin(manifest: Manifest, plugin: Element, properties: dict[str, str]) -> None:
@@ -79,7 +81,7 @@ def _plugin(manifest: Manifest, plugin: Element, properties: dict[str, str]) -> 
         group = plugin.value("groupId") or "org.apache.maven.plugins"
         manifest.facts[f"plugin:{group}:{name}"] = str(line)
         manifest.depend(
-            f"{group}:{name}", _filled(plugin.value("version"), properties), "prod", _offset(manifest.text, line)
+            f"{group}:{name}", _filled(plugin.value("version"), properties), "prod", manifest.offset_of(line)
         )
 
 
@@ -96,10 +98,3 @@ def _java(manifest: Manifest, project: Element, properties: dict[str, str]) -> N
             value = _filled(found.text.strip(), properties) if found else None
             if found and value and "${" not in value:
                 manifest.state("java", f"maven-compiler-plugin.{key}", value.removeprefix("1."), found.line)
-
-
-def _offset(text: str, line: int) -> int:
-    at = 0
-    for _ in range(line - 1):
-        at = text.find("\n", at) + 1
-    return at

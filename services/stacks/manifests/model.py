@@ -55,6 +55,7 @@ class Manifest:
     problems: list[str] = field(default_factory=list)
     package: bool = True  #: False when it only gathers others or configures tools
     facts: dict[str, str] = field(default_factory=dict)  #: small facts of one ecosystem, by name
+    _starts: list[int] = field(default_factory=list)  #: where each line begins, once somebody asks
 
     @property
     def folder(self) -> str:
@@ -62,6 +63,12 @@ class Manifest:
 
     def line_at(self, offset: int) -> int:
         return self.text.count("\n", 0, offset) + 1
+
+    def offset_of(self, line: int) -> int:
+        """Where a line begins."""
+        if not self._starts:
+            self._starts = [0, *(found.end() for found in re.finditer("\n", self.text))]
+        return self._starts[min(line, len(self._starts)) - 1]
 
     def line_of(self, key: str, after: str | None = None) -> int | None:
         """The line of a key, searched behind ``after`` when that is found."""

@@ -16,6 +16,9 @@ from shared.errors import SourceTooLarge, SourceUnreadable
 BLOCK = 1 << 20
 _RATIO_FROM = 256 << 20
 
+#: What the strongest preset of ``xz`` takes, several times over.
+_XZ_MEMORY = 256 << 20
+
 MAGIC = ((b"\x1f\x8b", "gz"), (b"BZh", "bz2"), (b"\xfd7zXZ\x00", "xz"), (b"\x28\xb5\x2f\xfd", "zst"))
 
 
@@ -46,16 +49,46 @@ def _unpacked(stream: BinaryIO, how: str) -> Iterator[tuple[bytes, int]]:
     if how == "gz":
         yield from _gzip(stream)
         return
-    reader: bz2.BZ2File | lzma.LZMAFile | zstandard.ZstdDecompressionReader
+    if how == "xz":
+        yield from _xz(stream)
+        return
+    reader: bz2.BZ2File | zstandard.ZstdDecompressionReader
     if how == "zst":
         reader = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(stream, read_across_frames=True)
-    elif how == "bz2":
-        reader = bz2.BZ2File(stream)
     else:
-        reader = lzma.LZMAFile(stream)  # noqa: SIM115
+        reader = bz2.BZ2File(stream)
     with reader:
         while block := reader.read(BLOCK):
             yield block, stream.tell()
+
+
+def _xz(stream: BinaryIO) -> Iterator[tuple[bytes, int]]:
+    """xz by hand: the module's file object takes as much memory as the archive says it needs."""
+    taken, packed = 0, b""
+    unpack: lzma.LZMADecompressor | None = None
+    while True:
+        if unpack is None:
+            packed = (packed or stream.read(1 << 17)).lstrip(b"\0")  # streams may follow each other, and be padded
+            taken = stream.tell() - len(packed)
+            if not packed:
+                return
+            unpack = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+        if unpack.needs_input and not packed:
+            packed = stream.read(1 << 17)
+            taken = stream.tell()
+            if not packed:
+                raise EOFError
+        try:
+            block = unpack.decompress(packed, BLOCK)
+        except lzma.LZMAError as error:
+            if "emory" in str(error):
+                raise SourceTooLarge(f"the archive takes more than {_XZ_MEMORY >> 20} MB of memory to unpack") from None
+            raise
+        packed = b""
+        if unpack.eof:
+            packed, unpack = unpack.unused_data, None
+        if block:
+            yield block, taken
 
 
 def _gzip(stream: BinaryIO) -> Iterator[tuple[bytes, int]]:

@@ -12,6 +12,13 @@ from shared.errors import JobCancelled, SourceTooLarge
 Interest = Callable[[str], int]
 
 
+#: Of one file; no system that the sources come from can hold longer ones.
+_LONGEST_PATH = 4096
+_DEEPEST_PATH = 255
+#: So many of what was refused are remembered by their names.
+_MOST_TOLD = 3
+
+
 @dataclass(frozen=True)
 class Limits:
     """How much of a source is read before it is refused."""
@@ -19,6 +26,7 @@ class Limits:
     entries: int = 1_000_000
     unpacked_bytes: int = 10 << 30
     kept_bytes: int = 512 << 20
+    names_bytes: int = 256 << 20  #: all the paths together
     ratio: int = 400  #: unpacked to packed bytes, checked beyond 256 MB; no source code packs that well
 
 
@@ -50,6 +58,7 @@ class Gathering:
     entries: int = 0
     unpacked: int = 0
     kept_bytes: int = 0
+    names: int = 0
     unsafe: dict[str, list[str]] = field(default_factory=dict)
     full: bool = False
     stop: Callable[[], bool] = lambda: False
@@ -85,10 +94,16 @@ class Gathering:
         if raw.startswith("/") or "\\" in raw or "\0" in raw or (len(raw) > 1 and raw[1] == ":"):
             self.refuse("an absolute or foreign path", raw)
             return None
+        if len(raw) > _LONGEST_PATH or raw.count("/") > _DEEPEST_PATH:
+            self.refuse("a path that is too long", raw)
+            return None
         parts = [part for part in raw.split("/") if part not in {"", "."}]
         if ".." in parts:
             self.refuse("a path that leaves the archive", raw)
             return None
+        self.names += len(raw)
+        if self.names > self.limits.names_bytes:
+            raise SourceTooLarge(f"the names of the files take more than {self.limits.names_bytes >> 20} MB")
         path = "/".join(parts)
         try:
             path.encode()
@@ -98,7 +113,8 @@ class Gathering:
         return path or None
 
     def refuse(self, why: str, raw: str) -> None:
-        self.unsafe.setdefault(why, []).append(raw.encode("utf-8", "backslashreplace").decode()[:120])
+        told = self.unsafe.setdefault(why, [])
+        told.append(raw[:120].encode("utf-8", "backslashreplace").decode() if len(told) < _MOST_TOLD else "")
 
     def tree(self, strip: bool = True) -> Tree:
         """The tree of what was admitted; an archive's single top folder is stripped."""
@@ -107,7 +123,12 @@ class Gathering:
         folders: dict[str, Folder] = {"": Folder("")}
         for path, size in self.sizes.items():
             folder, _, name = path[cut:].rpartition("/")
-            _folder(folders, folder).files[name] = size
+            found = folders.get(folder)
+            if found is None:
+                found = _folder(folders, folder)
+                if len(self.sizes) + len(folders) > self.limits.entries:
+                    raise SourceTooLarge(f"the source holds more than {self.limits.entries:,} files and folders")
+            found.files[name] = size
         if cut:
             self.kept.contents = {path[cut:]: body for path, body in self.kept.contents.items()}
         for one in folders.values():  # a name that is both a file and a folder would be two things at once
@@ -134,8 +155,16 @@ def _single_top_folder(sizes: Mapping[str, int]) -> str:
 
 
 def _folder(folders: dict[str, Folder], path: str) -> Folder:
-    found = folders.get(path)
-    if found is None:
-        found = folders[path] = Folder(path)
-        _folder(folders, parent(path)).folders.append(path.rpartition("/")[2])
-    return found
+    """The folder at that path, made with those above it."""
+    new = folders[path] = Folder(path)
+    inner = new
+    while inner.path:
+        outer = folders.get(parent(inner.path))
+        name = inner.path.rpartition("/")[2]
+        if outer is not None:
+            outer.folders.append(name)
+            break
+        outer = folders[parent(inner.path)] = Folder(parent(inner.path))
+        outer.folders.append(name)
+        inner = outer
+    return new

@@ -1,0 +1,102 @@
+"""Trees that are written to cost much: what each of them asked for would not end, or not fit into memory."""
+
+from __future__ import annotations
+
+import io
+import lzma
+import zlib
+
+import pytest
+
+from services.stacks.interest import ArchiveInterest
+from services.stacks.packages import find_packages
+from services.stacks.scan import Scanner
+from services.stacks.sources.archive import open_archive
+from services.stacks.sources.keep import Limits
+from services.stacks.tree import Tree
+from shared.errors import SourceTooLarge
+from tests.services.stacks.archives import tar
+from tests.services.stacks.trees import detected, engine, service, tree_of
+
+POM = (
+    "<project><artifactId>p{0}</artifactId><parent><relativePath>../p{1}/pom.xml</relativePath></parent>"
+    "<modules><module>../p{1}</module><module>../p{2}</module></modules><dependencies><dependency>"
+    "<groupId>org.springframework.boot</groupId><artifactId>spring-boot-starter-web</artifactId><version>3.{0}</version>"
+    "</dependency></dependencies></project>"
+)
+
+
+def opened(body: bytes, limits: Limits | None = None) -> Tree:
+    return open_archive(io.BytesIO(body), ArchiveInterest(engine().tables), limits or Limits())
+
+
+def test_a_circle_of_parents_is_inherited_from_once() -> None:
+    files = {f"p{n:02}/pom.xml": POM.format(n, f"{(n + 1) % 60:02}", f"{(n + 7) % 60:02}") for n in range(60)}
+    found = find_packages(Scanner(engine().tables).scan(tree_of(files)))
+    assert len(found) == 60
+    assert all(len(manifest.dependencies) < 200 for package in found.values() for manifest in package.manifests)
+    result = detected(files)
+    assert {it.primary.framework for it in result.services} == {"spring-boot"}
+    assert result.workspace is not None
+    assert len(result.workspace.members) == 59
+
+
+def test_what_every_level_of_a_build_declares_for_those_below_does_not_double() -> None:
+    build = 'plugins { id("java") }\nsubprojects { dependencies { implementation("io.javalin:javalin:6.1.3") } }\n'
+    files = {"/".join(["n"] * depth + ["build.gradle.kts"]): build for depth in range(40)}
+    found = find_packages(Scanner(engine().tables).scan(tree_of(files)))
+    assert max(len(manifest.dependencies) for package in found.values() for manifest in package.manifests) < 500
+
+
+def test_properties_made_of_properties_stay_short() -> None:
+    many = "".join(f"<p{n}>{f'${{p{n + 1}}}' * 200}</p{n}>" for n in range(3))
+    pom = (
+        f"<project><artifactId>a</artifactId><properties>{many}<p3>{'x' * 5000}</p3></properties><dependencies><dependency>"
+        "<groupId>io.javalin</groupId><artifactId>javalin</artifactId><version>${p0}</version></dependency></dependencies></project>"
+    )
+    found = find_packages(Scanner(engine().tables).scan(tree_of({"pom.xml": pom})))
+    assert [len(it.version or "") <= 500 for it in found[""].manifests[0].dependencies] == [True]
+
+
+def test_a_path_that_no_system_can_hold_is_skipped_and_named() -> None:
+    deep, long = "/".join(["d"] * 3000) + "/package.json", "x" * 5000 + "/package.json"
+    result, warnings = engine().detect(opened(tar({deep: "{}", long: "{}", "go.mod": "module x\n"})))
+    assert [it.path for it in result.services] == [""]
+    assert len(warnings) == 1
+    assert warnings[0].startswith("skipped 2 unsafe archive entries with a path that is too long: d/d/d")
+    assert len(warnings[0]) < 500
+
+
+def test_folders_count_as_files_do() -> None:
+    body = tar({f"{n}/" + "/".join(["d"] * 50) + "/x": "" for n in range(10)})
+    with pytest.raises(SourceTooLarge, match="files and folders"):
+        opened(body, Limits(entries=400))
+    assert len(opened(body, Limits(entries=600)).folders) == 511
+
+
+def test_all_the_names_together_are_bounded() -> None:
+    with pytest.raises(SourceTooLarge, match="names of the files"):
+        opened(tar({f"{'n' * 2000}{number}": "" for number in range(20)}), Limits(names_bytes=30_000))
+
+
+def test_an_archive_does_not_say_how_much_memory_it_gets() -> None:
+    body = bytearray(lzma.compress(tar({"go.mod": "module x\n"})))
+    length = (body[12] + 1) * 4  # of the first block's header, whose last byte of settings is the dictionary's size
+    assert body[14:16] == b"\x21\x01"
+    body[16] = 40
+    body[8 + length : 12 + length] = zlib.crc32(body[12 : 8 + length]).to_bytes(4, "little")
+    with pytest.raises(SourceTooLarge, match="memory to unpack"):
+        opened(bytes(body))
+
+
+def test_xz_streams_may_follow_each_other() -> None:
+    body = tar({"go.mod": "module x\n", "main.go": "package main\n"})
+    packed = lzma.compress(body[:700]) + b"\0" * 8 + lzma.compress(body[700:]) + b"\0" * 4
+    assert service(engine().detect(opened(packed))[0]).primary.language == "go"
+
+
+def test_a_workspace_with_endless_patterns_says_that_it_was_cut() -> None:
+    files = {"package.json": {"workspaces": [*(f"a*{n}*" for n in range(1500)), "b/*"]}, "b/c/package.json": {}}
+    result, warnings = engine().detect(tree_of(files))
+    assert result.workspace is None
+    assert warnings == [".: only the first 1000 patterns of the workspace were followed"]
