@@ -24,6 +24,7 @@ from benchmarks.table import Line, at_most, show
 from services.execution.documents import template, values
 from services.execution.documents.document import Documents
 from services.execution.documents.parse import parse
+from services.execution.documents.renderer import Renderer, Seen
 from services.execution.sandbox.run import Session
 from services.execution.sandbox.sandbox import WarmSandbox, open_sandbox
 from services.execution.sandbox.settings import SandboxSettings
@@ -93,26 +94,26 @@ def peer(times: int) -> dict[str, float] | None:
     return {name: seconds * 1000 for name, seconds in found.items()}
 
 
-def job(sandbox: WarmSandbox, markdown: str) -> None:
+def job(sandbox: WarmSandbox, renderer: Renderer, markdown: str) -> None:
     """One whole document job, without a server around it."""
     context = MemoryContext().context("document")
-    result = Documents(sandbox)(context, DocumentInput(markdown=markdown))
+    result = Documents(sandbox, renderer)(context, DocumentInput(markdown=markdown))
     assert all(block.status == "ok" for block in result.blocks), result.blocks
 
 
-def kernels(sandbox: WarmSandbox, session: Session, times: int) -> list[Line]:
+def kernels(sandbox: WarmSandbox, renderer: Renderer, session: Session, times: int) -> list[Line]:
     execute = median_ms(lambda: session.execute("x = 4"), times)
     fetch = median_ms(lambda: session.look(["x"]), times)
     cold = []
     for _ in range(5):
         sandbox.wait_ready()
         began = time.perf_counter()
-        job(sandbox, CHUNK)
+        job(sandbox, renderer, CHUNK)
         cold.append((time.perf_counter() - began) * 1000)
     many = 50
     sandbox.wait_ready()
     began = time.perf_counter()
-    job(sandbox, "".join(f"```python exec\nx{number} = {number}\n```\n\n" for number in range(many)))
+    job(sandbox, renderer, "".join(f"```python exec\nx{number} = {number}\n```\n\n" for number in range(many)))
     each = ((time.perf_counter() - began) * 1000 - statistics.median(cold)) / (many - 1)
     lines = [
         under("a chunk on a warm session", execute, 3),
@@ -143,26 +144,26 @@ def views(session: Session) -> list[Line]:
     ]
 
 
-def rendering(times: int) -> list[Line]:
+def rendering(renderer: Renderer, times: int) -> list[Line]:
     text = "Describe {{ x }} and {{ y }}"
-    seen: dict[str, template.Seen] = {"x": {"kind": "json", "json": 4}, "y": {"kind": "json", "json": "hello"}}
-    whole = median_ms(lambda: template.render(text, lambda _names, _whole: seen), times)
-    beside = statistics.median(_filled(text, seen) for _ in range(times)) * 1000
+    seen: dict[str, Seen] = {"x": {"kind": "json", "json": 4}, "y": {"kind": "json", "json": "hello"}}
+    whole = median_ms(lambda: template.render(renderer, text, lambda _names, _whole: seen), times)
+    beside = statistics.median(_filled(renderer, text, seen) for _ in range(times)) * 1000
     plain = jinja2.Environment(autoescape=False).from_string(text)
     bare = median_ms(lambda: plain.render(x=4, y="hello"), times)
     return [
-        under("a message, all told", whole, 200),
-        under("a message beside its child's start", beside, 1, f"jinja2 alone {bare:.3f} ms"),
+        under("a message, one at once after the other", whole, 20),
+        under("a message beside its fork's start", beside, 1, f"jinja2 alone {bare:.3f} ms"),
     ]
 
 
-def _filled(text: str, seen: dict[str, template.Seen]) -> float:
-    """Seconds from a child that listens to its text."""
-    with template.Child() as child:
-        child.ready()
+def _filled(renderer: Renderer, text: str, seen: dict[str, Seen]) -> float:
+    """Seconds from a fork that listens to its text."""
+    with renderer.fork() as fork:
+        time.sleep(0.02)  # for as long, and longer, models think between two messages
         began = time.perf_counter()
-        child.names(text)
-        child.fill(seen)
+        fork.names(text)
+        fork.fill(seen)
         return time.perf_counter() - began
 
 
@@ -183,12 +184,13 @@ def main() -> None:
     if "reading" in given.parts:
         lines += reading()
     if "rendering" in given.parts:
-        lines += rendering(min(given.times, 20))
+        with Renderer() as renderer:
+            lines += rendering(renderer, given.times)
     if {"kernels", "views"} & set(given.parts):
-        with open_sandbox(SandboxSettings(slots=1)) as sandbox:
+        with open_sandbox(SandboxSettings(slots=1)) as sandbox, Renderer() as renderer:
             sandbox.wait_ready()
             with sandbox.session("python", Limits(memory_mb=2048, wall_seconds=60), {}) as session:
-                lines += kernels(sandbox, session, given.times) if "kernels" in given.parts else []
+                lines += kernels(sandbox, renderer, session, given.times) if "kernels" in given.parts else []
                 lines += views(session) if "views" in given.parts else []
     show("Documents", lines)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from services.execution.documents.document import Documents
+from services.execution.documents.renderer import Renderer
 from services.execution.execute import Execute
 from services.execution.sandbox.run import Sandbox
 from services.execution.sandbox.sandbox import open_sandbox
@@ -34,11 +35,11 @@ def main() -> None:
         }
         open_worker("execution", facts=lambda: refused).stand_by(fault.detail)
         return
-    with sandbox:
+    with sandbox, Renderer() as renderer:
         worker = open_worker("execution", facts=lambda: _facts(sandbox, settings))
         worker.serve(JobKind.EXECUTE, ExecuteInput, Execute(sandbox))
         worker.serve(JobKind.TRANSFORM, TransformInput, Transform(sandbox))
-        worker.serve(JobKind.DOCUMENT, DocumentInput, Documents(sandbox))
+        worker.serve(JobKind.DOCUMENT, DocumentInput, Documents(sandbox, renderer))
         worker.run()
 
 

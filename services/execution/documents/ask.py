@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from services.execution.documents import generated, messages, prompting
 from services.execution.documents.chunks import Chunks
+from services.execution.documents.extents import walk
 from services.execution.documents.messages import Message
-from services.execution.documents.nodes import Instruction
+from services.execution.documents.nodes import Instruction, Tree
 from services.execution.documents.replies import Replies, executes, pieces
 from services.execution.documents.schemas import BadSchema, Form, form
-from services.execution.documents.splice import Given, Splice, answers
+from services.execution.documents.splice import Given, Splice, answers, passing
 from services.execution.documents.state import Kept, KeptAnswer
 from services.execution.documents.work import Work
 from shared.contracts.document import Block
@@ -38,8 +41,18 @@ class Turns:
 class Asking:
     work: Work
     chunks: Chunks
-    lines: Sequence[str]
+    tree: Tree
     turns: dict[str, Turns] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> Sequence[str]:
+        return self.tree.lines
+
+    @cached_property
+    def passing(self) -> Sequence[tuple[int, int]]:
+        """Where answers stand that would give way to new ones."""
+        nodes = walk(self.tree.content)
+        return sorted(place for node in nodes if isinstance(node, Instruction) for place in passing(node))
 
     def splices(self) -> list[Splice]:
         """Every answer after its instruction; what has not changed stays as it stands."""
@@ -123,9 +136,17 @@ class Asking:
         return form(named, self.lines, self.work.kernels.files) if named else None
 
     def _content(self, node: Instruction) -> str:
+        """What the message is about, without what models have answered in it."""
         if node.inner is None:
             return ""
-        return "".join(self.lines[node.inner[0] : node.inner[1]])[:_MOST_CONTENT].rstrip("\r\n")
+        at, last = node.inner
+        parts: list[str] = []
+        for begin, end in self.passing[bisect_left(self.passing, (at, 0)) :]:
+            if begin >= last:
+                break
+            parts += self.lines[at:begin]
+            at = end
+        return "".join([*parts, *self.lines[at:last]])[:_MOST_CONTENT].rstrip("\r\n")
 
     def _rest(self, block: Block, node: Instruction, key: str, kept: Kept, wanted: Form | None) -> None:
         """Nothing changed: the answers as they were."""
@@ -134,7 +155,8 @@ class Asking:
         block.messages = list(kept.messages)
         self.work.after.blocks[key] = kept
         given = [Given(one.text, one.by, wanted.value(one.text) if wanted else one.text) for one in kept.answers]
-        self._answered(node, given, changed=not node.suggestions)
+        stands = {one.by for one in node.suggestions} & {one.by for one in given}
+        self._answered(node, given, changed=not stands)
         if node.type == "discuss" and given:
             self.work.talk.append((kept.rendered or node.message, given[0].text))
         if executes(node):

@@ -16,6 +16,7 @@ from services.execution.documents.kernels import Kernels
 from services.execution.documents.nodes import Parameter, Tree
 from services.execution.documents.page import page
 from services.execution.documents.parse import parse
+from services.execution.documents.renderer import Renderer
 from services.execution.documents.splice import spliced
 from services.execution.documents.walk import Walk
 from services.execution.documents.work import Work
@@ -33,10 +34,11 @@ _MOST_VARIABLE = 20_000
 
 
 class Documents:
-    """The capability; one sandbox serves every job of a worker."""
+    """The capability; one sandbox and one renderer serve every job of a worker."""
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def __init__(self, sandbox: Sandbox, renderer: Renderer) -> None:
         self._sandbox = sandbox
+        self._renderer = renderer
 
     def __call__(self, context: Context, request: DocumentInput) -> DocumentResult:
         """Raises: NotFound, InvalidRequest, SandboxUnavailable, JobCancelled."""
@@ -49,6 +51,7 @@ class Documents:
                 (["body", "input", "parameters", name], words) for name, words in bad.items()
             ]
             raise InvalidRequest("; ".join(words for _, words in errors[:3]), errors)
+        self._renderer.warm()
         with self._sandbox.scratch() as folder:
             files = _fetched(context, request, folder)
             kernels = Kernels(self._sandbox, _limits(context), files, context.cancelled)
@@ -61,7 +64,7 @@ class Documents:
         self, context: Context, request: DocumentInput, tree: Tree, kernels: Kernels, folder: Path
     ) -> DocumentResult:
         before = state.load(context, request.previous_job_id) if request.execute == "stale" else None
-        work = Work(context, request, kernels, before, self._environment(context, request))
+        work = Work(context, request, kernels, self._renderer, before, self._environment(context, request))
         if request.execute == "stale" and request.previous_job_id is not None and before is None:
             work.warn("The earlier job has left nothing to build on: everything ran.")
         for _, note in tree.notes:
@@ -71,7 +74,7 @@ class Documents:
         if request.flavour == "quarto":
             work.hold("params", _params(tree, request))
         chunks = Chunks(work, folder)
-        asking = Asking(work, chunks, tree.lines)
+        asking = Asking(work, chunks, tree)
         Walk(work, chunks, asking, kernels.files, given=request.parameters).run(tree.content)
         written = tree.source if request.dry_run else spliced(tree.lines, asking.splices())
         html = page(work, parse(written, request.flavour)) if not request.dry_run else None

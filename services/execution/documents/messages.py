@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from services.execution.documents import values
 from services.execution.documents.chunks import Chunks
-from services.execution.documents.template import NotRendered, Seen, asks, render
+from services.execution.documents.renderer import NotRendered, Seen
+from services.execution.documents.template import asks, render
 from services.execution.sandbox.run import KernelError
 from shared.contracts.document import Block, BlockVariable
 from shared.errors import AssayError, JobCancelled
@@ -43,7 +44,7 @@ def rendered(chunks: Chunks, block: Block, text: str) -> Message:
         return seen
 
     try:
-        words, figures = render(text, fetch)
+        words, figures = render(work.renderer, text, fetch)
         images = tuple(ImagePart("image/png", work.kernels.picture(owners[name], name)) for name in figures)
     except (NotRendered, KernelError, AssayError) as error:
         if isinstance(error, JobCancelled):

@@ -1,6 +1,7 @@
-"""Renders one template in a process of its own: names out first, values in, text out. Runs as a script, alone.
+"""Renders each template in a fork of its own: names out first, values in, text out. Runs as a script, alone.
 
-Nothing here has a live object: values are JSON, tables are looks, and the limits end what takes too much.
+Nothing here has a live object: values are JSON, tables are looks, and the limits end what takes too much. What reads no
+template forks; what reads one ends with it.
 """
 
 from __future__ import annotations
@@ -8,9 +9,13 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
+import os
 import resource
+import signal
+import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from jinja2 import StrictUndefined, Template, TemplateError, nodes
@@ -18,7 +23,7 @@ from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 SOURCE, OUTPUT, NAMES, IMAGES = 64_000, 200_000, 64, 8
-_MEMORY = 256 << 20
+_MEMORY, _SECONDS = 256 << 20, 1.0
 _LONGEST = 1_000_000
 _JSON = 2_000
 _STRING = frozenset(
@@ -279,29 +284,28 @@ def compiled(made: Environment, tree: nodes.Template) -> Template:
 
 
 def limit() -> None:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = int(used.ru_utime + used.ru_stime) + 2
+    """One second of the processor, to the letter; memory beyond what a fork begins with."""
     with open("/proc/self/statm") as sizes:
         size = int(sizes.read().split()[0]) * resource.getpagesize()
     for what, most in (
         (resource.RLIMIT_AS, size + _MEMORY),
-        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_CPU, int(_SECONDS) + 1),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_NPROC, 0),
         (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(what, (most, most))
+    signal.setitimer(signal.ITIMER_PROF, _SECONDS)  # its signal ends the process, also within a call of C
 
 
-def main() -> None:
-    answer = _speaker()
-    made = environment()
-    made.from_string("{% for i in a %}{{ i | upper }}{% endfor %}").render(a="b")  # the first one builds the machinery
-    gc.disable()  # it lives for one message
-    limit()
-    answer({"ready": True})
+def serve(made: Environment, line: socket.socket) -> None:
+    """One template: its names out, their values in, its text out."""
+    answer = _speaker(line)
     try:
-        source = json.loads(sys.stdin.readline())["source"]
+        heard = line.makefile("rb")
+        source = json.loads(heard.readline() or "{}").get("source")
+        if source is None:
+            return  # nobody had a use for this fork
         if len(source) > SOURCE:
             raise SecurityError(f"it is longer than {SOURCE} characters")
         tree = made.parse(source)
@@ -309,13 +313,12 @@ def main() -> None:
         if len(names) > NAMES:
             raise SecurityError(f"it uses more than {NAMES} names")
         answer({"names": names, "whole": wanted_whole(tree)})
-        line = sys.stdin.readline()
-        given = json.loads(line)
-        delimiter = Delimiter(source + line)
+        given = heard.readline().decode()
+        delimiter = Delimiter(source + given)
         made.finalize = delimiter.finalize
         made.filters["data"] = delimiter.wrap
         figures: list[str] = []
-        values = {name: value_of(name, seen, figures) for name, seen in given["values"].items()}
+        values = {name: value_of(name, seen, figures) for name, seen in json.loads(given)["values"].items()}
         parts: list[str] = []
         size = 0
         for part in compiled(made, tree).generate(values):
@@ -332,6 +335,46 @@ def main() -> None:
         answer({"error": _in_words(error)[:500], "type": type(error).__name__})
 
 
+def rehearse(made: Environment) -> None:
+    """The first template builds the machinery; in a fork it makes the pages its own."""
+    made.from_string("{% for i in a %}{{ i | upper }}{% endfor %}").render(a="b")
+
+
+def forked(made: Environment, line: socket.socket) -> None:
+    """In the fork: everything else is closed, and nothing outlives it."""
+    try:
+        rehearse(made)
+        limit()
+        serve(made, line)
+    finally:
+        os._exit(0)
+
+
+def main(orders: socket.socket) -> None:
+    """Fork for an order that brings a line, end the fork of an order that brings none, until nobody can order."""
+    made = environment()
+    rehearse(made)
+    gc.collect()
+    gc.freeze()
+    gc.disable()  # a fork lives for one message
+    forks: dict[int, int] = {}
+    while True:
+        order, lines, _, _ = socket.recv_fds(orders, 64, 1)
+        if not order:
+            return
+        number = int(order)
+        if lines:
+            with suppress(OSError):  # without a fork the line is closed, and that is the answer
+                forks[number] = os.fork()
+                if forks[number] == 0:
+                    orders.close()
+                    forked(made, socket.socket(fileno=lines[0]))
+            os.close(lines[0])
+        elif number in forks:
+            os.kill(forks[number], signal.SIGKILL)
+            os.waitpid(forks.pop(number), 0)
+
+
 def _in_words(error: Exception) -> str:
     text = str(error)
     if isinstance(error, TypeError) and "no loader" in text:
@@ -341,13 +384,12 @@ def _in_words(error: Exception) -> str:
     return f"{type(error).__name__}: {text}"
 
 
-def _speaker() -> Callable[[object], None]:
+def _speaker(line: socket.socket) -> Callable[[object], None]:
     def speak(message: object) -> None:
-        sys.stdout.write(json.dumps(message) + "\n")
-        sys.stdout.flush()
+        line.sendall(json.dumps(message).encode() + b"\n")
 
     return speak
 
 
 if __name__ == "__main__":
-    main()
+    main(socket.socket(fileno=int(sys.argv[1])))

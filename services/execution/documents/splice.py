@@ -10,7 +10,7 @@ from itertools import pairwise
 from pydantic import JsonValue
 
 from services.execution.documents.changes import mark_of
-from services.execution.documents.nodes import Instruction
+from services.execution.documents.nodes import Instruction, Suggestion
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def spliced(lines: Sequence[str], splices: Sequence[Splice]) -> str:
 
 def answers(node: Instruction, given: Sequence[Given], newline: str = "\n") -> list[Splice]:
     """The splices that put answers after their instruction, in the place of those that nobody has reviewed."""
-    old = [one for one in node.suggestions if not one.reviewed and one.by is not None]
+    old = [one for one in node.suggestions if _gives_way(one)]
     blocks = newline.join(suggestion(one, newline) for one in given)
     if not old:
         end = max([node.reach, *(one.end for one in node.suggestions)])
@@ -58,6 +58,16 @@ def answers(node: Instruction, given: Sequence[Given], newline: str = "\n") -> l
     first, *others = old
     gone = [Splice(ends.get(one.start, one.start), one.end, "") for one in others]
     return [Splice(first.start, first.end, blocks), *gone]
+
+
+def passing(node: Instruction) -> list[tuple[int, int]]:
+    """Where answers stand that give way to new ones, with the blank lines before them."""
+    before = [node.reach, *(one.end for one in node.suggestions)]
+    return [(end, one.end) for end, one in zip(before, node.suggestions, strict=False) if _gives_way(one)]
+
+
+def _gives_way(one: Suggestion) -> bool:
+    return not one.reviewed and one.by is not None
 
 
 def suggestion(given: Given, newline: str = "\n") -> str:

@@ -8,7 +8,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from services.execution.documents.template import Seen
+from services.execution.documents.renderer import Seen
 from services.execution.sandbox.exact import tag_of
 from services.execution.sandbox.exact import text_of as unusual
 from services.execution.sandbox.run import Look, Value

@@ -209,7 +209,7 @@ class Walk:
             work.warn(f"{path}, line {number + 1}: {note.text}")
         outer = (work.prefix, work.line)
         work.prefix, work.line = f"{block.id}/", block.lines[0]
-        asking = Asking(work, self.chunks, tree.lines)
+        asking = Asking(work, self.chunks, tree)
         Walk(work, self.chunks, asking, self.files, (*self.inside, path), given, self.total).run(tree.content)
         work.prefix, work.line = outer
 

@@ -23,6 +23,7 @@ from services.execution.documents.nodes import (
     Prompt,
     Suggestion,
 )
+from services.execution.documents.renderer import Renderer
 from services.execution.documents.state import Kept, State, digest
 from shared.contracts.document import Block, BlockKind, BlockMessage, DocumentInput
 from shared.errors import JobCancelled
@@ -38,6 +39,7 @@ class Work:
     context: Context
     request: DocumentInput
     kernels: Kernels
+    renderer: Renderer
     before: State | None
     environment: str  #: digest of the files and languages, part of every chunk's
     after: State = field(default_factory=State)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from services.execution.documents.renderer import Renderer
 from services.execution.sandbox.sandbox import WarmSandbox, open_sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from tests.services.execution.documents.support import Desk
@@ -17,6 +18,12 @@ def sandbox() -> Iterator[WarmSandbox]:
         yield opened
 
 
+@pytest.fixture(scope="session")
+def renderer() -> Iterator[Renderer]:
+    with Renderer() as made:
+        yield made
+
+
 @pytest.fixture
-def desk(sandbox: WarmSandbox) -> Desk:
-    return Desk(sandbox)
+def desk(sandbox: WarmSandbox, renderer: Renderer) -> Desk:
+    return Desk(sandbox, renderer)

@@ -8,6 +8,7 @@ import jinja2
 from pydantic import JsonValue
 
 from services.execution.documents.document import Documents
+from services.execution.documents.renderer import Renderer
 from services.execution.sandbox.run import Sandbox
 from shared.contracts.document import Block, DocumentInput, DocumentResult
 from shared.jobs.job import FinishedJob
@@ -39,6 +40,7 @@ class Past:
 @dataclass
 class Desk:
     sandbox: Sandbox = field(repr=False)
+    renderer: Renderer = field(repr=False)
     files: MemoryFiles = field(default_factory=MemoryFiles, repr=False)
     past: Past = field(default_factory=Past, repr=False)
     llm: ScriptedProvider = field(default_factory=ScriptedProvider)
@@ -53,7 +55,7 @@ class Desk:
         memory = MemoryContext(llm=self.llm, report=self.report, files=self.files, budget=budget or Budget())
         context = replace(memory.context("document"), prompts=PromptFiles(), results=self.past)
         request = DocumentInput.model_validate({"markdown": markdown, **wanted})
-        return Documents(self.sandbox)(context, request)
+        return Documents(self.sandbox, self.renderer)(context, request)
 
     def keep(self, job_id: str, result: DocumentResult) -> None:
         """The job has succeeded and can be built on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.services.execution.documents.support import Desk
@@ -30,6 +30,8 @@ _ANSWERS = st.sampled_from(
     st.sampled_from(["stencila", "quarto", "myst"]),
     _ANSWERS,
 )
+@example("::: fix z\n::: edit [m] y >>>\n:::\n", "\n", "stencila", "An answer.")
+@example("::: edit x >>>\n::: note\n::: create a :::\n\n:++ accept\nq\n:++\n:::\n", "\n", "stencila", "An answer.")
 def test_a_second_run_asks_nobody_and_changes_nothing(
     desk: Desk, text: str, newline: str, flavour: str, answer: str
 ) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from services.execution.documents.template import NotRendered, Seen, render
+from services.execution.documents.renderer import NotRendered, Renderer, Seen
+from services.execution.documents.template import render
 
 SEEN: dict[str, Seen] = {
     "x": {"kind": "json", "json": "a"},
@@ -23,8 +24,8 @@ SEEN: dict[str, Seen] = {
 _UNSAFE, _LONG, _MEMORY = "unsafe", "too long", "memory"
 
 
-def rendered(text: str) -> str:
-    return render(text, lambda _names, _whole: SEEN)[0]
+def rendered(renderer: Renderer, text: str) -> str:
+    return render(renderer, text, lambda _names, _whole: SEEN)[0]
 
 
 @pytest.mark.parametrize(
@@ -42,8 +43,8 @@ def rendered(text: str) -> str:
         ('{{ "\\ud800\\u0000" }}', "?\u2400"),
     ],
 )
-def test_a_message_says_what_its_template_says(text: str, wanted: str) -> None:
-    assert rendered(text) == wanted
+def test_a_message_says_what_its_template_says(renderer: Renderer, text: str, wanted: str) -> None:
+    assert rendered(renderer, text) == wanted
 
 
 @pytest.mark.parametrize(
@@ -101,8 +102,8 @@ def test_a_message_says_what_its_template_says(text: str, wanted: str) -> None:
         ("{{ d.nokey }}", "no attribute"),
     ],
 )
-def test_what_a_message_must_not_do_is_refused_in_plain_words(text: str, why: str) -> None:
+def test_what_a_message_must_not_do_is_refused_in_plain_words(renderer: Renderer, text: str, why: str) -> None:
     with pytest.raises(NotRendered) as refused:
-        rendered(text)
+        rendered(renderer, text)
     assert why in str(refused.value)
     assert "/tmp" not in str(refused.value)

@@ -51,7 +51,9 @@ def run(desk: Desk, llm: LlmLayer, markdown: str, budget: Budget | None = None, 
         prompts=PromptFiles(),
         results=desk.past,
     )
-    return Documents(desk.sandbox)(context, DocumentInput.model_validate({"markdown": markdown, **wanted}))
+    return Documents(desk.sandbox, desk.renderer)(
+        context, DocumentInput.model_validate({"markdown": markdown, **wanted})
+    )
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai", "groq", "cerebras"])
