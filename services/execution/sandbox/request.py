@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 
 from services.execution.kernels.wire import Json, Message
@@ -18,9 +20,11 @@ _MAPPING = ("python", "sql")  #: languages that read an open Arrow file where it
 class Order:
     """The messages of a run and the open files that go with them."""
 
-    def __init__(self, run: Run, corner: Corner) -> None:
+    def __init__(self, run: Run, corner: Corner, opened: Callable[[Path], int] | None = None) -> None:
+        """``opened`` opens a table without its name on this machine; a run without tables needs none."""
         self._run = run
         self._corner = corner
+        self._opened = opened
         self.descriptors: list[int] = []
         self.start: Message = {}
         self.request: Message = {}
@@ -38,7 +42,8 @@ class Order:
         for number, (name, frame) in enumerate(run.frames.items()):
             described: dict[str, Json] = {"name": name, "dataframe": frame.dataframe}
             if as_gifts:
-                gifts.append(os.open(frame.path, os.O_RDONLY | os.O_CLOEXEC))
+                assert self._opened is not None
+                gifts.append(self._opened(frame.path))
             else:
                 source, told = given(run.language, frame.path, self._corner.folder / f"frame-{number}")
                 files.append({"root": "given", "path": f"{number}.table"})

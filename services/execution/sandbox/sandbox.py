@@ -15,6 +15,7 @@ from typing import Literal
 from services.execution.sandbox.box import Box
 from services.execution.sandbox.cgroups import Groups
 from services.execution.sandbox.languages import installed_languages, unavailable
+from services.execution.sandbox.nameless import Nameless
 from services.execution.sandbox.outcome import bring_out
 from services.execution.sandbox.pool import Pool
 from services.execution.sandbox.request import Order
@@ -56,6 +57,7 @@ class WarmSandbox:
         self._languages = installed_languages()
         self._box: Box | None = None
         self._own = Scratch()
+        self._nameless = Nameless(self._runtime.bubblewrap)
         self._groups = Groups() if settings.cgroups else None
         self._fault: SandboxUnavailable | None = None
         self._changed = threading.Condition()
@@ -130,6 +132,7 @@ class WarmSandbox:
         self._keeper.join()
         if self._groups is not None:
             self._groups.close()
+        self._nameless.close()
         self._own.close()
 
     def wait_ready(self, seconds: float = 60.0) -> bool:
@@ -219,7 +222,7 @@ class WarmSandbox:
         supervision = Supervision(slot, run.limits, secrets.token_hex(8), cancelled, on_output, run.until)
         facts = supervision.facts
         held.callback(facts.close)
-        with Order(run, corner) as order:
+        with Order(run, corner, self._nameless.open) as order:
             slot.limit(run.limits, order.given_mb)
             supervision.drive({**order.start, "grouped": slot.grouped}, order.descriptors, order.request, run.stdin)
         if facts.cancelled:

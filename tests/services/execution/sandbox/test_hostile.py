@@ -7,6 +7,7 @@ import platform
 import resource
 import secrets
 import socket
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -286,6 +287,29 @@ def test_28_files_of_the_host_are_not_there(run_code: RunCode, tmp_path: Path) -
     value = run_code(code).value
     assert value is not None
     assert value.text == "[False, False, False, False]"
+
+
+def test_28_no_path_of_the_machine_reaches_the_code_with_its_table(sandbox: WarmSandbox, tmp_path: Path) -> None:
+    table = pyarrow.table({"n": range(100_000)})
+    path = tmp_path / "the-name-outside.arrow"
+    with pyarrow.OSFile(str(path), "wb") as sink, pyarrow.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    code = """
+assert data.n.sum() == 4999950000
+names = [f'/proc/self/{name}' for name in ('maps', 'smaps', 'numa_maps', 'mountinfo', 'mounts', 'environ', 'cmdline')]
+told = [open(name, errors='replace').read() for name in names if os.path.exists(name)]
+for folder in ('/proc/self/fd', '/proc/self/map_files', '/proc/self/task'):
+    if tried(os.listdir, folder) == 'allowed':
+        told += [os.readlink(f'{folder}/{name}') for name in os.listdir(folder) if os.path.islink(f'{folder}/{name}')]
+(len(told) > 8, [text for text in told for name in NAMES if name in text])
+"""
+    # As the code of this test is in the code's own memory, and its namespaces have names of their own.
+    names = [path.name, str(tmp_path), tempfile.gettempdir() + "/pytest", "assay-sandbox-"]
+    for frame in (Frame(path), Frame(path, "polars")):
+        looked = PRELUDE + code.replace("NAMES", repr(names)).replace("data.n.sum()", "data['n'].sum()")
+        with sandbox.run(Run("python", looked, frames={"data": frame})) as outcome:
+            assert outcome.value is not None, outcome
+            assert outcome.value.text == "(True, [])"
 
 
 def test_29_the_environment_is_an_allow_list(run_code: RunCode, monkeypatch: pytest.MonkeyPatch) -> None:
