@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import orjson
 from sqlalchemy import Engine, MetaData, create_engine
 from sqlalchemy.engine import make_url
 
@@ -28,6 +29,9 @@ CONNECT = {
     "keepalives_count": 2,
 }
 
+#: ``jsonb`` gives 1e30 back as a whole number of 31 digits: one that does not fit into 64 bits is read as the float it was.
+READ_JSON = orjson.loads
+
 
 def connect(url: str, pool_size: int = 5) -> Engine:
     """An engine for workers; it connects when it is first used.
@@ -41,6 +45,7 @@ def connect(url: str, pool_size: int = 5) -> Engine:
         max_overflow=pool_size,
         pool_timeout=5,
         connect_args=CONNECT,
+        json_deserializer=READ_JSON,
     )
 
 

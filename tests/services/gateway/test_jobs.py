@@ -77,6 +77,15 @@ def test_a_job_is_read_until_its_result_is_there(client: httpx.Client, gateway: 
     assert_problem(client.get(f"/v1/jobs/{id}/result?format=cyclonedx"), 422, "invalid_request")
 
 
+def test_large_numbers_of_a_result_come_back_as_they_were(client: httpx.Client, gateway: Gateway) -> None:
+    submit(client)
+    id, fence = workers.claim(gateway.engine)
+    numbers: list[JsonValue] = [1e30, -1.5e300, 2**64 - 1, 0.1]
+    workers.complete(gateway.engine, id, fence, {"numbers": numbers})
+    assert client.get(f"/v1/jobs/{id}").json()["result"] == {"numbers": numbers}
+    assert client.get(f"/v1/jobs/{id}/result").json() == {"numbers": numbers}
+
+
 def test_a_failed_job_says_why_and_has_no_result(client: httpx.Client, gateway: Gateway) -> None:
     submit(client)
     id, fence = workers.claim(gateway.engine)
