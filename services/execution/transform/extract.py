@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from services.execution.transform.done import only_done
+
 _TAGS: Mapping[str, frozenset[str]] = {
     "python": frozenset({"python", "py", "python3", "pandas", "polars", "ipython"}),
     "r": frozenset({"r", "rscript", "splus"}),
     "sql": frozenset({"sql", "duckdb"}),
 }
+_BETWEEN_WORDS = str.maketrans("{},:", "    ")
 _LOOK = frozenset({"look", "probe"})
 
 
@@ -34,7 +37,7 @@ class Code:
 
 def find_code(reply: str, language: str) -> Code | None:
     """The last non-empty block tagged with the language, else the last untagged one; other tags never run."""
-    blocks = [block for block in fenced_blocks(reply) if block.text.strip()]
+    blocks = [block for block in fenced_blocks(reply) if block.text.strip() and not only_done(block.text)]
     own = [block for block in blocks if block.tag in _TAGS[language] or block.tag in _LOOK]
     untagged = [block for block in blocks if not block.tag]
     if not (own or untagged):
@@ -94,8 +97,8 @@ def _outdented(line: str, indent: int) -> str:
 
 
 def _tag(info: str) -> tuple[str, tuple[str, ...]]:
-    """``r``, ``{r}``, ``{r name, x=1}``, ``python look``: the first word and the rest."""
-    words = info.replace("{", " ").replace("}", " ").replace(",", " ").lower().split()
+    """``{r name, x=1}``, ``python look``, ``python3.12``, ``py:main.py``: the first word and the rest."""
+    words = info.translate(_BETWEEN_WORDS).lower().split()
     if not words:
         return "", ()
-    return words[0].lstrip("."), tuple(words[1:])
+    return words[0].lstrip(".").rstrip("0123456789.") or words[0], tuple(words[1:])

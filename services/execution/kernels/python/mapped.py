@@ -14,7 +14,7 @@ def mapped_frame(source: Any, content: memoryview) -> Any:
 
     table = pyarrow.ipc.open_file(source).read_all()
     if table.num_columns > _MOST_COLUMNS:
-        return table.to_pandas()
+        return _whole_inside(table.to_pandas(), table)
     frame = table.to_pandas(split_blocks=True)
     start = numpy.frombuffer(content, numpy.uint8).__array_interface__["data"][0]
     for block in frame._mgr.blocks:
@@ -25,6 +25,16 @@ def mapped_frame(source: Any, content: memoryview) -> Any:
             offset = values.__array_interface__["data"][0] - start
             inside = values.flags.c_contiguous and 0 <= offset <= len(content) - values.nbytes
             block.values = _over(content, values, offset) if inside else values.copy()
+    return _whole_inside(frame, table)
+
+
+def _whole_inside(frame: Any, table: Any) -> Any:
+    """Whole numbers within lists and structs stay whole beside missing ones."""
+    from pyarrow import types
+
+    for position, field in enumerate(table.schema):
+        if types.is_nested(field.type):
+            frame.isetitem(position, table.column(position).to_pandas(integer_object_nulls=True))
     return frame
 
 

@@ -72,8 +72,8 @@ def check_size(rows: int, columns: int, unpacked: int = 0) -> None:
 
 def framed(table: pa.Table) -> pl.DataFrame:
     try:
-        frame = pl.from_arrow(table)
-    except (pl.exceptions.PolarsError, pa.ArrowException, TypeError, ValueError) as error:
+        frame = pl.from_arrow(_narrowed(table))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, TypeError, ValueError) as error:
         raise Unreadable(f"a column has a type that is not understood: {error}") from None
     assert isinstance(frame, pl.DataFrame)
     if frame.width == 0:
@@ -81,3 +81,16 @@ def framed(table: pa.Table) -> pl.DataFrame:
     if frame.height == 0:
         raise Unreadable("there are columns but no rows")
     return frame
+
+
+def _narrowed(table: pa.Table) -> pa.Table:
+    """Decimals of up to 76 digits in the 38 that most libraries know."""
+    for position, field in enumerate(table.schema):
+        if pa.types.is_decimal256(field.type):
+            kind = pa.decimal128(38, field.type.scale)
+            try:
+                column = table.column(position).cast(kind)
+            except pa.ArrowInvalid:
+                raise Unreadable(f"column {field.name!r} holds decimals of more than 38 digits") from None
+            table = table.set_column(position, field.name, column)
+    return table

@@ -15,6 +15,7 @@ from .large import LEAST_BYTES, read_large
 _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 200
 _HEAD = 256 * 1024
+_LONGEST_FIELD = 1 << 24
 
 
 def read_delimited(source: Path | bytes, tab_first: bool = False) -> tuple[pl.DataFrame, str]:
@@ -22,6 +23,7 @@ def read_delimited(source: Path | bytes, tab_first: bool = False) -> tuple[pl.Da
 
     Raises: Unreadable with the line of the first row that does not fit; NotUtf8.
     """
+    csv.field_size_limit(_LONGEST_FIELD)
     head = _head(source)
     delimiter = find_delimiter(head, tab_first)
     names = _header(source, head, delimiter)
@@ -144,7 +146,6 @@ def _read_carefully(content: bytes, delimiter: str, names: list[str]) -> pl.Data
 
 def _complaint(content: bytes, delimiter: str, width: int) -> Unreadable:
     """Find the first row that does not fit, with the plain and slow reader."""
-    csv.field_size_limit(1 << 24)
     text = io.TextIOWrapper(io.BytesIO(content), errors="replace", newline="")
     reader = csv.reader(text, delimiter=delimiter)
     line = 1

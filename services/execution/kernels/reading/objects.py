@@ -62,7 +62,7 @@ def _series(name: str, values: list[object]) -> pl.Series:
     kinds = {type(value) for value in values if value is not None}
     if kinds == {int} and all(-(2**63) <= value < 2**63 for value in values if isinstance(value, int)):
         return pl.Series(name, values, dtype=pl.Int64)
-    if kinds and kinds <= {int, float}:
+    if kinds and kinds <= {int, float} and kinds != {int}:  # whole numbers of many digits stay text
         return pl.Series(name, [None if value is None else float(value) for value in values], dtype=pl.Float64)  # type: ignore[arg-type]
     if kinds == {bool}:
         return pl.Series(name, values, dtype=pl.Boolean)

@@ -22,6 +22,7 @@ from .source import detect, is_plain, read_text
 Reader = Literal["pandas", "polars", "r", "sql"]
 _MOST_HEAD_CELLS = 20_000
 _LONGEST_CELL = 1000
+_EXACT = 2**53  #: the last whole number that a float tells from its neighbours
 
 
 def read(path: Path, name: str) -> tuple[pl.DataFrame, list[str], dict[str, str]]:
@@ -86,6 +87,7 @@ def answer(path: str, name: str, reader: Reader, rows: int) -> pl.DataFrame | No
     """
     try:
         frame, notes, columns = read(Path(path), name)
+        frame = _unrounded(frame, reader, columns)
         _check_bytes(frame)
     except Unreadable as refusal:
         _tell({"refused": str(refusal)})
@@ -103,6 +105,21 @@ def answer(path: str, name: str, reader: Reader, rows: int) -> pl.DataFrame | No
         }
     )
     return as_seen_by(frame, reader)
+
+
+def _unrounded(frame: pl.DataFrame, reader: Reader, notes: dict[str, str]) -> pl.DataFrame:
+    """Long numbers as text where the language would round them: R all, pandas those of a column with missing cells."""
+    whole = [name for name, dtype in frame.schema.items() if dtype.is_integer()]
+    if reader not in ("pandas", "r") or not whole:
+        return frame
+    columns = pl.col(whole)
+    rounded = (columns.min() < -_EXACT) | (columns.max() > _EXACT)
+    rounded &= columns.null_count() > 0 if reader == "pandas" else True
+    kept = [name for name, is_rounded in frame.select(rounded).row(0, named=True).items() if is_rounded]
+    for name in kept:
+        note = "kept as text: more digits than a number keeps" + (" beside missing cells" if reader == "pandas" else "")
+        notes[name] = "; ".join(part for part in (note, notes.get(name)) if part)
+    return frame.with_columns(pl.col(kept).cast(pl.String)) if kept else frame
 
 
 def _check_bytes(frame: pl.DataFrame) -> None:

@@ -12,6 +12,8 @@ from .columnar import framed
 from .delimited import check_names
 from .failure import Unreadable
 
+_NO_YEAR = 1899  #: of a cell that holds a time of day only: days are counted from 1900
+
 
 def read_workbook(path: Path) -> tuple[pl.DataFrame, str, list[str]]:
     """The table, the sheet's name, and the names of the other sheets that hold something.
@@ -25,7 +27,8 @@ def read_workbook(path: Path) -> tuple[pl.DataFrame, str, list[str]]:
             raise Unreadable("the workbook holds no cells")
         header = reader.load_sheet(sheets[0], header_row=None, n_rows=1, dtypes="string").to_arrow()
         check_names([str(column[0].as_py() or "").strip() for column in header.columns])
-        table = reader.load_sheet(sheets[0]).to_arrow()
+        # Types from every row: a cell that does not fit one that was guessed would be lost.
+        table = reader.load_sheet(sheets[0], schema_sample_rows=None).to_arrow()
     except (fastexcel.FastExcelError, OSError) as error:
         raise Unreadable(f"the workbook cannot be read: {str(error).splitlines()[0][:200]}") from None
     except BaseException as error:  # a panic of the parser is not an Exception
@@ -50,7 +53,9 @@ def _whole_numbers(frame: pl.DataFrame) -> pl.DataFrame:
                 typed = whole
         elif isinstance(column.dtype, pl.Datetime) and column.drop_nulls().len():
             days = column.dt.truncate("1d")
-            if (days == column).all():
+            if (column.dt.year() == _NO_YEAR).all():
+                typed = column.dt.to_string("%H:%M:%S")
+            elif (days == column).all():
                 typed = column.dt.date()
         columns.append(typed)
     return pl.DataFrame(columns)

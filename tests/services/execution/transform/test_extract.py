@@ -50,6 +50,19 @@ def test_foreign_blocks_and_inline_code_never_run(reply: str) -> None:
     assert find_code(reply, "python") is None
 
 
+@pytest.mark.parametrize("reply", ["```\nDONE\n```", "```python\nDONE\n```", "```python\n# DONE\n```"])
+def test_a_fence_around_done_holds_no_code(reply: str) -> None:
+    assert find_code(reply, "python") is None
+    assert is_done(reply)
+
+
+@pytest.mark.parametrize("tag", ["python3.12", "Python3", "py:main.py", "{python, echo=FALSE}", ".python"])
+def test_tags_are_written_in_many_ways(tag: str) -> None:
+    code = find_code(f"```{tag}\nx = 1  # DONE\n```\nDONE", "python")
+    assert code is not None
+    assert code.text == "x = 1  # DONE"
+
+
 def test_a_look_is_told_from_code() -> None:
     look = find_code("```python look\nprint(1)\n```", "python")
     assert look is not None
@@ -60,7 +73,21 @@ def test_a_look_is_told_from_code() -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", ["DONE", "done", " Done. ", "**DONE**", "`DONE`!", "The result is right. DONE", "DONE\n"]
+    "reply",
+    [
+        "DONE",
+        "done",
+        " Done. ",
+        "**DONE**",
+        "`DONE`!",
+        "The result is right. DONE",
+        "DONE\n",
+        "DONE - no further changes are needed.",
+        "DONE: nothing is left, no errors.",
+        "```\nDONE\n```",
+        "```python\n# DONE\n```",
+        "~~~text\nDONE.\n~~~",
+    ],
 )
 def test_done_is_done(reply: str) -> None:
     assert is_done(reply)
@@ -78,6 +105,10 @@ def test_done_is_done(reply: str) -> None:
         "It is done.",
         "The work is undone",
         "ABANDONED",
+        "No, it is not DONE",
+        "```r\nprint('DONE')\n```",
+        "```r\nx <- 1 # DONE\n```",
+        "In R this would be:\n```r\nx\n```\nDONE",
         "",
     ],
 )

@@ -158,3 +158,14 @@ def test_the_same_input_code_and_seed_give_the_same_bytes(lab: Lab) -> None:
     assert other.table is not None
     assert other.table.file_id is not None
     assert Path(lab.files.root / other.table.file_id).read_bytes() not in contents
+
+
+def test_whole_numbers_within_lists_and_objects_stay_whole_beside_missing_ones(lab: Lab) -> None:
+    rows = [{"s": {"x": 1}, "l": [1, None]}, {"s": None, "l": None}, {"s": {"x": None}, "l": [2]}]
+    for dataframe in ("pandas", "polars"):
+        result = lab.transform(data=rows, dataframe=dataframe, code="result = data")
+        assert result.effect is not None
+        assert result.effect.no_op
+        assert result.table is not None
+        assert result.table.rows == [[{"x": 1}, [1, None]], [None, None], [{"x": None}, [2]]]
+        assert all(isinstance(cell, int) for cell in result.table.rows[0][1][:1])  # type: ignore[index, union-attr]

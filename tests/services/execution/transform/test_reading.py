@@ -7,7 +7,8 @@ import io
 import json
 import zipfile
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import openpyxl
 import polars as pl
 import pyarrow as pa
 import pyarrow.ipc
+import pyarrow.parquet as pq
 import pytest
 
 from services.execution.kernels.reading.failure import Unreadable
@@ -325,3 +327,69 @@ def test_a_damaged_arrow_file_is_said_to_be_one(table: Read, at: int) -> None:
     content[at % len(content)] ^= 0xFF
     with contextlib.suppress(Unreadable):
         assert table(bytes(content), "data.arrow").height < 10
+
+
+@pytest.mark.parametrize("rows", [1, 20], ids=["small", "large"])
+def test_a_very_long_cell_is_read(table: Read, rows: int) -> None:
+    cell = "x" * 200_000
+    frame = table("a,b\n" + f"{cell},1\n" * rows)
+    assert frame["a"].to_list() == [cell] * rows
+    assert types(frame)["b"] == "int"
+
+
+def test_whole_numbers_of_json_keep_every_digit(table: Read) -> None:
+    frame = table('[{"a": 123456789012345678901234567890, "b": 9007199254740993}, {"a": 1, "b": 1}]', "a.json")
+    assert frame["a"].to_list() == ["123456789012345678901234567890", "1"]
+    assert frame["b"].to_list() == [9007199254740993, 1]
+
+
+def test_wide_decimals_are_read_as_far_as_they_go(table: Read, tmp_path: Path) -> None:
+    def parquet(number: str) -> bytes:
+        kind = pa.decimal256(60, 2)
+        pq.write_table(pa.table({"price": pa.array([Decimal(number), None], kind)}), tmp_path / "p")
+        return (tmp_path / "p").read_bytes()
+
+    assert table(parquet("12.50"), "p.parquet")["price"].to_list() == [Decimal("12.50"), None]
+    with pytest.raises(Unreadable, match="'price' holds decimals of more than 38 digits"):
+        table(parquet("1" * 50), "p.parquet")
+
+
+@pytest.mark.parametrize(
+    ("reader", "kinds"),
+    [
+        ("pandas", {"full": "int", "gaps": "string", "short": "int"}),
+        ("r", {"full": "string", "gaps": "string", "short": "int"}),
+        ("polars", {"full": "int", "gaps": "int", "short": "int"}),
+        ("sql", {"full": "int", "gaps": "int", "short": "int"}),
+    ],
+)
+def test_long_numbers_are_text_only_where_the_language_would_round_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], reader: Any, kinds: dict[str, str]
+) -> None:
+    path = tmp_path / "ids"
+    path.write_text("full,gaps,short\n123456789012345678,123456789012345678,1\n1,,\n")
+    frame = answer(str(path), "ids.csv", reader, 5)
+    report = json.loads(capsys.readouterr().out)
+    assert report["types"] == kinds
+    assert {name for name, note in report["columns"].items() if "more digits" in note} == {
+        name for name, kind in kinds.items() if kind == "string"
+    }
+    assert frame is not None
+    assert [str(cell) for cell in frame["gaps"]] == ["123456789012345678", "None"]
+
+
+def test_every_row_of_a_workbook_decides_the_types(table: Read) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.append(["code", "at"])
+    for number in range(2000):
+        sheet.append([number, time(number % 24, 30)])
+    sheet.append(["x007", time(0, 0, 1)])
+    buffer = io.BytesIO()
+    book.save(buffer)
+    frame = table(buffer.getvalue(), "data.xlsx")
+    assert types(frame) == {"code": "string", "at": "string"}
+    assert frame["code"].null_count() == 0
+    assert frame["code"][-1] == "x007"
+    assert frame["at"][[0, 1, -1]].to_list() == ["00:30:00", "01:30:00", "00:00:01"]
