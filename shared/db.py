@@ -29,7 +29,7 @@ CONNECT = {
     "keepalives_count": 2,
 }
 
-#: ``jsonb`` gives 1e30 back as a whole number of 31 digits: one that does not fit into 64 bits is read as the float it was.
+#: ``jsonb`` gives 1e30 back as a whole number of 31 digits: what does not fit into 64 bits is read as the float it was.
 READ_JSON = orjson.loads
 
 
