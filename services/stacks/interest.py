@@ -39,11 +39,16 @@ class ArchiveInterest:
     code: int = 0
     ambiguous: int = 0
     unknown: int = 0
+    _folder: str = ""  #: of the entry before
+    _foreign: bool = False  #: whether that lies in a folder that tools fill
 
     def __call__(self, path: str) -> int:
-        if "node_modules/" in path or any(part in NEVER_FIRST_PARTY for part in path.split("/")[:-1]):
+        folder, _, name = path.rpartition("/")
+        if folder != self._folder:
+            self._folder = folder
+            self._foreign = not NEVER_FIRST_PARTY.isdisjoint(folder.split("/"))
+        if self._foreign:
             return 0
-        name = path.rpartition("/")[2]
         if name in _READ or name in _LOCKFILES or kind_of(name) is not None:
             return MANIFEST_BYTES
         if name.startswith((".env", "Dockerfile", *_SETTINGS)) or name.endswith(".Dockerfile"):

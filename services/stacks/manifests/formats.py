@@ -13,6 +13,9 @@ import yaml
 from services.stacks.manifests.model import Json
 
 _YAML_BYTES = 512 << 10
+_TOML_BYTES = 1 << 20
+#: In one line: what a key of so many parts takes to read grows with their square.
+_MOST_DOTS = 5000
 _AT_LINE = re.compile(r"line (\d+)")
 _COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.S)
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[}\]])', re.S)
@@ -48,6 +51,11 @@ def without_comments(text: str) -> str:
 
 def read_toml(text: str) -> Json:
     """Raises: Broken."""
+    if len(text) > _TOML_BYTES:
+        raise Broken(None, "larger than Assay reads")
+    dotted = next((at for at, line in enumerate(text.split("\n"), 1) if line.count(".") > _MOST_DOTS), None)
+    if dotted is not None:
+        raise Broken(dotted, "not valid TOML (a key with too many parts)")
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
