@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+import orjson
 from pydantic import JsonValue
 
 from services.stacks.asking.detectors import asking
@@ -91,8 +91,8 @@ class Detect:
             warnings = [*warnings, "no model provider is configured: the detection ran as static"]
         for warning in dict.fromkeys(warnings):
             context.report.warn(warning)
-        result = result.model_copy(deep=True)
-        result.stats.seconds = round(time.perf_counter() - began, 6)
+        stats = result.stats.model_copy(update={"seconds": round(time.perf_counter() - began, 6)})
+        result = result.model_copy(update={"stats": stats})  # what is remembered may be answered from again
         self._forms(context, result)
         return result
 
@@ -188,4 +188,4 @@ class Detect:
 
 
 def _json(value: JsonValue) -> bytes:
-    return json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8", "replace")
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2)

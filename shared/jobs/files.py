@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -25,14 +25,18 @@ class JobFiles:
     store: ObjectStore
     tenant_id: str
     job_id: str
+    _known: dict[str, FileInfo] = field(default_factory=dict)  #: a file never changes
 
     def info(self, file_id: str) -> FileInfo:
-        query = select(files).where(files.c.id == file_id, files.c.tenant_id == self.tenant_id)
-        with self.engine.connect() as connection:
-            row = connection.execute(query).mappings().first()
-        if row is None:
-            raise NotFound(f"There is no file {file_id}. Upload it again and submit a new job.")
-        return FileInfo.model_validate(dict(row))
+        known = self._known.get(file_id)
+        if known is None:
+            query = select(files).where(files.c.id == file_id, files.c.tenant_id == self.tenant_id)
+            with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                row = connection.execute(query).mappings().first()
+            if row is None:
+                raise NotFound(f"There is no file {file_id}. Upload it again and submit a new job.")
+            known = self._known[file_id] = FileInfo.model_validate(dict(row))
+        return known
 
     def open(self, file_id: str) -> closing[BinaryIO]:
         return closing(blobs.read(self.store, self.info(file_id).sha256))

@@ -108,8 +108,8 @@ class JobReport:
             if found := effect(connection):
                 fields = cast("Mapping[str, JsonValue]", storable(dict(found)))
                 connection.execute(statements.correct_result(self.held.job_id, self.held.fence, fields))
-        for name, (media_type, body) in self.forms.items():
-            connection.execute(statements.add_form(self.held.job_id, name, media_type, body))
+        if self.forms:
+            connection.execute(statements.add_forms(self.held.job_id, self.forms))
         for said in self.said:
             connection.execute(
                 conversations.add_pair(

@@ -204,8 +204,13 @@ def append_event(job_id: str, fence: int, type: str, data: Mapping[str, JsonValu
     )
 
 
-def add_form(job_id: str, name: str, media_type: str, body: bytes) -> Executable:
-    return job_forms.insert().values(job_id=job_id, name=name, media_type=media_type, body=body)
+def add_forms(job_id: str, forms: Mapping[str, tuple[str, bytes]]) -> Executable:
+    """All of them in one statement: name to media type and content."""
+    rows = [
+        {"job_id": job_id, "name": name, "media_type": media_type, "body": body}
+        for name, (media_type, body) in forms.items()
+    ]
+    return job_forms.insert().values(rows)
 
 
 # --- the client's ----------------------------------------------------------------------------------------------------

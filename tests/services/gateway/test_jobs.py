@@ -101,7 +101,7 @@ def test_another_form_of_the_result_is_fetched_by_its_name(client: httpx.Client,
     id, fence = workers.claim(gateway.engine)
     workers.complete(gateway.engine, id, fence, {})
     with gateway.engine.begin() as connection:
-        connection.execute(statements.add_form(id, "dockerfile", "text/plain; charset=utf-8", b"FROM x"))
+        connection.execute(statements.add_forms(id, {"dockerfile": ("text/plain; charset=utf-8", b"FROM x")}))
     form = client.get(f"/v1/jobs/{id}/result?format=dockerfile")
     assert (form.text, form.headers["content-type"]) == ("FROM x", "text/plain; charset=utf-8")
 
