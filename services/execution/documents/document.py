@@ -24,12 +24,10 @@ from services.execution.sandbox.exact import plain
 from services.execution.sandbox.run import Sandbox
 from shared.contracts.document import DocumentInput, DocumentResult, Estimate
 from shared.contracts.document_declarations import schema, wrong
-from shared.contracts.execute import Limits
 from shared.errors import InvalidRequest, SourceTooLarge
 from shared.jobs.job import Context
 
 _LARGEST = 16_000_000
-_LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=1024)
 _MOST_VARIABLE = 20_000
 
 
@@ -54,7 +52,7 @@ class Documents:
         self._renderer.warm()
         with self._sandbox.scratch() as folder:
             files = _fetched(context, request, folder)
-            kernels = Kernels(self._sandbox, _limits(context), files, context.cancelled)
+            kernels = Kernels(self._sandbox, context.budget, files, context.cancelled)
             try:
                 return self._run(context, request, tree, kernels, folder)
             finally:
@@ -110,11 +108,6 @@ def _read(context: Context, request: DocumentInput) -> str:
         return body.decode()
     except UnicodeDecodeError:
         raise InvalidRequest("the document is no text in UTF-8", [(["input", "file_id"], "no text in UTF-8")]) from None
-
-
-def _limits(context: Context) -> Limits:
-    left = max(1.0, min(_LIMITS.wall_seconds, context.budget.seconds_left))
-    return _LIMITS.model_copy(update={"wall_seconds": left})
 
 
 def _fetched(context: Context, request: DocumentInput, folder: Path) -> Mapping[str, Path]:

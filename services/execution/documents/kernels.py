@@ -14,9 +14,12 @@ from pydantic import JsonValue
 from services.execution.kernels.python.exact import Encoder
 from services.execution.sandbox.run import KernelError, Look, Outcome, Sandbox, Session, Value
 from shared.contracts.execute import CodeError, Language, Limits, Verdict
+from shared.loop import Budget
 
 LANGUAGES = ("python", "r", "javascript", "sql")
 DOCUMENT = "document"  #: owns parameters, loop variables and answers
+_LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=1024)
+_LEAST_SECONDS = 0.1
 _LARGEST = 64_000_000  #: bytes; a larger value is looked at where it is, and does not cross
 
 
@@ -35,7 +38,7 @@ class Crossing:
 @dataclass
 class Kernels:
     sandbox: Sandbox
-    limits: Limits
+    budget: Budget
     files: Mapping[str, Path]
     cancelled: Flag
     own: dict[str, JsonValue] = field(default_factory=dict)  #: values of the document itself
@@ -56,12 +59,17 @@ class Kernels:
         self._given = {key: version for key, version in self._given.items() if key[0] != language}
 
     def session(self, language: str) -> Session:
-        """Raises: LanguageUnavailable, SandboxUnavailable."""
+        """No call of it takes longer than what is left of the budget.
+
+        Raises: LanguageUnavailable, SandboxUnavailable.
+        """
         if language not in self._open:
             stack = ExitStack()
-            session = stack.enter_context(self.sandbox.session(cast("Language", language), self.limits, self.files))
+            session = stack.enter_context(self.sandbox.session(cast("Language", language), _LIMITS, self.files))
             self._open[language] = (session, stack)
-        return self._open[language][0]
+        session = self._open[language][0]
+        session.within(max(_LEAST_SECONDS, min(_LIMITS.wall_seconds, self.budget.seconds_left)))
+        return session
 
     def execute(self, language: str, code: str) -> Outcome:
         """Raises: KernelError, JobCancelled, LanguageUnavailable."""

@@ -173,6 +173,10 @@ class Session(Protocol):
         """
         ...
 
+    def within(self, seconds: float) -> None:
+        """From now on a call takes at most so much wall time."""
+        ...
+
     def evaluate(self, expression: str) -> ValueView:
         """Raises: KernelError."""
         ...

@@ -96,6 +96,9 @@ class KernelSession:
                 raise _gone()
             return outcome
 
+    def within(self, seconds: float) -> None:
+        self._limits = self._limits.model_copy(update={"wall_seconds": seconds})
+
     def evaluate(self, expression: str) -> ValueView:
         view = view_of(self._ask({"op": "evaluate", "code": expression}).get("value"))
         return view or ValueView(type="", text="")

@@ -47,11 +47,16 @@ class Desk:
     report: MemoryReport = field(default_factory=MemoryReport)
 
     def run(
-        self, markdown: str, answer: Script | None = "An answer.", budget: Budget | None = None, **wanted: object
+        self,
+        markdown: str,
+        answer: Script | None = "An answer.",
+        budget: Budget | None = None,
+        report: MemoryReport | None = None,
+        **wanted: object,
     ) -> DocumentResult:
         """Run one job; ``answer`` None means that no provider is configured."""
         self.llm = ScriptedProvider({} if answer is None else {ROLE: answer})
-        self.report = MemoryReport()
+        self.report = report or MemoryReport()
         memory = MemoryContext(llm=self.llm, report=self.report, files=self.files, budget=budget or Budget())
         context = replace(memory.context("document"), prompts=PromptFiles(), results=self.past)
         request = DocumentInput.model_validate({"markdown": markdown, **wanted})
@@ -65,6 +70,19 @@ class Desk:
     def sent(self) -> list[str]:
         """What the models were asked, without the system's words."""
         return [request.messages[-1].content for request in self.llm.requests]
+
+
+@dataclass
+class Ending(MemoryReport):
+    """The budget's seconds are over in the very moment in which a block begins."""
+
+    budget: Budget = field(default_factory=Budget)
+    block: str = ""
+
+    def event(self, type: str, **data: JsonValue) -> None:
+        super().event(type, **data)
+        if type == "block_started" and data["block_id"] == self.block:
+            self.budget.seconds = 0.0
 
 
 def block(result: DocumentResult, identity: str) -> Block:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shared.loop import Budget
-from tests.services.execution.documents.support import Desk, block, codes, python
+from tests.services.execution.documents.support import Desk, Ending, block, codes, python
 
 
 def test_half_of_a_surrogate_pair_and_nul_pass_through_a_whole_job(desk: Desk) -> None:
@@ -57,7 +57,8 @@ def test_code_that_speaks_over_its_kernel_ends_it_at_once(desk: Desk) -> None:
 
 def test_the_budgets_clock_ends_a_chunk_and_what_was_done_is_there(desk: Desk) -> None:
     text = python("x = 1\nx") + python("import time\ntime.sleep(60)") + python("y = 2") + "::: describe {{ x }} :::\n"
-    result = desk.run(text, budget=Budget(seconds=3))
+    budget = Budget()
+    result = desk.run(text, budget=budget, report=Ending(budget=budget, block="chunk-2"))
     assert [one.status for one in result.blocks] == ["ok", "error", "skipped", "skipped"]
     assert "timeout_wall" in codes(block(result, "chunk-2"))
     assert codes(block(result, "instruction-1")) == ["budget_spent"]
@@ -70,8 +71,10 @@ def test_the_budgets_clock_ends_a_chunk_and_what_was_done_is_there(desk: Desk) -
 
 def test_a_document_of_many_blocks_runs_as_many_as_it_may(desk: Desk) -> None:
     text = "".join(f"`{number}`{{python exec}}\n\n" for number in range(12_000))
-    result = desk.run(text, budget=Budget(seconds=1))
-    assert len(result.blocks) <= 10_001
-    assert result.blocks[0].status == "ok"
-    assert result.blocks[-1].status == "skipped"
+    budget = Budget()
+    result = desk.run(text, budget=budget, report=Ending(budget=budget, block="expression-3"))
+    assert len(result.blocks) == 10_001
+    assert [one.status for one in result.blocks[:2]] == ["ok", "ok"]
+    assert codes(result.blocks[5000]) == ["budget_spent"]
+    assert codes(result.blocks[-1]) == ["too_many_blocks"]
     assert result.markdown == text
