@@ -78,7 +78,7 @@ class Chunks:
             self.work.made_by.pop(name, None)
             self.sleeping.pop(name, None)
 
-    def _run(self, block: Block, language: str, code: str, first: bool = True) -> None:
+    def _run(self, block: Block, language: str, code: str) -> None:
         work = self.work
         if language != "sql":
             self.last = language
@@ -89,11 +89,15 @@ class Chunks:
             work.skip(block, "warning", "dependency_failed", why)
             self._break(block, found.sets)
             return
-        key = work.digest_of("chunk", found.uses | found.sets, language, code)
+        key = work.nth(work.digest_of("chunk", found.uses | found.sets, language, code))
         block.digest = key
         if (kept := work.fresh(key)) is not None:
             self._rest(block, language, code, found, key, kept)
-            return
+        else:
+            self._executed(block, language, code, found, key)
+
+    def _executed(self, block: Block, language: str, code: str, found: Names, key: str, first: bool = True) -> None:
+        work = self.work
         try:
             self.need(found.uses)
             self._share(block, language, found.uses)
@@ -102,7 +106,7 @@ class Chunks:
             work.kernels.drop(language)
             self.lost(block, f"the {language} kernel")
             if error.error.type == "KernelGone" and first:
-                self._run(block, language, code, first=False)
+                self._executed(block, language, code, found, key, first=False)
                 return
             work.say(block, "error", error.error.type, str(error))
             self._break(block, found.sets)
@@ -249,7 +253,7 @@ class Chunks:
             why = f"{missing[0]} is missing because {work.broken[missing[0]]} failed or was skipped."
             work.skip(block, "warning", "dependency_failed", why)
             return None
-        key = work.digest_of("value", uses, language, code, plain)
+        key = work.nth(work.digest_of("value", uses, language, code, plain))
         block.digest = key
         if (kept := work.fresh(key)) is not None:
             block.status = "fresh"

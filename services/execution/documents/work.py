@@ -112,7 +112,7 @@ class Work:
         return digest(kind, inputs, self.environment, *parts)
 
     def nth(self, key: str) -> str:
-        """Two instructions that are alike have each an answer of its own."""
+        """Two blocks that are alike have each an outcome of its own."""
         count = self.met[key] = self.met.get(key, 0) + 1
         return key if count == 1 else digest(key, count)
 

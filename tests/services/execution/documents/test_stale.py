@@ -71,3 +71,16 @@ def test_a_failed_block_runs_again(desk: Desk) -> None:
     again = desk.run("::: describe it :::\n", previous_job_id="one")
     assert desk.sent() == ["it"]
     assert block(again, "instruction-1").status == "ok"
+
+
+def test_blocks_that_are_alike_keep_each_its_own(desk: Desk) -> None:
+    drawn = python("import random") + python("random.random()") * 2 + "`random.random()`{python exec}\n\n" * 2
+    text = drawn + python("x = random.random()") + "::: describe {{ x }} :::\n" + python("x = random.random()")
+    first = desk.run(text)
+    shown = [[output.text for output in one.outputs] for one in first.blocks]
+    assert len({str(each) for each in shown[1:5]}) == 4
+    desk.keep("one", first)
+    again = desk.run(text, previous_job_id="one")
+    assert {one.status for one in again.blocks} == {"fresh"}
+    assert [[output.text for output in one.outputs] for one in again.blocks] == shown
+    assert again.variables == first.variables
