@@ -65,6 +65,8 @@ def run_document(
         result = job["result"]
         bad = _tell_problems(session.say, file, job)
         session.say(_summary(job["id"], result))
+        for each in result.get("files") or ():
+            session.say(f"{each['path']} has new answers: assay files get {each['file_id']}")
         if html is not None and result.get("html_file_id"):
             session.client.files.save(result["html_file_id"], html)
             session.say(f"saved {html}")

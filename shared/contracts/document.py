@@ -91,6 +91,13 @@ class Estimate(Answer):
     cost_usd: float | None  #: null when a model has no known price
 
 
+class DocumentFile(Answer):
+    """An included file with the answers to its own instructions."""
+
+    path: str
+    file_id: str
+
+
 class DocumentResult(Answer):
     markdown: str
     file_id: str | None
@@ -98,6 +105,7 @@ class DocumentResult(Answer):
     blocks: list[Block]
     variables: dict[str, JsonValue]
     warnings: list[str]
+    files: list[DocumentFile] = []  #: those of the request that have gained answers, as they are now
     estimate: Estimate | None = None
     parameters_schema: dict[str, JsonValue] = {}  #: a JSON Schema of what `parameters` may hold
     state_file_id: str | None = None  #: what a later job needs to run only what changed

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from services.execution.documents import generated, messages, prompting
 from services.execution.documents.chunks import Chunks
-from services.execution.documents.extents import walk
 from services.execution.documents.messages import Message
 from services.execution.documents.nodes import Instruction, Tree
 from services.execution.documents.replies import Replies, executes, pieces
 from services.execution.documents.schemas import BadSchema, Form, form
-from services.execution.documents.splice import Given, Splice, answers, passing
+from services.execution.documents.splice import Given, Splice, answers, passing, spliced, without
 from services.execution.documents.state import Kept, KeptAnswer
 from services.execution.documents.work import Work
 from shared.contracts.document import Block
@@ -49,19 +47,17 @@ class Asking:
         return self.tree.lines
 
     @cached_property
-    def passing(self) -> Sequence[tuple[int, int]]:
-        """Where answers stand that would give way to new ones."""
-        nodes = walk(self.tree.content)
-        return sorted(place for node in nodes if isinstance(node, Instruction) for place in passing(node))
+    def _passing(self) -> Sequence[tuple[int, int]]:
+        return passing(self.tree)
 
-    def splices(self) -> list[Splice]:
-        """Every answer after its instruction; what has not changed stays as it stands."""
+    def written(self) -> str:
+        """The document with every answer after its instruction; what has not changed stays as it stands."""
         found: list[Splice] = []
         for one in self.turns.values():
             if one.changed:
                 newline = "\r\n" if self.lines[one.node.start].endswith("\r\n") else "\n"
                 found += answers(one.node, one.given, newline)
-        return found
+        return spliced(self.lines, found)
 
     def run(self, node: Instruction) -> None:
         work = self.work
@@ -139,14 +135,7 @@ class Asking:
         """What the message is about, without what models have answered in it."""
         if node.inner is None:
             return ""
-        at, last = node.inner
-        parts: list[str] = []
-        for begin, end in self.passing[bisect_left(self.passing, (at, 0)) :]:
-            if begin >= last:
-                break
-            parts += self.lines[at:begin]
-            at = end
-        return "".join([*parts, *self.lines[at:last]])[:_MOST_CONTENT].rstrip("\r\n")
+        return without(self.lines, self._passing, *node.inner)[:_MOST_CONTENT].rstrip("\r\n")
 
     def _rest(self, block: Block, node: Instruction, key: str, kept: Kept, wanted: Form | None) -> None:
         """Nothing changed: the answers as they were."""
@@ -167,10 +156,9 @@ class Asking:
         name = node.options.get("as")
         if name and given:
             self.work.hold(name, given[0].value)
-        if self.work.line is None:  # an included file is not ours to change
-            turns = self.turns.setdefault(node.id, Turns(node))
-            turns.given += given
-            turns.changed = turns.changed or changed
+        turns = self.turns.setdefault(node.id, Turns(node))
+        turns.given += given
+        turns.changed = turns.changed or changed
 
     def _unbind(self, block: Block, node: Instruction) -> None:
         """Whoever uses the answer that there is not is told why."""

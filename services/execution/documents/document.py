@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,18 +18,20 @@ from services.execution.documents.nodes import Parameter, Tree
 from services.execution.documents.page import page
 from services.execution.documents.parse import parse
 from services.execution.documents.renderer import Renderer
-from services.execution.documents.splice import spliced
-from services.execution.documents.walk import Walk
+from services.execution.documents.splice import unanswered
+from services.execution.documents.walk import MOST_INCLUDED, Walk
 from services.execution.documents.work import Work
 from services.execution.sandbox.exact import plain
 from services.execution.sandbox.run import Sandbox
-from shared.contracts.document import DocumentInput, DocumentResult, Estimate
+from shared.contracts.document import DocumentFile, DocumentInput, DocumentResult, Estimate
 from shared.contracts.document_declarations import schema, wrong
+from shared.contracts.execute import InputFile
 from shared.errors import InvalidRequest, SourceTooLarge
 from shared.jobs.job import Context
 
 _LARGEST = 16_000_000
 _MOST_VARIABLE = 20_000
+_DOCUMENTS = frozenset([".md", ".qmd", ".smd", ".myst", ".Rmd", ".markdown"])
 
 
 class Documents:
@@ -62,7 +65,9 @@ class Documents:
         self, context: Context, request: DocumentInput, tree: Tree, kernels: Kernels, folder: Path
     ) -> DocumentResult:
         before = state.load(context, request.previous_job_id) if request.execute == "stale" else None
-        work = Work(context, request, kernels, self._renderer, before, self._environment(context, request))
+        work = Work(
+            context, request, kernels, self._renderer, before, self._environment(context, request, kernels.files)
+        )
         if request.execute == "stale" and request.previous_job_id is not None and before is None:
             work.warn("The earlier job has left nothing to build on: everything ran.")
         for _, note in tree.notes:
@@ -73,8 +78,9 @@ class Documents:
             work.hold("params", _params(tree, request))
         chunks = Chunks(work, folder)
         asking = Asking(work, chunks, tree)
-        Walk(work, chunks, asking, kernels.files, given=request.parameters).run(tree.content)
-        written = tree.source if request.dry_run else spliced(tree.lines, asking.splices())
+        walk = Walk(work, chunks, asking, kernels.files, given=request.parameters)
+        walk.run(tree.content)
+        written = tree.source if request.dry_run else asking.written()
         html = page(work, parse(written, request.flavour)) if not request.dry_run else None
         saved = context.files.save("document.md", written.encode(), "text/markdown")
         for warning in work.warnings[:50]:
@@ -89,11 +95,30 @@ class Documents:
             estimate=_estimate(work) if request.dry_run else None,
             parameters_schema=schema(tree.source),
             state_file_id=state.save(context, work.after),
+            files=[] if request.dry_run else _files(context, walk.included),
         )
 
-    def _environment(self, context: Context, request: DocumentInput) -> str:
-        files = sorted((file.path, context.files.info(file.id).sha256 or file.id) for file in request.files)
-        return state.digest(files, sorted(self._sandbox.languages().items()))
+    def _environment(self, context: Context, request: DocumentInput, files: Mapping[str, Path]) -> str:
+        contents = sorted((file.path, _content(context, request, file, files[file.path])) for file in request.files)
+        return state.digest(contents, sorted(self._sandbox.languages().items()))
+
+
+def _content(context: Context, request: DocumentInput, file: InputFile, fetched: Path) -> str:
+    """A file's digest; of a document, that of what nobody answered in it."""
+    info = context.files.info(file.id)
+    if posixpath.splitext(file.path)[1] in _DOCUMENTS and info.size <= MOST_INCLUDED:
+        with suppress(UnicodeDecodeError):
+            return state.digest(unanswered(parse(fetched.read_bytes().decode(), request.flavour)))
+    return info.sha256 or file.id
+
+
+def _files(context: Context, included: Mapping[str, Asking]) -> list[DocumentFile]:
+    """The included files that have gained answers, as they are now."""
+    changed = [(path, asking.written()) for path, asking in included.items() if asking.written() != asking.tree.source]
+    return [
+        DocumentFile(path=path, file_id=context.files.save(posixpath.basename(path), text.encode(), "text/markdown").id)
+        for path, text in changed
+    ]
 
 
 def _read(context: Context, request: DocumentInput) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,7 +11,8 @@ from itertools import pairwise
 from pydantic import JsonValue
 
 from services.execution.documents.changes import mark_of
-from services.execution.documents.nodes import Instruction, Suggestion
+from services.execution.documents.extents import walk
+from services.execution.documents.nodes import Instruction, Suggestion, Tree
 
 
 @dataclass(frozen=True)
@@ -60,10 +62,31 @@ def answers(node: Instruction, given: Sequence[Given], newline: str = "\n") -> l
     return [Splice(first.start, first.end, blocks), *gone]
 
 
-def passing(node: Instruction) -> list[tuple[int, int]]:
+def passing(tree: Tree) -> list[tuple[int, int]]:
     """Where answers stand that give way to new ones, with the blank lines before them."""
-    before = [node.reach, *(one.end for one in node.suggestions)]
-    return [(end, one.end) for end, one in zip(before, node.suggestions, strict=False) if _gives_way(one)]
+    found: list[tuple[int, int]] = []
+    for node in walk(tree.content):
+        if isinstance(node, Instruction):
+            before = [node.reach, *(one.end for one in node.suggestions)]
+            stand = zip(before, node.suggestions, strict=False)
+            found += [(end, one.end) for end, one in stand if _gives_way(one)]
+    return sorted(found)
+
+
+def without(lines: Sequence[str], places: Sequence[tuple[int, int]], begin: int, end: int) -> str:
+    """Some of the lines, but not those of the places."""
+    parts: list[str] = []
+    for first, last in places[bisect_left(places, (begin, 0)) :]:
+        if first >= end:
+            break
+        parts += lines[begin:first]
+        begin = last
+    return "".join([*parts, *lines[begin:end]])
+
+
+def unanswered(tree: Tree) -> str:
+    """The document as it was before models answered: what has changed in it, somebody has changed."""
+    return without(tree.lines, passing(tree), 0, len(tree.lines))
 
 
 def _gives_way(one: Suggestion) -> bool:
@@ -80,7 +103,7 @@ def suggestion(given: Given, newline: str = "\n") -> str:
 def _inert(text: str) -> list[str]:
     lines: list[str] = []
     fence = ""
-    for line in text.replace("\x00", "").strip("\r\n").splitlines():
+    for line in text.encode("utf-8", "replace").decode().replace("\x00", "").strip("\r\n").splitlines():
         bare = line.strip()
         if fence:
             if bare.startswith(fence) and not bare.strip(fence[0]):

@@ -31,11 +31,13 @@ from services.execution.documents.nodes import (
     Suggestion,
 )
 from services.execution.documents.parse import parse
+from services.execution.documents.splice import unanswered
 from services.execution.documents.state import Kept, digest
 from services.execution.documents.work import MOST_BLOCKS, Work
 from shared.contracts.document import Block
 
-_MOST_TURNS, _MOST_INCLUDED, _DEEPEST = 1000, 4_000_000, 10
+_MOST_TURNS, _DEEPEST = 1000, 10
+MOST_INCLUDED = 4_000_000  #: bytes of a file
 
 
 @dataclass
@@ -46,6 +48,7 @@ class Walk:
     files: Mapping[str, Path]
     inside: tuple[str, ...] = ()  #: the includes that are open
     given: Mapping[str, JsonValue] = field(default_factory=dict)  #: values for the parameters here
+    included: dict[str, Asking] = field(default_factory=dict)  #: by path; a file that stands twice is one
     total: list[int] = field(default_factory=lambda: [0])  #: blocks entered, to end loops in loops
 
     def run(self, content: Sequence[Node]) -> None:  # noqa: C901, PLR0912 - one branch for each kind of block
@@ -194,23 +197,22 @@ class Walk:
     def _include(self, node: Include) -> None:
         work, began = self.work, time.monotonic()
         block = work.begin(node)
-        text, path = self._read(block, node)
-        arguments = None if text is None else self._arguments(block, node)
-        if arguments is not None:
-            self._same(block, "include", path, text, arguments)
+        asking, path = self._read(block, node)
+        arguments = None if asking is None else self._arguments(block, node)
+        if asking is not None and arguments is not None:
+            self._same(block, "include", path, unanswered(asking.tree), arguments)
         work.end(block, began)
-        if text is None or arguments is None:
+        if asking is None or arguments is None:
             return
         given = {**self.given, **arguments}
         for name, value in arguments.items():
             work.hold(name, value)
-        tree = parse(text, work.request.flavour)
-        for number, note in tree.notes:
+        for number, note in asking.tree.notes:
             work.warn(f"{path}, line {number + 1}: {note.text}")
         outer = (work.prefix, work.line)
         work.prefix, work.line = f"{block.id}/", block.lines[0]
-        asking = Asking(work, self.chunks, tree)
-        Walk(work, self.chunks, asking, self.files, (*self.inside, path), given, self.total).run(tree.content)
+        inside = (*self.inside, path)
+        Walk(work, self.chunks, asking, self.files, inside, given, self.included, self.total).run(asking.tree.content)
         work.prefix, work.line = outer
 
     def _arguments(self, block: Block, node: Include) -> dict[str, JsonValue] | None:
@@ -226,7 +228,7 @@ class Walk:
         block.status = "ok"
         return found
 
-    def _read(self, block: Block, node: Include) -> tuple[str | None, str]:
+    def _read(self, block: Block, node: Include) -> tuple[Asking | None, str]:
         folder = posixpath.dirname(self.inside[-1]) if self.inside else ""
         path = posixpath.normpath(posixpath.join(folder, node.source))
         if "://" in node.source or node.source.startswith("/") or path.startswith(".."):
@@ -238,11 +240,14 @@ class Walk:
             self.work.say(block, "error", "include_too_deep", f"Includes stand at most {_DEEPEST} deep.")
         elif path not in self.files:
             self.work.say(block, "error", "include_not_found", f"The document's files have no {path[:200]}.")
-        elif self.files[path].stat().st_size > _MOST_INCLUDED:
-            self.work.say(block, "error", "include_too_large", f"{path} is larger than {_MOST_INCLUDED:,} bytes.")
+        elif self.files[path].stat().st_size > MOST_INCLUDED:
+            self.work.say(block, "error", "include_too_large", f"{path} is larger than {MOST_INCLUDED:,} bytes.")
         else:
             try:
-                return self.files[path].read_bytes().decode(), path
+                if path not in self.included:
+                    tree = parse(self.files[path].read_bytes().decode(), self.work.request.flavour)
+                    self.included[path] = Asking(self.work, self.chunks, tree)
+                return self.included[path], path
             except UnicodeDecodeError:
                 self.work.say(block, "error", "include_not_text", f"{path} is no text in UTF-8.")
         return None, path

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from shared.contracts.document import DocumentResult
 from tests.services.execution.documents.support import Desk
 
 _PIECES = st.sampled_from(
@@ -51,3 +52,27 @@ def test_a_second_run_asks_nobody_and_changes_nothing(
         again = desk.run(source, answer="never", flavour=flavour, previous_job_id="one")
         assert desk.sent() == []
         assert again.markdown == first.markdown
+
+
+def test_an_included_file_gains_its_answers_as_a_file_of_the_result(desk: Desk) -> None:
+    part = "::: describe {{ n }} :::\r\n\r\nEnd of the part.\r\n"
+    text = "::: call part.md (n=1)\n\n::: call part.md (n=2)\n\n::: create It :::\n"
+
+    def run(source: str, included: str, previous: str | None = None, dry: bool = False) -> tuple[DocumentResult, str]:
+        files = [{"id": desk.files.add("part.md", included.encode()), "path": "part.md"}]
+        result = desk.run(source, answer=["One.", "Two.", "It."], files=files, previous_job_id=previous, dry_run=dry)
+        return result, "".join(desk.files.contents[one.file_id][1].decode() for one in result.files)
+
+    first, written = run(text, part)
+    answers = "".join(f'\r\n:++ {{by="scripted/scripted-1"}}\r\n{each}\r\n:++\r\n' for each in ("One.", "Two."))
+    assert written == part.replace(":::\r\n", f":::\r\n{answers}", 1)
+    assert [one.path for one in first.files] == ["part.md"]
+    assert first.markdown.count(":++ {by") == 1
+    assert run(text, part, dry=True)[0].files == []
+    desk.keep("one", first)
+    for source, included in ((text, part), (first.markdown, part), (first.markdown, written)):
+        again, rewritten = run(source, included, "one")
+        assert desk.sent() == []
+        assert {one.status for one in again.blocks} == {"fresh"}
+        assert again.markdown == first.markdown
+        assert rewritten == ("" if included == written else written)
