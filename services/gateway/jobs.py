@@ -126,7 +126,8 @@ async def get_job_result(
     if not state.terminal:
         raise JobNotFinished(f"The job is {state}; its result comes with its end.")
     if row["result"] is None:
-        raise NotFound(f"The job ended as {state} and has no result; its error stands in the job.")
+        why = "it was cancelled" if state is JobState.CANCELLED else "its error stands in the job"
+        raise NotFound(f"The job ended as {state} and has no result: {why}.")
     if format == "json":
         return tagged(request, row["result"])
     form = (await record.execute(queries.form(id, format))).one_or_none()

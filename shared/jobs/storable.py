@@ -1,8 +1,9 @@
-"""What Postgres can keep: JSON without NUL and lone surrogates, events within their size."""
+"""What Postgres can keep and give back: no NUL, no lone surrogates, no endless numbers, events within their size."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import cast
 
@@ -15,13 +16,20 @@ _CUT = " …"
 
 
 def storable(value: JsonValue) -> JsonValue:
-    """The value with what ``jsonb`` refuses made visible: NUL as U+2400, lone surrogates as U+FFFD."""
+    """The value with what ``jsonb`` refuses made visible: NUL as U+2400, lone surrogates as U+FFFD, NaN as null.
+
+    An integer of more than 64 bits becomes text: as a number no reader would get it back as it was.
+    """
     if isinstance(value, str):
         return value.replace("\x00", "\u2400").encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     if isinstance(value, Mapping):
         return {str(storable(key)): storable(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [storable(inner) for inner in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return str(value)
     return value
 
 

@@ -193,6 +193,7 @@ def test_a_queued_job_is_cancelled_at_once_and_only_once(client: httpx.Client) -
     assert (cancelled.status_code, cancelled.json()["state"]) == (202, "cancelled")
     assert cancelled.json()["finished_at"]
     assert_problem(client.post(f"/v1/jobs/{id}/cancel"), 409, "job_finished")
+    assert "cancelled" in str(assert_problem(client.get(f"/v1/jobs/{id}/result"), 404, "not_found")["detail"])
 
 
 def test_a_running_job_is_asked_to_stop(client: httpx.Client, gateway: Gateway) -> None:
@@ -245,6 +246,15 @@ def test_whoever_asks_again_still_waits(client: httpx.Client, gateway: Gateway) 
     assert (held.status_code, held.json()["state"]) == (200, "succeeded")
     assert (held.headers["preference-applied"], held.headers["idempotency-replayed"]) == ("wait", "true")
     assert held.json()["id"] == id
+
+
+def test_a_large_number_is_answered_with_as_it_was_sent(client: httpx.Client) -> None:
+    rows = [{"a": 1e20, "b": -1e308, "c": 2**53, "d": 0.1}]
+    given = {"task": "t", "data": [{"name": "data", "rows": rows}], "code": "result = data"}
+    job = client.post("/v1/jobs", json={"kind": "transform", "input": given})
+    assert job.status_code == 202, job.text
+    read = client.get(job.headers["location"])
+    assert read.json()["input"]["data"][0]["rows"] == rows
 
 
 def test_a_job_that_has_changed_is_not_cancelled_by_an_old_reader(client: httpx.Client, gateway: Gateway) -> None:

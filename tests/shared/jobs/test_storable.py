@@ -11,7 +11,12 @@ from pydantic import JsonValue
 from shared.jobs.storable import EVENT_BYTES, event_data, storable
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(st.characters(codec=None)),  # surrogates too
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(-(2**80), 2**80)
+    | st.floats()
+    | st.text(st.characters(codec=None)),  # surrogates too
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(), inner, max_size=5),
 )
 
@@ -20,9 +25,15 @@ def test_nul_and_lone_surrogates_are_made_visible() -> None:
     assert storable({"a\x00": ["b\x00", "\ud800"]}) == {"a␀": ["b␀", "\ufffd\ufffd\ufffd"]}
 
 
+def test_numbers_come_back_as_they_were_or_not_as_numbers() -> None:
+    assert storable([2**64 - 1, -(2**63), 2**64, float("nan"), 1e300, True]) == [
+        2**64 - 1, -(2**63), "18446744073709551616", None, 1e300, True,
+    ]  # fmt: skip
+
+
 @given(JSON)
 def test_whatever_comes_is_storable(value: JsonValue) -> None:
-    text = json.dumps(storable(value), ensure_ascii=False)
+    text = json.dumps(storable(value), ensure_ascii=False, allow_nan=False)
     assert "\x00" not in text.encode().decode()
     assert "\\u0000" not in text
 
