@@ -54,6 +54,14 @@ class MalformedJson(AssayError):
     code, title, status = "malformed_json", "The body is not JSON", 400
 
 
+class MalformedRequest(AssayError):
+    code, title, status = "malformed_request", "The request is not HTTP", 400
+
+
+class HeadersTooLarge(AssayError):
+    code, title, status = "headers_too_large", "The headers are too large", 431
+
+
 class NotAuthenticated(AssayError):
     code, title, status = "not_authenticated", "No valid API key", 401
 

@@ -12,7 +12,7 @@ import structlog
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from services.gateway import problems
+from services.gateway import problems, wire
 from services.gateway.metrics import Metrics
 
 log = structlog.get_logger()
@@ -40,6 +40,10 @@ class Edge:
         state: MutableMapping[str, Any] = scope.setdefault("state", {})
         state["request_id"] = request_id
         state["headers"] = {}  # what a layer further in wants to say on whatever answer there will be
+        method = scope["method"]
+        state["head_only"] = method == "HEAD"
+        if state["head_only"]:
+            scope = {**scope, "method": "GET"}  # the server sends no body, as it knows the method from its own scope
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
         began = time.perf_counter()
@@ -58,21 +62,29 @@ class Edge:
             await send(message)
 
         try:
+            if _head_bytes(scope) > wire.MOST_HEAD_BYTES:
+                await problems.problem(wire.headers_too_large(), request_id)(scope, receive, answer)
+                return
             await self._app(scope, receive, answer)
         except ClientDisconnect:
-            log.info("client_gone", method=scope["method"], path=scope["path"])
+            log.info("client_gone", method=method, path=scope["path"])
         except Exception:
-            log.exception("unexpected", method=scope["method"], path=scope["path"])
+            log.exception("unexpected", method=method, path=scope["path"])
             if status:
                 raise  # the answer has begun: all that is left is to break it off
             await problems.problem(problems.internal(), request_id)(scope, receive, answer)
         finally:
             seconds = round(time.perf_counter() - began, 4)
-            log.info("request", method=scope["method"], path=scope["path"], status=status, seconds=seconds)
+            log.info("request", method=method, path=scope["path"], status=status, seconds=seconds)
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "none")
         self._metrics.requests.labels(scope["method"], route, str(status)).observe(seconds)
+
+
+def _head_bytes(scope: Scope) -> int:
+    """What the client made us hold; llhttp itself knows no bounds."""
+    return len(scope["raw_path"]) + len(scope["query_string"]) + sum(len(n) + len(v) for n, v in scope["headers"])
 
 
 def _request_id(scope: Scope) -> str:

@@ -18,7 +18,6 @@ from shared.errors import InvalidRequest
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 _INGEST = re.compile(rb'"kind"\s*:\s*"ingest"')
-_READS = frozenset({"GET", "HEAD"})
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class Route(APIRoute):
                 await _admit(resources, request, kept)
             content = None if kept.raw else await _content(resources, request, kept, takes_body)
             alone = kept.single and "idempotency-key" not in request.headers
-            work = Work(resources.record, writes=request.method not in _READS and not alone)
+            work = Work(resources.record, writes=request.method != "GET" and not alone)
             request.state.work = work
             try:
                 response = await _once(request, work, kept, content, handle)
@@ -90,6 +89,8 @@ class Route(APIRoute):
             if response.status_code >= 400:
                 await work.give_up(_Refused())
                 return response
+            if request.state.head_only:
+                return Response(status_code=response.status_code, headers=response.headers)  # no stream is begun
             for then in work.after:
                 then()
             return response if work.hold is None else await work.hold(response)
@@ -102,7 +103,7 @@ class _Refused(Exception):
 
 
 async def _admit(resources: Resources, request: Request, kept: Rules) -> None:
-    scope = kept.scope or ("read" if request.method in _READS else "write")
+    scope = kept.scope or ("read" if request.method == "GET" else "write")
     caller = await resources.doorman.admit(request.headers.get("authorization"), scope)
     request.state.caller = caller
     await resources.pressure.admit_request(caller.tenant, request.state.headers)
@@ -111,7 +112,7 @@ async def _admit(resources: Resources, request: Request, kept: Rules) -> None:
 async def _content(resources: Resources, request: Request, kept: Rules, takes_body: bool) -> object:
     """The JSON body, or None when there is none. Raises: TooLarge, MalformedJson, InvalidRequest, ..."""
     http = resources.settings.http
-    if request.method in _READS:
+    if request.method == "GET":
         return None
     body = await bodies.read(request, http.large_body_bytes if kept.large else http.body_bytes)
     if not body:

@@ -8,12 +8,14 @@ import uvicorn
 from fastapi import FastAPI
 
 from services.gateway.resources import Resources
+from services.gateway.wire import Protocol
 
 
 class Server(uvicorn.Server):
     """Streams end at once, and their clients go on at another gateway; other requests have their time."""
 
     def __init__(self, app: FastAPI, config: uvicorn.Config) -> None:
+        config.http = Protocol
         super().__init__(config)
         self._app = app
 

@@ -30,7 +30,11 @@ def test_an_unknown_path_is_a_problem(client: httpx.Client) -> None:
 
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
-    [("PATCH", "/v1/jobs", "GET, POST"), ("POST", "/v1/files/x", "DELETE, GET"), ("TRACE", "/healthz", "GET")],
+    [
+        ("PATCH", "/v1/jobs", "GET, HEAD, POST"),
+        ("POST", "/v1/files/x", "DELETE, GET, HEAD"),
+        ("TRACE", "/healthz", "GET, HEAD"),
+    ],
 )
 def test_a_wrong_method_names_every_right_one(client: httpx.Client, method: str, path: str, allowed: str) -> None:
     answer = client.request(method, path)
@@ -77,6 +81,8 @@ def test_what_cannot_be_kept_as_it_is_does_not_fit(client: httpx.Client, value: 
         ({"colour": "red"}, ["body", "colour"]),
         ({"priority": 10}, ["body", "priority"]),
         ({"priority": "high"}, ["body", "priority"]),
+        ({"priority": "5"}, ["body", "priority"]),
+        ({"priority": True}, ["body", "priority"]),
         ({"input": {"language": "python"}}, ["body", "input", "code"]),
         ({"input": {**CODE, "language": "cobol"}}, ["body", "input", "language"]),
         ({"input": {**CODE, "limits": {"wall_seconds": 301}}}, ["body", "input", "limits", "wall_seconds"]),
