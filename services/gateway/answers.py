@@ -6,14 +6,18 @@ import base64
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any, TypeVar, cast
 
 import orjson
 from fastapi import Query, Request, Response
 from pydantic import BaseModel
 from sqlalchemy import RowMapping
 
+from shared.contracts.common import Page
 from shared.errors import InvalidRequest
+
+Item = TypeVar("Item")
+Read = TypeVar("Read")
 
 Limit = Annotated[int, Query(ge=1, le=200, description="How many items a page holds")]
 Cursor = Annotated[str | None, Query(max_length=500, description="The `next_cursor` of the page before")]
@@ -71,24 +75,48 @@ def page(
     }
 
 
+def part(items: Sequence[Item], limit: int, cursor: str | None) -> Page[Item]:
+    """One page of a list that is short and at hand as a whole. Raises: InvalidRequest for a cursor of another list."""
+    start = 0 if cursor is None else _opened(cursor, _position)
+    rest = items[start : start + limit]
+    more = start + limit < len(items)
+    return Page[Item](items=list(rest), next_cursor=_closed(start + limit) if more else None)
+
+
 def cursor_after(created_at: datetime, id: str) -> str:
-    return base64.urlsafe_b64encode(orjson.dumps([created_at, id])).rstrip(b"=").decode()
+    return _closed([created_at, id])
 
 
 def read_cursor(cursor: str | None) -> tuple[datetime, str] | None:
     """The (created_at, id) of the last item seen. Raises: InvalidRequest for a cursor that we never gave."""
-    if cursor is None:
-        return None
+    return None if cursor is None else _opened(cursor, _place)
+
+
+def _closed(value: object) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps(value)).rstrip(b"=").decode()
+
+
+def _opened(cursor: str, read: Callable[[object], Read]) -> Read:
     try:
         padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
-        moment, id = orjson.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-        created_at = datetime.fromisoformat(moment)
-        if not isinstance(id, str) or "\0" in id or created_at.tzinfo is None:
-            raise ValueError("not one of ours")
+        return read(orjson.loads(base64.b64decode(padded, altchars=b"-_", validate=True)))
     except (ValueError, TypeError):
         message = "give the next_cursor of an earlier page"
-        raise InvalidRequest(f"cursor: {message}", [(["query", "cursor"], message)]) from None
+        raise InvalidRequest(f"query.cursor: {message}", [(["query", "cursor"], message)]) from None
+
+
+def _place(value: object) -> tuple[datetime, str]:
+    moment, id = cast("list[Any]", value)
+    created_at = datetime.fromisoformat(moment)
+    if not isinstance(id, str) or "\0" in id or created_at.tzinfo is None:
+        raise ValueError("not one of ours")
     return created_at, id
+
+
+def _position(value: object) -> int:
+    if not isinstance(value, int) or value < 0:
+        raise ValueError("not one of ours")
+    return value
 
 
 def _plain(value: object) -> object:

@@ -23,6 +23,12 @@ _HEADERS = {
 }
 
 
+@router.get("/", summary="Whoever opens the address in a browser", include_in_schema=False)
+@rules(open=True)
+async def front_page() -> Response:
+    return Response(status_code=307, headers={"Location": "/docs"})
+
+
 @router.get("/openapi.json", summary="The OpenAPI document", include_in_schema=False)
 @rules(open=True)
 async def openapi_document(request: Request) -> Response:

@@ -21,7 +21,7 @@ from shared.contracts.flow_routes import (
     FlowVersion,
     FlowView,
     LintView,
-    ProposalList,
+    ProposalSummary,
     ProposalView,
     VersionName,
     Walked,
@@ -112,12 +112,13 @@ async def lint_flow(desk: Desk, id: Id) -> Response:
     return Json({"findings": await asyncio.to_thread(lint, flow.document), "version": flow.version})
 
 
-@router.get("/proposals", summary="List a flow's proposals, newest first", response_model=ProposalList)
-async def list_proposals(desk: Desk, id: Id, limit: Limit = 50) -> Response:
+@router.get("/proposals", summary="List a flow's proposals, newest first", response_model=Page[ProposalSummary])
+async def list_proposals(desk: Desk, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
     flow = await desk.read(id)
-    rows = (await desk.record.execute(statements.proposal_list(flow.id, limit))).mappings().all()
+    statement = statements.proposal_list(flow.id, limit + 1, read_cursor(cursor))
+    rows = (await desk.record.execute(statement)).mappings().all()
     names = ("id", "flow_id", "base_version", "state", "summary", "actor")
-    return Json({"items": [{**{name: row[name] for name in names}, "time": row["created_at"]} for row in rows]})
+    return Json(page(rows, limit, lambda row: {**{name: row[name] for name in names}, "time": row["created_at"]}))
 
 
 @router.get("/proposals/{pid}", summary="Read a proposal", response_model=ProposalView)
@@ -176,5 +177,5 @@ def _before(cursor: str | None) -> int | None:
         return None
     if not found[1].isdecimal() or len(found[1]) > 18:
         message = "give the next_cursor of an earlier page"
-        raise InvalidRequest(f"cursor: {message}", [(["query", "cursor"], message)])
+        raise InvalidRequest(f"query.cursor: {message}", [(["query", "cursor"], message)])
     return int(found[1])

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import Header, Request, Response
 
-from services.gateway.answers import Json, tagged
+from services.gateway.answers import Cursor, Json, Limit, part, tagged
 from services.gateway.auth import Who
 from services.gateway.ids import Id
 from services.gateway.resources import Has
@@ -21,8 +21,8 @@ IfMatch = Annotated[str | None, Header(description="The `ETag` of the version th
 
 
 @router.get("", summary="List prompts", response_model=Page[Prompt])
-async def list_prompts(who: Who, has: Has) -> Response:
-    return Json(Page[Prompt](items=await has.models.ask(lambda: _all(has))))
+async def list_prompts(who: Who, has: Has, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    return Json(part(await has.models.ask(lambda: _all(has)), limit, cursor))
 
 
 @router.get("/{id}", summary="Read a prompt", response_model=Prompt, responses={304: {"description": "Not modified"}})
@@ -41,8 +41,8 @@ async def set_prompt(id: Id, body: PromptInput, who: Who, has: Has, if_match: If
 
 
 @router.get("/{id}/versions", summary="List a prompt's versions, newest first", response_model=Page[Prompt])
-async def list_prompt_versions(id: Id, who: Who, has: Has) -> Response:
-    return Json(Page[Prompt](items=await has.models.ask(lambda: has.models.layer.prompts.versions(id))))
+async def list_prompt_versions(id: Id, who: Who, has: Has, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    return Json(part(await has.models.ask(lambda: has.models.layer.prompts.versions(id)), limit, cursor))
 
 
 @router.post("/{id}/rollback", summary="Use an old version's text again", response_model=Prompt)

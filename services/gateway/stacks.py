@@ -10,7 +10,7 @@ from typing import Annotated
 from fastapi import Path, Query, Request, Response
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.answers import Json, tagged
+from services.gateway.answers import Cursor, Json, Limit, part, tagged
 from services.gateway.auth import Caller, Who
 from services.gateway.prompts import IfMatch
 from services.gateway.record import Db
@@ -72,9 +72,9 @@ async def check_definitions(body: DefinitionsInput, who: Who) -> Response:
 
 
 @router.get("/definitions/versions", summary="List versions, newest first", response_model=Page[DefinitionsVersion])
-async def list_definition_versions(who: Who, record: Db) -> Response:
+async def list_definition_versions(who: Who, record: Db, limit: Limit = 50, cursor: Cursor = None) -> Response:
     rows = (await record.execute(statements.versions(who.tenant))).mappings().all()
-    return Json(Page[DefinitionsVersion](items=[statements.summary(row) for row in rows]))
+    return Json(part([statements.summary(row) for row in rows], limit, cursor))
 
 
 @router.get("/definitions/versions/{number}", summary="Read one version", response_model=DefinitionSet)
@@ -97,9 +97,11 @@ AtLeast = Annotated[int, Query(ge=1, le=1000, description="In how many jobs a te
 
 
 @router.get("/proposals", summary="List technologies that recur without a rule", response_model=Page[Proposal])
-async def list_stack_proposals(who: Who, record: Db, at_least: AtLeast = 3) -> Response:
+async def list_stack_proposals(
+    who: Who, record: Db, at_least: AtLeast = 3, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
     """What models named in several jobs and no rule knows, as the rule that it would be, with its evidence."""
-    return Json(Page[Proposal](items=await _proposals(record, who.tenant, at_least)))
+    return Json(part(await _proposals(record, who.tenant, at_least), limit, cursor))
 
 
 @router.post("/proposals/{kind}/{id}/promote", summary="Make a proposal a definition", response_model=DefinitionSet)

@@ -157,10 +157,6 @@ class ProposalSummary(Answer):
     time: Time
 
 
-class ProposalList(Answer):
-    items: list[ProposalSummary]
-
-
 class Discarded(Answer):
     success: bool
     id: str

@@ -185,8 +185,10 @@ def proposal(flow_id: str, proposal_id: str) -> Select[Any]:
     return select(proposals).where(proposals.c.flow_id == flow_id, proposals.c.id == proposal_id)
 
 
-def proposal_list(flow_id: str, limit: int) -> Select[Any]:
+def proposal_list(flow_id: str, limit: int, after: tuple[object, str] | None) -> Select[Any]:
     rows = select(proposals).where(proposals.c.flow_id == flow_id)
+    if after is not None:
+        rows = rows.where(tuple_(proposals.c.created_at, proposals.c.id) < tuple_(*map(literal, after)))
     return rows.order_by(proposals.c.created_at.desc(), proposals.c.id.desc()).limit(limit)
 
 
