@@ -115,7 +115,7 @@ def _check(exact: object) -> None:
         place, value = pending.pop()
         reason = _unfitness(value)
         if reason is not None:
-            raise InvalidRequest(reason, [(list(place), reason)])
+            raise InvalidRequest(f"{'.'.join(map(str, place))}: {reason}", [(list(place), reason)])
         if isinstance(value, dict):
             pending.extend(((*place, name), inner) for name, inner in value.items())
             pending.extend((place, name) for name in value)  # looked at first: a place is made of them

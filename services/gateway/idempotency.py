@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 from fastapi import Response
+from pydantic import JsonValue
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from shared.errors import IdempotencyKeyReused, InvalidRequest, RequestInFlight
@@ -33,7 +34,8 @@ class Attempt:
         row = (await connection.execute(idempotency.begin(self.tenant, self.key))).mappings().one()
         if row["status"] is not None:
             if bytes(row["fingerprint"]) != self.fingerprint:
-                raise IdempotencyKeyReused("This Idempotency-Key was used for another request; use a new one.")
+                message = "it was used for another request; use a new one"
+                raise IdempotencyKeyReused(f"Idempotency-Key: {message}.", errors=_at_header(message))
             return Response(row["body"], row["status"], {**row["headers"], "Idempotency-Replayed": "true"})
         if not row["locked"]:
             raise _in_flight()
@@ -61,6 +63,10 @@ def fingerprint(method: str, target: str, content: object) -> bytes:
     """What makes a request the same: method, path with query, and the body whatever the order of its fields."""
     told = content if isinstance(content, bytes) else orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(b"\n".join([method.encode(), target.encode(), told])).digest()
+
+
+def _at_header(message: str) -> JsonValue:
+    return [{"loc": ["header", "Idempotency-Key"], "msg": message}]
 
 
 def _in_flight() -> RequestInFlight:

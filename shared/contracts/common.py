@@ -13,9 +13,9 @@ Item = TypeVar("Item")
 
 
 class Request(BaseModel):
-    """A body that a client sends: an unknown field is an error, and no number is NaN or infinite."""
+    """A body that a client sends: an unknown field is an error, and so are a number that comes as text and a NaN."""
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
 
 
 class Answer(BaseModel):
@@ -89,7 +89,8 @@ class Page(Answer, Generic[Item]):
     next_cursor: str | None = None
 
 
-Time = AwareDatetime
+#: JSON has no times: text in RFC 3339 is one, also where nothing else is taken for what it is not.
+Time = Annotated[AwareDatetime, Field(strict=False)]
 __all__ = [
     "Answer",
     "FieldError",

@@ -6,7 +6,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from shared.contracts.common import Answer, FileId, Request
 
@@ -66,9 +66,7 @@ class Verdict(StrEnum):
 
 
 class Limits(Request):
-    """What a run may use; beyond the most is a 422, and so is a number that comes as text."""
-
-    model_config = ConfigDict(strict=True)
+    """What a run may use; beyond the most is a 422."""
 
     wall_seconds: Annotated[float, Field(gt=0, le=300)] = 10
     cpu_seconds: Annotated[float, Field(gt=0, le=120)] = 10
@@ -99,7 +97,7 @@ class ExecuteInput(Request):
     files: Annotated[list[InputFile], Field(max_length=100)] = []
     stdin: Text = ""
     limits: Limits = Field(default_factory=Limits)
-    seed: Annotated[int, Field(strict=True, ge=0, lt=2**32)] | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
 
     @field_validator("files")
     @classmethod

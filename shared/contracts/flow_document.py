@@ -30,7 +30,7 @@ ElementId = Annotated[str, Field(min_length=1, max_length=256)]
 Text = Annotated[str, Field(max_length=10_000)]
 
 
-Coordinate = Annotated[float, Field(ge=-1e15, le=1e15, strict=True)]
+Coordinate = Annotated[float, Field(ge=-1e15, le=1e15)]
 
 
 class Position(Request):

@@ -68,7 +68,7 @@ class ReplayInput(Request):
     input: dict[str, JsonValue] = {}
     model: Annotated[str, Field(max_length=200)] | None = None
     budget: BudgetInput | None = None
-    prompt_version: Annotated[int, Field(ge=1)] | None = None
+    prompt_version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
 
 
 class Waiting(Answer):

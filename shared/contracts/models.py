@@ -65,7 +65,7 @@ class PromptInput(Request):
 
 
 class RollbackInput(Request):
-    version: Annotated[int, Field(ge=1)]
+    version: Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
 class ModelName(Answer):

@@ -61,10 +61,11 @@ class ModelRegistry:
     def set_chain(self, role: str, links: Sequence[Link], actor: str | None = None) -> list[str]:
         """Change a role's chain; the answer are warnings for a person. Raises: NotFound, UnknownProvider."""
         self.chain(role)
-        for link in links:
+        for number, link in enumerate(links):
             if link.provider not in self._endpoints:
-                names = ", ".join(self._endpoints)
-                raise UnknownProvider(f"There is no provider {link.provider!r}; the providers are {names}.")
+                message = f"there is no provider {link.provider!r}; the providers are {', '.join(self._endpoints)}"
+                at: list[JsonValue] = ["body", "chain", number, "provider"]
+                raise UnknownProvider(f"body.chain.{number}.provider: {message}", errors=[{"loc": at, "msg": message}])
         stored: list[JsonValue] = [
             {"provider": link.provider, "model": link.model, "parameters": dict(link.parameters)} for link in links
         ]

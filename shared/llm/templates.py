@@ -50,7 +50,7 @@ _environment = ImmutableSandboxedEnvironment(
 def variables(text: str) -> Variables:
     """The names that a text uses. Raises: PromptBroken."""
     if "\x00" in text:
-        raise PromptBroken("It holds a NUL character.", [(["text"], "NUL is not allowed")])
+        raise PromptBroken("It holds a NUL character.", [(["body", "text"], "NUL is not allowed")])
     tree = _parse(text)
     names = meta.find_undeclared_variables(tree)
     required = names & set(_needed(tree, frozenset()))
@@ -66,17 +66,19 @@ def check(text: str, default: str) -> None:
     unknown = (used.required | used.optional) - allowed.required - allowed.optional
     if unknown:
         names, known = _list(unknown), _list(allowed.required | allowed.optional) or "none"
-        raise PromptVariableUnknown(f"Unknown: {names}. The variables are: {known}.", [(["text"], f"unknown: {names}")])
+        raise PromptVariableUnknown(
+            f"Unknown: {names}. The variables are: {known}.", [(["body", "text"], f"unknown: {names}")]
+        )
     missing = allowed.required - used.required - used.optional
     if missing:
         names = _list(missing)
-        raise PromptVariableMissing(f"Required, and not used: {names}.", [(["text"], f"missing: {names}")])
+        raise PromptVariableMissing(f"Required, and not used: {names}.", [(["body", "text"], f"missing: {names}")])
     try:
         _fill(_template(text), {name: _Anything("x") for name in allowed.required | allowed.optional})
     except (TypeError, ValueError, ArithmeticError):
         pass  # the value that was tried is not the one that will come
     except (TemplateError, RecursionError) as error:
-        raise PromptBroken(f"It cannot be filled in: {_words(error)}", [(["text"], _words(error))]) from None
+        raise PromptBroken(f"It cannot be filled in: {_words(error)}", [(["body", "text"], _words(error))]) from None
 
 
 def render(text: str, values: Mapping[str, object]) -> str:
@@ -99,7 +101,7 @@ def _parse(text: str) -> nodes.Template:
         return _environment.parse(text)
     except (TemplateSyntaxError, RecursionError) as error:
         line = getattr(error, "lineno", None)
-        raise PromptBroken(f"Line {line}: {_words(error)}", [(["text"], _words(error))]) from None
+        raise PromptBroken(f"Line {line}: {_words(error)}", [(["body", "text"], _words(error))]) from None
 
 
 def _fill(template: Template, values: Mapping[str, object]) -> str:

@@ -84,6 +84,8 @@ def test_a_key_ends_when_it_expires(gateway: Gateway, admin: httpx.Client) -> No
         {"tenant": "t", "name": "", "scopes": ["read"]},
         {"tenant": "t", "name": "n", "scopes": ["read"], "expires_at": "tomorrow"},
         {"tenant": "t", "name": "n", "scopes": ["read"], "expires_at": "2030-01-01T00:00:00"},
+        {"tenant": "t", "name": "n", "scopes": ["read"], "expires_at": "2020-01-01T00:00:00Z"},
+        {"tenant": "t", "name": "n", "scopes": ["read"], "expires_at": 4_000_000_000},
         {"tenant": "t", "name": "n", "scopes": ["read"], "key": "mine"},
     ],
 )

@@ -42,7 +42,8 @@ def test_the_same_request_gets_the_same_answer_and_one_job(client: httpx.Client,
 def test_another_body_or_path_is_refused(client: httpx.Client) -> None:
     client.post("/v1/jobs", json=EXECUTE, headers=key("b"))
     changed = {**EXECUTE, "priority": 1}
-    assert_problem(client.post("/v1/jobs", json=changed, headers=key("b")), 422, "idempotency_key_reused")
+    reused = assert_problem(client.post("/v1/jobs", json=changed, headers=key("b")), 422, "idempotency_key_reused")
+    assert reused["errors"][0]["loc"] == ["header", "Idempotency-Key"]  # type: ignore[index]
     batch = {"jobs": [EXECUTE]}
     assert_problem(client.post("/v1/batches", json=batch, headers=key("b")), 422, "idempotency_key_reused")
 

@@ -24,7 +24,8 @@ def test_the_models_of_a_role_are_changed_and_reset(admin: httpx.Client, client:
     assert_problem(admin.put("/v1/models/flows.edit", json={"chain": []}), 422, "invalid_request")
     assert_problem(admin.put("/v1/models/no.role", json=chain), 404, "not_found")
     unknown = {"chain": [{"provider": "nobody", "model": "m"}]}
-    assert admin.put("/v1/models/flows.edit", json=unknown).status_code == 422
+    refused = assert_problem(admin.put("/v1/models/flows.edit", json=unknown), 422, "unknown_provider")
+    assert refused["errors"][0]["loc"] == ["body", "chain", 0, "provider"]  # type: ignore[index]
     assert Models.model_validate(admin.post("/v1/models/reset").json()) == before
     tested = admin.post("/v1/models/flows.edit/test")
     assert (tested.status_code, tested.json()["ok"]) == (200, False)
@@ -50,7 +51,8 @@ def test_a_prompt_is_changed_rolled_back_and_reset(admin: httpx.Client, client: 
     nonsense = admin.put("/v1/prompts/execution.transform", json=text, headers={"If-Match": '"x"'})
     assert_problem(nonsense, 412, "precondition_failed")
     wrong = admin.put("/v1/prompts/execution.transform", json={"text": first.text + "{{ no_such_thing }}"})
-    assert wrong.status_code == 422
+    named = assert_problem(wrong, 422, "prompt_variable_unknown")
+    assert named["errors"] == [{"loc": ["body", "text"], "msg": "unknown: no_such_thing"}]
     gone = admin.put("/v1/prompts/execution.transform", json={"text": "Do it."})
     assert gone.status_code == 422 or not first.variables.required
     back = admin.post("/v1/prompts/execution.transform/rollback", json={"version": first.version}).json()
@@ -63,6 +65,8 @@ def test_a_prompt_is_changed_rolled_back_and_reset(admin: httpx.Client, client: 
     assert_problem(admin.put("/v1/prompts/no.prompt", json=text), 404, "not_found")
     unknown = admin.post("/v1/prompts/execution.transform/rollback", json={"version": 9999})
     assert_problem(unknown, 404, "not_found")
+    beyond = admin.post("/v1/prompts/execution.transform/rollback", json={"version": 2**31})
+    assert assert_problem(beyond, 422, "invalid_request")["errors"]
 
 
 def test_providers_without_a_key_are_unconfigured(client: httpx.Client) -> None:
