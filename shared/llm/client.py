@@ -41,10 +41,15 @@ class LlmLayer:
     """
 
     def __init__(
-        self, providers: ProviderSettings, calls: CallSettings, engine: Engine | None, redis_url: str | None
+        self,
+        providers: ProviderSettings,
+        calls: CallSettings,
+        engine: Engine | None,
+        redis_url: str | None,
+        found: Callable[[ProviderSettings, CallSettings], tuple[Endpoint, ...]] = endpoints,
     ) -> None:
         self._calls = calls
-        self._endpoints = endpoints(providers, calls)
+        self._endpoints = found(providers, calls)
         self._asks = {endpoint.name: adapter(endpoint) for endpoint in self._endpoints if endpoint.configured}
         self._states = SharedStates(redis_url) if redis_url else LocalStates()
         self._breaker = Breaker(self._states, calls.breaker)

@@ -1,4 +1,4 @@
-"""A layer on the scripted server, with limits short enough for tests."""
+"""A layer on the scripted server."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from sqlalchemy import Engine
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest
 from shared.llm.client import LlmLayer
 from shared.llm.ledger import Owner, Usage
-from shared.llm.settings import CallSettings, ProviderSettings
+from shared.llm.providers.endpoint import Endpoint
+from shared.llm.settings import CallSettings, ProviderSettings, endpoints
+from shared.llm.watch import Timeouts
 from shared.loop import Budget
 from tests.support.scripted import ScriptedLlm
 
 PROVIDERS = ("groq", "cerebras", "anthropic", "openai")
+_SOON = Timeouts(connect=3, first_token=0.3, idle=0.3, total=0.6)
 HELLO = (ChatMessage("system", "Be brief."), ChatMessage("user", "Say hello"))
 
 
@@ -37,10 +40,18 @@ def layer(
     providers: Sequence[str] = PROVIDERS,
     engine: Engine | None = None,
     redis_url: str | None = None,
+    hasty: Sequence[str] = (),
     **calls: Any,
 ) -> Iterator[LlmLayer]:
-    limits = {"first_token_seconds": 0.5, "idle_seconds": 0.5, "total_seconds": 5, **calls}
-    llm = LlmLayer(settings(server, providers), CallSettings(**limits), engine, redis_url)
+    """``hasty`` providers are given up soon; on a busy machine the others are given the time that they need."""
+    limits = {"first_token_seconds": 20, "idle_seconds": 20, "total_seconds": 30, **calls}
+
+    def found(providers: ProviderSettings, calls: CallSettings) -> tuple[Endpoint, ...]:
+        return tuple(
+            replace(each, timeouts=_SOON) if each.name in hasty else each for each in endpoints(providers, calls)
+        )
+
+    llm = LlmLayer(settings(server, providers), CallSettings(**limits), engine, redis_url, found)
     try:
         yield llm
     finally:
@@ -76,7 +87,7 @@ def ask(
     def on_event(type: str, **data: JsonValue) -> None:
         events.append((type, data))
 
-    job = llm.for_job(owner, budget or Budget(seconds=20), on_event, cancelled, selector)
+    job = llm.for_job(owner, budget or Budget(seconds=120), on_event, cancelled, selector)
     asked = Asked(job.usage, events)
     began = time.monotonic()
     try:

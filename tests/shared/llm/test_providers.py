@@ -18,8 +18,19 @@ CALL = {"name": "addNode", "params": {"label": "A"}, "id": "t1"}
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["streamed", "whole"])
-def llm(request: pytest.FixtureRequest, scripted_llm: ScriptedLlm) -> Iterator[LlmLayer]:
-    with layer(scripted_llm, stream=request.param, breaker_failures=1000, total_seconds=1.5) as llm:
+def streamed(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+@pytest.fixture(scope="module")
+def llm(streamed: bool, scripted_llm: ScriptedLlm) -> Iterator[LlmLayer]:
+    with layer(scripted_llm, stream=streamed, breaker_failures=1000) as llm:
+        yield llm
+
+
+@pytest.fixture(scope="module")
+def hasty(streamed: bool, scripted_llm: ScriptedLlm) -> Iterator[LlmLayer]:
+    with layer(scripted_llm, stream=streamed, breaker_failures=1000, hasty=PROVIDERS) as llm:
         yield llm
 
 
@@ -167,8 +178,6 @@ def test_a_refusal_and_a_length_cut_are_answers(llm: LlmLayer, model: str, scrip
         ({"status": 504}, "timed_out"),
         ({"status": 529}, "overloaded"),
         ({"kind": "disconnect"}, "stream_cut"),
-        ({"kind": "hang"}, "timed_out"),
-        ({"kind": "stall"}, "timed_out"),
         ({"kind": "cut"}, "stream_cut"),
         ({"kind": "malformed"}, "unreadable_answer"),
         ({"kind": "html"}, "unreadable_answer"),
@@ -185,3 +194,9 @@ def test_every_fault_has_its_code(
     asked = ask(llm, model, fails=ProvidersFailed)
     assert {outcome for (outcome,) in asked.told("outcome")} <= {code, "stale_connection"}
     assert asked.told("outcome")[-1] == (code,)
+
+
+@pytest.mark.parametrize("fault", ["hang", "stall"])
+def test_a_silent_provider_is_given_up(hasty: LlmLayer, model: str, scripted_llm: ScriptedLlm, fault: str) -> None:
+    scripted_llm.play({"reply": "never all of this", "fault": fault})
+    assert ask(hasty, model, fails=ProvidersFailed).told("outcome")[-1] == ("timed_out",)

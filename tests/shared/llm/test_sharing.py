@@ -13,12 +13,12 @@ from shared.llm.client import LlmLayer
 from tests.shared.llm.support import ask, layer
 from tests.support.scripted import ScriptedLlm
 
+PACED = ("groq/paced", "cerebras/paced")
 FALLING_OVER = ({"when": {"provider": "groq"}, "fault": "server_error"}, {"reply": "ok"})
 
 
 def test_two_workers_share_a_tripped_breaker(scripted_llm: ScriptedLlm, redis_url: str) -> None:
-    """At most one call of the primary in each cooldown between them."""
-    limits: dict[str, Any] = {"redis_url": redis_url, "breaker_failures": 2, "breaker_cooldown_seconds": 1.0}
+    limits: dict[str, Any] = {"redis_url": redis_url, "breaker_failures": 2, "breaker_cooldown_seconds": 60}
     with (
         layer(scripted_llm, ("groq", "cerebras"), None, **limits) as one,
         layer(scripted_llm, ("groq", "cerebras"), None, **limits) as other,
@@ -30,7 +30,16 @@ def test_two_workers_share_a_tripped_breaker(scripted_llm: ScriptedLlm, redis_ur
         ask(other)
         assert len(scripted_llm.requests("groq")) == 2, "the other one knows"
         assert {each.name: each.state for each in other.providers()}["groq"] == "open"
+
+
+def test_two_workers_probe_once_in_each_cooldown_between_them(scripted_llm: ScriptedLlm, redis_url: str) -> None:
+    limits: dict[str, Any] = {"redis_url": redis_url, "breaker_failures": 1, "breaker_cooldown_seconds": 1.0}
+    with (
+        layer(scripted_llm, ("groq", "cerebras"), None, **limits) as one,
+        layer(scripted_llm, ("groq", "cerebras"), None, **limits) as other,
+    ):
         scripted_llm.play(*FALLING_OVER)
+        ask(one, *PACED)
         end = time.monotonic() + 3.5
         threads = [threading.Thread(target=_ask_until, args=(llm, end)) for llm in (one, other) for _ in range(2)]
         for thread in threads:
@@ -38,7 +47,7 @@ def test_two_workers_share_a_tripped_breaker(scripted_llm: ScriptedLlm, redis_ur
         for thread in threads:
             thread.join()
         times = [request["at"] for request in scripted_llm.requests("groq")]
-        assert times
+        assert len(times) > 1
         assert all(later - earlier >= 1.0 for earlier, later in pairwise(times))
 
 
@@ -87,4 +96,4 @@ def test_a_new_key_or_address_starts_with_a_clean_slate(scripted_llm: ScriptedLl
 
 def _ask_until(llm: LlmLayer, end: float) -> None:
     while time.monotonic() < end:
-        ask(llm)
+        ask(llm, *PACED)
