@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -43,9 +43,13 @@ def of_caller(wanted: SearchInput, plan: Sequence[PlannedQuery]) -> Plan:
 
 
 def of_model(
-    wanted: SearchInput, tables: Mapping[str, OpenTable], asker: Asker, history: Sequence[ChatMessage]
+    wanted: SearchInput,
+    tables: Mapping[str, OpenTable],
+    asker: Asker,
+    history: Sequence[ChatMessage],
+    warn: Callable[[str], None],
 ) -> Plan | None:
-    """None when no model has a plan that can be run."""
+    """None when no model has a plan that can be run; ``warn`` is told what it wished for in vain."""
     question: dict[str, JsonValue] = {
         "question": wanted.question,
         "history": [{"role": said.role, "content": said.content[:2000]} for said in history[-_HISTORY:]],
@@ -61,10 +65,12 @@ def of_model(
         query = query_of(proposed, tables, wanted, warnings)
         if query is not None:
             queries.setdefault(query.identity, query)
-    kept = tuple(queries.values())[:MOST_QUERIES]
     if len(reply.queries) > MOST_QUERIES:
-        warnings.append(f"The model planned {len(reply.queries)} queries; at most {MOST_QUERIES} are run.")
-    return Plan(kept, deliberate=True, warnings=tuple(dict.fromkeys(warnings))) if kept else None
+        warnings.append(too_many(len(reply.queries)))
+    for warning in dict.fromkeys(warnings):
+        warn(warning)
+    kept = tuple(queries.values())[:MOST_QUERIES]
+    return Plan(kept, deliberate=True) if kept else None
 
 
 def mechanical(wanted: SearchInput, tables: Mapping[str, OpenTable], engine: Engine) -> Plan:
@@ -102,6 +108,10 @@ def query_of(
             warnings.append("The model used a filter that does not fit the table; it was ignored.")
     filters = joined(fitting(wanted.filters, table), own)
     return Query(proposed.table, proposed.search_mode, text, limit, threshold, filters)
+
+
+def too_many(queries: int) -> str:
+    return f"The model planned {queries} queries; at most {MOST_QUERIES} are run."
 
 
 def fitting(filters: Filters, table: OpenTable) -> Filters:

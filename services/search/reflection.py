@@ -14,7 +14,7 @@ from services.search.engine import Engine
 from services.search.evidence import Evidence
 from services.search.ledger import Ledger
 from services.search.library import OpenTable
-from services.search.planning import MOST_QUERIES, described, query_of
+from services.search.planning import MOST_QUERIES, described, query_of, too_many
 from services.search.query import Label, Query, Strategy
 from services.search.replies import ReflectReply
 from services.search.wording import friendly, stock
@@ -45,6 +45,7 @@ class Reflector:
     engine: Engine
     ledger: Ledger
     rewrites: Callable[[], Sequence[Rewrite]]  #: that worked before, the latest first
+    warn: Callable[[str], None]  #: of what a model wished for in vain
 
     def by_cause(self, evidence: Sequence[Evidence]) -> Replan | None:
         """Without a model: what one constraint alone kept out."""
@@ -75,6 +76,10 @@ class Reflector:
         warnings: list[str] = []
         wishes = [query_of(wish, self.tables, self.wanted, warnings) for wish in reply.new_queries[:MOST_QUERIES]]
         chosen = [query for query in wishes if query is not None]
+        if len(reply.new_queries) > MOST_QUERIES:
+            warnings.append(too_many(len(reply.new_queries)))
+        for warning in dict.fromkeys(warnings):
+            self.warn(warning)
         if reply.strategy == "relax" or not chosen:
             queries = [relax.relaxed(self.engine, item) for item in evidence]
         else:

@@ -64,7 +64,12 @@ class _Run:
         self._asker = Asker(context, pace, self._deadline, library.settings.search_model_seconds)
         self._runner = Runner(self._engine, self._tables, library.store.concurrent, context.cancelled)
         self._reflector = Reflector(
-            wanted, self._tables, self._engine, self._ledger, lambda: library.catalog.rewrites(info.id)
+            wanted,
+            self._tables,
+            self._engine,
+            self._ledger,
+            rewrites=lambda: library.catalog.rewrites(info.id),
+            warn=context.report.warn,
         )
 
     def result(self) -> SearchResult:
@@ -94,7 +99,7 @@ class _Run:
             plan = planning.of_caller(wanted, wanted.plan)
         else:
             eligible = self._eligible()
-            model = planning.of_model(wanted, eligible, self._asker, self._context.history)
+            model = planning.of_model(wanted, eligible, self._asker, self._context.history, self._context.report.warn)
             plan = model or planning.mechanical(wanted, eligible, self._engine)
         for query in plan.queries:
             self._engine.conditions(query)  # refuses a filter that does not fit before anything is searched

@@ -18,7 +18,7 @@ _MOST_CHARACTERS = 20_000
 _PIECE, _UNSPACED_PIECE = 4, 2  # signs; four is the published best for European languages (McNamee and Mayfield, 2004)
 _PIECES_OF_A_WORD = 7.0  # that counts, with those of the stop words around it; half or twice that changes little
 _LONGEST_WORD = 64
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\w[\w+#]*")
 _SIGNS = re.compile(r"[-./_:]")
 _CODE = re.compile(r"(?<![\w./:-])(?:[^\W\d]|[-./:])*\d(?:\w|[-./:](?=\w))*")
 _UNSEEN_AVERAGE = 12.0  # of facets, which a table's first records may lack

@@ -235,10 +235,19 @@ def test_6_numbers_and_modes_of_a_model_are_clamped(place: Place) -> None:
     assert executed.score_threshold > 0.15
 
 
-def test_6_dozens_of_queries_are_cut(place: Place) -> None:
-    told = reflection("rewrite", *[query(f"zeppelins {number}") for number in range(60)])
-    result = place.search("q", job=job(reflect=told), plan=[query("elephants")], max_reflections=1)
+def test_6_dozens_of_queries_are_cut_with_a_warning(place: Place) -> None:
+    held = job(reflect=reflection("rewrite", *[query(f"zeppelins {number}") for number in range(60)]))
+    result = place.search("q", job=held, plan=[query("elephants")], max_reflections=1)
     assert len(result.attempts[1].queries) == 20
+    assert any("60 queries" in warning for warning in held.report.warnings)
+
+
+@pytest.mark.parametrize("role", ["plan", "reflect"])
+def test_6_an_unknown_table_is_named_in_a_warning_even_when_nothing_else_was_planned(place: Place, role: str) -> None:
+    scripts = {"plan": json.dumps({"queries": [query("x", "nowhere")]}), "reflect": PIVOT.replace("exhibitors", "nope")}
+    held = job(**{role: scripts[role]})
+    place.search("elephants", job=held, plan=None if role == "plan" else [query("elephants")])
+    assert any("table that the collection does not have" in warning for warning in held.report.warnings)
 
 
 @pytest.mark.parametrize("message", ["I lowered the score threshold.", "see https://evil.test", "x" * 5000, "", 5])
