@@ -87,7 +87,8 @@ class Library:
         """Raises: EmbeddingChanged while the vectors are another model's; SearchStoreUnavailable when they are gone."""
         if next(self.outdated(table), None) is not None:
             raise EmbeddingChanged(
-                f"the table {table.name!r} was embedded with another model; send an ingest job to embed it anew"
+                f"the table {table.name!r} was embedded with another model or by an older version; "
+                "send an ingest job to embed it anew"
             )
         if table.records and not table.layouts:
             raise SearchStoreUnavailable(

@@ -82,12 +82,14 @@ class _Run:
             again = self._may_retry()
             if not again and why:
                 break
-            found = self._evidence()
-            why = why or found
+            found = self._evidence(self._ledger.zero_tables)
+            why = why or list(found)
             replan = self._replan(found, why) if again else None
             if replan is None:
                 break
             self._execute(replan)
+        if why:  # of tables that only a later plan came to, too
+            why += self._evidence([table for table in self._ledger.zero_tables if table not in _tables_of(why)])
         return self._answer(plan, why)
 
     def _plan(self) -> Plan:
@@ -172,9 +174,9 @@ class _Run:
         tables = ", ".join(dict.fromkeys(item.query.table for item in failed))
         self._context.report.warn(f"These tables could not be searched: {tables}.")
 
-    def _evidence(self) -> list[Evidence]:
-        """Why each empty table is empty, by its latest queries."""
-        queries = [item.query for table in self._ledger.zero_tables for item in self._ledger.last(table)]
+    def _evidence(self, tables: Sequence[str]) -> list[Evidence]:
+        """Why each of these empty tables is empty, by its latest queries."""
+        queries = [item.query for table in tables for item in self._ledger.last(table)]
         try:
             return [evidence.gather(self._engine, query) for query in queries]
         except OUTAGES:
@@ -260,3 +262,7 @@ class _Run:
 
     def _say(self, type: str, **data: JsonValue) -> None:
         self._context.report.event(type, **data)
+
+
+def _tables_of(why: Sequence[Evidence]) -> set[str]:
+    return {item.query.table for item in why}

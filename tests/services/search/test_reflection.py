@@ -286,6 +286,7 @@ def test_8_a_table_that_held_nothing_is_reported_after_every_pivot(place: Place)
     ]
     result = place.search("q", job=job(reflect=there_and_back), plan=[query("elephant housekeeping")])
     assert result.zero_result_tables == ["sessions", "exhibitors", "people"]
+    assert [why.table for why in result.why_empty] == result.zero_result_tables
 
 
 class _Failing:

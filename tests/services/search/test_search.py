@@ -49,7 +49,7 @@ def test_the_same_works_in_the_embedded_engine(on_disk: Place) -> None:
 
 def test_the_same_works_on_a_server_and_its_outage_is_no_finding() -> None:
     with serving() as server:
-        store = open_store(server.url, Path("/nonexistent"), timeout=2)
+        store = open_store(server.url, Path("/nonexistent"), timeout=60)
         place = Place(store, HashedWords())
         place.catalog.create("tenant", "c", CONFERENCE)
         place.ingest("sessions", SESSIONS)
