@@ -162,7 +162,7 @@ class Engine:
         bucket = table.bucket(Part.MASTER)
         words = table.words(Part.MASTER)
         pieces = words.query_pieces(query.text)
-        near = self._store.search(bucket, [Nearest(pieces, _POOL, chosen)])[0] if pieces.indices else []
+        near = self._store.search(bucket, [Nearest(pieces, query.limit, chosen)])[0] if pieces.indices else []
         payloads = self._store.payloads(bucket, [item.id for item in near], (*_KEYS, "text", "facets"))
         shares = {item.id: item.score for item in near if item.id in payloads}
         held = {key: share for key, share in shares.items() if words.literally(query.text, _said(payloads[key]))}

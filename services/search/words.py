@@ -81,9 +81,10 @@ class Words:
 
     def literally(self, asked: str, said: str) -> bool:
         """Whether every word that counts of the one is in the other; in a code, signs between its parts are nothing."""
-        every = self.distinct(asked)
-        held = self.distinct(said)
-        return bool(every) and (every <= held or self.distinct(_joined(asked)) <= held | self.distinct(_joined(said)))
+        every, held = self.distinct(asked), self.distinct(said)
+        if not every or every <= held:
+            return bool(every)
+        return has_code(asked) and self.distinct(_joined(asked)) <= held | self.distinct(_joined(said))
 
     def _model(self, text: str) -> Bm25:
         return _model(self._average, self._language, _unspaced(text))
