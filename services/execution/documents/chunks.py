@@ -78,7 +78,7 @@ class Chunks:
             self.work.made_by.pop(name, None)
             self.sleeping.pop(name, None)
 
-    def _run(self, block: Block, language: str, code: str) -> None:
+    def _run(self, block: Block, language: str, code: str, again: str | None = None) -> None:
         work = self.work
         if language != "sql":
             self.last = language
@@ -89,14 +89,14 @@ class Chunks:
             work.skip(block, "warning", "dependency_failed", why)
             self._break(block, found.sets)
             return
-        key = work.nth(work.digest_of("chunk", found.uses | found.sets, language, code))
+        key = again or work.nth(work.digest_of("chunk", found.uses | found.sets, language, code))
         block.digest = key
         if (kept := work.fresh(key)) is not None:
             self._rest(block, language, code, found, key, kept)
         else:
-            self._executed(block, language, code, found, key)
+            self._executed(block, language, code, found, key, first=again is None)
 
-    def _executed(self, block: Block, language: str, code: str, found: Names, key: str, first: bool = True) -> None:
+    def _executed(self, block: Block, language: str, code: str, found: Names, key: str, *, first: bool) -> None:
         work = self.work
         try:
             self.need(found.uses)
@@ -106,7 +106,7 @@ class Chunks:
             work.kernels.drop(language)
             self.lost(block, f"the {language} kernel")
             if error.error.type == "KernelGone" and first:
-                self._executed(block, language, code, found, key, first=False)
+                self._run(block, language, code, again=key)
                 return
             work.say(block, "error", error.error.type, str(error))
             self._break(block, found.sets)

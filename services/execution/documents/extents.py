@@ -27,6 +27,7 @@ FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 
 
 _LEAVES = frozenset([Assertion, Chunk, Expression, Include, Parameter])
+_NO_BLOCKS = (Suggestion, Instruction, Expression, Parameter)  #: that an instruction could point to
 _KINDS = {kind: kind.__name__.lower() for kind in Node.__subclasses__()}
 
 
@@ -70,10 +71,10 @@ def attach(nodes: list[Node], lines: list[str]) -> None:
                 continue
             if last is not None and last.extent == "next" and last.inner is None:
                 _point(last, lines, node)
-                if last.inner == (node.start, node.end):
-                    reach = node.end
-                    kept.append(node)
-                    continue
+            if last is not None and last.extent == "next" and _within(node, last.inner):
+                reach = last.reach
+                kept.append(node)
+                continue
             asked, last = last, node if isinstance(node, Instruction) else None
             if last is not None:
                 reach = last.end
@@ -91,6 +92,10 @@ def _is_answer(node: Node) -> bool:
     return isinstance(node, Suggestion) and node.change == "insert"
 
 
+def _within(node: Node, inner: tuple[int, int] | None) -> bool:
+    return inner is not None and inner[0] <= node.start < node.end <= inner[1]
+
+
 def _blank(lines: list[str], start: int, end: int) -> bool:
     return end - start < 50 and all(not line.strip() for line in lines[start:end])
 
@@ -103,7 +108,7 @@ def _past_blanks(lines: list[str], start: int) -> int:
 
 def _point(node: Instruction, lines: list[str], following: Node | None) -> None:
     start = _past_blanks(lines, node.end)
-    if following is not None and following.start == start and not isinstance(following, (Suggestion, Instruction)):
+    if following is not None and following.start == start and not isinstance(following, _NO_BLOCKS):
         node.inner = (following.start, following.end)
         return
     node.inner = (start, _text_end(lines, start))

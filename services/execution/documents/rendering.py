@@ -133,10 +133,10 @@ class Environment(ImmutableSandboxedEnvironment):
             if attribute in ("items", "keys", "values", "get"):
                 return getattr(obj, attribute)
             return self.undefined(obj=obj, name=attribute)
-        if isinstance(obj, Table):
-            if attribute in ("columns", "shape", "types"):
-                return getattr(obj, attribute)
-            return self.undefined(obj=obj, name=attribute)
+        if isinstance(obj, Table) and attribute in ("columns", "shape", "types"):
+            return getattr(obj, attribute)
+        if isinstance(obj, (Table, Other)):
+            return self.undefined(f"only what it shows is known of such a value: there is no attribute {attribute!r}")
         return super().getattr(obj, attribute)
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
@@ -154,8 +154,21 @@ def plain(value: Any) -> Any:
     return str(value) if isinstance(value, Other) else value
 
 
+def finite(value: Any) -> Any:
+    """JSON has no word for other numbers."""
+    if isinstance(value, dict):
+        return {name: finite(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(inner) for inner in value]
+    return value if not isinstance(value, float) or value - value == 0 else None
+
+
 def as_json(value: Any, most: int = 100_000) -> str:
-    text = cut(json.dumps(plain(value), ensure_ascii=False, separators=(", ", ": ")), most)
+    try:
+        text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        text = json.dumps(finite(plain(value)), ensure_ascii=False)
+    text = cut(text, most)
     missing = len(value) - len(value.head) if isinstance(value, Table) else 0
     return f"{text} ... {missing} more rows" if missing > 0 else text
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from datetime import timedelta
 from typing import cast
 
 from pydantic import JsonValue
 
 from services.execution.documents.renderer import Seen
-from services.execution.sandbox.exact import tag_of
+from services.execution.sandbox.exact import plain, tag_of
 from services.execution.sandbox.exact import text_of as unusual
 from services.execution.sandbox.run import Look, Value
 from shared.contracts.document import BlockVariable
@@ -28,10 +29,10 @@ def seen(look: Look, kernel: str) -> Seen:
         return {"kind": "text", "text": look.text[:_MOST_TEXT], "cut": look.kind == "opaque"}
     if (text := unusual(look.exact)) is not None:
         return {"kind": "text", "text": text}  # not a number, or infinite
-    plain = _wholes(look.json) if kernel == "r" else look.json
-    if len(text := json.dumps(plain, ensure_ascii=False)) > _MOST_JSON:
+    shown = _wholes(_shown(look.exact)) if kernel == "r" else _shown(look.exact)
+    if len(text := json.dumps(shown, ensure_ascii=False)) > _MOST_JSON:
         return {"kind": "text", "text": text[:_MOST_TEXT], "cut": True}
-    return {"kind": "json", "json": plain}
+    return {"kind": "json", "json": shown}
 
 
 def told(name: str, kernel: str, look: Look, shown: Seen) -> BlockVariable:
@@ -55,8 +56,36 @@ def text_of(value: Value, kernel: str) -> str:
         return value.text
     if (text := unusual(value.exact)) is not None:
         return text
-    plain = _wholes(value.json) if kernel == "r" else value.json
-    return plain if isinstance(plain, str) else str(plain) if _scalar(plain) else json.dumps(plain, ensure_ascii=False)
+    shown = _wholes(_shown(value.exact)) if kernel == "r" else _shown(value.exact)
+    if isinstance(shown, str):
+        return shown
+    return (
+        str(shown)
+        if _scalar(shown)
+        else json.dumps(_wholes(value.json) if kernel == "r" else value.json, ensure_ascii=False)
+    )
+
+
+def _shown(exact: JsonValue) -> JsonValue:
+    """In plain JSON, but numbers that are not finite as such, and durations as Python writes them."""
+    if isinstance(exact, list):
+        return [_shown(part) for part in exact]
+    kind = tag_of(exact)
+    if not isinstance(exact, dict) or kind in ("missing", "undefined", "int", "factor"):
+        return plain(exact)
+    if kind is None:
+        return {name: _shown(part) for name, part in exact.items()}
+    return _tagged(kind, exact.get("v"))
+
+
+def _tagged(kind: str, value: JsonValue) -> JsonValue:
+    if kind == "float":
+        return float(str(value))
+    if kind == "duration" and isinstance(value, int):
+        return str(timedelta(microseconds=value))
+    if kind == "map" and isinstance(value, list):
+        return {str(_shown(pair[0])): _shown(pair[1]) for pair in value if isinstance(pair, list) and len(pair) == 2}
+    return _shown(value)
 
 
 def _scalar(value: JsonValue) -> bool:

@@ -75,10 +75,16 @@ class Encoder:
         if isinstance(value, datetime.timedelta):
             return tagged("missing", None) if value != value else tagged("duration", microseconds(value))  # noqa: PLR0124
         if isinstance(value, (bytes, bytearray, memoryview)):
+            self._has_room(memoryview(value).nbytes, self._characters)
             return tagged("bytes", self._counted(base64.b64encode(value).decode()))
         if isinstance(value, complex):
             return tagged("complex", [real(value.real), real(value.imag)])
         return self._of_a_library(value)
+
+    def _has_room(self, wanted: int, left: int) -> None:
+        """Before what is too large is made again in another form."""
+        if wanted > left:
+            raise NotPlain("it is too large")
 
     def _counted(self, text: str) -> str:
         self._characters -= len(text)
@@ -104,6 +110,8 @@ class Encoder:
         module = kind.__module__.partition(".")[0]
         if module == "pandas" and kind.__name__ in ("NAType", "NaTType"):
             return tagged("missing", None)
+        if module in ("numpy", "pandas", "polars", "pyarrow"):
+            self._has_room(_size(value), self._items)
         if module == "pandas" and str(getattr(value, "dtype", "")) == "category":
             return self._factor(value if kind.__name__ == "Categorical" else value.array)
         if module == "numpy" and kind.__name__ == "ndarray" and value.dtype.kind in "biufU" and value.size:
@@ -119,6 +127,11 @@ class Encoder:
     def _factor(self, value: Any) -> Json:
         levels = self.encode(value.categories.tolist())
         return tagged("factor", self.encode(value.codes.tolist()), levels=levels, ordered=bool(value.ordered))
+
+
+def _size(value: Any) -> int:
+    size = getattr(value, "size", None)
+    return size if isinstance(size, int) else len(value) if hasattr(value, "__len__") else 1
 
 
 def real(value: float) -> Json:

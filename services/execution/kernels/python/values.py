@@ -53,7 +53,7 @@ def look(value: object, whole: bool = False) -> Message:
         text: dict[str, Json] = {"text": view(value)["text"]} if isinstance(value, (bytes, complex)) else {}
         return {**found, "kind": "json", "exact": exact, **text}
     except (NotPlain, RecursionError):
-        return {**found, "kind": "opaque", "text": view(value)["text"]}
+        return {**found, "kind": "opaque", "text": view(value, str)["text"]}
 
 
 def _table(value: Any, whole: bool) -> Message:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import reprlib
 import sys
+from collections.abc import Callable
 
 from services.execution.kernels.wire import Json, Message
 
@@ -16,11 +17,11 @@ _short.maxstring = _short.maxother = _LONGEST
 _short.maxlong = 2000
 
 
-def view(value: object) -> Message:
+def view(value: object, show: Callable[[object], str] = repr) -> Message:
     """Never raises: an object that cannot show itself is shown by its type."""
     kind = type(value).__name__
     try:
-        text = _text(value)
+        text = _text(value, show)
     except Exception as error:
         text = f"<{kind}: its repr raised {type(error).__name__}>"
     if len(text) > _LONGEST:
@@ -28,12 +29,14 @@ def view(value: object) -> Message:
     return {"type": kind, "shape": shape_of(value), "text": text}
 
 
-def _text(value: object) -> str:
+def _text(value: object, show: Callable[[object], str]) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 12_000:
         return f"<int of {value.bit_length()} bits>"
-    if isinstance(value, (list, tuple, dict, set, frozenset, str, bytes)) and _large(value):
+    if isinstance(value, (bytes, bytearray)) and len(value) > _LONGEST:
+        return f"{bytes(value[:_LONGEST])!r}..."
+    if isinstance(value, (list, tuple, dict, set, frozenset, str)) and _large(value):
         return _short.repr(value)
-    return repr(value)
+    return show(value)
 
 
 def _large(

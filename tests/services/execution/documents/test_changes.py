@@ -112,6 +112,8 @@ def test_what_stands_above_is_the_same_once_that_is_answered(above: str, about: 
         "::: edit Shorter >>>\n````text\n```\nx\n```\n````\nEnd.\n",
         "::: edit Shorter >>>\n\nOne\ntwo.\n\nEnd.\n",
         "::: edit Shorter >>>\n\nOne",
+        "::: edit Shorter >>>\n\nOne `x`{python exec}\nand &[n]{int}\nmore.\n\nEnd.\n",
+        "::: edit Shorter >>>\nOne\n`x`{python exec} more.\n",
         ":++\n::: edit Shorter >>>\n- item",
         ":++ accept\n\n::: create It <<<\n",
         "One.\n\n::: edit Shorter <\n\nTwo.\n",

@@ -37,6 +37,25 @@ def test_a_value_that_resists_is_a_bounded_look(desk: Desk, code: str, look: str
     assert len(desk.sent()[0]) < 20_000
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import numpy as np\nx = np.zeros(100_000_000)",
+        "x = bytearray(700_000_000)",
+        "x = b'a' * 700_000_000",
+        "x = 'a' * 800_000_000",
+        "import pandas as pd, numpy as np\nx = pd.Series(np.zeros(60_000_000))",
+        "x = {number: None for number in range(4_000_000)}",
+    ],
+)
+def test_a_value_of_nearly_all_the_memory_is_looked_at_where_it_is(desk: Desk, code: str) -> None:
+    result = desk.run(python(code) + "::: describe {{ x }} :::\n" + python("len(x) > 9"))
+    assert [one.status for one in result.blocks] == ["ok", "ok", "ok"]
+    assert codes(block(result, "instruction-1")) == []
+    assert block(result, "instruction-1").variables[0].truncated
+    assert len(desk.sent()[0]) < 20_000
+
+
 def test_a_kernel_that_dies_while_a_message_is_filled_in_sends_the_original(desk: Desk) -> None:
     dies = "import os\nclass A:\n    def __repr__(self): os._exit(1)\nx = A()\nz = 1"
     result = desk.run(python(dies) + "::: describe {{ x }} :::\n" + python("z") + python("2"))
