@@ -93,7 +93,7 @@ def apart(files: list[InputFile]) -> list[InputFile]:
 
 class ExecuteInput(Request):
     language: Language
-    code: Annotated[Text, Field(min_length=1, max_length=900_000), AfterValidator(_not_blank)]
+    code: Annotated[Text, AfterValidator(_not_blank), Field(max_length=900_000, json_schema_extra={"minLength": 1})]
     files: Annotated[list[InputFile], Field(max_length=100)] = []
     stdin: Text = ""
     limits: Limits = Field(default_factory=Limits)

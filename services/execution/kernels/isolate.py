@@ -53,9 +53,14 @@ def settle_in(uid: int, gid: int) -> None:
         handle.write("0")
 
 
-def mount_room() -> None:
-    """A fresh /proc that shows this job only, and the few places that it may write to."""
+def mount_room() -> int:
+    """A fresh /proc that shows this job only, and the few places that it may write to.
+
+    What it returns is a /proc that shows every process, however it hides, and stands below the other one.
+    """
     kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+    kernel.mount("proc", "/proc", "proc", _QUIET, "subset=pid")
+    everyone = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     kernel.mount("proc", "/proc", "proc", _QUIET, "subset=pid,hidepid=2")
     _mount_roomy(_STORE, f"size={EMPTY_MB}m,nr_inodes={MOST_FILES},mode=755")
     for target in (WORK, TEMPORARY, SHARED_MEMORY):
@@ -65,6 +70,7 @@ def mount_room() -> None:
     os.mkdir(GIVEN)
     _mount_roomy(OUT, f"size={_OUT_MB}m,nr_inodes=400,mode=755")
     kernel.mount("tmpfs", CODE, "tmpfs", _QUIET, "size=4m,nr_inodes=40,mode=755")
+    return everyone
 
 
 def _mount_roomy(target: str, options: str) -> None:

@@ -27,6 +27,7 @@ class Replies:
         self._descriptor = descriptor
         self._asked = os.getpid()
         self.nonce = ""
+        self.cut = False
         self.answered = True  #: the last request has its result
 
     @property
@@ -36,7 +37,10 @@ class Replies:
     def send(self, message: Message) -> None:
         if self.mine:
             self.answered = self.answered or message.get("t") == "result"
-            write_frame(self._descriptor, {**message, "nonce": self.nonce})
+            try:
+                write_frame(self._descriptor, {**message, "nonce": self.nonce})
+            except OSError:  # the code has closed it: then it ends as it would without us, and says no more
+                self.cut = True
 
 
 class Kernel(Protocol):
@@ -135,7 +139,7 @@ def serve(make: Callable[[Stage], Kernel], requests: int, replies: int) -> None:
                 continue
             answers.nonce, answers.answered = str(request["nonce"]), False
             status = _answer(kernel, stage, answers, _with_gifts(request, door), interrupts)
-            if status is not None or request["once"]:
+            if status is not None or request["once"] or answers.cut:
                 leave(status or 0)
         except KeyboardInterrupt as late:  # one too many, while the error of the first was told
             interrupts.wanted = False
@@ -192,6 +196,8 @@ def _answer(kernel: Kernel, stage: Stage, answers: Replies, request: Message, in
     flush()
     if status is None or not request["once"]:
         answers.send({**reply, "exit": status})
+    if status is None and answers.cut and reply["error"] is not None:
+        status = 1  # nobody has heard of the error
     return status if request["once"] else None
 
 

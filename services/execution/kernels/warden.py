@@ -17,7 +17,7 @@ from services.execution.kernels import kernel_calls as kernel
 from services.execution.kernels.gather import Caps, Haul, gather, snapshot
 from services.execution.kernels.isolate import CODE, EMPTY_MB, GIVEN, OUT, WORK, Ends, become_job, resize_store
 from services.execution.kernels.languages import start
-from services.execution.kernels.meter import FairShare, Reading, others, read_all
+from services.execution.kernels.meter import FairShare, Meter, Reading
 from services.execution.kernels.wire import Json, Message, control_pair, receive, send
 
 _GLANCE = 0.01  #: seconds between two looks at what is used
@@ -50,7 +50,7 @@ class Allowance:
 class Warden:
     """Runs as process 1 of the room, out of the code's sight and reach."""
 
-    def __init__(self, descriptors: list[int], language: str, memfd: bool) -> None:
+    def __init__(self, descriptors: list[int], language: str, memfd: bool, meter: Meter) -> None:
         control, requests, replies, stdin, stdout, stderr = descriptors
         self._control = socket.socket(fileno=control)
         self._gifts, gifts = control_pair()
@@ -71,10 +71,11 @@ class Warden:
             handle.write("1000")
         self._watch = os.pidfd_open(self._job)
         self._allowed: Allowance | None = None
-        self._first = Reading(0, 0, 0, 0.0)
+        self._first = Reading(0, 0, 0, 0, 0.0)
         self._begun_cpu = 0.0
         self._peak_kb = 0
-        self._fair = FairShare()
+        self._meter = meter
+        self._fair = FairShare(meter)
         self._crowded = False
         self._full = False
         self._status: int | None = None
@@ -84,7 +85,7 @@ class Warden:
 
     def _rehearse(self) -> None:
         """Go once the ways of a run, now that nobody waits: what they touch is no longer shared with the parent."""
-        read_all()
+        self._meter.read()
         self._data_bytes()
         resize_store(EMPTY_MB, 0)
         os.statvfs(WORK)
@@ -117,12 +118,12 @@ class Warden:
         """By the run, or by the last call of a session; memory is all that the code has added so far."""
         return {
             "cpu_ms": max(0.0, now.cpu_seconds - self._begun_cpu) * 1000,
-            "peak_mb": max(0, self._peak_kb - self._first.memory_kb) / 1024,
+            "peak_mb": max(0, self._peak_kb - self._first.added_kb) / 1024,
         }
 
     def _count_anew(self, now: Reading) -> None:
         """From the end of one call, not from the word of the next: its code may be faster than that word."""
-        self._begun_cpu, self._peak_kb = now.cpu_seconds, now.memory_kb
+        self._begun_cpu, self._peak_kb = now.cpu_seconds, now.added_kb
 
     def _watch_over(self) -> str:
         poll = select.poll()
@@ -149,8 +150,8 @@ class Warden:
         return max(0.0, min(self._allowed.glance, self._allowed.deadline - time.monotonic())) * 1000
 
     def _look(self, allowed: Allowance) -> Reading:
-        now = read_all()
-        self._peak_kb = max(self._peak_kb, now.memory_kb)
+        now = self._meter.read()
+        self._peak_kb = max(self._peak_kb, now.added_kb)
         self._crowded = self._crowded or now.tasks >= allowed.tasks
         return now
 
@@ -192,7 +193,7 @@ class Warden:
         if message["collect"] is not None:
             count, size = cast("list[int]", message["collect"])
             self._caps = Caps(count, size)
-        self._first = read_all()
+        self._first = self._meter.read()
         self._count_anew(self._first)
         megabytes = int(cast("int", message["memory_mb"]))
         processes = int(cast("int", message["processes"]))
@@ -219,7 +220,7 @@ class Warden:
 
     def _allow(self, message: Message) -> None:
         """Limits count from here: a session gets them anew for each call."""
-        now = read_all()
+        now = self._meter.read()
         wall = cast("float | None", message["wall_seconds"])
         self._allowed = Allowance(
             float("inf") if wall is None else time.monotonic() + wall,
@@ -267,14 +268,14 @@ class Warden:
         if self._status is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._job, signal.SIGKILL)
-        while others():
+        while self._meter.others():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(-1, signal.SIGKILL)
             with contextlib.suppress(ChildProcessError):
                 pid, status = os.waitpid(-1, 0)
                 if pid == self._job:
                     self._status = status
-        return read_all()
+        return self._meter.read()
 
     def _hand_out(self, caps: Caps) -> None:
         def take(path: str, size: int, descriptor: int) -> None:

@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from services.execution.kernels import kernel_calls as kernel
 from services.execution.kernels.isolate import NAMESPACES, mount_room, settle_in
+from services.execution.kernels.meter import Meter
 from services.execution.kernels.warden import Warden
 from services.execution.kernels.warmth import load, warm_up
 from services.execution.kernels.wire import Message, receive, send
@@ -80,8 +81,8 @@ def _be_room(message: Message, descriptors: list[int], control: socket.socket, u
         settle_in(uid, gid)
         # Its own process group: a signal to the box's group is not for the job.
         os.setsid()
-        mount_room()
-        Warden(descriptors, str(message["language"]), bool(message["memfd"])).guard()
+        meter = Meter(mount_room())
+        Warden(descriptors, str(message["language"]), bool(message["memfd"]), meter).guard()
         status = 0
     except BaseException as error:
         _complain(error)

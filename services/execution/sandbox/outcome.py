@@ -42,6 +42,7 @@ def bring_out(
     finished = judgement.verdict is Verdict.OK and result is not None
     taker = _Taker(facts, corner)
     notes = list(facts.refused) if run.collect else []
+    displays = taker.displays(notes) if run.collect else []
     table = taker.take(result.get("table"), _TABLE_BYTES) if finished and result is not None else None
     if table is not None and result is not None:
         table = brought(run.language, result, table, corner)
@@ -58,7 +59,7 @@ def bring_out(
         result_class=_text(result.get("class")) if finished and result is not None else None,
         table=table,
         plot=taker.plot(result) if finished and result is not None else None,
-        displays=tuple(taker.displays()) if run.collect else (),
+        displays=tuple(displays),
         artifacts=tuple(taker.artifacts()) if run.collect else (),
         refused=tuple(notes),
         usage=_usage(facts),
@@ -127,8 +128,11 @@ class _Taker:
             return None
         return Shown(media_type=str(media_type), content=content)
 
-    def displays(self) -> list[Shown]:
+    def displays(self, notes: list[str]) -> list[Shown]:
+        """What was shown, in order; what is left out is said in ``notes``."""
         shown: list[Shown] = []
+        if any(frame.get("t") == "unshown" for frame in self._facts.frames):
+            notes.append("some displays: a run may show 50")
         for frame in self._facts.frames:
             media_type = frame.get("media_type")
             if frame.get("t") != "display" or not isinstance(media_type, str) or not _MEDIA_TYPE.fullmatch(media_type):
@@ -141,6 +145,8 @@ class _Taker:
             if content is not None:
                 self._display_bytes += content.stat().st_size
                 shown.append(Shown(media_type=media_type, content=content))
+            else:
+                notes.append(f"a display of {media_type}: displays may be {_DISPLAY_BYTES // 1_000_000} MB in all")
         return shown
 
     def artifacts(self) -> list[Product]:

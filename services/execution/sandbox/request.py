@@ -65,7 +65,7 @@ class Order:
         }
         self.request = {
             "op": "execute",
-            "code": run.code,
+            "code": run.code.removeprefix("\ufeff"),  # as some editors begin a file
             "take": run.take,
             "seed": run.seed,
             "frames": frames,

@@ -40,7 +40,7 @@ class Capture:
             return
         self._tail.append(data)
         self._tail_size += len(data)
-        while self._tail_size - len(self._tail[0]) >= self.cap // 2:
+        while self._tail and self._tail_size - len(self._tail[0]) >= self.cap // 2:
             self._tail_size -= len(self._tail.popleft())
 
     def text(self, budget: int) -> tuple[str, bool]:

@@ -10,6 +10,7 @@ from typing import cast
 
 from services.execution.kernels.wire import Json
 from services.execution.sandbox.cgroups import Counted
+from services.execution.sandbox.streams import escaped
 from services.execution.sandbox.supervise import Facts
 from shared.contracts.execute import CodeError, Verdict
 
@@ -51,7 +52,7 @@ def _of_exit(facts: Facts, counted: Counted, result: Mapping[str, Json] | None, 
     crowded = bool(counted.refused_forks) or bool(facts.ended["crowded"])
     if os.WIFSIGNALED(status):
         verdict = _of_signal(os.WTERMSIG(status), facts, counted, crowded)
-        name = signal.Signals(os.WTERMSIG(status)).name if verdict is Verdict.SIGNAL else None
+        name = _signal_name(os.WTERMSIG(status)) if verdict is Verdict.SIGNAL else None
         return Judgement(verdict, _plain(verdict, name))
     error = _claimed(result)
     code = os.WEXITSTATUS(status)
@@ -105,6 +106,13 @@ def _of_signal(number: int, facts: Facts, counted: Counted, crowded: bool) -> Ve
     return Verdict.SIGNAL
 
 
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # one of the real-time signals
+        return f"SIGRTMIN+{number - signal.SIGRTMIN}" if number >= signal.SIGRTMIN else f"signal {number}"
+
+
 def _ran_out_of_memory(facts: Facts) -> bool:
     """Libraries in Rust and C++, and V8, abort with these words when an allocation is refused."""
     text = facts.stderr.text(facts.stderr.cap)[0]
@@ -117,9 +125,9 @@ def _claimed(result: Mapping[str, Json] | None) -> CodeError | None:
     if not isinstance(error, dict):
         return None
     return CodeError(
-        type=str(error.get("type", "Error"))[:200],
-        message=str(error.get("message", ""))[:20_000],
-        traceback=str(error.get("traceback", ""))[:40_000],
+        type=escaped(str(error.get("type", "Error")))[:200],
+        message=escaped(str(error.get("message", "")))[:20_000],
+        traceback=escaped(str(error.get("traceback", "")))[:40_000],
     )
 
 

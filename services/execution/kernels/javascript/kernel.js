@@ -73,8 +73,9 @@ function described(error) {
 // -- displays ----------------------------------------------------------------------------------------------------
 
 function display(value) {
-  if (shown >= MOST_DISPLAYS) return;
   shown += 1;
+  if (shown === MOST_DISPLAYS + 1) send({ t: "unshown" });
+  if (shown > MOST_DISPLAYS) return;
   let mediaType = "text/plain";
   let text;
   if (typeof value === "string") {

@@ -37,9 +37,11 @@ class Stage:
     def display(self, *values: object) -> None:
         """Show values: tables as HTML, figures and images as pictures, the rest as text."""
         for value in values:
-            if self._count < _MOST:
-                self._count += 1
+            self._count += 1
+            if self._count <= _MOST:
                 self._show(*rendered(value))
+            elif self._count == _MOST + 1:
+                self._announce({"t": "unshown"})
 
     def _show(self, media_type: str, content: str | bytes, suffix: str) -> None:
         if isinstance(content, str) and len(content) <= _LONGEST_TEXT:

@@ -8,7 +8,7 @@ import linecache
 import sys
 import traceback
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, TracebackType
 
 from services.execution.kernels.wire import Message
 
@@ -24,7 +24,8 @@ class Program:
 def compiled(code: str, name: str) -> Program:
     """Raises: SyntaxError, ValueError, RecursionError, MemoryError."""
     linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
-    tree = ast.parse(code, name)
+    tree = compile(code, name, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    assert isinstance(tree, ast.Module)
     last: CodeType | None = None
     if tree.body and isinstance(tree.body[-1], ast.Expr):
         expression = tree.body.pop()
@@ -43,10 +44,7 @@ def run(program: Program, space: dict[str, object]) -> object:
 
 def described(error: BaseException) -> Message:
     """The error as a message: type, message, traceback without our own frames, and which limit it speaks of."""
-    trace = error.__traceback__
-    here = __file__.rpartition("/python/")[0]
-    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(here):
-        trace = trace.tb_next
+    trace = _of_the_code(error.__traceback__)
     try:
         message = str(error)
     except Exception:
@@ -64,6 +62,20 @@ def described(error: BaseException) -> Message:
         "traceback": text,
         "limit": _limit_behind(error, message),
     }
+
+
+def _of_the_code(trace: TracebackType | None) -> TracebackType | None:
+    """Without our own frames, at its beginning and, where an interrupt was heard, at its end."""
+    here = __file__.rpartition("/python/")[0]
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(here):
+        trace = trace.tb_next
+    each = trace
+    while each is not None:
+        after = each.tb_next
+        if after is not None and after.tb_next is None and after.tb_frame.f_code.co_filename.startswith(here):
+            each.tb_next = None
+        each = each.tb_next
+    return trace
 
 
 def _limit_behind(error: BaseException, message: str) -> str | None:
@@ -87,6 +99,6 @@ def exit_status(stop: SystemExit) -> int:
     if code is None:
         return 0
     if isinstance(code, int):
-        return code & 0xFF
+        return code & 0xFF if -(2**63) <= code < 2**63 else 255
     print(code, file=sys.stderr)  # noqa: T201
     return 1

@@ -102,6 +102,7 @@ local({
 
   display <- function(value) {
     shown <<- shown + 1L
+    if (shown == 51L) send(list(t = "unshown"))
     if (shown > 50L) return(invisible(NULL))
     if (is_plot(value)) {
       print(value)

@@ -129,6 +129,33 @@ HOARDS = [
     Attack(65, "deep syntax", "eval('(' * 10**5 + ')' * 10**5)", (USER_ERROR, MEMORY, SIGNAL)),
 ]
 
+#: What hides from being counted, where no control group counts.
+HIDERS = [
+    Attack(7, "not to be looked into", "_libc.prctl(4, 0, 0, 0, 0)\nif os.fork() == 0: hold()\nfill(250); hold()",
+           (MEMORY,)),
+    Attack(7, "children not to be looked into", "for _ in range(5):\n    if os.fork() == 0:\n"
+           "        _libc.prctl(4, 0, 0, 0, 0); fill(60); hold()\nhold()", (MEMORY,)),
+    Attack(7, "without its first thread", "import threading\n"
+           "threading.Thread(target=lambda: (fill(250), hold())).start()\n"
+           "_libc.syscall(93 if platform.machine() == 'aarch64' else 60, 0)", (MEMORY,)),
+    Attack(7, "many small ones", "for _ in range(8):\n    if os.fork() == 0: fill(60); hold()\nhold()", (MEMORY,)),
+    Attack(3, "many short ones that nobody waits for", "signal.signal(17, signal.SIG_IGN)\nwhile True:\n"
+           "    if os.fork() == 0: burn(0.05); os._exit(0)\n    time.sleep(0.04)", (Verdict.TIMEOUT_CPU,)),
+    Attack(3, "many short grandchildren", "while True:\n    if os.fork() == 0:\n        if os.fork() == 0: burn(0.05)\n"
+           "        os._exit(0)\n    os.wait(); time.sleep(0.04)", (Verdict.TIMEOUT_CPU,)),
+    Attack(3, "children that cannot be looked into", "_libc.prctl(4, 0, 0, 0, 0)\nif os.fork() == 0: burn(9)\nhold()",
+           (Verdict.TIMEOUT_CPU,)),
+]  # fmt: skip
+HIDING = """
+import platform, signal, time
+kept = []
+def hold(): time.sleep(100)
+def fill(megabytes): kept.append(bytearray(b'x') * (megabytes * 10**6))
+def burn(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: pass
+"""
+
 REACHES = [
     Attack(13, "child holds stdout", "import subprocess; subprocess.Popen(['sleep', '60']); 'done'", value="'done'"),
     Attack(

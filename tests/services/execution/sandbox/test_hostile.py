@@ -23,7 +23,7 @@ from services.execution.sandbox.run import Frame, KernelError, Run
 from services.execution.sandbox.sandbox import WarmSandbox, open_sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from shared.contracts.execute import Language, Limits, Verdict
-from tests.services.execution.sandbox.attacks import HOARDS, PRELUDE, REACHES, TIMEOUT, Attack
+from tests.services.execution.sandbox.attacks import HIDERS, HIDING, HOARDS, PRELUDE, REACHES, TIMEOUT, Attack
 from tests.services.execution.sandbox.conftest import RunCode
 
 _TIGHT: dict[str, float] = {
@@ -47,6 +47,28 @@ def test_what_hoards_is_ended_under_its_own_verdict(attack: Attack, run_code: Ru
     if attack.value is not None:
         assert outcome.value is not None
         assert outcome.value.text == attack.value
+
+
+@pytest.fixture(scope="module")
+def uncounted() -> Iterator[WarmSandbox]:
+    """A machine without control groups."""
+    with open_sandbox(SandboxSettings(slots=1, cgroups=False)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("attack", HIDERS, ids=str)
+def test_what_hides_from_being_counted_is_counted(attack: Attack, uncounted: WarmSandbox) -> None:
+    seconds = 1 if Verdict.TIMEOUT_CPU in attack.verdicts else 30
+    limits = Limits(wall_seconds=60, cpu_seconds=seconds, memory_mb=200)
+    with uncounted.run(Run("python", PRELUDE + HIDING + attack.code, limits=limits)) as outcome:
+        assert outcome.verdict in attack.verdicts, outcome
+
+
+def test_7_what_forks_share_is_counted_once(uncounted: WarmSandbox) -> None:
+    code = "fill(100)\nfor _ in range(5):\n    if os.fork() == 0: time.sleep(0.5); os._exit(0)\ntime.sleep(1)"
+    with uncounted.run(Run("python", PRELUDE + HIDING + code, limits=Limits(memory_mb=200))) as outcome:
+        assert outcome.verdict is Verdict.OK
+        assert 90 <= outcome.usage.peak_memory_mb <= 200
 
 
 @pytest.mark.parametrize("attack", REACHES, ids=str)

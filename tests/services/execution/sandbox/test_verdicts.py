@@ -105,6 +105,60 @@ def test_what_is_not_text_is_escaped(run_code: RunCode) -> None:
     assert outcome.stdout == r"\xff\x00\x1b[31mredé"
 
 
+def test_one_byte_of_output_is_a_limit_like_any_other(run_code: RunCode) -> None:
+    outcome = run_code("print('x' * 50)", output_bytes=1)
+    assert (outcome.verdict, outcome.truncated, outcome.stdout) == (Verdict.OK, True, "")
+
+
+def test_a_real_time_signal_has_a_name_too(run_code: RunCode) -> None:
+    outcome = run_code("import os, signal; os.kill(os.getpid(), signal.SIGRTMIN + 6)")
+    assert outcome.verdict is Verdict.SIGNAL
+    assert outcome.error is not None
+    assert outcome.error.type == "SIGRTMIN+6"
+
+
+def test_an_error_that_is_no_text_is_escaped(run_code: RunCode) -> None:
+    outcome = run_code("raise ValueError('\\udc80\\0\\x1b[31m')")
+    assert outcome.error is not None
+    assert outcome.error.message == r"\udc80\x00\x1b[31m"
+    assert outcome.error.traceback.endswith("ValueError: " + outcome.error.message + "\n")
+
+
+@pytest.mark.parametrize("code", ["def f(:", "  x = 1", "import os; os.kill(os.getpid(), 2)"])
+def test_nothing_of_ours_is_in_a_traceback(run_code: RunCode, code: str) -> None:
+    outcome = run_code(code)
+    assert outcome.verdict is Verdict.USER_ERROR
+    assert outcome.error is not None
+    assert "main.py" in outcome.error.traceback
+    assert "/runtime/" not in outcome.error.traceback + outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("last", "verdict"), [("5", Verdict.OK), ("1 / 0", Verdict.USER_ERROR), ("exit(3)", Verdict.USER_ERROR)]
+)
+def test_closing_every_descriptor_is_the_codes_right(run_code: RunCode, last: str, verdict: Verdict) -> None:
+    assert run_code(f"import os; os.closerange(3, 100)\n{last}").verdict is verdict
+
+
+@pytest.mark.parametrize("language", ["python", "sql", "javascript", "r"])
+def test_a_byte_order_mark_is_no_code(sandbox: WarmSandbox, run_code: RunCode, language: Language) -> None:
+    if sandbox.languages()[language] is None:
+        pytest.skip("not installed")
+    code = "\ufeffSELECT 42" if language == "sql" else "\ufeff40 + 2"
+    value = run_code(code, language).value
+    assert value is not None
+    assert "42" in value.text
+
+
+def test_displays_that_are_left_out_are_named(run_code: RunCode) -> None:
+    outcome = run_code("for n in range(60): display(n)")
+    assert len(outcome.displays) == 50
+    assert outcome.refused == ("some displays: a run may show 50",)
+    outcome = run_code("display('x' * 51_000_000)")
+    assert outcome.displays == ()
+    assert outcome.refused == ("a display of text/plain: displays may be 50 MB in all",)
+
+
 def test_cancelling_ends_the_program_at_once(sandbox: WarmSandbox) -> None:
     cancelled, seen = Event(), Event()
 
