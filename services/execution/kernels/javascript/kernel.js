@@ -33,7 +33,10 @@ function send(message) {
     try {
       offset += fs.writeSync(REPLIES, data, offset);
     } catch (error) {
-      if (error.code !== "EAGAIN") throw error;
+      if (error.code === "EAGAIN") continue;
+      // The code has closed it: then it ends as it would without us, and says no more.
+      if (message.error) exit(1);
+      exit();
     }
   }
 }
@@ -279,7 +282,7 @@ function answer(request) {
   const end = () => {
     finish = null;
     send(reply);
-    if (request.once) exit(reply.error === null ? undefined : 0);
+    if (request.once) reply.error === null ? exit() : exit(0); // without a status it is the one that the code has set
     else setImmediate(() => nextRequest(answer));
   };
   const failed = (error) => {
@@ -309,6 +312,11 @@ process.on("beforeExit", () => {
   if (finish !== null) finish();
 });
 process.on("SIGINT", () => interrupted());
+// Node buffers what a full pipe does not take, and drops it when the code exits.
+for (const stream of [process.stdout, process.stderr]) stream._handle?.setBlocking?.(true);
+const [warn] = process.listeners("warning");
+process.removeAllListeners("warning");
+process.on("warning", (warning) => /USE_MAIN_CONTEXT_DEFAULT_LOADER/.test(warning.message) || warn?.(warning)); // ours
 globalThis.require = createRequire(`${WORK}/`);
 globalThis.display = display;
 own.add("require").add("display");

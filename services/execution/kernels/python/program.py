@@ -10,6 +10,7 @@ import traceback
 from dataclasses import dataclass
 from types import CodeType, TracebackType
 
+from services.execution.kernels.isolate import CODE
 from services.execution.kernels.wire import Message
 
 _LONGEST = 20_000  #: characters of a traceback or message
@@ -65,9 +66,9 @@ def described(error: BaseException) -> Message:
 
 
 def _of_the_code(trace: TracebackType | None) -> TracebackType | None:
-    """Without our own frames, at its beginning and, where an interrupt was heard, at its end."""
+    """From the code's first frame on, without ours where an interrupt was heard; SQL has no frames at all."""
     here = __file__.rpartition("/python/")[0]
-    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(here):
+    while trace is not None and not trace.tb_frame.f_code.co_filename.startswith(f"{CODE}/"):
         trace = trace.tb_next
     each = trace
     while each is not None:

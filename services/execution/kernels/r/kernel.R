@@ -53,7 +53,11 @@ local({
 
   always_list <- function(value) structure(json(as.list(unname(value))), class = "json")
 
+  # closeAllConnections() takes ours too; what they read from and write to is still there.
+  lives <- function(connection) tryCatch(isOpen(connection), error = function(problem) FALSE)
+
   send <- function(message) {
+    if (!lives(replies)) replies <<- file("/proc/self/fd/4", open = "wb", raw = TRUE)
     body <- charToRaw(enc2utf8(json(c(message, list(nonce = nonce)))))
     writeBin(length(body), replies, size = 4L, endian = "big")
     writeBin(body, replies)
@@ -118,7 +122,7 @@ local({
   # -- operations --------------------------------------------------------------------------------------------------
 
   run <- function(code) {
-    parsed <- parse(text = code, keep.source = FALSE, encoding = "UTF-8")
+    parsed <- parse(text = gsub("\r\n", "\n", code, fixed = TRUE), keep.source = FALSE, encoding = "UTF-8")
     last <- list(value = NULL, visible = FALSE)
     for (position in seq_along(parsed)) {
       last <- withVisible(eval(parsed[[position]], globalenv()))
@@ -294,12 +298,16 @@ local({
   for (name in c("dplyr", "tidyr", "ggplot2", "stats", "utils", "grDevices")) {
     suppressPackageStartupMessages(requireNamespace(name, quietly = TRUE))
   }
-  assign("display", display, envir = attach(NULL, name = "room"))
+  room <- attach(NULL, name = "room")
+  assign("display", display, envir = room)
+  # Nobody is there to type, and R does not quit while it waits for that.
+  for (name in c("browser", "debug", "debugonce")) assign(name, function(...) invisible(NULL), envir = room)
   setwd("/work")
   set.seed(NULL)
   send(list(t = "hello"))
   # An interrupt is for a call that runs: one in the middle of a message would take that away.
   suspendInterrupts(repeat {
+    if (!lives(requests)) requests <- file("/proc/self/fd/3", open = "rb", raw = TRUE)
     size <- readBin(requests, "integer", 1L, size = 4L, endian = "big")
     if (length(size) == 0L) break
     body <- raw()

@@ -163,6 +163,53 @@ def test_a_table_goes_in_and_the_result_comes_out(sample: Sample, sandbox: WarmS
         assert result.column("name").to_pylist() == ["b", None]
 
 
+@pytest.mark.parametrize(
+    ("language", "code", "value"),
+    [
+        ("python", "x = 1\r\nx + 41\r\n", "42"),
+        ("r", "x <- 1\r\nx + 41\r\n", "42"),
+        ("javascript", "const x = 1\r\nx + 41\r\n", "42"),
+        ("sql", "CREATE TABLE t AS SELECT 41 AS n;\r\nSELECT n + 1 AS m\r\nFROM t\r\n", "42"),
+        ("r", "closeAllConnections()\n42", "42"),
+        ("r", "f <- function() { browser(); 42 }\ndebug(f)\nf()", "42"),
+        (
+            "javascript",
+            "for (let n = 0; n < 1000; n++) process.stdout.write('x'.repeat(1000))\nawait import('fs')\n42",
+            "42",
+        ),
+    ],
+)
+def test_what_programs_often_do_is_done(
+    sandbox: WarmSandbox, run_code: RunCode, language: Language, code: str, value: str
+) -> None:
+    if sandbox.languages()[language] is None:
+        pytest.skip("not installed")
+    outcome = run_code(code, language, output_bytes=2_000_000)
+    assert outcome.verdict is Verdict.OK, outcome
+    assert outcome.value is not None
+    assert value in outcome.value.text
+    assert outcome.stderr == ""
+
+
+def test_what_javascript_prints_is_out_before_it_exits_with_its_status(sandbox: WarmSandbox, run_code: RunCode) -> None:
+    _needs_javascript(sandbox)
+    long = "for (let n = 0; n < 1000; n++) process.stdout.write('x'.repeat(1000))\n"
+    for leaves in ("process.exit(3)", "process.exitCode = 3"):
+        outcome = run_code(long + leaves, "javascript", output_bytes=2_000_000)
+        assert len(outcome.stdout) == 1_000_000
+        assert outcome.error is not None
+        assert outcome.error.exit_code == 3
+    assert run_code("for (;;) console.log('x'.repeat(1000))", "javascript", output_bytes=1000).verdict is Verdict.OUTPUT
+
+
+def test_an_error_of_sql_has_no_frames_of_what_runs_it(run_code: RunCode) -> None:
+    for code in ("SELEC 1", "SELECT no_such FROM range(3)", "SELECT error('broken')", "COPY (SELECT 1) TO '/etc/x'"):
+        outcome = run_code(code, "sql")
+        assert outcome.error is not None
+        assert outcome.error.message in outcome.error.traceback
+        assert "File " not in outcome.error.traceback + outcome.stderr
+
+
 def _needs_javascript(sandbox: WarmSandbox) -> None:
     if sandbox.languages()["javascript"] is None:
         pytest.skip("javascript is not installed here; scripts/install-optional installs it")
