@@ -11,7 +11,8 @@ FAMILIES = {
     "gem": ("ruby",), "jekyll": ("ruby",), "composer": ("php",), "hex": ("elixir", "erlang", "gleam"), "pub": ("dart",),
     "swift": ("swift",), "shards": ("crystal",), "hackage": ("haskell",), "cpan": ("perl",), "cran": ("r",),
     "native": ("c++", "c", "objective-c", "cuda", "fortran", "assembly"), "julia": ("julia",), "opam": ("ocaml",),
-    "nimble": ("nim",), "zig": ("zig",), "cocoapods": ("swift", "objective-c"), "terraform": ("terraform",),
+    "nimble": ("nim",), "zig": ("zig",), "cocoapods": ("swift", "objective-c"),
+    "xcode": ("swift", "objective-c"), "terraform": ("terraform",),
     "elm": ("elm",), "luarocks": ("lua",), "v": ("v",), "dub": ("d",), "fortran": ("fortran",), "ada": ("ada",),
 }  # fmt: skip
 #: Whose versions concern a package of an ecosystem.
@@ -22,7 +23,7 @@ TOOLS = {
     "hex": ("elixir", "erlang", "gleam"), "pub": ("dart", "flutter"), "swift": ("swift",), "shards": ("crystal",),
     "hackage": ("haskell",), "cpan": ("perl",), "cran": ("r",), "native": ("c", "c++", "cmake"), "julia": ("julia",),
     "opam": ("ocaml",), "nimble": ("nim",), "zig": ("zig",), "terraform": ("terraform",), "elm": ("elm",),
-    "hugo": ("hugo",), "luarocks": ("lua",), "bazel": ("bazel",),
+    "hugo": ("hugo",), "luarocks": ("lua",), "bazel": ("bazel",), "xcode": ("swift",),
 }  # fmt: skip
 
 

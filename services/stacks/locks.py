@@ -14,7 +14,7 @@ _PATTERNS: dict[str, tuple[tuple[str, str], ...]] = {
     "npm": (
         ("package-lock.json", r'"node_modules/{name}"\s*:\s*\{{[^{{}}]*?"version"\s*:\s*"([^"]+)"'),
         ("npm-shrinkwrap.json", r'"node_modules/{name}"\s*:\s*\{{[^{{}}]*?"version"\s*:\s*"([^"]+)"'),
-        ("pnpm-lock.yaml", r"""(?m)^ {{4,}}'?{name}'?:\n\s+specifier:[^\n]*\n\s+version:\s*'?([\w.+-]+)"""),
+        ("pnpm-lock.yaml", r"""(?m)^ {{2,}}'?{name}'?:\n\s+specifier:[^\n]*\n\s+version:\s*'?([\w.+-]+)"""),
         ("yarn.lock", r"""(?m)^"?{name}@(?!npm:\S*@)[^\n]*:\n\s+version:?\s+"?([^"\n]+)"""),
         ("bun.lock", r'"{name}"\s*:\s*\[\s*"{name}@([^"]+)"'),
     ),

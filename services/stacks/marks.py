@@ -22,6 +22,10 @@ PYTHON_LOCKFILES = {
     "conda-lock.yml": "conda",
 }
 COMPOSE = ("docker-compose.yml", "docker-compose.yaml", "compose.yml", "compose.yaml")
+#: Each describes one program that a platform runs: the package beside it is no library.
+SERVERLESS = frozenset(
+    ("serverless.yml", "serverless.yaml", "serverless.ts", "wrangler.toml", "wrangler.json", "wrangler.jsonc")
+)
 #: Tools that serve, and keep the port in settings of their own.
 SERVER_SETTINGS = frozenset(
     ["Rocket.toml"]
@@ -39,7 +43,7 @@ MARKS = frozenset(
         "tsconfig.json", "tsconfig.base.json",
         "pnpm-workspace.yaml", "rush.json", "nx.json", "lerna.json", "go.work", "melos.yaml",
         "hatch.toml", "mvnw", "gradlew",
-        "Procfile", "Containerfile", "fly.toml", "railway.json",
+        "Procfile", "Containerfile", "fly.toml", "railway.json", *SERVERLESS,
     )
 )  # fmt: skip
 _OPENINGS = ("Dockerfile.", ".env.")

@@ -189,7 +189,7 @@ def find_packages(scan: Scan) -> dict[str, Package]:
     for path, folder in scan.folders.items():
         if folder.manifests and _makes_package(scan, folder, packages):
             packages[path] = Package(path, list(folder.manifests), folder.files, marks=folder.marks)
-    _drop_platform_shells(packages)
+    _drop_inner_parts(packages)
     owners: dict[str, Package | None] = {}
     for path, folder in scan.folders.items():  # parents first
         owner = owners[path] = packages.get(path) or (owners.get(parent(path)) if path else None)
@@ -271,16 +271,15 @@ def _hollow(package: Package, paths: list[str]) -> bool:
     return at < len(paths) and paths[at].startswith(prefix)
 
 
-def _drop_platform_shells(packages: dict[str, Package]) -> None:
-    """``android``, ``ios`` and so on under a Flutter, React Native or Ionic app belong to that app."""
+def _drop_inner_parts(packages: dict[str, Package]) -> None:
+    """``android``, ``ios`` and so on under a mobile app belong to that app, the themes of a Hugo site to the site."""
     for path in sorted(packages):
-        outer, _, name = path.rpartition("/")
-        for above in ancestors(outer) if path else ():
-            relative = path[len(above) + 1 :] if above else path
-            if above in packages and relative.partition("/")[0] in _SHELLS and _mobile(packages[above]):
+        for above in ancestors(parent(path)) if path else ():
+            top = (path[len(above) + 1 :] if above else path).partition("/")[0]
+            outer = packages.get(above)
+            if outer and ((top in _SHELLS and _mobile(outer)) or (top == "themes" and outer.has("hugo"))):
                 packages.pop(path, None)
                 break
-        del name
 
 
 def _mobile(package: Package) -> bool:

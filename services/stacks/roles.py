@@ -28,7 +28,7 @@ def role_of(package: Package, rules: Rules, code: CodeFacts, deployed: Deploymen
         return "app"
     node = package.of("npm")
     if node is not None and (main := primary_of(package, "language")) and main.id in {"javascript", "typescript"}:
-        return _node_role(package, technology.tier if technology else 0, declared)
+        return _node_role(package, technology.tier if technology else 0, declared, code)
     if technology and declared and (technology.tier in SERVING or technology.tier in {TIERS["app"], TIERS["ui-app"]}):
         return "library" if _published(package) and not starts_itself(code) else "app"
     if any(manifest.ecosystem == "terraform" for manifest in package.manifests):
@@ -47,7 +47,7 @@ def role_of(package: Package, rules: Rules, code: CodeFacts, deployed: Deploymen
     return "app" if command or starts_itself(code) else "library"
 
 
-def _node_role(package: Package, tier: int, declared: bool) -> str:
+def _node_role(package: Package, tier: int, declared: bool, code: CodeFacts) -> str:
     manifest = package.of("npm")
     data = manifest.data if manifest else {}
     if manifest and manifest.kind == "project.json":
@@ -57,7 +57,9 @@ def _node_role(package: Package, tier: int, declared: bool) -> str:
         return "library"
     if tier in SERVING or tier in {TIERS["app"], TIERS["native-ui"], TIERS["ui-app"]}:
         library = (
-            any(key in data for key in ("exports", "module", "types", "peerDependencies")) and "start" not in scripts
+            any(key in data for key in ("exports", "module", "types", "peerDependencies"))
+            and "start" not in scripts
+            and not (code.ports and tier in SERVING)
         )
         return "app" if declared and not library else "library"
     published = data.get("private") is not True and any(

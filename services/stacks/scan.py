@@ -138,6 +138,9 @@ class Scanner:
                 fixtures.append(path)
             elif manifests:
                 self._manifests(scan, scanned, manifests, skipped_files)
+                if outer is not None and path.endswith(".xcodeproj"):  # a project file that is a folder
+                    outer.manifests += scanned.manifests
+                    scanned.manifests = []
             if entries:
                 code.append((scanned, entries))
         self._languages(scan, code, settings, skipped_files)

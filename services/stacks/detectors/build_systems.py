@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from services.stacks.detectors.detector import file_proof, finding
-from services.stacks.packages import Finding, Package, Survey
+from services.stacks.packages import Finding, Package, Proof, Survey
 from services.stacks.rules import Rules
 from shared.contracts.detect import Kind
 
@@ -21,7 +21,7 @@ class BuildSystems:
             for manifest in package.manifests:
                 for it in self.rules.by_manifest.get(manifest.kind, ()):
                     weight = it.number("weight", 0.95)
-                    proofs = [file_proof(package, manifest.path.rpartition("/")[2], it, weight)]
+                    proofs = [Proof(manifest.path, None, it.rule, None, weight)]
                     proofs += [
                         file_proof(package, name, it, 0.5)
                         for name in it.list("support")

@@ -54,6 +54,8 @@ class Frameworks:
             weight = min(weight, 0.45)
         manifest, line = dependency.manifest, dependency.line
         proof = Proof(manifest.path, line, it.rule, manifest.snippet(line), round(weight, 4))
+        if dependency.name in it.list("companions"):
+            return finding(it, [proof])  # whose version is its own
         version = locked_version(survey, package, dependency) or declared(dependency) or managed(dependency)
         return finding(it, [proof], version)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -9,16 +10,25 @@ from services.stacks.detectors.detector import finding
 from services.stacks.manifests.model import Manifest
 from services.stacks.packages import Finding, Package, Proof, Survey
 from services.stacks.rules import Rules, Technology
-from services.stacks.tree import join
+from services.stacks.tree import HEAD_BYTES, join
 from shared.contracts.detect import Kind
 
 _JVM = ("java", "kotlin", "scala", "groovy")
 _PROJECTS = {"*.csproj": "csharp", "*.fsproj": "fsharp", "*.vbproj": "vbnet"}
 _BY_SOURCES = {"CMakeLists.txt", "meson.build", "configure.ac", "Makefile", "bazel", "pants.toml", ".buckconfig",
     "conanfile",
-               "vcpkg.json", "*.sln", "packages.config"}  # fmt: skip
+               "vcpkg.json", "*.sln", "packages.config", "xcode"}  # fmt: skip
 _KOTLIN = ("plugin:org.jetbrains.kotlin", "org.jetbrains.kotlin:", "plugin:kotlin", "plugin:org.jetbrains.kotlin.jvm")
 _SCALA = ("org.scala-lang:", "plugin:scala")
+
+
+#: Single-file components, which say in their text what they are written in.
+_COMPONENTS = ("Svelte", "Vue")
+_TYPED = re.compile(rb"<script[^>]{0,200}\blang=[\"'](?:ts|tsx|typescript)[\"']")
+
+
+def _typed(survey: Survey, path: str) -> bool:
+    return _TYPED.search(survey.scan.heads.get(path) or survey.scan.tree.read(path, HEAD_BYTES) or b"") is not None
 
 
 @dataclass(frozen=True)
@@ -65,6 +75,10 @@ class Languages:
         typed = [package.sources[name] for name in ("TypeScript", "TSX") if name in package.sources]
         plain = package.sources.get("JavaScript")
         told = self._typescript_told(survey, package)
+        if not typed and told and plain is None:
+            typed = [
+                it for it in (package.sources.get(name) for name in _COMPONENTS) if it and _typed(survey, it.first)
+            ]
         if typed and (told or plain is None):
             yield "typescript", Proof(typed[0].first, None, "", None, 0.6)
             if told:
@@ -104,7 +118,7 @@ class Languages:
         native = [
             one for one in written if one[1] in {"c", "c++", "objective-c", "cuda", "fortran", "assembly", "swift"}
         ]
-        preferred = native if manifest.ecosystem == "native" and native else written
+        preferred = native if manifest.ecosystem in {"native", "xcode"} and native else written
         if preferred:
             _, id, first = preferred[0]
             yield id, Proof(first, None, "", None, 0.7)

@@ -12,7 +12,7 @@ import yaml
 
 from services.stacks.manifests.formats import Broken, read_toml, read_yaml
 from services.stacks.manifests.model import dig, table, text_of
-from services.stacks.marks import COMPOSE
+from services.stacks.marks import COMPOSE, SERVERLESS
 from services.stacks.packages import Package, Survey
 from services.stacks.tree import join
 
@@ -52,12 +52,23 @@ def deployment(survey: Survey, package: Package, described: Described) -> Deploy
     for path in _dockerfiles(survey, package):
         _dockerfile(survey.scan.tree.text(path, 1 << 16) or "", found)
         found.named = True
+    found.named = found.named or any(_serverless(survey, package, name) for name in package.marks if name in SERVERLESS)
     _compose(survey, package, found, described)
     _platforms(survey, package, found)
     if survey.scan.tree.has("render.yaml"):
         _render(survey, package, found, described)
     _kubernetes(survey, package, found)
     return found
+
+
+_WORKER = re.compile(r"(?m)^[ \t]*[\"']?main[\"']?[ \t]*[=:]")
+
+
+def _serverless(survey: Survey, package: Package, name: str) -> bool:
+    """Whether the file describes a program; Cloudflare's may only name a folder of pages."""
+    if name.startswith("serverless"):
+        return True
+    return _WORKER.search(survey.scan.tree.text(join(package.path, name), 1 << 16) or "") is not None
 
 
 def _dockerfiles(survey: Survey, package: Package) -> list[str]:
@@ -129,7 +140,7 @@ def command_of(text: str) -> list[str]:
     text = text.strip()
     if not text:
         return []
-    if re.search(r"[&|;<>`]|\$\(|^\w+=", text):
+    if re.search(r"[&|;<>`$]|^\w+=", text):
         return ["sh", "-c", text]
     try:
         return shlex.split(text)

@@ -15,7 +15,8 @@ from services.stacks.tree import join
 from shared.contracts.detect import Copy, Health, Runtime
 
 _SCRIPT_PORT = re.compile(r"(?:--port|-p|--http-port|PORT)[ =](\d{2,5})\b|:(\d{4,5})\b")
-_SCRIPTS = ("start", "start:prod", "serve", "production")
+#: What starts a built program, the surest first.
+_SCRIPTS = ("start:prod", "start", "serve", "production")
 
 
 def run_facts(package: Package, rules: Rules, code: CodeFacts, deployed: Deployment) -> Runtime:
@@ -56,9 +57,9 @@ def _script_ports(package: Package) -> list[int]:
     manifest = package.of("npm")
     scripts = table(manifest.data.get("scripts")) if manifest else {}
     found: list[int] = []
-    for name in ("start", "start:prod", "serve", "preview", "dev"):
-        body = text_of(scripts.get(name)) or ""
-        for port in _SCRIPT_PORT.finditer(body):
+    started = next((name for name in _SCRIPTS if text_of(scripts.get(name))), None)
+    for name in (started,) if started else ("preview", "dev"):
+        for port in _SCRIPT_PORT.finditer(text_of(scripts.get(name)) or ""):
             number = int(port[1] or port[2])
             if 0 < number < 65536 and number not in found:
                 found.append(number)
@@ -80,7 +81,7 @@ def _command(package: Package, technology: Technology | None, code: CodeFacts) -
     if id == "go":
         return ["./bin/app"] if package.has("go.mod") and go_mains(package) else []
     if id == "rust":
-        return _rust(package)
+        return [] if technology and technology.static else _rust(package)
     if id in {"java", "kotlin", "groovy", "scala", "clojure"}:
         return _jvm(package, technology)
     if id in {"csharp", "fsharp", "vbnet"}:
@@ -102,10 +103,14 @@ def _command(package: Package, technology: Technology | None, code: CodeFacts) -
 _PROGRAMS = {
     "Package.swift": "./.build/release/{}", "shard.yml": "./bin/{}", "CMakeLists.txt": "./build/{}",
     "meson.build": "./build/{}", "*.nimble": "./{}", "dune-project": "dune exec {}",
+    "build.zig": "./zig-out/bin/{}",
 }  # fmt: skip
 
 
 def _built_program(package: Package) -> list[str]:
+    dub = package.has("dub.json")
+    if dub and dub.name and is_program(package):
+        return [f"./{dub.name}"]
     for manifest in package.manifests:
         name = manifest.facts.get("executable")
         if name and manifest.kind in _PROGRAMS and name != "yes":
@@ -262,6 +267,9 @@ def is_program(package: Package) -> bool:
         return True
     if package.has("go.mod") and go_mains(package):
         return True
+    dub = package.has("dub.json")
+    if dub and dub.facts.get("program") and any("app.d" in folder.files for folder in package.folders):
+        return True
     for manifest in package.manifests:
         facts = manifest.facts
         if (
@@ -320,7 +328,7 @@ def _copies(package: Package, technology: Technology | None) -> list[Copy]:
     output = (technology.text("output") if technology else None) or (technology and _bundled(package, technology))
     if output:
         return [Copy(**{"from": output, "to": f"/app/{output}"})]
-    if id == "rust" and (command := _rust(package)):
+    if id == "rust" and not (technology and technology.static) and (command := _rust(package)):
         source = command[0].removeprefix("./")
         return [Copy(**{"from": source, "to": f"/app/{source.rpartition('/')[2]}"})]
     if id == "go" and package.has("go.mod") and go_mains(package):

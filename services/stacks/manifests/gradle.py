@@ -74,8 +74,10 @@ def read_build_gradle(manifest: Manifest) -> None:
 
 def _shared_ranges(text: str) -> list[tuple[int, int]]:
     """Where ``subprojects`` and ``allprojects`` blocks stand: what they say holds for the children."""
-    ranges = []
+    ranges: list[tuple[int, int]] = []
     for found in _BLOCK.finditer(text):
+        if ranges and found.start() < ranges[-1][1]:
+            continue  # inside the block before
         depth, at = 1, found.end()
         while depth and at < len(text):
             depth += {"{": 1, "}": -1}.get(text[at], 0)
@@ -87,6 +89,12 @@ def _shared_ranges(text: str) -> list[tuple[int, int]]:
 def _plugin(manifest: Manifest, name: str, version: str | None, at: int, shared: list[tuple[int, int]]) -> None:
     key = "shared-plugin:" if any(start <= at < end for start, end in shared) else "plugin:"
     manifest.facts[f"{key}{name}"] = str(at)
+    if (
+        version
+        and name.startswith("org.jetbrains.kotlin.")
+        and not any(it.runtime == "kotlin" for it in manifest.statements)
+    ):
+        manifest.state("kotlin", "plugin", version, manifest.line_at(at))
     if key == "plugin:" or "allprojects" in manifest.text:
         manifest.depend(f"plugin:{name}", version, "prod", at)
 

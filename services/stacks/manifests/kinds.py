@@ -68,7 +68,7 @@ EXACT = {
     "Makefile.PL": Kind("Makefile.PL", "cpan", others.read_nothing),
     "Build.PL": Kind("Build.PL", "cpan", others.read_nothing),
     "dist.ini": Kind("dist.ini", "cpan", others.read_nothing, weak=True),
-    "build.zig": Kind("build.zig", "zig", others.read_nothing),
+    "build.zig": Kind("build.zig", "zig", others.read_zig),
     "build.zig.zon": Kind("build.zig.zon", "zig", others.read_zon),
     "CMakeLists.txt": Kind("CMakeLists.txt", "native", others.read_cmake),
     "meson.build": Kind("meson.build", "native", others.read_meson),
@@ -76,12 +76,13 @@ EXACT = {
     "makefile": Kind("Makefile", "native", others.read_nothing, weak=True),
     "GNUmakefile": Kind("Makefile", "native", others.read_nothing, weak=True),
     "conanfile.txt": Kind("conanfile", "native", others.read_conan, weak=True),
+    "conanfile.py": Kind("conanfile", "native", others.read_conan_recipe, weak=True),
     "vcpkg.json": Kind("vcpkg.json", "native", others.read_vcpkg, weak=True),
     "configure.ac": Kind("configure.ac", "native", others.read_nothing, weak=True),
     "elm.json": Kind("elm.json", "elm", others.read_elm),
     "v.mod": Kind("v.mod", "v", others.read_nothing),
-    "dub.json": Kind("dub.json", "dub", others.read_nothing),
-    "dub.sdl": Kind("dub.json", "dub", others.read_nothing),
+    "dub.json": Kind("dub.json", "dub", others.read_dub),
+    "dub.sdl": Kind("dub.json", "dub", others.read_dub),
     "fpm.toml": Kind("fpm.toml", "fortran", others.read_generic_toml),
     "alire.toml": Kind("alire.toml", "ada", others.read_generic_toml),
     "hugo.toml": Kind("hugo", "hugo", others.read_nothing),
@@ -95,6 +96,7 @@ EXACT = {
     "pants.toml": Kind("pants.toml", "pants", others.read_nothing),
     ".buckconfig": Kind(".buckconfig", "buck", others.read_nothing),
     "foundry.toml": Kind("foundry.toml", "solidity", others.read_nothing),
+    "project.pbxproj": Kind("xcode", "xcode", others.read_xcode, weak=True),
     "Podfile": Kind("Podfile", "cocoapods", others.read_nothing, weak=True),
 }
 _ENDINGS = {
@@ -108,7 +110,7 @@ _ENDINGS = {
     ".nimble": Kind("*.nimble", "nimble", others.read_nimble),
     ".opam": Kind("*.opam", "opam", others.read_opam, weak=True),
     ".tf": Kind("*.tf", "terraform", others.read_terraform, weak=True),
-    ".rockspec": Kind("*.rockspec", "luarocks", others.read_nothing),
+    ".rockspec": Kind("*.rockspec", "luarocks", others.read_rockspec),
     ".rkt": Kind("info.rkt", "racket", others.read_nothing, weak=True),
     ".asd": Kind("*.asd", "quicklisp", others.read_nothing),
     ".gpr": Kind("*.gpr", "ada", others.read_nothing, weak=True),
@@ -123,7 +125,8 @@ _WHOLE = frozenset(
     ("package.json", "project.json", "deno.json",
      "pyproject.toml", "Pipfile", "pixi.toml", "Cargo.toml", "composer.json", "renv.lock",
      "pom.xml", "*.csproj", "*.fsproj", "*.vbproj", "gleam.toml", "Project.toml", "elm.json", "environment.yml",
-     "pubspec.yaml", "shard.yml", "go.mod", "requirements.txt", "setup.cfg", "vcpkg.json", "package.yaml", "fpm.toml")
+     "pubspec.yaml", "shard.yml", "go.mod", "requirements.txt", "setup.cfg", "vcpkg.json", "package.yaml", "fpm.toml",
+     "xcode", "dub.json")
 )  # fmt: skip
 MOST_SEARCHED = 128 << 10
 

@@ -176,6 +176,20 @@ def read_cpanfile(manifest: Manifest) -> None:
             manifest.depend(found[1], found[2], "prod", found.start(1))
 
 
+def read_xcode(manifest: Manifest) -> None:
+    """``project.pbxproj``: of all that it holds, whether a target is a program."""
+    if any(f"com.apple.product-type.{it}" in manifest.text for it in ("application", "tool")):
+        manifest.facts["application"] = "yes"
+
+
+def read_zig(manifest: Manifest) -> None:
+    """A build program: whether it makes one that can be started, and its name where it is written out."""
+    text = blank_comments(manifest.text)
+    if found := re.search(r"\baddExecutable\(([^;]{0,400})", text):
+        name = re.search(r"\.name\s*=\s*\"([^\"\n]+)\"", found[1])
+        manifest.facts["executable"] = name[1] if name else "yes"
+
+
 def read_zon(manifest: Manifest) -> None:
     if found := re.search(r"\.name\s*=\s*(?:\.(\w+)|\"([^\"]+)\")", manifest.text):
         manifest.name = found[1] or found[2]
@@ -191,8 +205,8 @@ def read_nimble(manifest: Manifest) -> None:
         else:
             manifest.depend(name.lower(), version or None, "prod", found.start(1))
     manifest.name = manifest.path.rpartition("/")[2].removesuffix(".nimble")
-    if re.search(r"(?m)^bin\s*=", manifest.text):
-        manifest.facts["executable"] = "yes"
+    if program := re.search(r"(?m)^bin\s*=(?:\s*@\[\s*\"([^\"\n]+)\")?", manifest.text):
+        manifest.facts["executable"] = program[1] or "yes"
 
 
 def read_cmake(manifest: Manifest) -> None:
@@ -224,10 +238,49 @@ def read_meson(manifest: Manifest) -> None:
         manifest.depend(found[1].lower(), None, "prod", found.start())
 
 
+def read_conan_recipe(manifest: Manifest) -> None:
+    """``conanfile.py``: what it requires, in either form."""
+    for found in re.finditer(r"""[\"']([a-z][\w.+-]*)/(\d[\w.+-]*)(?:@[^\"'\n]*)?[\"']""", manifest.text):
+        manifest.depend(found[1], found[2], "prod", found.start(1))
+    manifest.package = False
+
+
 def read_conan(manifest: Manifest) -> None:
     for found in re.finditer(r"(?m)^[ \t]*([a-z][\w.+-]*)/([\d][\w.+-]*)", manifest.text):
         manifest.depend(found[1], found[2], "prod", found.start())
     manifest.package = False
+
+
+def read_rockspec(manifest: Manifest) -> None:
+    text = re.sub(r"--[^\n]*", lambda found: " " * len(found[0]), manifest.text)
+    if found := re.search(r"(?m)^\s*package\s*=\s*[\"']([^\"'\n]+)", text):
+        manifest.name = found[1]
+    if found := re.search(r"\bdependencies\s*=\s*\{([^}]{0,20000})\}", text):
+        for one in re.finditer(r"[\"']([\w.-]+)([^\"'\n]*)[\"']", found[1]):
+            at = found.start(1) + one.start(1)
+            if one[1] == "lua":
+                manifest.state("lua", "rockspec", one[2], manifest.line_at(at))
+            else:
+                manifest.depend(one[1], one[2].strip() or None, "prod", at)
+
+
+def read_dub(manifest: Manifest) -> None:
+    """``dub.json`` or ``dub.sdl``. Raises: Broken."""
+    if manifest.path.endswith(".sdl"):
+        if found := re.search(r"(?m)^name\s+\"([^\"\n]+)\"", manifest.text):
+            manifest.name = found[1]
+        kind = re.search(r"(?m)^targetType\s+\"([^\"\n]+)\"", manifest.text)
+        library = kind is not None and "ibrary" in kind[1]
+        for one in re.finditer(r"(?m)^dependency\s+\"([^\"\n]+)\"(?:\s+version=\"([^\"\n]*)\")?", manifest.text):
+            manifest.depend(one[1], one[2], "prod", one.start(1))
+    else:
+        data = manifest.data = read_json(manifest.text, comments=True)
+        manifest.name = text_of(data.get("name"))
+        library = "ibrary" in (text_of(data.get("targetType")) or "")
+        for name, version in table(data.get("dependencies")).items():
+            manifest.depend(name, text_of(version), "prod")
+    if not library:
+        manifest.facts["program"] = manifest.name or "yes"
 
 
 def read_vcpkg(manifest: Manifest) -> None:

@@ -22,16 +22,20 @@ _BUILD_IMAGES = {
     "shards": "crystallang/crystal:{crystal}", "cmake": "gcc:14", "meson": "gcc:14", "make": "gcc:14",
     "cabal": "haskell:9.8", "stack": "haskell:9.8",
 }  # fmt: skip
+#: Frameworks that bring the tool which builds them.
+_OWN_IMAGES = {"flutter": "ghcr.io/cirruslabs/flutter:{flutter}"}
 _DEFAULTS = {
     "node": "22", "bun": "1", "deno": "2.1.4", "python": "3.13", "rust": "1.83", "go": "1.23", "java": "21",
     "dotnet": "8.0",
     "ruby": "3.4", "elixir": "1.18", "swift": "6.0", "dart": "3.6", "julia": "1.11", "r": "4.4.2", "perl": "5.40",
-    "crystal": "1.14.0", "php": "8.4",
+    "crystal": "1.14.0", "php": "8.4", "flutter": "stable",
 }  # fmt: skip
 _TOOLS = {"pnpm": "corepack enable", "yarn": "corepack enable", "uv": "pip install --no-cache-dir uv==0.5.*",
           "poetry": "pip install --no-cache-dir poetry==1.8.*", "pdm": "pip install --no-cache-dir pdm==2.*",
           "pipenv": "pip install --no-cache-dir pipenv==2024.*",
           "hatch": "pip install --no-cache-dir hatch==1.*"}  # fmt: skip
+#: How many numbers the tags of an image have, where that is not three: SDKs and JDKs count otherwise than runtimes.
+_TAGGED = {"dotnet": 2, "java": 1}
 _COMPILED = frozenset(("cargo", "go-mod", "maven", "gradle", "dotnet"))
 _FINAL = {"cargo": "debian:bookworm-slim", "go-mod": "debian:bookworm-slim", "maven": "eclipse-temurin:{java}-jre",
           "gradle": "eclipse-temurin:{java}-jre", "dotnet": "mcr.microsoft.com/dotnet/aspnet:{dotnet}"}  # fmt: skip
@@ -44,7 +48,7 @@ def dockerfile(result: DetectResult, rules: Rules) -> str:
         return "# Nothing to build was found in this source.\n"
     stages, left = [], []
     for service in reversed(running):
-        image = _image(_BUILD_IMAGES.get(service.primary.build_system or ""), service)
+        image = _image(_OWN_IMAGES.get(service.primary.framework or "") or _usual(service), service)
         if image is None:
             left.append(service.path or ".")
         else:
@@ -52,6 +56,10 @@ def dockerfile(result: DetectResult, rules: Rules) -> str:
     head = "# Proposed from the detected build and run facts; each service is a target, the last one is the default.\n"
     head += "".join(f"# {path}: no image is known for its build system\n" for path in sorted(left))
     return head + "\n" + "\n".join(stages)
+
+
+def _usual(service: Service) -> str | None:
+    return _BUILD_IMAGES.get(service.primary.build_system or "")
 
 
 def _stage(service: Service, image: str) -> str:
@@ -98,7 +106,8 @@ def _image(template: str | None, service: Service) -> str | None:
     said = {it.runtime: it.value for it in service.versions}
 
     def version(found: re.Match[str]) -> str:
-        number = re.search(r"\d+(?:\.\d+){0,2}", said.get(found[1], ""))
+        parts = _TAGGED.get(found[1], 3)
+        number = re.search(rf"\d+(?:\.\d+){{0,{parts - 1}}}", said.get(found[1], ""))
         return number[0] if number else _DEFAULTS.get(found[1], "latest")
 
     return re.sub(r"\{(\w+)\}", version, template)

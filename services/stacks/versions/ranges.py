@@ -20,6 +20,8 @@ SUPPORTED_FROM = {
 }  # fmt: skip
 _PREFIX = re.compile(r"^(?:v|=+\s*v?|python-|ruby-|node-|php-|go|jruby-|cpython-)(?=\d)")
 _VENDOR = re.compile(r"^[A-Za-z][A-Za-z_]*(?:-[A-Za-z]+)*-(\d[\w.+-]*)$")
+#: As Perl counted before: 5.030 is 5.30, and 5.010001 is 5.10.1.
+_PERL = re.compile(r"5\.(0\d\d)_?(\d{3})?")
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 _PIN = re.compile(r"^\d+(?:\.\d+)*(?:[-+.][\w.+-]*)?$")
 
@@ -36,6 +38,8 @@ def clean(runtime: str, value: str) -> str:
         if lower in NODE_LTS:
             return NODE_LTS[lower]
     value = _PREFIX.sub("", value)
+    if runtime == "perl" and (old := _PERL.fullmatch(value)):
+        value = ".".join(["5", str(int(old[1])), *([str(int(old[2]))] if old[2] else [])])
     if runtime == "elixir":
         value = re.sub(r"-otp-\d+$", "", value)
     vendor = _VENDOR.match(value) if runtime == "java" else None

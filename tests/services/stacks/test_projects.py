@@ -12,6 +12,7 @@ from tests.services.stacks.projects import (
     native_and_others,
     negatives,
     python,
+    scaffolds,
 )
 from tests.services.stacks.projects.case import Case
 from tests.services.stacks.trees import Files, candidate, detected, service
@@ -23,6 +24,7 @@ CASES = [
     *native_and_others.CASES,
     *monorepos.CASES,
     *awkward.CASES,
+    *scaffolds.CASES,
 ]
 
 
@@ -84,6 +86,13 @@ def test_every_evidence_is_a_file_and_a_line_of_the_project(case: Case) -> None:
 @pytest.mark.parametrize(("files", "path", "kind", "id", "version"), awkward.ELSEWHERE)
 def test_a_version_may_stand_in_another_file(files: Files, path: str, kind: str, id: str, version: str) -> None:
     found = candidate(service(detected(files), path), kind, id)
+    assert found is not None
+    assert found.version == version
+
+
+@pytest.mark.parametrize(("files", "kind", "id", "version"), scaffolds.VERSIONS)
+def test_a_version_is_that_of_the_technology_itself(files: Files, kind: str, id: str, version: str | None) -> None:
+    found = candidate(service(detected(files)), kind, id)
     assert found is not None
     assert found.version == version
 
