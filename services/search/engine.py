@@ -146,16 +146,17 @@ class Engine:
         scores = arms.saturated if arms.keyword_only else ranking.fused(arms.cosines, arms.words, arms.pieces)
         order = sorted(scores, key=lambda item: (-scores[item], -arms.cosines.get(item, 0.0), item))[: query.limit]
         payloads = self._store.payloads(bucket, order, _KEYS)
-        weak = self._weak_words(table, order, query.text) if arms.keyword_only else set()
-        usual = self.mark(query).usual
-        matches = []
-        for identity in order:
-            if identity not in payloads:
-                continue  # deleted in between
-            cosine = arms.cosines.get(identity)
-            is_weak = identity in weak if cosine is None else cosine < usual
-            matches.append(_match(payloads[identity], scores[identity], cosine, is_weak, ()))
-        return matches
+        weak = self._weak(table, query, {identity: arms.cosines.get(identity) for identity in order})
+        there = [identity for identity in order if identity in payloads]  # some may be deleted in between
+        return [_match(payloads[item], scores[item], arms.cosines.get(item), item in weak, ()) for item in there]
+
+    def _weak(self, table: OpenTable, query: Query, cosines: Mapping[str, float | None]) -> set[str]:
+        """Those too little like answers, by the cosine; by the words where it is missing or says little."""
+        mark = self.mark(query)
+        needed = {item: 0.5 if cosine is None else mark.words_needed(cosine) for item, cosine in cosines.items()}
+        asked = [item for item, share in needed.items() if 0 < share <= 1]
+        held = self._shares(table, asked, query.text) if asked else {}
+        return {item for item, share in needed.items() if held.get(item, 0.0) < share}
 
     def _literal(self, table: OpenTable, query: Query, chosen: Conditions) -> list[Match]:
         """What shares the most pieces of words, and holds every word; a code that stands there is no weak match."""
@@ -263,17 +264,14 @@ class Engine:
         answers = iter(self._store.search(bucket, wanted) if wanted else [])
         return [next(answers) if search else [] for search in searches]
 
-    def _weak_words(self, table: OpenTable, ids: Sequence[str], text: str) -> set[str]:
-        """Those that hold less than half of the question's words."""
+    def _shares(self, table: OpenTable, ids: Sequence[str], text: str) -> dict[str, float]:
+        """How many of the text's words that count each record holds; 0..1, 1 where none counts."""
         distinct = table.words(Part.MASTER).distinct
         asked = distinct(text)
         payloads = self._store.payloads(table.bucket(Part.MASTER), ids, ("name", "text", "facets"))
-        weak = set()
-        for identity, payload in payloads.items():
-            held = distinct(_said(payload))
-            if len(asked & held) * 2 < len(asked):
-                weak.add(identity)
-        return weak
+        if not asked:
+            return dict.fromkeys(payloads, 1.0)
+        return {item: len(asked & distinct(_said(payload))) / len(asked) for item, payload in payloads.items()}
 
 
 @dataclass(frozen=True)

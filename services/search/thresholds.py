@@ -29,6 +29,17 @@ class Mark:
     floor: float
     usual: float
 
+    def words_needed(self, cosine: float) -> float:
+        """The share of a question's words that a record of that cosine must hold to be like an answer.
+
+        Half of them at the usual threshold, none twice as far above the floor; 2 below it, which no words make up for.
+        Near the threshold unrelated and related records of one domain have the same cosines.
+        """
+        if cosine < self.usual:
+            return 2.0
+        band = self.usual - self.floor
+        return max(1.0 - (cosine - self.floor) / band / 2, 0.0) if band > 0 else 0.0
+
 
 @dataclass(frozen=True)
 class Thresholds:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 from services.search.embed.port import Vectors
 from services.search.ranking import composite
 from services.search.store.open import open_store
+from services.search.thresholds import Mark
 from shared.contracts.search import SearchResult
 from shared.errors import InvalidRequest, SearchStoreUnavailable, UnknownCollection, UnknownField, UnknownTable
 from tests.services.search.conftest import CONFERENCE, SESSIONS
@@ -446,3 +448,28 @@ def test_a_code_does_not_pass_a_callers_filters_or_threshold(empty: Place) -> No
     assert inside.hits == {}
     strict = empty.search("q", plan=plan("X-4471B", score_threshold=0.9))
     assert strict.hits == {}
+
+
+class _Synonyms(HashedWords):
+    """Takes some words for others."""
+
+    def query(self, text: str) -> Vectors:
+        return super().query(text.replace("automobile", "car").replace("mending", "repair"))
+
+
+def test_near_the_threshold_a_hit_needs_the_words_of_the_question_too(empty: Place) -> None:
+    empty.models.embedder = _Synonyms()
+    empty.ingest("sessions", [{"id": "car", "name": "car repair", "text": " ".join(_LONG.split()[:18])}])
+    learned = empty.catalog.known[("c1", "sessions")]
+    marks = {**learned.thresholds, "master_floor": 0.15, "master": 0.3}
+    empty.catalog.known[("c1", "sessions")] = replace(learned, thresholds=marks)
+    said, meant = (empty.search("q", plan=plan(text)) for text in ("car repair", "automobile mending"))
+    assert said.hits["sessions"][0].similarity == meant.hits["sessions"][0].similarity == pytest.approx(0.316, abs=1e-3)
+    assert [(result.verdict, len(result.attempts)) for result in (said, meant)] == [("found", 1), ("weak", 1)]
+
+
+def test_far_above_the_threshold_no_words_are_needed() -> None:
+    mark = Mark(floor=0.2, usual=0.3)
+    assert [mark.words_needed(cosine) for cosine in (0.3, 0.35, 0.4, 0.9)] == pytest.approx([0.5, 0.25, 0, 0])
+    assert mark.words_needed(0.29) > 1
+    assert Mark(floor=0.3, usual=0.3).words_needed(0.3) == 0
