@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from services.stacks.families import FAMILIES, ecosystems_of
+from services.stacks.families import ecosystems_of
 from services.stacks.packages import Finding, Package
 from services.stacks.rules import SERVING, TIERS
 from shared.contracts.detect import Kind
@@ -128,6 +128,6 @@ def _primary(package: Package, kind: Kind) -> Finding | None:
         language = primary_language(package)
         if language and language.source == "rule" and not language.custom:
             families = ecosystems_of(language.id)
-            if families and best.ecosystem in FAMILIES and best.ecosystem not in families:
+            if families and best.ecosystem not in families and language.confidence >= 0.5:
                 return None
     return best

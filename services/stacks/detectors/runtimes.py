@@ -60,5 +60,5 @@ class Runtimes:
         it = self.rules.get("runtime", "static")
         if framework and technology and technology.static and it and framework.confidence >= 0.5:
             first = framework.proofs[0]
-            weight = 0.9 if framework.id == "hugo" else 0.4
+            weight = 0.95 if framework.id == "hugo" else 0.4  # no program of another language serves it
             yield package, finding(it, [Proof(first.file, first.line, it.rule, first.snippet, weight)])

@@ -58,6 +58,7 @@ CASES = [
     Case("a cloudflare worker", {"wrangler.toml": 'name = "w"\nmain = "src/index.ts"\n', "package.json": npm(exports="./a.js", dependencies={"hono": "4"}), "src/index.ts": "1\n", "tsconfig.json": "{}"}, framework="hono", role="app"),
     Case("the pages of a library at cloudflare", {"wrangler.toml": 'name = "docs"\n\n[assets]\ndirectory = "site"\n', "pyproject.toml": '[build-system]\nrequires = ["hatchling"]\n[project]\nname = "l"\n', "l/__init__.py": "1\n"}, role="library"),
     Case("the themes of a site are no services", {"hugo.toml": "baseURL = '/'\n", "content/_index.md": "x\n", "themes/t/package.json": npm(), "themes/t/hugo.toml": "x = 1\n", "themes/t/t.js": "1\n"}, framework="hugo", paths=("",)),
+    Case("scripts of a site are not what it is made with", {"hugo.toml": "baseURL = '/'\n", "assets/a.js": "1\n"}, build="hugo", framework="hugo", runtime="static"),
     Case("a plugin says which kotlin", {"build.gradle.kts": 'plugins {\n  kotlin("jvm") version "1.9.22"\n  id("io.ktor.plugin") version "2.3.8"\n}\n', "src/main/kotlin/A.kt": "fun main() {}\n"},
          language="kotlin", framework="ktor", versions={"kotlin": "1.9.22"}),
     Case("yew is built into a page", {"Cargo.toml": '[package]\nname = "y"\n[dependencies]\nyew = { version = "0.21", features = ["csr"] }\n', "index.html": "x\n", "src/main.rs": "fn main() {}\n"},
