@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z_]\w{0,99}")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})(.*)")
 _SPAN = re.compile(r"(?<!`)(`{1,3})(?!`)[^`]*\1(?!`)")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w{0,99})\s*(?::[^=\n]{1,50})?(?:=|<-)\s*([^#\n]{1,1000})")
-_MOST_FRONT, _MOST_LINES, _MOST_VALUES = 20_000, 1000, 2000
+_MOST_FRONT, _MOST_LINES, _MOST_VALUES, _MOST_LINE = 20_000, 1000, 2000, 20_000
 _KEYWORDS = {
     "minimum": "min", "maximum": "max", "exclusiveMinimum": "emin", "exclusiveMaximum": "emax", "multipleOf": "mult",
     "minLength": "minlen", "maxLength": "maxlen", "pattern": "pattern", "title": "label", "label": "label",
@@ -48,13 +48,18 @@ def in_text(markdown: str) -> Iterator[Declared]:
 
 
 def places(markdown: str) -> Iterator[Place]:
-    lines = markdown.split("\n")
+    lines = markdown.removeprefix("\ufeff").split("\n")
     front = front_matter(lines)
     for one, number in in_front("\n".join(lines[1 : front - 1])) if front else ():
         yield Place(one, number + 1, "front")
     fence, tagged = "", False
+    comments = _comments(lines) if "<!--" in markdown else {}
+    hidden = 0  #: the line after the comment that is open
     for number in range(front, len(lines)):
         line = lines[number]
+        hidden = hidden if fence or number < hidden else comments.get(number, hidden)
+        if number < hidden:
+            continue
         if match := _FENCE.match(line):
             mark, rest = match.groups()
             if fence and mark.startswith(fence) and not rest.strip():
@@ -66,9 +71,25 @@ def places(markdown: str) -> Iterator[Place]:
             tagged = tagged or TAGGED.match(line.strip()) is not None
             if tagged and (one_ := _assigned(line)):
                 yield Place(one_, number, "cell")
-        elif "&[" in line and len(line) <= 20_000:
-            for match in DECLARED.finditer(_SPAN.sub(lambda span: " " * len(span[0]), line)):
-                yield Place(declared(match[1], match[2] or ""), number, "text")
+        elif "&[" in line:
+            yield from (Place(one, number, "text") for one in _in_line(line))
+
+
+def _in_line(line: str) -> Iterator[Declared]:
+    bare = _SPAN.sub(lambda span: " " * len(span[0]), line) if len(line) <= _MOST_LINE else ""
+    for match in DECLARED.finditer(bare):
+        yield declared(match[1], match[2] or "")
+
+
+def _comments(lines: list[str]) -> dict[int, int]:
+    """By the lines where comments of HTML may begin, the lines after their ends."""
+    found: dict[int, int] = {}
+    end: int | None = None
+    for number in range(len(lines) - 1, -1, -1):
+        end = number + 1 if "-->" in lines[number] else end
+        if end is not None and lines[number].lstrip(" \t").startswith("<!--"):
+            found[number] = end
+    return found
 
 
 def front_matter(lines: list[str]) -> int:
@@ -96,6 +117,15 @@ def in_front(text: str) -> list[tuple[Declared, int]]:
             at = re.search(rf"^\s+(?:- *name: *)?[\"']?{name}[\"']?\s*(?::|$)", text[head.start() :], re.M)
             found.append((_in_yaml(name, value), text[: head.start() + (at.start() if at else 0)].count("\n")))
     return found
+
+
+def front_fault(text: str) -> str | None:
+    """Why a front matter that speaks of parameters declares none, in plain words; ``None`` when all is well."""
+    if not re.search(r"^(params|parameters)\s*:", text, re.M):
+        return None
+    if len(text) > _MOST_FRONT:
+        return f"it has more than {_MOST_FRONT:,} characters"
+    return None if _yaml(text) else "it is no YAML with plain values"
 
 
 def wrong(markdown: str, given: Mapping[str, JsonValue]) -> dict[str, str]:

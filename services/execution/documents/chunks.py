@@ -264,7 +264,13 @@ class Chunks:
             self._share(block, language, uses)
             value = work.kernels.evaluate(language, code)
         except KernelError as error:
-            work.say(block, "error", "code_failed", str(error))
+            if error.error.type == "KernelGone":
+                work.kernels.drop(language)
+                self.lost(block, f"the {language} kernel")
+                text = f"The {language} kernel ended here: it took too much time or memory, or its code ended it."
+                work.say(block, "error", "kernel_ended", text)
+            else:
+                work.say(block, "error", "code_failed", str(error))
             return None
         except (LanguageUnavailable, SandboxUnavailable) as error:
             work.say(block, "error", error.code, error.detail)

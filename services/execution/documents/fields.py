@@ -26,6 +26,7 @@ _BRACKET = re.compile(r"\[([^\[\]]{0,2000})\](?=\s|$|:)")
 _PROMPT = re.compile(r"@([\w./-]+)(?=\s|$)")
 _GROUP = re.compile(r"\{(?!%)([^{}]*)\}(?=\s|$)")
 _ENDING = re.compile(r"(?:^|\s)(:{3,}|>>>|<<<|[<>])$")
+_NO_SELECTOR = "What stands in brackets names no models: it is part of the message."
 _LONG = {
     "model": "models", "replicates": "x", "quality": "q", "cost": "c", "speed": "s", "temperature": "t", "seed": "r",
     "mode": "mode", "position": "position", "node": "node", "prompt": "prompt", "label": "id", "name": "id",
@@ -43,6 +44,8 @@ def instruction(word: str, text: str, line: int, given: Mapping[str, str] | None
     text = _fields(_modes(text, options), options, node)
     node.message = _trailing(text, options)
     take(node, {**options, **(given or {})})
+    if node.message.startswith("[") and not node.models and not node.broken:
+        node.notes.append(Note("info", "no_selector", _NO_SELECTOR))
     return node
 
 

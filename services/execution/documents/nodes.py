@@ -155,6 +155,7 @@ class Tree:
     lines: tuple[str, ...]  #: with their ends; joined they are the source
     content: tuple[Node, ...]
     notes: tuple[tuple[int, Note], ...]  #: what could not be read, by line
+    comments: tuple[tuple[int, int], ...] = ()  #: of HTML, by their lines: nothing in them counts
 
     @property
     def source(self) -> str:

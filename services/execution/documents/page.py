@@ -111,8 +111,12 @@ class _Body:
         parts: list[str] = []
         text: list[str] = []
         lines = self._tree.lines
+        comments = dict(self._tree.comments)
         at = 0
         while at < len(lines):
+            if at in comments:
+                at = comments[at]
+                continue
             node = special.get(at)
             if node is None:
                 if not lines[at].lstrip().startswith(":::"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from services.execution.documents import headers, spellings
 from services.execution.documents.changes import Marks, change, mark_of, marks
@@ -13,6 +13,7 @@ from services.execution.documents.fields import take
 from services.execution.documents.inline import found_in
 from services.execution.documents.nodes import (
     Chunk,
+    Expression,
     For,
     If,
     Include,
@@ -25,9 +26,10 @@ from services.execution.documents.nodes import (
     Tree,
 )
 from services.execution.documents.opening import clause, opened
-from shared.contracts.document_declarations import front_matter, in_front
+from shared.contracts.document_declarations import front_fault, front_matter, in_front
 
 _CODE = re.compile(r"([ \t]*)(`{3,}|~{3,})[ \t]*(.*)$")
+_BOM = "\ufeff"
 DEEPEST = 40
 _MOST_NOTES = 100
 
@@ -53,17 +55,20 @@ class _Reader:
     notes: list[tuple[int, Note]] = field(default_factory=list)
     marks: Marks | None = None  #: of changes, once one is met
     sink: list[Node] = field(default_factory=list)  #: what stands too deep
+    comments: list[tuple[int, int]] = field(default_factory=list)
+    ended: int = -1  #: the line at which no comment can end any more
 
     def read(self) -> Tree:
         if self.depth == 0:
             self._front_matter()
         lines, line, count = self.lines, self._line, len(self.lines)
+        self.ended = count
         while self.at < count:
             line(lines[self.at])
         while self.open:
             self._abandon(self.open.pop())
         attach(self.root, self.lines)
-        tree = Tree(tuple(self.lines), tuple(self.root), tuple(self.notes))
+        tree = Tree(tuple(self.lines), tuple(self.root), tuple(self.notes), tuple(self.comments))
         if self.depth == 0:
             name(tree)
         return tree
@@ -74,6 +79,8 @@ class _Reader:
             text = "".join(self.lines[1 : self.at - 1])
             for declared, line in in_front(text):
                 self.root.append(Parameter(line + 1, line + 2, declared=declared))
+            if why := front_fault(text):
+                self.notes.append((0, Note("warning", "bad_front_matter", f"The front matter cannot be read: {why}.")))
 
     def _line(self, line: str) -> None:
         stripped = line.lstrip(" \t")
@@ -85,6 +92,8 @@ class _Reader:
             bare = stripped.rstrip("\r\n")
             rest = bare.lstrip(":")
             self._colons(len(bare) - len(rest), rest.strip(" \t"))
+        elif start == "<!-" and self._comment(stripped):
+            return
         elif stripped[:1] == ":":
             bare = stripped.strip()
             if mark := mark_of(bare):
@@ -95,6 +104,19 @@ class _Reader:
             if self.flavour == "quarto" and "{{<" in line and (source := spellings.shortcode(bare)):
                 self._into().append(Include(self.at, self.at + 1, source=source))
         self.at += 1
+
+    def _comment(self, stripped: str) -> bool:
+        if not stripped.startswith("<!--"):
+            return False
+        ends = (at for at in range(self.at, self.ended) if "-->" in self.lines[at])
+        end = next(ends, None)
+        if end is None:
+            self.ended = 0
+            self._note("unclosed_comment", "this comment never ends; what follows counts.")
+            return False
+        self.comments.append((self.at, end + 1))
+        self.at = end + 1
+        return True
 
     def _into(self) -> list[Node]:
         return self.open[-1].into if self.open else self.root
@@ -154,10 +176,15 @@ class _Reader:
         node, content = opened(spellings.Header(header.word, header.text, options), begin)
         node.end = end + 1
         if content is not None:
-            inside = _Reader(self.lines[first:end], self.flavour, self.depth + 1).read()
-            content.extend(_shifted(each, first) for each in inside.content)
+            content.extend(self._inside(first, end))
             self._filled(node, first, end)
         self._into().append(node)
+
+    def _inside(self, begin: int, end: int) -> list[Node]:
+        """Some of the lines, read as a document of its own."""
+        tree = _Reader(self.lines[begin:end], self.flavour, self.depth + 1).read()
+        self.comments += [(first + begin, last + begin) for first, last in tree.comments]
+        return [_shifted(each, begin) for each in tree.content]
 
     def _colons(self, colons: int, rest: str) -> None:
         if not rest:
@@ -266,15 +293,25 @@ class _Reader:
             return
         begin, end = found.counts
         if begin < end and self.depth < DEEPEST:
-            inside = _Reader(self.lines[begin:end], self.flavour, self.depth + 1).read()
-            found.node.content = [_shifted(each, begin) for each in inside.content]
+            found.node.content = self._inside(begin, end)
         self._into().append(found.node)
         self.at = found.end
 
 
 def parse(markdown: str, flavour: str = "stencila") -> Tree:
     """The document as a tree over its own lines: joined, they are the text that came in."""
+    if markdown.startswith(_BOM):
+        return _marked(parse(markdown.removeprefix(_BOM), flavour))
     return _Reader(list(io.StringIO(markdown, newline="\n")), flavour).read()
+
+
+def _marked(tree: Tree) -> Tree:
+    """With the byte order mark that the text began with, which is part of no block."""
+    for node in walk(list(tree.content)):
+        if isinstance(node, Expression) and node.start == 0:
+            node.columns = (node.columns[0] + 1, node.columns[1] + 1)
+    first, *others = tree.lines or ("",)
+    return replace(tree, lines=(f"{_BOM}{first}", *others))
 
 
 def _dedented(line: str, width: int) -> str:

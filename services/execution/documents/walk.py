@@ -229,6 +229,8 @@ class Walk:
         return found
 
     def _read(self, block: Block, node: Include) -> tuple[Asking | None, str]:
+        if not node.source:
+            return None, ""  # its reader has said so
         folder = posixpath.dirname(self.inside[-1]) if self.inside else ""
         path = posixpath.normpath(posixpath.join(folder, node.source))
         if "://" in node.source or node.source.startswith("/") or path.startswith(".."):

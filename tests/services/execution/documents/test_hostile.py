@@ -97,3 +97,10 @@ def test_a_document_of_many_blocks_runs_as_many_as_it_may(desk: Desk) -> None:
     assert codes(result.blocks[5000]) == ["budget_spent"]
     assert codes(result.blocks[-1]) == ["too_many_blocks"]
     assert result.markdown == text
+
+
+def test_an_expression_that_ends_its_kernel_is_told_and_the_rest_goes_on(desk: Desk) -> None:
+    text = python("x = 1") + "`__import__('os')._exit(1)`{python exec}\n\n`x`{python exec}\n\n`2`{python exec}\n"
+    result = desk.run(text)
+    assert [codes(one) for one in result.blocks] == [[], ["kernel_ended"], ["dependency_failed"], []]
+    assert [output.text for output in result.blocks[-1].outputs] == ["2"]

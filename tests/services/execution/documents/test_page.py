@@ -134,3 +134,9 @@ ODD = ["[" * 400_000, "*a " * 200_000, "> " * 100_000 + "x", "`" * 400_000, "| a
 @pytest.mark.timeout(60)
 def test_a_page_of_odd_signs_is_made_all_the_same(desk: Desk, text: str) -> None:
     assert "<p>After it.</p>" in page_of(desk, desk.run(f"x {text}\n\nAfter it.\n"))
+
+
+def test_comments_are_not_in_the_page(desk: Desk) -> None:
+    page = page_of(desk, desk.run("One.\n\n<!-- hidden\n\n# hidden\n-->\n\nTwo.\n"))
+    assert "hidden" not in page
+    assert "<p>Two.</p>" in page

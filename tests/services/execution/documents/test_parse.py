@@ -14,9 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from services.execution.documents.extents import walk
-from services.execution.documents.nodes import Chunk, If, Instruction, Node
+from services.execution.documents.nodes import Chunk, Expression, If, Instruction, Node
 from services.execution.documents.parse import parse
 from services.execution.documents.splice import Given, answers, spliced
+from shared.contracts.document_declarations import in_text
+from shared.contracts.document_parameters import declared
+from tests.services.execution.documents.support import python
 
 _PIECES = st.sampled_from(
     [
@@ -49,6 +52,9 @@ _PIECES = st.sampled_from(
         ":",
         "`",
         "\u2028",
+        "\ufeff",
+        "<!-- x\n",
+        "-->\n",
     ]
 )
 
@@ -165,3 +171,43 @@ def test_an_unclosed_block_is_a_message_and_what_it_held_still_counts() -> None:
     assert [note.code for _, note in parse(":::\n").notes] == ["unmatched_end"]
     assert [note.code for _, note in parse(":::row:::\n").notes] == ["unknown_block"]
     assert parse("```python exec\n1\n").content[0].notes[0].code == "unclosed_block"
+
+
+def test_nothing_in_a_comment_counts() -> None:
+    inside = "```python exec\n1\n```\n::: describe x :::\n&[n]{int}\n:++\n"
+    assert kinds(f"<!--\n{inside}-->\n\n  <!-- `x`{{python exec}} -->\n```python exec\n2\n```\n") == [Chunk]
+    assert kinds(f"::: note\n<!-- a\n::: if x\n-->\n{python('1')}:::\n")[1:] == [Chunk]
+    assert kinds("```python exec\n<!--\n```\n::: describe -->\n:::\n") == [Chunk, Instruction]
+    assert list(
+        in_text(f"&[a]{{int}}\n<!--\n{inside}-->\n&[b]{{int}}\n```\n<!--\n```\n&[c]{{int}}\n<!--\n&[d]{{int}}\n")
+    ) == [declared(name, "int") for name in "abcd"]
+
+
+def test_a_comment_without_an_end_is_text_with_a_warning() -> None:
+    tree = parse("<!-- a\n" + python("1"))
+    assert ([type(node) for node in tree.content], [note.code for _, note in tree.notes]) == (
+        [Chunk],
+        ["unclosed_comment"],
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["```python exec\n1\n```\n::: describe x :::\n", "`x`{python exec} y\n", "::: create y :::", ""]
+)
+def test_a_byte_order_mark_is_part_of_no_block(text: str) -> None:
+    tree, plain = parse(f"\ufeff{text}"), parse(text)
+    assert tree.source == f"\ufeff{text}"
+    assert [(type(node), node.start, node.end) for node in tree.content] == [
+        (type(node), node.start, node.end) for node in plain.content
+    ]
+    for node in tree.content:
+        if isinstance(node, Expression):
+            assert tree.lines[0][slice(*node.columns)] == "`x`{python exec}"
+
+
+@pytest.mark.parametrize(
+    "front", ["params: [\n", "params:\n  a: &a [1]\n  b: [*a" + ", *a" * 3000 + "]\n", "params: {a: 1\n"]
+)
+def test_parameters_of_a_front_matter_that_cannot_be_read_are_missed_aloud(front: str) -> None:
+    tree = parse(f"---\n{front}---\n")
+    assert (tree.content, [note.code for _, note in tree.notes]) == ((), ["bad_front_matter"])
