@@ -13,6 +13,7 @@ from services.execution.sandbox.sandbox import WarmSandbox, open_sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from shared.contracts.execute import Language, Limits
 
+_LIMITS = Limits(wall_seconds=100, cpu_seconds=100)  #: nothing here is meant to hit them
 Open: TypeAlias = Callable[[Language], Session]
 
 
@@ -32,7 +33,7 @@ def kernel(sandbox: WarmSandbox) -> Iterator[Open]:
             if not sandbox.languages()[language]:
                 pytest.skip(f"{language} is not installed")
             if language not in known or not known[language].alive:
-                known[language] = stack.enter_context(sandbox.session(language, Limits(wall_seconds=5), {}))
+                known[language] = stack.enter_context(sandbox.session(language, _LIMITS, {}))
             return known[language]
 
         yield opened

@@ -73,10 +73,9 @@ HOARDS = [
         "import time\n"
         "for _ in range(6):\n"
         "    if os.fork() == 0:\n"
-        "        x = bytearray(os.urandom(1)) * (60 * 10**6); time.sleep(9); os._exit(0)\n"
-        "time.sleep(9)",
+        "        x = bytearray(os.urandom(1)) * (60 * 10**6); time.sleep(60); os._exit(0)\n"
+        "time.sleep(60)",
         (MEMORY,),
-        limits={"wall_seconds": 8},
     ),
     Attack(
         8,

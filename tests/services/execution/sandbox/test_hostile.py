@@ -34,6 +34,7 @@ _TIGHT: dict[str, float] = {
     "processes": 24,
     "output_bytes": 50_000,
 }
+_LONG = Limits(wall_seconds=150, cpu_seconds=120)
 #: For what another limit ends: on a busy machine time must not be the first to run out.
 _PATIENT: dict[str, float] = {"wall_seconds": 30, "cpu_seconds": 10}
 
@@ -166,7 +167,7 @@ def test_21_sockets_and_devices_cannot_be_made_and_a_pipe_in_place_of_a_table_en
         "import services.execution.kernels.python.kernel as kernel\n"
         "kernel.outward = lambda value, path, file: {'kind': 'table', 'type': 'x', 'text': '', 'file': claimed}\n"
     )
-    with sandbox.session("python", Limits(wall_seconds=5), {}) as session:
+    with sandbox.session("python", Limits(wall_seconds=60), {}) as session:
         session.execute(flood)
         for claimed in ("endless", "link", "/work/mine", "../work/mine", "/proc/1/environ", "a\0b", "\ud800"):
             session.execute(f"claimed = {claimed!r}")
@@ -224,7 +225,7 @@ def test_24_a_small_file_that_holds_far_too_much_is_no_table(bomb: str, sandbox:
         "atexit.register(lambda: open('/out/result.arrow', 'wb').write(open('/work/bomb', 'rb').read()))\n"
         "pd.DataFrame({'a': [1]})"
     )
-    with sandbox.run(Run("python", PRELUDE + code, take="table")) as outcome:
+    with sandbox.run(Run("python", PRELUDE + code, take="table", limits=_LONG)) as outcome:
         assert outcome.verdict is Verdict.OK, outcome
         assert outcome.table is None
         assert "does not hold together" in outcome.refused[-1]
@@ -281,7 +282,7 @@ def test_24_bombs_as_input_go_off_in_the_room(sandbox: WarmSandbox, tmp_path: Pa
         "import zipfile; zipfile.ZipFile('bomb.zip').extractall()": {Verdict.DISK},
         "import zipfile; zipfile.ZipFile('bomb.zip').read('zeros')": {Verdict.MEMORY},
     }
-    limits = Limits(memory_mb=200, disk_mb=100, wall_seconds=20)
+    limits = Limits(memory_mb=200, disk_mb=100, wall_seconds=100, cpu_seconds=100)
     for code, verdicts in programs.items():
         language: Language = "sql" if code.startswith("SELECT") else "python"
         with sandbox.run(Run(language, code, files=files, limits=limits)) as outcome:
@@ -431,18 +432,18 @@ def many_descriptors() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(400)
 @pytest.mark.usefixtures("many_descriptors")
 def test_59_two_hundred_hostile_runs_at_once_get_their_own_verdicts(sandbox: WarmSandbox) -> None:
-    limits = Limits(wall_seconds=60, cpu_seconds=0.2, memory_mb=60, disk_mb=20, processes=8, output_bytes=20_000)
+    limits = Limits(wall_seconds=100, cpu_seconds=60, memory_mb=60, disk_mb=20, processes=8, output_bytes=20_000)
+    brief = limits.model_copy(update={"cpu_seconds": 0.2})
     together = Barrier(200)
 
     def run(number: int) -> None:
         code, verdicts = _CROWD[number % len(_CROWD)]
         together.wait()
-        with sandbox.run(
-            Run("python", f"import os\nprint('mine is {number}.', flush=True)\n{code}", limits=limits)
-        ) as its:
+        mine = f"import os\nprint('mine is {number}.', flush=True)\n{code}"
+        with sandbox.run(Run("python", mine, limits=brief if Verdict.TIMEOUT_CPU in verdicts else limits)) as its:
             assert its.verdict in verdicts, (code, its)
             assert its.stdout.startswith(f"mine is {number}.\n")
 
@@ -452,10 +453,10 @@ def test_59_two_hundred_hostile_runs_at_once_get_their_own_verdicts(sandbox: War
 
 
 def test_60_memory_is_counted_anew_for_each_run(run_code: RunCode) -> None:
-    fill = "import time\nx = bytearray({} * 10**6)\nx[::4096] = b'1' * len(x[::4096])\ntime.sleep(0.3)"
+    fill = "import time\nx = bytearray({} * 10**6)\nx[::4096] = b'1' * len(x[::4096])\ntime.sleep({})"
     for _ in range(2):
-        assert run_code(fill.format(300), memory_mb=200).verdict is Verdict.MEMORY
-        assert run_code(fill.format(100), memory_mb=200).verdict is Verdict.OK
+        assert run_code(fill.format(300, 60), memory_mb=200, wall_seconds=60).verdict is Verdict.MEMORY
+        assert run_code(fill.format(100, 0.1), memory_mb=200, wall_seconds=60).verdict is Verdict.OK
 
 
 def test_62_files_of_the_job_do_not_stand_in_for_libraries(sandbox: WarmSandbox, tmp_path: Path) -> None:
@@ -519,7 +520,7 @@ for line in open('/proc/self/maps'):
     frames = {"data": Frame(tmp_path / "in")}
     with (
         open_sandbox(SandboxSettings(slots=1)) as sandbox,
-        sandbox.run(Run("python", PRELUDE + code, frames=frames, limits=Limits(wall_seconds=30))) as outcome,
+        sandbox.run(Run("python", PRELUDE + code, frames=frames, limits=_LONG)) as outcome,
     ):
         assert outcome.value is not None, outcome
         assert outcome.value.text == "('ENOENT', [], [], [], True)", outcome

@@ -100,10 +100,10 @@ def test_an_exit_status_is_a_user_error(sample: Sample, run_code: RunCode) -> No
 
 
 def test_loops_and_hoards_are_ended(sample: Sample, run_code: RunCode) -> None:
-    limits = {"wall_seconds": 20, "cpu_seconds": 0.5, "memory_mb": 300}
+    limits = {"wall_seconds": 60, "cpu_seconds": 0.5, "memory_mb": 300}
     assert run_code(sample.loops, sample.language, **limits).verdict in (Verdict.TIMEOUT_CPU, Verdict.TIMEOUT_WALL)
     if sample.hoards is not None:
-        outcome = run_code(sample.hoards, sample.language, wall_seconds=20, cpu_seconds=20, memory_mb=300)
+        outcome = run_code(sample.hoards, sample.language, wall_seconds=60, cpu_seconds=60, memory_mb=300)
         assert outcome.verdict is Verdict.MEMORY
 
 

@@ -75,7 +75,13 @@ def test_leaving_with_another_status_is_a_user_error(run_code: RunCode, code: st
 )
 def test_each_limit_has_its_verdict(run_code: RunCode, code: str, verdict: Verdict) -> None:
     outcome = run_code(
-        code, wall_seconds=20, cpu_seconds=1, memory_mb=200, disk_mb=20, processes=20, output_bytes=100_000
+        code,
+        wall_seconds=60,
+        cpu_seconds=1 if verdict is Verdict.TIMEOUT_CPU else 60,
+        memory_mb=200,
+        disk_mb=20,
+        processes=20,
+        output_bytes=100_000,
     )
     assert outcome.verdict is verdict
     assert outcome.error is not None
