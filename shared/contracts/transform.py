@@ -60,8 +60,14 @@ class ExpectedColumn(Request):
     type: ColumnType | None = None
 
 
+def _says_something(text: str) -> str:
+    if not text.strip():
+        raise ValueError("say what is to be done")
+    return text
+
+
 class TransformInput(Request):
-    task: Annotated[str, Field(min_length=1, max_length=50_000)]
+    task: Annotated[str, Field(min_length=1, max_length=50_000), AfterValidator(_says_something)]
     data: Annotated[list[DataSet], Field(min_length=1, max_length=20)]
     language: Literal["python", "r", "sql"] = "python"
     dataframe: Literal["pandas", "polars"] = "pandas"

@@ -85,7 +85,7 @@ class Bench:
         if take == "plot":
             return self._plot(code, outcome)
         if outcome.table is None:
-            return Attempt(code, "not_a_table", _not_a("table", outcome), stdout)
+            return Attempt(code, "not_a_table", _not_a("table", outcome, self.wanted.language), stdout)
         table = read_result(outcome.table, self.data, self.wanted.language, self.wanted.dataframe)
         return self.judge(code, table, stdout)
 
@@ -130,7 +130,7 @@ class Bench:
     def _plot(self, code: str, outcome: Outcome) -> Attempt:
         plot = _content(outcome)
         if plot is None:
-            return Attempt(code, "not_a_table", _not_a("plot", outcome), outcome.stdout)
+            return Attempt(code, "not_a_table", _not_a("plot", outcome, self.wanted.language), outcome.stdout)
         return Attempt(
             code, "result", f"a plot ({plot.media_type}, {len(plot.content):,} bytes)", outcome.stdout, plot=plot
         )
@@ -184,8 +184,11 @@ def _content(outcome: Outcome) -> Plot | None:
     return Plot(shown.media_type, content)
 
 
-def _not_a(what: str, outcome: Outcome) -> str:
+def _not_a(what: str, outcome: Outcome, language: str) -> str:
     why = f" ({'; '.join(outcome.refused)})" if outcome.refused else ""
     if outcome.result_class in (None, "NoneType", "NULL"):
-        return f"the code ran but gave no {what}{why}: assign it to the variable result, or end with it"
+        how = "end with a query" if language == "sql" else "assign it to the variable result, or end with it"
+        return f"the code ran but gave no {what}{why}: {how}"
+    if why and what == "table":
+        return f"the code ran but its result cannot be taken out{why}"
     return f"the code ran but its result is of class {outcome.result_class}, not a {what}{why}"

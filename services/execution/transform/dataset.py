@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from services.execution.kernels.reading.names import TypeName
+from services.execution.kernels.reading.portable import read_portable
 from services.execution.transform.preview import Picture, Shown, picture_of
 from shared.contracts.transform import Column, InputSeen
 
@@ -42,7 +43,7 @@ class DataRead:
     @cached_property
     def frame(self) -> pl.DataFrame:
         """The table with the types as they are meant."""
-        return self.meant(pl.read_ipc(self.arrow))
+        return self.meant(read_portable(self.arrow))
 
     def meant(self, frame: pl.DataFrame) -> pl.DataFrame:
         schema = frame.schema
@@ -52,7 +53,7 @@ class DataRead:
     def replaced(self, arrow: Path, rows: int, masked: frozenset[str]) -> DataRead:
         """The same data set with another table."""
         arrived = Arrived(arrow, "")
-        frame = self.meant(pl.read_ipc(arrow))
+        frame = self.meant(read_portable(arrow))
         picture = picture_of(frame, self.types, rows)
         return DataRead(
             self.name, lambda: arrived, self.types, picture, self.notes, self.column_notes, self.file_id, masked

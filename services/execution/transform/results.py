@@ -14,6 +14,7 @@ import polars as pl
 from pydantic import JsonValue
 
 from services.execution.kernels.reading.names import TypeName, type_name
+from services.execution.kernels.reading.portable import read_portable
 from services.execution.transform.dataset import DataRead
 from shared.contracts.transform import Column, Table
 
@@ -45,7 +46,7 @@ class ResultTable:
 
 def read_result(arrow: Path, inputs: Sequence[DataRead], language: str, dataframe: str) -> ResultTable:
     """The result as it is meant: what pandas turned into floats or moments only on the way is turned back."""
-    frame = pl.read_ipc(arrow)
+    frame = read_portable(arrow)
     meant: dict[str, TypeName] = {}
     for data in reversed(inputs):
         meant.update(data.types)

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import polars as pl
 from pydantic import JsonValue
 
 from services.execution.sandbox.run import Sandbox
@@ -27,6 +28,7 @@ from services.execution.transform.veil import masked_columns, stand_in, veil_of
 from shared.contracts.transform import Drift, Iteration, TransformInput, TransformResult
 from shared.errors import (
     BudgetSpentError,
+    InternalError,
     InvalidData,
     InvalidRequest,
     LanguageUnavailable,
@@ -54,7 +56,10 @@ class Transform:
         if self.sandbox.languages().get(wanted.language) is None:
             raise LanguageUnavailable(f"{wanted.language} is not installed on this server: choose another language")
         with self.sandbox.scratch() as folder, ExitStack() as held:
-            return _Job(self, context, wanted, folder, held).run()
+            try:
+                return _Job(self, context, wanted, folder, held).run()
+            except pl.exceptions.PanicException as panic:  # no Exception: it would take the whole worker with it
+                raise InternalError(f"The table library broke: {panic}") from panic
 
 
 @dataclass

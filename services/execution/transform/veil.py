@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
+from services.execution.kernels.reading.portable import read_portable
 from services.execution.transform.dataset import DataRead
 
 #: Beyond so many distinct values, stand-ins are numbered instead of shaped like the value.
@@ -59,7 +60,7 @@ def _is_word(text: str) -> bool:
 
 def stand_in(data: DataRead, masked: frozenset[str], scratch: Path, seed: int, rows: int) -> DataRead:
     """The same data set with other values in its masked columns: equal where they were equal, missing where missing."""
-    frame = pl.read_ipc(data.arrow)
+    frame = read_portable(data.arrow)
     chance = random.Random(seed)  # noqa: S311 - nothing here needs to be unguessable: the values are not derived from any
     columns = [_replaced(frame[name], chance) if name in masked else frame[name] for name in frame.columns]
     target = scratch / f"stand-in-{data.name}.arrow"

@@ -78,7 +78,7 @@ class PythonKernel:
         if "result" in self.space:
             value = self.space["result"]
         if tables.is_table(value):  # it leaves whole: drawing it as text would take longer than most code does
-            rows = tables.write(value, f"{OUT}/result.arrow")
+            rows = tables.write(value, f"{OUT}/result.arrow", plain=True)
             return {"class": type(value).__name__, "rows": rows, "table": "result.arrow"}
         made: dict[str, Json] = {"value": view(value), "class": type(value).__name__}
         if take == "plot":

@@ -31,8 +31,11 @@ def _is_subclass(value: object) -> bool:
     return pandas is not None and isinstance(value, pandas.DataFrame)
 
 
-def to_arrow(value: Any) -> Any:
-    """A pyarrow.Table. Raises: what the libraries raise (pyarrow.ArrowInvalid for a mixed column)."""
+def to_arrow(value: Any, plain: bool = False) -> Any:
+    """A pyarrow.Table; ``plain``: in types that are not pandas' own.
+
+    Raises: what the libraries raise (pyarrow.ArrowInvalid for a mixed column).
+    """
     import pyarrow
 
     if isinstance(value, pyarrow.Table):
@@ -45,21 +48,29 @@ def to_arrow(value: Any) -> Any:
         return frame.to_arrow()
     if module in ("duckdb", "_duckdb"):
         return value.to_arrow_table()
-    return _from_pandas(value)
+    return _from_pandas(value, plain)
 
 
-def _from_pandas(frame: Any) -> Any:
+def _from_pandas(frame: Any, plain: bool) -> Any:
     import pyarrow
 
     columns = {}
     for position, name in enumerate(_column_names(frame)):
         series = frame.iloc[:, position]
+        if plain and _is_of_pandas_own(series.dtype):
+            series = series.astype(object).map(str, na_action="ignore")
         try:
             columns[name] = pyarrow.Array.from_pandas(series)
         except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError, OverflowError):
             # A column of mixed kinds or of integers beyond 64 bits, as pandas allows it: as text it is at least whole.
             columns[name] = pyarrow.array([None if missing(each) else str(each) for each in series], pyarrow.string())
     return pyarrow.table(columns) if columns else pyarrow.table({})
+
+
+def _is_of_pandas_own(dtype: Any) -> bool:
+    """Periods and intervals, also as categories: what ``pandas.cut`` makes."""
+    held = getattr(getattr(dtype, "categories", dtype), "dtype", dtype)
+    return type(held).__name__ in ("PeriodDtype", "IntervalDtype")
 
 
 def missing(value: Any) -> bool:
@@ -116,11 +127,11 @@ def left_behind(value: Any) -> list[Json]:
     return [] if named else ["its row labels, which have no name, stay behind"]
 
 
-def write(value: object, path: str) -> int:
+def write(value: object, path: str, plain: bool = False) -> int:
     """Write the table; the number of its rows."""
     import pyarrow.ipc
 
-    table = to_arrow(with_index(value))
+    table = to_arrow(with_index(value), plain)
     with pyarrow.OSFile(path, "wb") as sink, pyarrow.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
     return int(table.num_rows)

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from .claims import claimed_sizes
 from .delimited import check_names
 from .failure import MOST_CELLS, MOST_ROWS, MOST_UNPACKED_BYTES, Unreadable
+from .portable import portable
 
 
 def read_parquet(path: Path) -> pl.DataFrame:
@@ -72,25 +73,11 @@ def check_size(rows: int, columns: int, unpacked: int = 0) -> None:
 
 def framed(table: pa.Table) -> pl.DataFrame:
     try:
-        frame = pl.from_arrow(_narrowed(table))
+        frame = portable(table)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, TypeError, ValueError) as error:
         raise Unreadable(f"a column has a type that is not understood: {error}") from None
-    assert isinstance(frame, pl.DataFrame)
     if frame.width == 0:
         raise Unreadable("there are no columns")
     if frame.height == 0:
         raise Unreadable("there are columns but no rows")
     return frame
-
-
-def _narrowed(table: pa.Table) -> pa.Table:
-    """Decimals of up to 76 digits in the 38 that most libraries know."""
-    for position, field in enumerate(table.schema):
-        if pa.types.is_decimal256(field.type):
-            kind = pa.decimal128(38, field.type.scale)
-            try:
-                column = table.column(position).cast(kind)
-            except pa.ArrowInvalid:
-                raise Unreadable(f"column {field.name!r} holds decimals of more than 38 digits") from None
-            table = table.set_column(position, field.name, column)
-    return table

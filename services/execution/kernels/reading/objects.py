@@ -9,6 +9,7 @@ import polars as pl
 from .delimited import check_names
 from .failure import MOST_COLUMNS, MOST_JSON_BYTES, Unreadable
 
+_DEEPEST = 30  #: levels of lists and objects in a cell; what is nested further is kept as text
 _NO_OBJECTS = "a JSON file needs a list of objects, one for each row"
 
 
@@ -66,12 +67,18 @@ def _series(name: str, values: list[object]) -> pl.Series:
         return pl.Series(name, [None if value is None else float(value) for value in values], dtype=pl.Float64)  # type: ignore[arg-type]
     if kinds == {bool}:
         return pl.Series(name, values, dtype=pl.Boolean)
-    if kinds in ({list}, {dict}):
+    if kinds in ({list}, {dict}) and not any(_is_deep(value, _DEEPEST) for value in values):
         try:
             return pl.Series(name, values, strict=True)
         except (pl.exceptions.PolarsError, TypeError, OverflowError):
             pass
     return pl.Series(name, [_text(value) for value in values], dtype=pl.String)
+
+
+def _is_deep(value: object, left: int) -> bool:
+    """Whether it is nested further than tables can be."""
+    inner = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+    return left == 0 or any(_is_deep(one, left - 1) for one in inner if isinstance(one, (list, dict)))
 
 
 def _text(value: object) -> str | None:

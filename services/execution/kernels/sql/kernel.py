@@ -56,7 +56,11 @@ class SqlKernel:
             return {"value": None, "class": "NoneType"}
         if request["take"] == "view":
             return {"value": self._view(result), "class": "table"}
-        return {"class": "table", "rows": tables.write(result, f"{OUT}/result.arrow"), "table": "result.arrow"}
+        return {
+            "class": "table",
+            "rows": tables.write(_with_durations(result), f"{OUT}/result.arrow"),
+            "table": "result.arrow",
+        }
 
     def _lock(self, megabytes: int) -> None:
         """No statement of the code's can change the settings any more."""
