@@ -124,6 +124,7 @@ class Effect(Answer):
     rows: dict[str, JsonValue]
     columns: dict[str, JsonValue]
     no_op: bool
+    rows_reordered: bool = False  #: the same rows, as far as the columns in both tables go, in another order
     nulls: dict[str, JsonValue] = {}  #: column: [before, after], where it changed
     sums: dict[str, JsonValue] = {}  #: column: [before, after], where it changed
     duplicates: dict[str, JsonValue] = {}

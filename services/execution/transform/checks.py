@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 
-from services.execution.transform.effect import close, total
+from services.execution.transform.effect import same_sum, total
 from shared.contracts.assertions import (
     Assertion,
     ColumnsContain,
@@ -76,8 +76,7 @@ def _sum_unchanged(name: str, before: pl.DataFrame, after: pl.DataFrame, hidden:
             return False, f"the {where} has no column {name}"
         if not frame.schema[name].is_numeric():
             return False, f"{name} holds no numbers in the {where}"
-    one, two = total(before[name]), total(after[name])
-    holds = close(one, two)
-    if holds:
+    if same_sum(before[name], after[name]):
         return True, "unchanged"
+    one, two = total(before[name]), total(after[name])
     return False, "the sum changed" if hidden else f"the sum went from {one} to {two}"

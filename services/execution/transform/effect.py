@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import polars as pl
 from pydantic import JsonValue
@@ -13,6 +14,7 @@ from shared.contracts.transform import Effect
 #: Beyond so many cells, what needs a hash of every row is left out.
 _MOST_CELLS = 20_000_000
 _MOST_KEYS = 50
+_ROUNDING = 1e-11  #: of a sum of floats, as a share of what was added up
 
 
 def measure(before: pl.DataFrame, after: pl.DataFrame, others: Sequence[pl.DataFrame] = ()) -> Effect:
@@ -27,6 +29,9 @@ def measure(before: pl.DataFrame, after: pl.DataFrame, others: Sequence[pl.DataF
     kinds = ((name, type_name(old[name]), type_name(new[name])) for name in shared)
     types: dict[str, JsonValue] = {name: [one, two] for name, one, two in kinds if one != two}
     changed = _changed(before, after, shared)
+    moved = bool(changed) and _same_rows(before, after, shared)
+    if moved:
+        changed = {}
     reordered = shared != [name for name in new if name in old]
     no_op = any(_same(frame, after) for frame in (before, *others))
     effect = Effect(
@@ -43,6 +48,7 @@ def measure(before: pl.DataFrame, after: pl.DataFrame, others: Sequence[pl.DataF
             "reordered": reordered,
         },
         no_op=no_op,
+        rows_reordered=moved,
         nulls=_nulls(before, after, shared, added),
         sums=_sums(before, after, shared),
         duplicates=_duplicates(before, after),
@@ -69,6 +75,8 @@ def summarise(effect: Effect, numbers: bool = True) -> str:
     ):
         if told:
             parts.append(f"{word}: {_listed(told)}")
+    if effect.rows_reordered:
+        parts.append("rows reordered")
     if columns["reordered"]:
         parts.append("columns reordered")
     if effect.duplicates.get("before") != effect.duplicates.get("after"):
@@ -107,9 +115,18 @@ def _comparable(series: pl.Series) -> pl.Series:
     return series
 
 
+def _alike(one: pl.Series, two: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Two columns in one type, as far as they have one; whole numbers keep every digit."""
+    if one.dtype.is_integer() and two.dtype.is_integer():
+        return one.cast(pl.Int128), two.cast(pl.Int128)
+    if one.dtype == two.dtype and one.dtype.is_decimal():
+        return one, two
+    return _comparable(one), _comparable(two)
+
+
 def equal(one: pl.Series, two: pl.Series) -> bool:
     """Whether two columns hold the same, whatever kind of number it is."""
-    left, right = _comparable(one), _comparable(two)
+    left, right = _alike(one, two)
     if pl.Null in (left.dtype, right.dtype):
         return left.null_count() == left.len() and right.null_count() == right.len()
     return left.dtype == right.dtype and left.equals(right, check_names=False, null_equal=True)
@@ -144,13 +161,24 @@ def _changed(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -
         return {}
     changed: dict[str, int] = {}
     for name in shared:
-        one, two = _comparable(before[name]), _comparable(after[name])
+        one, two = _alike(before[name], after[name])
         if one.dtype != two.dtype or isinstance(one.dtype, (pl.List, pl.Array, pl.Struct)):
             continue
         differing = one.len() - int(one.eq_missing(two).sum())
         if differing:
             changed[name] = differing
     return changed
+
+
+def _same_rows(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -> bool:
+    """Whether the rows are the same ones in another order, as far as the columns in both go."""
+    if before.height * len(shared) > _MOST_CELLS:
+        return False
+    pairs = [_alike(before[name], after[name]) for name in shared]
+    if any(one.dtype != two.dtype or one.dtype.is_nested() for one, two in pairs):
+        return False
+    old, new = (pl.DataFrame([pair[side].alias(str(at)) for at, pair in enumerate(pairs)]) for side in (0, 1))
+    return old.hash_rows().sort().equals(new.hash_rows().sort())
 
 
 def _nulls(
@@ -170,10 +198,10 @@ def _sums(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -> d
     sums: dict[str, JsonValue] = {}
     old, new = before.schema, after.schema
     for name in shared:
-        if old[name].is_numeric() and new[name].is_numeric():
-            one, two = total(before[name]), total(after[name])
-            if not close(one, two):
-                sums[name] = [one, two]
+        if old[name].is_numeric() and new[name].is_numeric() and not same_sum(before[name], after[name]):
+            told: list[JsonValue] = [total(before[name]), total(after[name])]
+            if all(abs(cast("float", one)) < float("inf") for one in told):
+                sums[name] = told
     return sums
 
 
@@ -181,13 +209,16 @@ def total(series: pl.Series) -> int | float:
     """The sum; exact for whole numbers."""
     if series.dtype.is_integer():
         return int(series.cast(pl.Int128).sum() or 0)
-    value = float(_comparable(series).sum() or 0.0)
-    return value if abs(value) < float("inf") else 0.0
+    return float(_comparable(series).sum() or 0.0)
 
 
-def close(one: float, two: float) -> bool:
-    """Equal but for the rounding of floating point."""
-    return one == two or abs(one - two) <= 1e-9 * max(abs(one), abs(two))
+def same_sum(one: pl.Series, two: pl.Series) -> bool:
+    """Equal but for the rounding of floating point, which grows with what is added up, not with what comes out."""
+    first, second = total(one), total(two)
+    if first == second or (isinstance(first, int) and isinstance(second, int)):
+        return first == second
+    added = max(float(_comparable(series).abs().sum() or 0.0) for series in (one, two))
+    return abs(first - second) <= _ROUNDING * added < float("inf")
 
 
 def _duplicates(before: pl.DataFrame, after: pl.DataFrame) -> dict[str, JsonValue]:
@@ -206,7 +237,10 @@ def _keys(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -> d
     lost: list[JsonValue] = []
     for name in shared[:_MOST_KEYS]:
         if before.height > 1 and _is_key(before[name]):
-            (kept if _is_key(after[name]) else lost).append(name)
+            if _is_key(after[name]):
+                kept.append(name)
+            elif _repeats(after[name]):
+                lost.append(name)
     return {"kept": kept, "lost": lost}
 
 
@@ -214,3 +248,8 @@ def _is_key(series: pl.Series) -> bool:
     if series.dtype.is_float() or isinstance(series.dtype, (pl.List, pl.Array, pl.Struct, pl.Object)):
         return False
     return series.len() <= _MOST_CELLS and series.null_count() == 0 and series.n_unique() == series.len()
+
+
+def _repeats(series: pl.Series) -> bool:
+    present = series.drop_nulls()
+    return not series.dtype.is_nested() and series.len() <= _MOST_CELLS and present.n_unique() < present.len()

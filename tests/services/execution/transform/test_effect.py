@@ -76,3 +76,39 @@ def test_sums_survive_rounding_and_size() -> None:
     large = pl.DataFrame({"x": [2**62, 2**62, 2**62]})
     assert check(["sum(x) unchanged"], large, large.reverse())[0].holds
     assert not check(["sum(x) unchanged"], large, large.head(2))[0].holds
+    assert not check(["sum(x) unchanged"], large, large.with_columns(pl.lit(2**62 + 1).alias("x")))[0].holds
+    cancelling = pl.DataFrame({"x": [1e15, 0.1, -1e15, 0.2]})
+    assert check(["sum(x) unchanged"], cancelling, cancelling.sort("x"))[0].holds
+    assert not check(["sum(x) unchanged"], pl.DataFrame({"x": [1e12, 1.0]}), pl.DataFrame({"x": [1e12, 900.0]}))[
+        0
+    ].holds
+
+
+def test_long_whole_numbers_are_told_apart_to_the_last_digit() -> None:
+    ids = pl.DataFrame({"id": [9007199254740992, 9007199254740994]})
+    effect = measure(ids, ids + 1)
+    assert not effect.no_op
+    assert effect.columns["changed"] == {"id": 2}
+
+
+def test_rows_in_another_order_are_not_called_changed() -> None:
+    effect = measure(BEFORE, BEFORE.sort("amount", descending=True).with_columns(rank=pl.int_range(3)))
+    assert effect.rows_reordered
+    assert effect.columns["changed"] == {}
+    assert effect.summary == "rows unchanged (3); columns added: rank; rows reordered"
+    mixed = measure(BEFORE, BEFORE.with_columns(pl.col("id").reverse()))
+    assert not mixed.rows_reordered
+    assert mixed.columns["changed"] == {"id": 2}
+
+
+def test_a_key_with_gaps_is_not_said_to_repeat() -> None:
+    assert measure(BEFORE, BEFORE.with_columns(id=pl.Series([1, None, 3]))).keys == {"kept": [], "lost": []}
+    assert measure(BEFORE, BEFORE.with_columns(id=pl.Series([1.0, 2.0, 3.0]))).keys == {"kept": [], "lost": []}
+    assert measure(BEFORE, BEFORE.with_columns(id=pl.Series([1, None, 1]))).keys["lost"] == ["id"]
+
+
+def test_sums_without_end_are_not_compared() -> None:
+    endless = pl.DataFrame({"x": [float("inf"), 1.0]})
+    assert measure(endless, endless.head(1)).sums == {}
+    assert check(["sum(x) unchanged"], endless, endless.reverse())[0].holds
+    assert not check(["sum(x) unchanged"], endless, endless.tail(1))[0].holds
