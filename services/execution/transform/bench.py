@@ -75,13 +75,14 @@ class Bench:
 
     def _attempt(self, code: str) -> Attempt:
         take: Literal["table", "plot"] = self.wanted.output
-        with self.run(code, take, self.limits.code) as outcome:
+        limits = self.within_budget(self.limits.code)
+        with self.run(code, take, limits) as outcome:
+            if outcome.verdict is not Verdict.OK:
+                return Attempt(code, "error", explain(outcome, limits), outcome.stdout)
             return self._judged(code, take, outcome)
 
     def _judged(self, code: str, take: Literal["table", "plot"], outcome: Outcome) -> Attempt:
         stdout = outcome.stdout
-        if outcome.verdict is not Verdict.OK:
-            return Attempt(code, "error", explain(outcome, self.limits.code), stdout)
         if take == "plot":
             return self._plot(code, outcome)
         if outcome.table is None:
@@ -104,22 +105,27 @@ class Bench:
         """Run code for what it prints and its last value; nothing of it is kept."""
         if self.stand_ins is not None:
             return self.stand_ins.look(code)
-        with self.run(code, "view", self.limits.look) as outcome:
+        limits = self.within_budget(self.limits.look)
+        with self.run(code, "view", limits) as outcome:
             if outcome.verdict is not Verdict.OK:
-                return False, explain(outcome, self.limits.look)
+                return False, explain(outcome, limits)
             value = outcome.value.text if outcome.value is not None else ""
             return True, "\n".join(part for part in (outcome.stdout.strip(), value) if part)
 
-    def run(self, code: str, take: Literal["view", "table", "plot"], limits: Limits) -> AbstractContextManager[Outcome]:
+    def within_budget(self, limits: Limits) -> Limits:
+        """No longer than the job may still take. Raises: BudgetSpent when there is nothing left."""
         if self.budget.seconds_left <= 0:  # tokens that are spent have bought this code: it is run
             raise BudgetSpent("seconds")
         seconds = min(limits.wall_seconds, max(self.budget.seconds_left, 0.1))
+        return limits.model_copy(update={"wall_seconds": seconds})
+
+    def run(self, code: str, take: Literal["view", "table", "plot"], limits: Limits) -> AbstractContextManager[Outcome]:
         frames = {data.name: Frame(data.arrow, self.wanted.dataframe) for data in self.data}
         run = Run(
             self.wanted.language,
             code,
             frames=frames,
-            limits=limits.model_copy(update={"wall_seconds": seconds}),
+            limits=limits,
             seed=self.wanted.seed,
             take=take,
             collect=take == "plot",

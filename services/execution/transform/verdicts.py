@@ -11,7 +11,7 @@ _MOST_LINES, _MOST_CALLS = 12, 4
 def explain(outcome: Outcome, limits: Limits) -> str:
     """The error of the code, or the limit that it met."""
     stopped = {
-        Verdict.TIMEOUT_WALL: f"it ran longer than {limits.wall_seconds:g} seconds",
+        Verdict.TIMEOUT_WALL: f"it ran longer than {limits.wall_seconds:.3g} seconds",
         Verdict.TIMEOUT_CPU: f"it used more than {limits.cpu_seconds:g} seconds of processor time",
         Verdict.MEMORY: f"it needed more than {limits.memory_mb} MB of memory",
         Verdict.OUTPUT: "it printed too much",

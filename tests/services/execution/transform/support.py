@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 import jinja2
 from pydantic import JsonValue
 
+from services.execution.transform.limits import TransformLimits
 from services.execution.transform.transform import Transform
 from shared.contracts.files import FileInfo
 from shared.contracts.jobs import JobState
@@ -153,6 +154,7 @@ class Lab:
     history: list[ChatMessage] = field(default_factory=list)
     budget: Budget = field(default_factory=Budget)
     cancelled: Flag = field(default_factory=Flag)
+    limits: TransformLimits = field(default_factory=TransformLimits)
 
     def transform(self, *replies: str | ChatReply, data: object = None, **wanted: object) -> TransformResult:
         """Run one job with scripted replies; ``data`` is CSV text, rows, or the API's list."""
@@ -166,7 +168,7 @@ class Lab:
         body = {"task": "do it", "data": sets, **wanted}
         context = self.context()
         self.budget = Budget()
-        return Transform(self.sandbox)(context, TransformInput.model_validate(body))
+        return Transform(self.sandbox, self.limits)(context, TransformInput.model_validate(body))
 
     def context(self) -> Context:
         job = Job(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from services.execution.transform.limits import TransformLimits
+from shared.contracts.execute import Limits
 from shared.errors import InvalidRequest, UserCodeFailed
 from tests.services.execution.transform.support import Lab, python
 
@@ -72,7 +74,7 @@ def test_hand_edited_code_is_continued_from(lab: Lab) -> None:
     ("code", "assertions", "words"),
     [
         ("result = data['x']", [], "KeyError"),
-        ("import time; time.sleep(99)", [], "longer than"),
+        ("import time; time.sleep(99)", [], "longer than 1 seconds"),
         ("result = 5", [], "class int"),
         ("pass", [], "gave no table"),
         ("result = data", ["rows == 9"], "rows == 9"),
@@ -80,7 +82,7 @@ def test_hand_edited_code_is_continued_from(lab: Lab) -> None:
 )
 def test_own_code_that_fails_fails_the_job(lab: Lab, code: str, assertions: list[str], words: str) -> None:
     if "sleep" in code:
-        lab.budget.seconds = 2
+        lab.limits = TransformLimits(code=Limits(wall_seconds=1))
     with pytest.raises(UserCodeFailed, match=words) as failed:
         lab.transform(data=SALES, code=code, assertions=assertions)
     assert failed.value.code == "user_code_failed"
