@@ -225,11 +225,11 @@ def test_a_replay_merges_its_input_into_the_old_one(client: httpx.Client) -> Non
 
 def test_an_answer_is_held_until_the_job_has_ended(client: httpx.Client, gateway: Gateway) -> None:
     with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(client.post, "/v1/jobs", json=EXECUTE, headers={"Prefer": "respond-async, wait=20"})
+        answer = pool.submit(client.post, "/v1/jobs", json=EXECUTE, headers={"Prefer": "respond-async, wait=60"})
         until(lambda: client.get("/v1/jobs").json()["items"])
         id, fence = workers.claim(gateway.engine)
         workers.complete(gateway.engine, id, fence, {"verdict": "ok"}, gateway.settings.stores.redis_url)
-        held = answer.result(10)
+        held = answer.result(60)
     assert (held.status_code, held.headers["preference-applied"]) == (200, "wait")
     assert held.json()["result"] == {"verdict": "ok"}
     assert held.headers["location"] == f"/v1/jobs/{id}"
@@ -237,7 +237,7 @@ def test_an_answer_is_held_until_the_job_has_ended(client: httpx.Client, gateway
 
 def test_whoever_asks_again_still_waits(client: httpx.Client, gateway: Gateway) -> None:
     submit(client)
-    headers = {"Prefer": "wait=20", "Idempotency-Key": "again"}
+    headers = {"Prefer": "wait=60", "Idempotency-Key": "again"}
     assert client.post("/v1/jobs", json=EXECUTE, headers={"Idempotency-Key": "again"}).status_code == 202
     for _ in range(2):
         id, fence = workers.claim(gateway.engine)
@@ -350,7 +350,7 @@ def test_what_belongs_to_another_tenant_is_not_found(client: httpx.Client, other
     assert client.post("/v1/jobs", json={**EXECUTE, "input": borrowed}).status_code == 202
 
 
-def until(condition: object, seconds: float = 10) -> None:
+def until(condition: object, seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < deadline, "it did not come true in time"

@@ -1,0 +1,65 @@
+"""Somebody's terminal, for the tests of the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = Path(__file__).with_name("script.yaml")
+DATA = "city,n\nOslo,1\nRome,2\nOslo,3\n"
+
+
+@dataclass(frozen=True)
+class Ran:
+    status: int
+    out: str
+    talk: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class Shell:
+    """Somebody's terminal: a folder and an environment."""
+
+    folder: Path
+    env: Mapping[str, str]
+
+    def __call__(self, *words: str, stdin: str | None = None, **env: str) -> Ran:
+        process = subprocess.run(
+            self.command(words), cwd=self.folder, env={**self.env, **env}, input=stdin, capture_output=True, text=True,
+            timeout=120, check=False,
+        )  # fmt: skip
+        return Ran(process.returncode, process.stdout, process.stderr)
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command(words), cwd=self.folder, env=dict(self.env), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True,
+        )  # fmt: skip
+
+    @staticmethod
+    def command(words: Sequence[str]) -> list[str]:
+        return [sys.executable, "-P", "-m", "assay", *words]
+
+
+def plain() -> dict[str, str]:
+    """An environment that says nothing of other installations and providers."""
+    foreign = ("ASSAY_", "DATABASE_URL", "REDIS_URL", "QDRANT_URL", "BLOB_URL", "GROQ_", "CEREBRAS_", "OPENAI_")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    return {**env, "ASSAY_PORT": "0", "PYTHONPATH": str(ROOT)}
+
+
+def written(shell: Shell, name: str, text: str) -> str:
+    """A file in the terminal's folder; its name."""
+    (shell.folder / name).write_text(text)
+    return name
