@@ -28,10 +28,10 @@ from assay.commands.session import (
 
 _HELP = "LLM jobs whose answers are executed and checked before they are returned."
 _EPILOGUE = """\
-Everywhere: --json, --quiet, --url URL, --api-key KEY (else ASSAY_URL, ASSAY_API_KEY; else the installation that runs
-in ASSAY_HOME).
-Exit status: 0 done, 1 failed, 2 usage, 3 not found, 4 not authorised, 5 unreachable, no provider or no worker,
-124 timed out, 130 interrupted."""
+Everywhere: --json, --quiet, --url URL, --api-key KEY
+(else ASSAY_URL, ASSAY_API_KEY; else the installation that runs in ASSAY_HOME).
+Exit status: 0 done, 1 failed, 2 usage, 3 not found, 4 not authorised,
+5 unreachable, no provider or no worker, 124 timed out, 130 interrupted."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -114,7 +114,7 @@ def take_globals(arguments: Sequence[str]) -> tuple[Globals, list[str]]:
 
 def _explain(session: Session, error: BaseException) -> int:
     """Say what happened; the exit status for it. Raises: the error, when it is not one that we know."""
-    from assay.errors import JobTimeout  # noqa: PLC0415
+    from assay.errors import APIConnectionError, JobTimeout  # noqa: PLC0415
 
     status = _status_of(error)
     if status is None:
@@ -128,6 +128,8 @@ def _explain(session: Session, error: BaseException) -> int:
         session.warn(f"{error}: assay jobs wait {error.job_id}")
     else:
         session.warn(f"assay: {error}")
+        if isinstance(error, APIConnectionError):
+            session.say("is it running there? `assay status` shows it, `assay up` starts it on this machine")
         if status == FAILED and (request_id := getattr(error, "request_id", None)):
             session.say(f"request {request_id}")
     return status

@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 
 from assay.calls import registries, rest
 from assay.commands import show
-from assay.commands.run import readable
+from assay.commands.run import text_of
 from assay.commands.session import UsageError, current
 
 keys = App(name="keys", help="API keys of tenants (needs the scope admin).")
@@ -74,7 +74,7 @@ def set_prompt(
     key: str, file: Annotated[str, Parameter(help="The new text; - is standard input", allow_leading_hyphen=True)]
 ) -> int:
     """Make a file the new version of a prompt."""
-    text = sys.stdin.read() if file == "-" else readable(Path(file)).read_text("utf-8")
+    text = sys.stdin.read() if file == "-" else text_of(Path(file))
     current().show(current().client.fetch(registries.set_prompt(key, text)), _version)
     return 0
 

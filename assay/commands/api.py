@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from assay.commands.run import pair, readable
+from assay.commands.run import pair, text_of
 from assay.commands.session import UsageError, current
 
 
@@ -46,7 +46,7 @@ def _body(text: str | None) -> Any:
     if text == "-":
         text = sys.stdin.read()
     elif text.startswith("@"):
-        text = readable(Path(text[1:])).read_text("utf-8")
+        text = text_of(Path(text[1:]))
     try:
         return json.loads(text)
     except ValueError as error:

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from assay import submits
 from assay.commands import show
-from assay.commands.run import Sending, given, pair, readable, run
+from assay.commands.run import Sending, given, pair, readable, run, text_of
 from assay.commands.session import Session, UsageError, current
 
 _LANGUAGES = {".py": "python", ".r": "r", ".js": "javascript", ".mjs": "javascript", ".sql": "sql"}
@@ -41,12 +41,12 @@ def execute(
 
     A program that fails is a job that succeeded, with a verdict: exit status 0, unless --check is given.
     """
-    code = sys.stdin.read() if file == "-" else readable(Path(file)).read_text("utf-8")
+    code = sys.stdin.read() if file == "-" else text_of(Path(file))
     files = {target: readable(Path(path)) for path, target in map(_attachment, attach)}
     limits = given(wall_seconds=wall_seconds, cpu_seconds=cpu_seconds, memory_mb=memory_mb, processes=processes)
     fields = given(
         language=language or _LANGUAGES.get(Path(file).suffix.lower(), "python"),
-        stdin=readable(stdin).read_text("utf-8") if stdin else None,
+        stdin=text_of(stdin) if stdin else None,
         limits=limits or None,
         seed=seed,
     )
@@ -94,7 +94,7 @@ def transform(
     fields = given(
         language=language, dataframe=dataframe, output=output, strategy=strategy, assertions=tuple(check),
         max_iterations=max_iterations, confirm=confirm, preview=given(mask=tuple(mask), rows=rows) or None,
-        code=readable(code).read_text("utf-8") if code else None,
+        code=text_of(code) if code else None,
     )  # fmt: skip
     client = current().client
     input = client.drive(submits.transform_input(client.options, task, sets, fields))
@@ -125,13 +125,18 @@ def _tell_execution(session: Session, result: dict[str, Any]) -> None:
             session.out(display["text"])
     if result["value"] is not None:
         session.out(str(result["value"]["text"]))
-    error = result["error"]
-    if error is not None:
-        session.warn((error.get("traceback") or f"{error['type']}: {error['message']}").rstrip("\n"))
+    if result["error"] is not None:
+        _tell_error(session, result["error"], result["stderr"])
     if result["verdict"] != "ok":
         session.warn(f"verdict: {result['verdict']}")
     for artifact in result["artifacts"]:
         session.say(f"made {artifact['path']} ({artifact['size']} bytes): assay files get {artifact['file_id']}")
+
+
+def _tell_error(session: Session, error: dict[str, Any], stderr: str) -> None:
+    said = (error.get("traceback") or f"{error['type']}: {error['message']}").rstrip("\n")
+    if said not in stderr:  # most languages have written it there themselves
+        session.warn(said)
 
 
 def _save_artifacts(session: Session, result: dict[str, Any], folder: Path) -> None:

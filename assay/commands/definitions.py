@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 
 from assay.calls import stacks
 from assay.commands import show
-from assay.commands.run import readable
+from assay.commands.run import text_of
 from assay.commands.session import current
 
 app = App(name="definitions", help="Your own technologies, which `detect` knows beside its rules.")
@@ -106,7 +106,7 @@ def dismiss(kind: str, id: str) -> int:
 
 
 def _read(file: str) -> str:
-    return sys.stdin.read() if file == "-" else readable(Path(file)).read_text("utf-8")
+    return sys.stdin.read() if file == "-" else text_of(Path(file))
 
 
 def _version(found: dict[str, Any]) -> str:

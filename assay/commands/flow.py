@@ -10,7 +10,7 @@ from cyclopts import App, Parameter
 
 from assay.calls import flows
 from assay.commands import show
-from assay.commands.run import Sending, given, readable, run
+from assay.commands.run import Sending, given, readable, run, text_of
 from assay.commands.session import Session, UsageError, current
 
 app = App(name="flow", help="React Flow documents, edited in plain words.")
@@ -48,7 +48,7 @@ def new(name: str = "flow") -> int:
 @app.command(name="import")
 def import_file(file: Annotated[Path, Parameter(help="JSON, or Mermaid (.mmd)")]) -> int:
     """Read a flow out of a file and print its id; lines that could not be read are named."""
-    text = readable(file).read_text("utf-8")
+    text = text_of(file)
     form: Literal["mermaid", "json"] = "json" if file.suffix == ".json" else "mermaid"
     session = current()
     flow = session.client.fetch(flows.import_text(form, text, file.stem))

@@ -101,6 +101,16 @@ def readable(path: Path) -> Path:
     return path
 
 
+def text_of(path: Path) -> str:
+    """Raises: UsageError when there is no such file, or no text in it."""
+    try:
+        return readable(path).read_text("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not text in UTF-8") from None
+    except IsADirectoryError:
+        raise UsageError(f"{path} is a folder, not a file") from None
+
+
 def given(**fields: object) -> dict[str, Any]:
     """The options that were set; the server knows the defaults."""
     return {name: value for name, value in fields.items() if value is not None and value != ()}

@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 
 from assay.calls import files, rest
 from assay.commands import show
-from assay.commands.run import Sending, given, pair, readable, run
+from assay.commands.run import Sending, given, pair, readable, run, text_of
 from assay.commands.session import Session, UsageError, current
 
 collection = App(name="collection", help="Collections that `ingest` fills and `search` searches.")
@@ -93,7 +93,7 @@ def ingest(
 def create(name: str, tables: Annotated[Path, Parameter(help="JSON: table -> facets, fields, pair")]) -> int:
     """Create a collection."""
     try:
-        spec = json.loads(readable(tables).read_text("utf-8"))
+        spec = json.loads(text_of(tables))
     except ValueError as error:
         raise UsageError(f"{tables} is not JSON: {error}") from error
     current().show(current().client.fetch(rest.create_collection(name, spec)), lambda made: str(made["name"]))
