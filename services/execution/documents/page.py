@@ -46,8 +46,14 @@ def page(work: Work, tree: Tree) -> bytes:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'\">"
-        f"<title>{_title(clean)}</title><style>{_STYLE}</style></head><body>{clean}</body></html>"
+        f"<title>{_title(clean)}</title><style>{_STYLE}</style></head><body><main>{clean}</main></body></html>"
     ).encode("utf-8", "replace")
+
+
+def _described(node: Node, block: Block) -> str:
+    """What a picture says to whoever does not see it: the author's own words where there are some."""
+    options = node.options if isinstance(node, Chunk) else {}
+    return options.get("fig-alt") or options.get("fig-cap") or options.get("caption") or f"A figure of {block.id}"
 
 
 def _title(clean: str) -> str:
@@ -157,16 +163,17 @@ class _Body:
         if isinstance(node, Chunk) and "hide" not in node.options and node.options.get("echo") != "false":
             parts.append(f"<pre><code>{html.escape(node.code)}</code></pre>")
         if block is not None:
-            parts += [self._output(output) for output in block.outputs]
+            alt = _described(node, block)
+            parts += [self._output(output, alt) for output in block.outputs]
             parts += [f'<p class="{m.level}">{html.escape(m.text)}</p>' for m in block.messages if m.level != "info"]
         return f"<section>{''.join(parts)}</section>" if parts else ""
 
-    def _output(self, output: Display) -> str:
+    def _output(self, output: Display, alt: str) -> str:
         if output.text is not None:
             if output.media_type == "text/html":
                 return _cleaned(output.text)
             if output.media_type == "image/svg+xml":
-                return self._picture(output.media_type, output.text.encode("utf-8", "replace"))
+                return self._picture(output.media_type, output.text.encode("utf-8", "replace"), alt)
             return f"<pre>{html.escape(output.text)}</pre>"
         if output.file_id is None or output.media_type not in _PICTURES:
             return ""
@@ -175,10 +182,10 @@ class _Body:
                 data = stream.read(_MOST_IMAGE + 1)
         except NotFound:
             return ""
-        return self._picture(output.media_type, data)
+        return self._picture(output.media_type, data, alt)
 
-    def _picture(self, media_type: str, data: bytes) -> str:
+    def _picture(self, media_type: str, data: bytes, alt: str) -> str:
         self._size += len(data)
         if len(data) > _MOST_IMAGE or self._size > _MOST_PAGE:
             return "<p>(an image that is too large)</p>"
-        return f'<img src="data:{media_type};base64,{base64.b64encode(data).decode()}">'
+        return f'<img alt="{html.escape(alt)}" src="data:{media_type};base64,{base64.b64encode(data).decode()}">'

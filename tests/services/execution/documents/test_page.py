@@ -86,7 +86,7 @@ def test_nothing_hostile_of_a_display_is_in_the_page(desk: Desk) -> None:
     code = shows + "\n".join(f"display(H({text!r}))" for text in HOSTILE)
     page = page_of(desk, desk.run(python(code)))
     assert wrong_in(page) == []
-    assert page.endswith("</body></html>")
+    assert page.endswith("</main></body></html>")
 
 
 @pytest.mark.parametrize("place", ["prose", "answer", "output", "error", "inline", "heading"])
@@ -140,3 +140,13 @@ def test_comments_are_not_in_the_page(desk: Desk) -> None:
     page = page_of(desk, desk.run("One.\n\n<!-- hidden\n\n# hidden\n-->\n\nTwo.\n"))
     assert "hidden" not in page
     assert "<p>Two.</p>" in page
+
+
+def test_a_picture_has_words_for_those_who_do_not_see_it(desk: Desk) -> None:
+    draw = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\n```\n\n"
+    text = f"```{{python}}\n#| label: one\n{draw}```{{python}}\n#| fig-alt: 'It \"rises\" & <falls>'\n{draw}"
+    page = page_of(desk, desk.run(text, flavour="quarto"))
+    assert re.findall(r'<img alt="(.*?)" src="data:', page) == [
+        "A figure of one",
+        "It &quot;rises&quot; &amp; &lt;falls&gt;",
+    ]
