@@ -81,7 +81,8 @@ class Documents:
         walk = Walk(work, chunks, asking, kernels.files, given=request.parameters)
         walk.run(tree.content)
         written = tree.source if request.dry_run else asking.written()
-        html = page(work, parse(written, request.flavour)) if not request.dry_run else None
+        standing = tree if written == tree.source else parse(written, request.flavour)
+        html = page(work, standing) if not request.dry_run else None
         saved = context.files.save("document.md", written.encode(), "text/markdown")
         for warning in work.warnings[:50]:
             context.report.warn(warning)

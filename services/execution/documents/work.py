@@ -31,6 +31,7 @@ from shared.jobs.job import Context
 from shared.loop import BudgetSpent
 
 _MOST_WARNINGS = 200
+_TOLD_SKIPPED = 100
 MOST_BLOCKS = 10_000  #: that one job runs
 
 
@@ -57,6 +58,7 @@ class Work:
     prompts: dict[str, str] = field(default_factory=dict)
     prefix: str = ""  #: of the ids within an include
     line: int | None = None  #: of the include, for everything within
+    _told_until: int = _TOLD_SKIPPED  #: so many blocks have events, whether they ran or not
 
     def check(self) -> None:
         """Raises: JobCancelled."""
@@ -80,11 +82,20 @@ class Work:
                 self.say(block, note.level, note.code, note.text)
         elif block.status == "skipped" and [one.code for one in block.messages] == ["not_taken"]:
             block.status, block.messages = "ok", []
-        self.context.report.event("block_started", block_id=identity, kind=block.kind)
+        if self._is_told():
+            self.context.report.event("block_started", block_id=identity, kind=block.kind)
         return block
+
+    def _is_told(self) -> bool:
+        """Once the budget is spent, thousands of blocks may be skipped in a moment: the result names them all."""
+        return self.spent is None or len(self.blocks) <= self._told_until
 
     def end(self, block: Block, began: float) -> None:
         block.seconds = round(block.seconds + time.monotonic() - began, 4)
+        if self.spent is None:
+            self._told_until = len(self.blocks) + _TOLD_SKIPPED
+        elif not self._is_told():
+            return
         told = [one.text for one in block.messages if one.level != "info"]
         self.context.report.event(
             "block_finished", block_id=block.id, kind=block.kind, status=block.status, seconds=block.seconds,

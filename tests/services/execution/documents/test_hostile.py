@@ -96,6 +96,9 @@ def test_a_document_of_many_blocks_runs_as_many_as_it_may(desk: Desk) -> None:
     assert [one.status for one in result.blocks[:2]] == ["ok", "ok"]
     assert codes(result.blocks[5000]) == ["budget_spent"]
     assert codes(result.blocks[-1]) == ["too_many_blocks"]
+    told = desk.report.of("block_finished")
+    assert len(told) == len(desk.report.of("block_started"))
+    assert 100 <= len(told) <= 110
     assert result.markdown == text
 
 
