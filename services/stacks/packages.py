@@ -20,6 +20,8 @@ _COMPILED = frozenset(
     ("C", "C++", "Assembly", "Unix Assembly", "Fortran", "Cuda", "Objective-C", "Pascal", "COBOL", "Ada")
 )
 _TOPMOST_ONLY = frozenset(("CMakeLists.txt", "meson.build", "Makefile", "*.tf", "configure.ac", "BUILD"))
+#: A result with more services than this is nothing that anybody reads, and nothing that a worker can hold.
+MOST_PACKAGES = 20_000
 #: What the order of every other kind depends on.
 _RANKING = frozenset(("language", "framework"))
 _SHELLS = ("android", "ios", "macos", "linux", "windows", "web")
@@ -183,13 +185,20 @@ class Survey:
         return found.manifests if found else []
 
 
-def find_packages(scan: Scan) -> dict[str, Package]:
+def find_packages(scan: Scan, most: int = MOST_PACKAGES) -> dict[str, Package]:
+    """By path; of more than ``most``, those nearest to the root."""
     packages: dict[str, Package] = {}
     drop_foreign_projects(scan)
     for path, folder in scan.folders.items():
         if folder.manifests and _makes_package(scan, folder, packages):
             packages[path] = Package(path, list(folder.manifests), folder.files, marks=folder.marks)
     _drop_inner_parts(packages)
+    if len(packages) > most:
+        scan.warnings.append(
+            f"the source holds {len(packages):,} packages: only the {most:,} nearest to its root are told"
+        )
+        nearest = sorted(packages, key=lambda path: (path.count("/"), path))[:most]
+        packages = {path: packages[path] for path in sorted(nearest)}
     owners: dict[str, Package | None] = {}
     for path, folder in scan.folders.items():  # parents first
         owner = owners[path] = packages.get(path) or (owners.get(parent(path)) if path else None)

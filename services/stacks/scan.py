@@ -20,6 +20,8 @@ from services.stacks.tree import HEAD_BYTES, UNASKED, Tree, join, within
 SMALL_TREE = 500
 #: Beyond that, so many files with an extension that several languages share are still read.
 MOST_AMBIGUOUS = 2000
+#: So many manifests of a source are read, in the order of their paths.
+MOST_MANIFESTS = 50_000
 #: Folders that belong to a build tool when this stands beside them.
 _FILLED_BY = {
     "target": ("Cargo.toml", "pom.xml", "build.sbt", "project.clj", "deps.edn"),
@@ -77,6 +79,7 @@ class Scan:
     heads: dict[str, bytes] = field(default_factory=dict)  #: beginnings of code files, in a small tree
     outside: dict[str, ScannedFolder] = field(default_factory=dict)  #: above ``root``: only for what is inherited
     files: int = 0
+    manifests: int = 0  #: met, read or not
     warnings: list[str] = field(default_factory=list)
     _paths: list[str] = field(default_factory=list)  #: of ``folders``, in order
 
@@ -102,8 +105,9 @@ _Entry = tuple[str, Meaning]
 class Scanner:
     """Scans trees with one set of language tables."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, most_manifests: int = MOST_MANIFESTS) -> None:
         self.tables = tables
+        self.most_manifests = most_manifests
         self.names = Names(tables)
         self.excluded = Excluded(tables)
 
@@ -144,6 +148,9 @@ class Scanner:
             if entries:
                 code.append((scanned, entries))
         self._languages(scan, code, settings, skipped_files)
+        if scan.manifests > self.most_manifests:
+            unread = scan.manifests - self.most_manifests
+            scan.warnings.append(f"the source holds {scan.manifests:,} manifests: the last {unread:,} were not read")
         if fixtures:
             shown = ", ".join(fixtures[:3]) + (", ..." if len(fixtures) > 3 else "")
             scan.warnings.append(f"test fixtures and third-party code are not services: {shown}")
@@ -184,7 +191,10 @@ class Scanner:
     ) -> None:
         for name, kind in sorted(manifests, key=lambda it: it[0]):
             path = join(folder.path, name)
-            if path not in skipped:
+            if path in skipped:
+                continue
+            scan.manifests += 1
+            if scan.manifests <= self.most_manifests:
                 folder.manifests.append(parse(scan.tree, path, kind))
 
     def _languages(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ipaddress
 import re
 
+#: How IPv4 addresses were once written in IPv6; nobody public has one.
+_COMPATIBLE = ipaddress.ip_network("::/96")
 _LOCAL_NAMES = re.compile(r"(^|\.)(localhost|local|internal|localdomain|home\.arpa|lan|intranet)$")
 
 
@@ -20,6 +22,8 @@ def private_by_its_looks(host: str) -> bool:
 def public_address(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     """Whether an address is reachable from anywhere, and not a private one in another spelling."""
     if isinstance(address, ipaddress.IPv6Address):
+        if address in _COMPATIBLE:
+            return False
         inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
         if inner is None and address in ipaddress.ip_network("64:ff9b::/96"):
             inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)

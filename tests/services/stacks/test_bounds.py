@@ -100,3 +100,16 @@ def test_a_workspace_with_endless_patterns_says_that_it_was_cut() -> None:
     result, warnings = engine().detect(tree_of(files))
     assert result.workspace is None
     assert warnings == [".: only the first 1000 patterns of the workspace were followed"]
+
+
+def test_what_is_left_of_too_many_manifests_is_told() -> None:
+    files = {f"{name}/go.mod": f"module {name}\n" for name in "abcde"}
+    scan = Scanner(engine().tables, most_manifests=3).scan(tree_of(files))
+    assert list(find_packages(scan)) == ["a", "b", "c"]
+    assert scan.warnings == ["the source holds 5 manifests: the last 2 were not read"]
+
+
+def test_of_too_many_packages_the_nearest_are_told() -> None:
+    scan = Scanner(engine().tables).scan(tree_of({f"{path}/go.mod": "module m\n" for path in ("a/b", "a/c", "d", "e")}))
+    assert list(find_packages(scan, most=3)) == ["a/b", "d", "e"]
+    assert scan.warnings == ["the source holds 4 packages: only the 3 nearest to its root are told"]

@@ -114,7 +114,7 @@ REFUSED = [
     "https://10.1.2.3/a", "https://192.168.0.1/a", "https://169.254.169.254/latest", "https://[::1]/a", "https://[fe80::1]/a",
     "https://[::ffff:10.0.0.1]/a", "https://2130706433/a", "https://0x7f000001/a", "https://0177.0.0.1/a", "https://127.1/a", "https://intranet/a",
     "https://foo.local/a", "https://metadata.google.internal/a", "https:///a", "https://", "https://a b.com/x", "https://github.com\\@127.0.0.1/a",
-    "https://[64:ff9b::7f00:1]/a", "https://0.0.0.0/a", "https://100.64.0.1/a", "HTTPS:github.com", "https://github.com:0/a", "",
+    "https://[64:ff9b::7f00:1]/a", "https://[::127.0.0.1]/a", "https://0.0.0.0/a", "https://100.64.0.1/a", "HTTPS:github.com", "https://github.com:0/a", "",
 ]  # fmt: skip
 
 
@@ -156,7 +156,7 @@ def test_names_that_lead_to_private_addresses_are_not_allowed(host: str) -> None
 
 def test_public_means_public() -> None:
     assert public_address(ipaddress.ip_address("8.8.8.8"))
-    for text in ("10.0.0.1", "::ffff:127.0.0.1", "2002:7f00:1::", "224.0.0.1", "fc00::1"):
+    for text in ("10.0.0.1", "::ffff:127.0.0.1", "::127.0.0.1", "2002:7f00:1::", "224.0.0.1", "fc00::1"):
         assert not public_address(ipaddress.ip_address(text))
 
 
