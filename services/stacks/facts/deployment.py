@@ -7,10 +7,9 @@ import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 
-import yaml
-
-from services.stacks.manifests.formats import Broken, read_toml, read_yaml
+from services.stacks.manifests.formats import Broken, read_documents, read_toml, read_yaml
 from services.stacks.manifests.model import dig, table, text_of
 from services.stacks.marks import COMPOSE, SERVERLESS
 from services.stacks.packages import Package, Survey
@@ -22,7 +21,7 @@ _APT = re.compile(
     r"(?:apt-get|apt)\s+(?:-\S+\s+)*install\s+((?:[^&|;\\]|\\\s)+)|apk\s+(?:-\S+\s+)*add\s+((?:[^&|;\\]|\\\s)+)"
 )
 _PATH = re.compile(r"https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|\$\{?\w+\}?)(?::[\w${}:-]+)?(/[\w./-]*)")
-_KUBERNETES = re.compile(r"(?m)^\s*kind:\s*(?:Deployment|StatefulSet|DaemonSet|Pod|Service|Rollout)\b")
+_KUBERNETES = re.compile(r"(?m)^[ \t]*kind:\s*(?:Deployment|StatefulSet|DaemonSet|Pod|Service|Rollout)\b")
 
 
 @dataclass
@@ -86,7 +85,7 @@ def _dockerfiles(survey: Survey, package: Package) -> list[str]:
 
 def _dockerfile(text: str, found: Deployment) -> None:
     """Only the last stage runs; system packages of every stage build."""
-    plain = _CONTINUED.sub(" ", re.sub(r"(?m)^\s*#[^\n]*\n?", "", text))
+    plain = _CONTINUED.sub(" ", re.sub(r"(?m)^[ \t]*#[^\n]*\n?", "", text))
     instructions = [(it[1].upper(), it[2].strip()) for it in _INSTRUCTION.finditer(plain)]
     last = max((at for at, (name, _) in enumerate(instructions) if name == "FROM"), default=0)
     values = dict(_pairs(body) for name, body in instructions if name in {"ENV", "ARG"} and "=" in body)
@@ -305,8 +304,8 @@ def _kubernetes(survey: Survey, package: Package, found: Deployment) -> None:
 
 def _kubernetes_file(text: str, found: Deployment) -> None:
     try:
-        documents = list(yaml.load_all(text, yaml.CSafeLoader))[:20]
-    except (yaml.YAMLError, RecursionError, ValueError):
+        documents = list(islice(read_documents(text), 20))
+    except Broken:
         return
     for document in documents:
         spec = dig(document, "spec", "template", "spec") or dig(document, "spec")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -16,6 +17,8 @@ _YAML_BYTES = 512 << 10
 _TOML_BYTES = 1 << 20
 #: In one line: what a key of so many parts takes to read grows with their square.
 _MOST_DOTS = 5000
+_MOST_NESTED = 500
+_BRACKETS = re.compile(r"[\[{]+|[\]}]+")
 _AT_LINE = re.compile(r"line (\d+)")
 _COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.S)
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[}\]])', re.S)
@@ -66,16 +69,33 @@ def read_toml(text: str) -> Json:
 
 def read_yaml(text: str) -> Json:
     """The first document. Raises: Broken."""
+    value = next(iter(read_documents(text)), None)
+    return {str(key): item for key, item in value.items()} if isinstance(value, dict) else {}
+
+
+def read_documents(text: str) -> Iterator[object]:
+    """Every document of a YAML file, one after the other. Raises: Broken."""
     if len(text) > _YAML_BYTES:
         raise Broken(None, "larger than Assay reads")
+    if _nesting(text) > _MOST_NESTED:
+        raise Broken(None, "not valid YAML (nested too deeply)")
     try:
-        value = next(iter(yaml.load_all(text, yaml.CSafeLoader)), None)
+        yield from yaml.load_all(text, yaml.CSafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         raise Broken(mark.line + 1 if mark else None, f"not valid YAML ({error.problem})") from None
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError):
         raise Broken(None, "not valid YAML") from None
-    return {str(key): item for key, item in value.items()} if isinstance(value, dict) else {}
+
+
+def _nesting(text: str) -> int:
+    """How deep the brackets go at most: the parser's time grows with the square of that."""
+    depth = deepest = 0
+    for found in _BRACKETS.finditer(text):
+        depth += len(found[0]) if found[0][0] in "[{" else -len(found[0])
+        depth = max(depth, 0)
+        deepest = max(deepest, depth)
+    return deepest
 
 
 #: Of an element's own text; what is asked for are names, versions and paths.

@@ -253,7 +253,7 @@ def read_conan(manifest: Manifest) -> None:
 
 def read_rockspec(manifest: Manifest) -> None:
     text = re.sub(r"--[^\n]*", lambda found: " " * len(found[0]), manifest.text)
-    if found := re.search(r"(?m)^\s*package\s*=\s*[\"']([^\"'\n]+)", text):
+    if found := re.search(r"(?m)^[ \t]*package\s*=\s*[\"']([^\"'\n]+)", text):
         manifest.name = found[1]
     if found := re.search(r"\bdependencies\s*=\s*\{([^}]{0,20000})\}", text):
         for one in re.finditer(r"[\"']([\w.-]+)([^\"'\n]*)[\"']", found[1]):

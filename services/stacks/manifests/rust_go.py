@@ -49,7 +49,7 @@ def _crates(manifest: Manifest, wanted: Mapping[str, object], scope: Scope) -> N
         if spec.get("workspace") is True:
             version = "workspace"
         found = re.search(
-            rf"(?m)^\s*(?:\[[\w.-]*dependencies\.)?[\"']?{re.escape(alias)}[\"']?\s*[\].=]", manifest.text
+            rf"(?m)^[ \t]*(?:\[[\w.-]*dependencies\.)?[\"']?{re.escape(alias)}[\"']?\s*[\].=]", manifest.text
         )
         optional = spec.get("optional") is True and scope == "prod"
         manifest.depend(name, version, "optional" if optional else scope, found.start() if found else None)

@@ -76,7 +76,7 @@ def mise(path: str, text: str) -> Iterable[Statement]:
         value = wanted if isinstance(wanted, str) else str(dig(wanted, "version") or "")
         name = _TOOL_NAMES.get(tool.removeprefix("core:"))
         if name and value and value not in {"system", "latest"}:
-            found = re.search(rf"(?m)^\s*[\"']?{re.escape(tool)}[\"']?\s*=", text)
+            found = re.search(rf"(?m)^[ \t]*[\"']?{re.escape(tool)}[\"']?\s*=", text)
             yield Statement(name, "mise.toml", value, path, _line(text, found.start()) if found else None)
 
 

@@ -113,3 +113,14 @@ def test_of_too_many_packages_the_nearest_are_told() -> None:
     scan = Scanner(engine().tables).scan(tree_of({f"{path}/go.mod": "module m\n" for path in ("a/b", "a/c", "d", "e")}))
     assert list(find_packages(scan, most=3)) == ["a/b", "d", "e"]
     assert scan.warnings == ["the source holds 4 packages: only the 3 nearest to its root are told"]
+
+
+@pytest.mark.parametrize("body", ["[" * 50_000, "a: " + "{" * 50_000, "a: " + "[{" * 20_000])
+def test_yaml_that_is_only_brackets_is_named_and_not_read(body: str) -> None:
+    found = service(detected({"pubspec.yaml": body, "lib/a.dart": "1\n"}))
+    assert found.warnings == ["pubspec.yaml: not valid YAML (nested too deeply)"]
+
+
+def test_toml_whose_keys_have_endless_parts_is_named_and_not_read() -> None:
+    found = service(detected({"pyproject.toml": "[project]\nname = 'x'\n" + "a." * 6000 + "a = 1\n", "a.py": "1\n"}))
+    assert found.warnings == ["pyproject.toml:3: not valid TOML (a key with too many parts)"]
