@@ -94,7 +94,7 @@ def _pieces(text: str) -> list[int]:
     return [piece for word in _WORD.findall(text[:_MOST_CHARACTERS].lower()) for piece in _pieces_of(word)]
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=20_000)
 def _pieces_of(word: str) -> tuple[int, ...]:
     """Hashes of the word's pieces of four signs (of two in a script without spaces), its ends marked."""
     plain = "".join(sign for sign in normalize("NFKD", word[:_LONGEST_WORD]) if not combining(sign))
