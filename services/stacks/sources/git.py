@@ -44,6 +44,9 @@ class Git:
 
     def run(self, *arguments: str, stdin: IO[bytes] | None = None) -> bytes:
         """Raises: SourceUnreadable, SourceTooLarge, JobCancelled."""
+        over = self._over()
+        if over is not None:
+            raise over
         options = [part for setting in _SAFE for part in ("-c", setting)]
         options += ["-c", f"http.curloptResolve={self.pinned}"]
         if self.settings.git_ca_file is not None:
@@ -83,13 +86,8 @@ class Git:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_TICK)
                 return
-            now = time.monotonic()
-            problem: Exception | None = None
-            if self.stop():
-                problem = JobCancelled("the job was cancelled")
-            elif now > self.deadline:
-                problem = SourceUnreadable("the repository could not be fetched in time")
-            elif now - checked > 0.5:
+            problem, now = self._over(), time.monotonic()
+            if problem is None and now - checked > 0.5:
                 checked = now
                 if _size(self.home) > self.settings.git_mb << 20:
                     problem = SourceTooLarge(f"the repository takes more than {self.settings.git_mb} MB")
@@ -98,6 +96,14 @@ class Git:
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
                 raise problem
+
+    def _over(self) -> Exception | None:
+        """What ends the fetching, when the job or its time is over."""
+        if self.stop():
+            return JobCancelled("the job was cancelled")
+        if time.monotonic() > self.deadline:
+            return SourceUnreadable("the repository could not be fetched in time")
+        return None
 
 
 @contextmanager
