@@ -8,7 +8,7 @@ BIN := .venv/bin
 help: ## Show what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: venv ## Start everything, run two jobs on real data, show them, stop
+demo: venv ## Start everything, run each kind of job once, show them, stop
 	@$(BIN)/python -m services.host.demo
 
 up: venv ## Start everything and keep it running; prints URL, key and a first request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -134,7 +134,16 @@ def _outcome(outcome: object) -> str:
         kind = str(outcome.get("kind") or outcome.get("outcome") or outcome.get("status") or "")
         message = str(outcome.get("message") or outcome.get("summary") or outcome.get("feedback") or "")
         return first_line(f"{kind}: {message}" if kind and message else kind or message)
+    if isinstance(outcome, Sequence) and not isinstance(outcome, str):
+        return _calls(outcome)
     return first_line(str(outcome or ""))
+
+
+def _calls(outcomes: Sequence[Any]) -> str:
+    """What became of the tool calls of a turn: what went wrong, or how many were done."""
+    failed = [str(call.get("error")) for call in outcomes if isinstance(call, Mapping) and not call.get("success")]
+    done = f"{len(outcomes) - len(failed)} of {len(outcomes)} calls done"
+    return first_line(": ".join([done, "; ".join(failed)]) if failed else done)
 
 
 def _pair(data: Mapping[str, Any], name: str) -> str:

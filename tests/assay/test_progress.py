@@ -28,6 +28,11 @@ _PAIR = {"from": {"provider": "groq", "model": "a/b"}, "to": {"provider": "c", "
         ),
         (_said("turn_taken", number=1, outcome={"outcome": "done"}), "turn 1: done"),
         (_said("turn_taken", number=1, outcome=None), "turn 1"),
+        (_said("turn_taken", number=1, outcome=[{"success": True}, {"success": True}]), "turn 1: 2 of 2 calls done"),
+        (
+            _said("turn_taken", number=1, outcome=[{"success": True}, {"success": False, "error": "Node x not found"}]),
+            "turn 1: 1 of 2 calls done: Node x not found",
+        ),
         (_said("failover", **_PAIR, cause="x"), "  failover: groq/a/b -> c/d x"),
         (_said("progress", done=3, total=9), "  3 of 9"),
         (_said("progress"), None),

@@ -27,7 +27,7 @@ def main() -> int:
     env = _environment(home)
     desk = home / "desk"
     desk.mkdir()
-    for file in (_stock_prices(), _HERE / "busiest_days.py", _HERE / "prices.md"):
+    for file in (_stock_prices(), _HERE / "busiest_days.py", _HERE / "prices.md", _HERE / "shop.mmd"):
         shutil.copy(file, desk)
     library.write(desk)
     steps = [
@@ -38,6 +38,7 @@ def main() -> int:
             "The same with a model's answer in it",
             ["doc", "run", "prices.md", "--file", "msft.csv", "--html", "prices.html"],
         ),
+        ("A diagram, edited in plain words", ["flow", "edit", "shop.mmd", "Put a review before the payment"]),
         ("A collection: what Python's own library is for", ["collection", "create", "python", "tables.json"]),
         ("One table", ["ingest", "python", "modules", "modules.jsonl"]),
         ("Another table", ["ingest", "python", "exceptions", "exceptions.jsonl"]),
