@@ -326,20 +326,7 @@ def serve(made: Environment, line: socket.socket) -> None:
         if len(names) > NAMES:
             raise SecurityError(f"it uses more than {NAMES} names")
         answer({"names": names, "whole": wanted_whole(tree)})
-        given = heard.readline().decode()
-        delimiter = Delimiter(source + given)
-        made.finalize = delimiter.finalize
-        made.filters["data"] = delimiter.wrap
-        figures: list[str] = []
-        values = {name: value_of(name, seen, figures) for name, seen in json.loads(given)["values"].items()}
-        parts: list[str] = []
-        size = 0
-        for part in compiled(made, tree).generate(values):
-            size += len(part)
-            if size > OUTPUT:
-                raise SecurityError(f"it renders to more than {OUTPUT} characters")
-            parts.append(part)
-        answer({"text": "".join(parts), "figures": figures})
+        answer(filled(made, tree, source, heard.readline().decode()))
     except TemplateError as error:
         answer({"error": str(error.message or type(error).__name__)[:500], "type": type(error).__name__})
     except (MemoryError, RecursionError) as error:
@@ -348,9 +335,29 @@ def serve(made: Environment, line: socket.socket) -> None:
         answer({"error": _in_words(error)[:500], "type": type(error).__name__})
 
 
+def filled(made: Environment, tree: nodes.Template, source: str, given: str) -> dict[str, Any]:
+    """The text, and the figures in it."""
+    delimiter = Delimiter(source + given)
+    made.finalize = delimiter.finalize
+    made.filters["data"] = delimiter.wrap
+    figures: list[str] = []
+    values = {name: value_of(name, seen, figures) for name, seen in json.loads(given)["values"].items()}
+    parts: list[str] = []
+    size = 0
+    for part in compiled(made, tree).generate(values):
+        size += len(part)
+        if size > OUTPUT:
+            raise SecurityError(f"it renders to more than {OUTPUT} characters")
+        parts.append(part)
+    return {"text": "".join(parts), "figures": figures}
+
+
 def rehearse(made: Environment) -> None:
-    """The first template builds the machinery; in a fork it makes the pages its own."""
-    made.from_string("{% for i in a %}{{ i | upper }}{% endfor %}").render(a="b")
+    """The first message builds the machinery; in a fork it makes the memory its own."""
+    source = "Of {{ a }}{% for i in b %}{{ i | upper }}{% endfor %}"
+    tree = made.parse(source)
+    if names_in(tree) and not wanted_whole(tree):
+        filled(made, tree, source, '{"values": {"a": {"kind": "json", "json": 1}, "b": {"kind": "json", "json": "b"}}}')
 
 
 def forked(made: Environment, line: socket.socket) -> None:
