@@ -19,7 +19,14 @@ import pyarrow.ipc as pa_ipc
 
 # pyarrow has no types for its arrays here, so those values are Any.
 
-_UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, ValueError, TypeError)
+_UNREADABLE = (
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+    pa.ArrowException,
+    ValueError,
+    TypeError,
+    OverflowError,
+)
 #: What Python has dates, moments, spans and times of day for, in each unit; polars takes more, and panics later.
 _DAYS = (-719_162, 2_932_896)
 _SECONDS = (_DAYS[0] * 86_400, (_DAYS[1] + 1) * 86_400 - 1)
