@@ -15,6 +15,7 @@ from markdown_it.token import Token
 
 from services.execution.documents.extents import walk
 from services.execution.documents.nodes import Chunk, Expression, Instruction, Node, Suggestion, Tree
+from services.execution.documents.tracked import show_changes
 from services.execution.documents.work import Work
 from shared.contracts.document import Block
 from shared.contracts.execute import Display
@@ -91,7 +92,7 @@ class _Inline:
         for token in state.tokens:
             if token.type != "inline" or token.children is None:
                 continue
-            if self._left < 0 or any(token.content.count(sign) > _MOST_SIGNS for sign in "[*_`<!~&"):
+            if self._left < 0 or any(token.content.count(sign) > _MOST_SIGNS for sign in "[*_`<!~&{"):
                 token.children.append(Token("text", "", 0, content=token.content))
                 continue
             began = time.monotonic()
@@ -104,6 +105,8 @@ class _Body:
         self._work, self._tree, self._blocks = work, tree, blocks
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table").enable("strikethrough")
         self._markdown.core.ruler.at("inline", _Inline())
+        if work.request.flavour == "stencila":
+            show_changes(self._markdown)
         self._size = 0
 
     def html(self) -> str:

@@ -127,7 +127,35 @@ def test_the_page_is_called_by_its_first_heading(desk: Desk) -> None:
     assert "<title>Sales &amp; costs</title>" in page
 
 
-ODD = ["[" * 400_000, "*a " * 200_000, "> " * 100_000 + "x", "`" * 400_000, "| a " * 100_000, "![" * 200_000]
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a {++*new* text++} b", "<p>a <ins><em>new</em> text</ins> b</p>"),
+        ('a {--old--}{by="Ada & Bo"} b', '<p>a <del title="by Ada &amp; Bo">old</del> b</p>'),
+        ("a {~~old~>new~~}, b", "<p>a <del>old</del><ins>new</ins>, b</p>"),
+        ("a {>>c1}word{<<c1} b", "<p>a word b</p>"),
+        ("a {++one {++two++} b", "<p>a <ins>one {++two</ins> b</p>"),
+        ("a `{++code++}` b", "<p>a <code>{++code++}</code> b</p>"),
+        ("a {++open, {~~x~~}, {--, \\{++escaped b", "<p>a {++open, {<s>x</s>}, {--, {++escaped b</p>"),
+        ("{++<script>x</script>++}", "<p><ins>&lt;script&gt;x&lt;/script&gt;</ins></p>"),
+    ],
+)
+def test_changes_within_a_line_are_shown_and_kept(desk: Desk, text: str, shown: str) -> None:
+    result = desk.run(text)
+    assert result.markdown == text
+    assert shown in page_of(desk, result)
+
+
+ODD = [
+    "[" * 400_000,
+    "{++" * 100_000,
+    "{~~a~>" * 100_000,
+    "*a " * 200_000,
+    "> " * 100_000 + "x",
+    "`" * 400_000,
+    "| a " * 100_000,
+    "![" * 200_000,
+]
 
 
 @pytest.mark.parametrize("text", [*ODD, "<" * 400_000, "&" * 400_000, "a_" * 200_000, "\n".join(["[" * 900, ""] * 400)])
