@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, cast
 
 from fastapi import Depends, Request
@@ -13,7 +14,7 @@ from shared import keys
 from shared.contracts.keys import Scope
 from shared.errors import MissingScope, NotAuthenticated
 
-#: How long a key that was revoked may still be taken.
+#: How long a key that another gateway revoked may still be taken.
 _TRUST_SECONDS = 1.0
 _MOST_REMEMBERED = 10_000
 
@@ -39,6 +40,11 @@ class Doorman:
             raise MissingScope(f"This needs a key with the scope {scope}.")
         return caller
 
+    def forget(self, key_id: str) -> None:
+        """Ask the record about this key again: it was revoked."""
+        for digest in [digest for digest, (caller, _) in self._known.items() if caller.key_id == key_id]:
+            del self._known[digest]
+
     async def _caller(self, key: str) -> Caller:
         id = keys.key_id(key)
         if id is None:
@@ -56,8 +62,14 @@ class Doorman:
         caller = Caller(row["tenant_id"], id, frozenset(row["scopes"]))
         if len(self._known) >= _MOST_REMEMBERED:
             self._known.clear()
-        self._known[digest] = (caller, now + _TRUST_SECONDS)
+        self._known[digest] = (caller, now + _trusted_for(row["expires_at"]))
         return caller
+
+
+def _trusted_for(expires_at: datetime | None) -> float:
+    """Seconds: never longer than the key is valid."""
+    left = (expires_at - datetime.now(UTC)).total_seconds() if expires_at is not None else _TRUST_SECONDS
+    return min(_TRUST_SECONDS, left)
 
 
 def _key(authorization: str | None) -> str:
