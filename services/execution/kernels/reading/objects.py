@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import polars as pl
+import pyarrow as pa
 
 from .delimited import check_names
 from .failure import MOST_COLUMNS, MOST_JSON_BYTES, Unreadable
+from .portable import portable
 
 _DEEPEST = 30  #: levels of lists and objects in a cell; what is nested further is kept as text
 _NO_OBJECTS = "a JSON file needs a list of objects, one for each row"
@@ -17,7 +20,7 @@ def read_json(content: bytes) -> pl.DataFrame:
     """Raises: Unreadable with the line."""
     _bounded(content)
     try:
-        value = json.loads(content, parse_constant=lambda name: None)
+        value = _loaded(content)
     except (json.JSONDecodeError, RecursionError) as error:
         raise Unreadable(f"the JSON cannot be read: {_place(error)}") from None
     return frame_of(_rows(value))
@@ -31,12 +34,19 @@ def read_json_lines(content: bytes) -> pl.DataFrame:
         if not line.strip():
             continue
         try:
-            rows.append(json.loads(line, parse_constant=lambda name: None))
+            rows.append(_loaded(line))
         except (json.JSONDecodeError, RecursionError) as error:
             raise Unreadable(f"line {number} is not JSON: {_place(error)}") from None
         if not isinstance(rows[-1], dict):
             raise Unreadable(f"line {number} is not an object")
     return frame_of(rows)
+
+
+def _loaded(text: bytes) -> Any:
+    value = json.loads(text, parse_constant=lambda name: None)
+    if b"\\ud" in text or b"\\uD" in text:  # perhaps half a character, which no table can hold
+        return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    return value
 
 
 def frame_of(rows: list[object]) -> pl.DataFrame:
@@ -69,8 +79,9 @@ def _series(name: str, values: list[object]) -> pl.Series:
         return pl.Series(name, values, dtype=pl.Boolean)
     if kinds in ({list}, {dict}) and not any(_is_deep(value, _DEEPEST) for value in values):
         try:
-            return pl.Series(name, values, strict=True)
-        except (pl.exceptions.PolarsError, TypeError, OverflowError):
+            # Of all values, where polars would take the first one's keys and kinds for all.
+            return portable(pa.table([pa.array(values)], names=[name])).to_series()
+        except (pa.ArrowException, OverflowError):
             pass
     return pl.Series(name, [_text(value) for value in values], dtype=pl.String)
 

@@ -255,6 +255,26 @@ def test_json_keeps_its_own_types(table: Read) -> None:
     assert table('[{"a": 1}, {"a": "x"}, {"a": true}]', "data.json")["a"].to_list() == ["1", "x", "true"]
 
 
+@pytest.mark.parametrize(
+    ("cells", "read"),
+    [
+        ([{}, {"k": 1}], [{"k": None}, {"k": 1}]),
+        ([{"k": 1}, {"k": 1, "m": "x"}], [{"k": 1, "m": None}, {"k": 1, "m": "x"}]),
+        ([{"k": 1}, {"k": 1.5}], [{"k": 1.0}, {"k": 1.5}]),
+        ([{"k": 1}, {"k": "s"}], ['{"k": 1}', '{"k": "s"}']),
+        ([[1], [2.5]], [[1.0], [2.5]]),
+        ([[2**53 + 1], [0.5]], ["[9007199254740993]", "[0.5]"]),
+        ([[{"k": 1}], [{"m": [2]}]], [[{"k": 1, "m": None}], [{"k": None, "m": [2]}]]),
+        ([["x\ud800"], ["y"]], [["x?"], ["y"]]),
+        (["x\udc00", "\U0001f600"], ["x?", "\U0001f600"]),
+        ([None, {}], [None, "{}"]),
+    ],
+)
+def test_what_only_a_later_object_holds_is_not_lost(table: Read, cells: list[object], read: list[object]) -> None:
+    assert table(json.dumps([{"a": cell} for cell in cells]), "data.json")["a"].to_list() == read
+    assert table("\n".join(json.dumps({"a": cell}) for cell in cells), "data.jsonl")["a"].to_list() == read
+
+
 def test_typed_formats_keep_their_types(table: Read, tmp_path: Path) -> None:
     frame = pl.DataFrame({"id": [1, 2], "day": [date(2024, 1, 1), None], "price": ["1.10", "2.20"]}).with_columns(
         pl.col("price").cast(pl.Decimal(10, 2))
