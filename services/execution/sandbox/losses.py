@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,20 @@ def table_losses(table: Path, language: Language) -> tuple[str, ...]:
             for name, column in zip(content.column_names, content.columns, strict=True)
             if (lost := _LOST[language](column))
         ]
+        if language == "sql":
+            found += _taken_for_one(content.column_names)
     return tuple(found[:_MOST])
+
+
+def _taken_for_one(names: Sequence[str]) -> list[str]:
+    """SQL does not tell large letters from small ones in names: DuckDB numbers the later columns."""
+    first: dict[str, str] = {}
+    pairs = ((name, first.setdefault(name.lower(), name)) for name in names)
+    return [
+        f"column {name[:80]}: SQL takes its name for that of {other[:80]}, so a number follows it there"
+        for name, other in pairs
+        if other != name
+    ]
 
 
 def _python(column: Any) -> str | None:

@@ -103,6 +103,11 @@ CASES: tuple[Case, ...] = (
         " 't': pd.to_datetime(['2024-01-01', None]), 'z': pd.to_datetime(['2024-01-01', None], utc=True),"
         " 'y': [b'\\0\\1', None]})",
     ),
+    _python(
+        "frame with names that differ in their case only",
+        "pd.DataFrame({'Close': [1], 'close': [2]})",
+        sql="column close: SQL takes its name for that of Close",
+    ),
     _python("frame with factors", "pd.DataFrame({'c': pd.Categorical(['x', 'y', None])})", sql="factor is text"),
     _python("frame with gaps in wholes", "pd.DataFrame({'n': pd.array([2**60, None], dtype='Int64')})", r="2^53"),
     _python("frame with decimals", "pd.DataFrame({'m': [decimal.Decimal('1.50')]})", r="floats", javascript="numbers"),
