@@ -155,10 +155,11 @@ def test_a_dead_process_shows_at_once(run: Run) -> None:
     installation = run("steady")
     installation.ready()
     os.kill(installation.process.pid, signal.SIGSTOP)
-    os.kill(installation.pids()["steady-2"], signal.SIGKILL)
+    died = installation.pids()["steady-2"]
+    os.kill(died, signal.SIGKILL)
     until(lambda: not installation.status.ready, "the status says so, though the supervisor sleeps")
     os.kill(installation.process.pid, signal.SIGCONT)
-    installation.ready()
+    until(lambda: installation.pids().get("steady-2") not in (None, died), "it runs again")
 
 
 def test_a_process_that_keeps_dying_at_its_start_gets_there_in_the_end(run: Run) -> None:

@@ -9,7 +9,7 @@ from typing import TypeVar
 Answer = TypeVar("Answer")
 
 
-def until(condition: Callable[[], Answer | None], what: str, seconds: float = 60) -> Answer:
+def until(condition: Callable[[], Answer | None], what: str, seconds: float = 20) -> Answer:
     """The first truthy answer of ``condition``; fails after ``seconds``."""
     deadline = time.monotonic() + seconds
     while True:

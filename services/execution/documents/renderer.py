@@ -16,7 +16,11 @@ from types import TracebackType
 
 from pydantic import JsonValue
 
-_SCRIPT = Path(__file__).with_name("rendering.py")
+_ROOT = Path(__file__).parents[3]
+_PROGRAM = (
+    f"import sys; sys.path.append({str(_ROOT)!r}); "
+    "from services.execution.documents.rendering import start; start(int(sys.argv[1]))"
+)
 #: Seconds. The fork's own limit on the processor is far lower than what a busy machine may make it wait.
 _STARTS_WITHIN, _ANSWERS_WITHIN = 60.0, 20.0
 _MOST_BYTES = 4_000_000
@@ -150,7 +154,7 @@ class Renderer:
             ours.settimeout(_STARTS_WITHIN)
             self._orders = ours
             self._process = subprocess.Popen(
-                [sys.executable, "-I", str(_SCRIPT), str(theirs.fileno())],
+                [sys.executable, "-I", "-c", _PROGRAM, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

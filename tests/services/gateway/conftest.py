@@ -42,7 +42,7 @@ class Gateway:
         return self.client_of(self.key(tenant, *scopes))
 
     def client_of(self, key: str) -> httpx.Client:
-        return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {key}"}, timeout=60)
+        return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {key}"}, timeout=30)
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def serving(settings: Settings) -> Iterator[str]:
     server = Server(app, config)
     thread = threading.Thread(target=asyncio.run, args=(server.serve(sockets=[listener]),), daemon=True)
     thread.start()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 10
     while not server.started:
         assert thread.is_alive()
         assert time.monotonic() < deadline
@@ -64,7 +64,7 @@ def serving(settings: Settings) -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
         server.should_exit = True
-        thread.join(60)
+        thread.join(10)
         listener.close()
 
 

@@ -73,7 +73,7 @@ def test_a_key_ends_when_it_expires(gateway: Gateway, admin: httpx.Client) -> No
         an_hour_passes = text("UPDATE api_keys SET expires_at = expires_at - interval '1 hour' WHERE id = :id")
         with gateway.engine.begin() as connection:
             connection.execute(an_hour_passes, {"id": made["id"]})
-        until(lambda: client.get("/v1/jobs").status_code == 401, "the key is refused")
+        until(lambda: client.get("/v1/jobs").status_code == 401, "the key is refused", 4)
 
 
 def test_a_key_ends_with_its_last_moment(gateway: Gateway, admin: httpx.Client) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ def watch(client: httpx.Client, id: str, after: int = 0, most: int | None = None
     """What the stream gives, to its end or until there are ``most``."""
     headers = {"Last-Event-ID": str(after)} if after else {}
     found: list[Seen] = []
-    with client.stream("GET", f"/v1/jobs/{id}/events", headers=headers, timeout=60) as answer:
+    with client.stream("GET", f"/v1/jobs/{id}/events", headers=headers, timeout=20) as answer:
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith("text/event-stream")
         for event in events(answer.iter_lines()):
@@ -96,7 +97,7 @@ def test_a_place_to_go_on_from_is_a_number(client: httpx.Client, job: tuple[str,
 
 def test_what_happens_is_seen_as_it_happens(client: httpx.Client, gateway: Gateway, job: tuple[str, int]) -> None:
     id, fence = job
-    with client.stream("GET", f"/v1/jobs/{id}/events?after=2", timeout=60) as answer:
+    with client.stream("GET", f"/v1/jobs/{id}/events?after=2", timeout=20) as answer:
         live = events(answer.iter_lines())
         for number in range(5):
             workers.say(gateway.engine, id, fence, "thinking", message=str(number))
@@ -139,14 +140,14 @@ def test_any_replica_serves_any_job(client: httpx.Client, gateway: Gateway, job:
     ):
         watching = [pool.submit(watch, each, id) for each in (client, second)]
         workers.complete(gateway.engine, id, fence, {}, gateway.settings.stores.redis_url)
-        first, other = (each.result(60) for each in watching)
+        first, other = (each.result(20) for each in watching)
     assert first == other
     assert first[-1].type == "job_succeeded"
 
 
 def test_a_stopping_gateway_ends_its_streams(client: httpx.Client, gateway: Gateway, job: tuple[str, int]) -> None:
     headers = {"authorization": client.headers["authorization"]}
-    with httpx.Client(headers=headers, timeout=60) as watcher:
+    with httpx.Client(headers=headers, timeout=20) as watcher:
         with serving(gateway.settings) as url:
             answer = watcher.send(watcher.build_request("GET", f"{url}/v1/jobs/{job[0]}/events"), stream=True)
             live = events(answer.iter_lines())
@@ -163,16 +164,18 @@ def test_without_redis_everything_is_seen_all_the_same(database_url: str, tmp_pa
     ):
         stores = StoreSettings(database_url=database_url, redis_url=redis.url, blob_url=blobs.as_uri(), qdrant_url=None)
         with serving(settings_of(stores)) as url:
-            client = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {gateway.key('acme')}"}, timeout=60)
+            client = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {gateway.key('acme')}"}, timeout=20)
             workers.advertise(gateway.engine)
             redis.stop()
+            began = time.monotonic()
             answer = client.post("/v1/jobs", json={**EXECUTE, "priority": 9})
             assert answer.status_code == 202
+            assert time.monotonic() - began < 5  # generous: it must not wait for a dead Redis
             id, fence = workers.claim(gateway.engine)
             with ThreadPoolExecutor(1) as pool:
                 watching = pool.submit(watch, client, id)
                 workers.say(gateway.engine, id, fence, "thinking", message="still")
                 workers.complete(gateway.engine, id, fence, {})
-                told = watching.result(60)
+                told = watching.result(20)
             client.close()
     assert [event.type for event in told] == ["job_queued", "job_started", "thinking", "job_succeeded"]

@@ -229,7 +229,7 @@ def test_an_answer_is_held_until_the_job_has_ended(client: httpx.Client, gateway
         until(lambda: client.get("/v1/jobs").json()["items"])
         id, fence = workers.claim(gateway.engine)
         workers.complete(gateway.engine, id, fence, {"verdict": "ok"}, gateway.settings.stores.redis_url)
-        held = answer.result(60)
+        held = answer.result(10)
     assert (held.status_code, held.headers["preference-applied"]) == (200, "wait")
     assert held.json()["result"] == {"verdict": "ok"}
     assert held.headers["location"] == f"/v1/jobs/{id}"
@@ -350,7 +350,7 @@ def test_what_belongs_to_another_tenant_is_not_found(client: httpx.Client, other
     assert client.post("/v1/jobs", json={**EXECUTE, "input": borrowed}).status_code == 202
 
 
-def until(condition: object, seconds: float = 60) -> None:
+def until(condition: object, seconds: float = 10) -> None:
     deadline = time.monotonic() + seconds
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < deadline, "it did not come true in time"

@@ -69,7 +69,7 @@ def test_the_record_and_the_doorbell_go_away_and_come_back(house: tuple[Gateway,
         assert client.get("/metrics").status_code == 200
         postgres.start()
         redis.start()
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 10
         while client.get("/v1/jobs").status_code != 200:
             assert time.monotonic() < deadline
         again = client.post("/v1/jobs", json=EXECUTE, headers={"Idempotency-Key": "r"})
@@ -102,12 +102,12 @@ def test_a_frozen_postgres_is_told_from_a_slow_one(house: tuple[Gateway, Postgre
         try:
             with suppress(httpx.TimeoutException):  # a statement that was sent in the very moment hangs with it
                 client.get("/readyz", timeout=1)
-            assert_problem(client.get("/readyz", timeout=30), 503, "database_unavailable")
-            assert_problem(client.post("/v1/jobs", json=EXECUTE, timeout=30), 503, "database_unavailable")
+            assert_problem(client.get("/readyz", timeout=5), 503, "database_unavailable")
+            assert_problem(client.post("/v1/jobs", json=EXECUTE, timeout=5), 503, "database_unavailable")
         finally:
             for pid in (postgres.pid, *backends):
                 os.kill(pid, signal.SIGCONT)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 10
         while client.post("/v1/jobs", json=EXECUTE).status_code != 202:
             assert time.monotonic() < deadline
 
@@ -120,7 +120,7 @@ def test_a_restart_of_postgres_is_not_noticed_after_a_silence(house: tuple[Gatew
         assert client.get("/readyz").status_code == 503
         postgres.start()
         # The pool is full of connections to the server that was: none of them is handed to a request.
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 3
         while client.get("/readyz").status_code != 200:
             assert time.monotonic() < deadline
         assert client.get("/v1/jobs").status_code == 200

@@ -87,7 +87,7 @@ def ask(
     def on_event(type: str, **data: JsonValue) -> None:
         events.append((type, data))
 
-    job = llm.for_job(owner, budget or Budget(seconds=120), on_event, cancelled, selector)
+    job = llm.for_job(owner, budget or Budget(seconds=20), on_event, cancelled, selector)
     asked = Asked(job.usage, events)
     began = time.monotonic()
     try:

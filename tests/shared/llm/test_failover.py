@@ -79,9 +79,10 @@ def test_the_fault_matrix(
     failing = [{"when": {"provider": name}, "fault": "server_error"} for name in CHAIN[:place]]
     at_place = {"when": {"provider": CHAIN[place]}, "fault": fault, "reply": ANSWER}
     scripted_llm.play(*failing, at_place, {"reply": ANSWER})
-    budget = Budget(seconds=120)
+    budget = Budget(seconds=10)
     last = place == len(CHAIN) - 1
     asked = ask(llms[place], *names, budget=budget, fails=ProvidersFailed if last else None)
+    assert budget.seconds_left > 0, "within the deadline"
     if asked.reply is not None:
         assert (asked.reply.text, asked.reply.provider) == ("the answer", CHAIN[place + 1])
         assert (asked.usage.input_tokens, asked.usage.output_tokens, budget.tokens_spent) == (100, 10, 110)
@@ -96,7 +97,7 @@ def test_the_fault_matrix(
 
 def test_all_failing_is_one_error_that_names_each(llm: LlmLayer, names: list[str], scripted_llm: ScriptedLlm) -> None:
     scripted_llm.play({"when": {"provider": "groq"}, "fault": "overloaded"}, {"fault": "html"})
-    job = llm.for_job(Owner("t", "j"), Budget(seconds=120), selector=names)
+    job = llm.for_job(Owner("t", "j"), Budget(seconds=10), selector=names)
     with pytest.raises(ProvidersFailed) as failed:
         job.complete(ChatRequest("flows.edit", HELLO))
     attempts = failed.value.extra["attempts"]
@@ -130,7 +131,7 @@ def test_a_rate_limit_parks_until_its_reset(scripted_llm: ScriptedLlm) -> None:
         assert ask(llm).told("provider", "outcome") == [("groq", "rate_limited"), ("cerebras", "ok")]
         asked = ask(llm)
         while asked.told("provider") == [("cerebras",)]:
-            assert time.monotonic() - began < 60
+            assert time.monotonic() - began < 5
             asked = ask(llm)
         assert time.monotonic() - began >= 0.7
         assert asked.told("provider", "reason") == [("groq", "primary")]
@@ -174,34 +175,24 @@ def test_a_job_waits_for_a_short_rate_limit_when_nobody_else_is_left(scripted_ll
         assert ask(llm).told("outcome", "reason") == [("rate_limited", "primary"), ("ok", "retry")]
         limit = {"kind": "rate_limit", "headers": {"retry-after": "600"}}
         scripted_llm.play({"fault": limit})
-        assert ask(llm, fails=ProvidersFailed).seconds < 60
+        assert ask(llm, fails=ProvidersFailed).seconds < 5
 
 
 def test_an_open_breaker_lets_one_probe_through_and_closes_when_it_answers(scripted_llm: ScriptedLlm) -> None:
-    with layer(scripted_llm, ("groq", "cerebras"), breaker_failures=2, breaker_cooldown_seconds=0.6) as llm:
+    with layer(scripted_llm, ("groq", "cerebras"), breaker_failures=2, breaker_cooldown_seconds=2) as llm:
         scripted_llm.play({"when": {"provider": "groq"}, "fault": "server_error"}, {"reply": "ok"})
-        for _ in range(2):
+        for _ in range(6):
             ask(llm)
-        _stays_open(llm, scripted_llm, requests=2)
+        assert len(scripted_llm.requests("groq")) == 2
+        assert {each.name: each.state for each in llm.providers()}["groq"] == "open"
         _until(lambda: len(scripted_llm.requests("groq")) == 3, lambda: ask(llm))
-        _stays_open(llm, scripted_llm, requests=3)  # the probe failed
+        for _ in range(6):
+            ask(llm)
+        assert len(scripted_llm.requests("groq")) == 3, "the probe failed: open again"
         scripted_llm.play({"reply": "ok"})
         _until(lambda: len(scripted_llm.requests("groq")) > 0, lambda: ask(llm))
         assert ask(llm).told("provider") == [("groq",)]
         assert {each.name: each.state for each in llm.providers()}["groq"] == "closed"
-
-
-def _stays_open(llm: LlmLayer, scripted_llm: ScriptedLlm, requests: int) -> None:
-    """Nobody asks groq before the time that it names, however long a question takes here."""
-    groq = {each.name: each for each in llm.providers()}["groq"]
-    assert groq.state != "closed"
-    ends = groq.until.timestamp() if groq.until is not None else 0.0
-    for _ in range(6):
-        ask(llm)
-        asked = len(scripted_llm.requests("groq"))
-        if time.time() >= ends:
-            return
-        assert (asked, groq.state) == (requests, "open")
 
 
 def test_while_a_probe_is_under_way_nobody_else_asks(scripted_llm: ScriptedLlm) -> None:
@@ -282,15 +273,15 @@ def test_selectors_name_the_only_models_that_may_answer(scripted_llm: ScriptedLl
 def test_the_deadline_of_the_job_ends_a_hanging_call(scripted_llm: ScriptedLlm) -> None:
     with layer(scripted_llm, ("groq",), first_token_seconds=60, total_seconds=60) as llm:
         scripted_llm.play({"fault": "hang"})
-        assert ask(llm, budget=Budget(seconds=0.5), fails=BudgetSpent).seconds < 30
+        assert ask(llm, budget=Budget(seconds=0.5), fails=BudgetSpent).seconds < 3
         scripted_llm.play({"fault": {"kind": "slow", "token_ms": 200}, "reply": "word " * 1000})
-        assert ask(llm, budget=Budget(seconds=0.6), fails=BudgetSpent).seconds < 30
+        assert ask(llm, budget=Budget(seconds=0.6), fails=BudgetSpent).seconds < 3
 
 
 def test_the_deadline_leaves_time_for_the_next_provider(scripted_llm: ScriptedLlm) -> None:
     with layer(scripted_llm, ("groq", "cerebras"), first_token_seconds=60, total_seconds=60) as llm:
         scripted_llm.play({"when": {"provider": "groq"}, "fault": "hang"}, {"reply": "ok"})
-        asked = ask(llm, budget=Budget(seconds=5))
+        asked = ask(llm, budget=Budget(seconds=2))
         assert asked.told("provider", "outcome") == [("groq", "timed_out"), ("cerebras", "ok")]
 
 
@@ -310,7 +301,7 @@ def test_a_cancelled_job_stops_waiting_at_once(scripted_llm: ScriptedLlm, fault:
         cancelled = threading.Event()
         threading.Timer(0.3, cancelled.set).start()
         asked = ask(llm, cancelled=cancelled.is_set, fails=JobCancelled)
-        assert asked.seconds < 30
+        assert asked.seconds < 2
         assert len(scripted_llm.requests()) == 1
 
 
@@ -319,7 +310,7 @@ def test_hedging_asks_the_next_one_when_the_first_is_silent(scripted_llm: Script
         scripted_llm.play({"when": {"provider": "groq"}, "fault": "hang"}, {"reply": "hedged"})
         asked = ask(llm)
         assert asked.reply is not None
-        assert asked.reply.text == "hedged"
+        assert (asked.reply.text, asked.seconds < 3) == ("hedged", True)
         assert asked.told("provider", "reason", "outcome")[0] == ("cerebras", "hedge", "ok")
 
 

@@ -33,20 +33,22 @@ def test_the_defaults_are_groq_then_cerebras_and_claude_first_for_search(scripte
     assert set(named) == set(DEFAULTS)
 
 
-def test_a_changed_chain_is_followed_by_every_replica(scripted_llm: ScriptedLlm, engine: Engine) -> None:
+def test_a_changed_chain_is_followed_by_every_replica_within_two_seconds(
+    scripted_llm: ScriptedLlm, engine: Engine
+) -> None:
     with layer(scripted_llm, engine=engine) as here, layer(scripted_llm, engine=engine) as there:
         scripted_llm.play({"reply": "ok"})
         assert ask(there).told("provider") == [("groq",)]
         changed = (Link("anthropic", "claude-opus-5-5"), Link("openai", "local", {"temperature": 0}))
         assert here.models.set_chain("flows.edit", changed, "someone") == []
         assert here.models.chain("flows.edit") == changed
-        end = time.monotonic() + 30
+        end = time.monotonic() + 2
         while ask(there).told("provider", "model") != [("anthropic", "claude-opus-5-5")]:
             assert time.monotonic() < end
         assert there.models.chain("search.plan") == DEFAULTS["search.plan"]
         here.models.reset()
         assert here.models.chain("flows.edit") == DEFAULTS["flows.edit"]
-        end = time.monotonic() + 30
+        end = time.monotonic() + 2
         while ask(there).told("provider") != [("groq",)]:
             assert time.monotonic() < end
 

@@ -74,7 +74,15 @@ def test_code_that_speaks_over_its_kernel_ends_it_at_once(desk: Desk) -> None:
     assert [output.text for output in block(result, "chunk-2").outputs] == ["3"]
 
 
-def test_the_budgets_clock_ends_a_chunk_and_what_was_done_is_there(desk: Desk) -> None:
+def test_the_budgets_clock_ends_a_chunk_that_is_under_way(desk: Desk) -> None:
+    text = python("x = 1\nx") + python("import time\ntime.sleep(60)") + python("y = 2") + "::: describe {{ x }} :::\n"
+    result = desk.run(text, budget=Budget(seconds=3))
+    assert [one.status for one in result.blocks] == ["ok", "error", "skipped", "skipped"]
+    assert "timeout_wall" in codes(block(result, "chunk-2"))
+    assert result.markdown == text
+
+
+def test_a_chunk_that_begins_with_the_budgets_last_moment_ends_and_what_was_done_is_there(desk: Desk) -> None:
     text = python("x = 1\nx") + python("import time\ntime.sleep(60)") + python("y = 2") + "::: describe {{ x }} :::\n"
     budget = Budget()
     result = desk.run(text, budget=budget, report=Ending(budget=budget, block="chunk-2"))

@@ -31,7 +31,7 @@ def alive(parent: int) -> set[int]:
     for entry in Path("/proc").iterdir():
         try:
             state, above = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
-            if int(above) == parent and state != "Z" and b"rendering.py" in (entry / "cmdline").read_bytes():
+            if int(above) == parent and state != "Z" and b"documents.rendering" in (entry / "cmdline").read_bytes():
                 found.add(int(entry.name))
         except (OSError, ValueError):
             continue

@@ -432,7 +432,7 @@ def many_descriptors() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(150)
 @pytest.mark.usefixtures("many_descriptors")
 def test_59_two_hundred_hostile_runs_at_once_get_their_own_verdicts(sandbox: WarmSandbox) -> None:
     limits = Limits(wall_seconds=100, cpu_seconds=60, memory_mb=60, disk_mb=20, processes=8, output_bytes=20_000)

@@ -13,7 +13,7 @@ _ORDINARY = 64_001
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="this is already an ordinary user")
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(170)
 def test_an_ordinary_user_has_the_same_walls() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o777)
