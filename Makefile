@@ -17,8 +17,8 @@ up: venv ## Start everything and keep it running; prints URL, key and a first re
 down: venv ## Stop what `make up` started
 	@$(BIN)/python -m assay down
 
-test: venv ## Run all tests
-	@$(BIN)/python -m pytest $(ARGS)
+test: venv ## Run all tests, one worker a core; ARGS='-m "not slow"' for the quick ones
+	@$(BIN)/python -m pytest -n auto --dist loadscope $(ARGS)
 
 check: venv ## Style, types, imports, schema, manifests
 	$(BIN)/ruff check .
