@@ -34,3 +34,19 @@ class JobSettings(BaseSettings):
     ready_file: Path | None = Field(None, description="A file that a process makes when it has started to work")
     webhook_private: bool = Field(False, description="Allow webhooks to http and to private addresses")
     retention_days: float = Field(30, gt=0, description="How long finished jobs and their files are kept")
+
+
+class PluginSettings(BaseSettings):
+    """Plugins: code of the operator's own choice that every process runs with all its rights, outside any sandbox."""
+
+    model_config = SettingsConfigDict(env_prefix="ASSAY_", frozen=True)
+
+    plugins: str = Field(
+        "",
+        description="Python modules, separated by commas, whose `register()` adds job kinds, languages or vendors; "
+        "name only what is trusted like Assay itself, and the same for every process",
+    )
+
+    @property
+    def modules(self) -> list[str]:
+        return [name.strip() for name in self.plugins.split(",") if name.strip()]

@@ -19,11 +19,14 @@ from shared.contracts.kinds import JobKind
 from shared.contracts.transform import TransformInput
 from shared.errors import SandboxUnavailable
 from shared.jobs.process import open_worker
+from shared.plugins import load_plugins
+from shared.settings import PluginSettings
 
 _INSTALL = "it is not installed on the execution worker; scripts/install-optional installs it on Debian"
 
 
 def main() -> None:
+    load_plugins(PluginSettings().modules)
     settings = SandboxSettings()
     try:
         sandbox = open_sandbox(settings)

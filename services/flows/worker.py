@@ -11,10 +11,12 @@ from shared.flows.flow_settings import FlowSettings
 from shared.flows.store import Store
 from shared.flows.turns import Flows
 from shared.jobs.process import open_worker
-from shared.settings import JobSettings, StoreSettings
+from shared.plugins import load_plugins
+from shared.settings import JobSettings, PluginSettings, StoreSettings
 
 
 def main() -> None:
+    load_plugins(PluginSettings().modules)
     kept = FlowSettings()
     engine = connect(StoreSettings().database_url, JobSettings().concurrency)
     flows = Flows(engine, Store(kept.undo_depth, kept.flow_versions))

@@ -10,10 +10,13 @@ from services.gateway.app import create_app
 from services.gateway.server import Server
 from services.gateway.settings import Settings
 from shared import logs
+from shared.plugins import load_plugins
+from shared.settings import PluginSettings
 
 
 def main() -> None:
     logs.configure("gateway")
+    load_plugins(PluginSettings().modules)
     settings = Settings()
     app = create_app(settings)
     config = uvicorn.Config(

@@ -17,12 +17,15 @@ from services.host.control import end, look
 from services.host.home import Home, Status
 from services.host.plan import DEMO_SCRIPT, make_plan
 from services.host.settings import HostSettings, ServerSettings
+from shared.plugins import load_plugins
+from shared.settings import PluginSettings
 
 DONE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 5
 
 
 def main() -> int:
     words = _parser().parse_args()
+    load_plugins(PluginSettings().modules)
     try:
         settings = HostSettings()
     except ValidationError as error:

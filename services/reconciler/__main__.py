@@ -16,7 +16,8 @@ from services.reconciler.reconciler import Chore, Reconciler
 from services.reconciler.retention import forget_old
 from services.reconciler.webhooks import Webhooks
 from shared import blobs, db, logs
-from shared.settings import JobSettings, StoreSettings
+from shared.plugins import load_plugins
+from shared.settings import JobSettings, PluginSettings, StoreSettings
 
 
 class ReconcilerSettings(BaseSettings):
@@ -29,6 +30,7 @@ class ReconcilerSettings(BaseSettings):
 
 def main() -> None:
     logs.configure("reconciler")
+    load_plugins(PluginSettings().modules)
     stores, settings, own = StoreSettings(), JobSettings(), ReconcilerSettings()
     engine = db.connect(stores.database_url)
     redis = Redis.from_url(stores.redis_url, socket_timeout=2, socket_connect_timeout=1)

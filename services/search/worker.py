@@ -23,7 +23,8 @@ from shared.contracts.search import IngestInput, SearchInput
 from shared.db import connect
 from shared.errors import AssayError, SearchStoreUnavailable
 from shared.jobs.process import open_worker
-from shared.settings import StoreSettings
+from shared.plugins import load_plugins
+from shared.settings import PluginSettings, StoreSettings
 
 log = structlog.get_logger(__name__)
 #: A worker that is being replaced may finish its jobs first.
@@ -33,6 +34,7 @@ _KEYWORDS_ONLY = "no embedding model is installed, so tables are searched by key
 
 
 def main() -> None:
+    load_plugins(PluginSettings().modules)
     settings, qdrant = SearchSettings(), QdrantSettings()
     try:
         store = _open(settings, qdrant)

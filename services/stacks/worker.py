@@ -13,10 +13,12 @@ from shared.contracts.kinds import JobKind
 from shared.db import connect
 from shared.jobs.process import open_worker
 from shared.llm.settings import CallSettings, ProviderSettings, endpoints
-from shared.settings import JobSettings, StoreSettings
+from shared.plugins import load_plugins
+from shared.settings import JobSettings, PluginSettings, StoreSettings
 
 
 def main() -> None:
+    load_plugins(PluginSettings().modules)
     calls = CallSettings()
     asks = calls.record in {"replay", "auto"} or any(it.configured for it in endpoints(ProviderSettings(), calls))
     engine = Engine()

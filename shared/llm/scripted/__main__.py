@@ -12,6 +12,8 @@ from pathlib import Path
 from shared.llm.scripted.http import serve
 from shared.llm.scripted.script import Script, parse
 from shared.llm.scripted.server import ScriptedServer
+from shared.plugins import load_plugins
+from shared.settings import PluginSettings
 
 
 async def run(script: Script, host: str, port: int) -> None:
@@ -33,6 +35,7 @@ def main() -> int:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one and prints it")
     given = parser.parse_args()
+    load_plugins(PluginSettings().modules)
     try:
         script = parse(given.script.read_text()) if given.script else Script()
     except (OSError, ValueError) as error:
