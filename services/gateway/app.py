@@ -8,32 +8,29 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
-from services.gateway import (
+from services.gateway.flows import compatibility_chat, flow_events, flow_history, flows
+from services.gateway.http import problems
+from services.gateway.http.edge import Edge
+from services.gateway.http.openapi import describe
+from services.gateway.metrics import Metrics
+from services.gateway.resources import opened
+from services.gateway.routes import (
     batches,
     calls,
     capabilities,
     collections,
-    compatibility_chat,
     conversations,
     docs,
-    events,
     files,
-    flow_events,
-    flow_history,
-    flows,
     health,
     jobs,
     keys,
     models,
-    problems,
     prompts,
     stacks,
 )
-from services.gateway.edge import Edge
-from services.gateway.metrics import Metrics
-from services.gateway.openapi import describe
-from services.gateway.resources import opened
 from services.gateway.settings import Settings
+from services.gateway.streams import events
 
 ROUTERS = (
     jobs.router,

@@ -14,15 +14,15 @@ from obstore.store import ObjectStore
 from redis.asyncio import Redis
 from sqlalchemy.util import await_only
 
-from services.gateway.auth import Doorman
-from services.gateway.bells import Bells
-from services.gateway.limits import Pressure
+from services.gateway.http.auth import Doorman
+from services.gateway.http.limits import Pressure
+from services.gateway.jobs.workers import Workforce
 from services.gateway.metrics import Metrics
 from services.gateway.modelside import Models
 from services.gateway.record import Record
-from services.gateway.ringer import Ringer
 from services.gateway.settings import Settings
-from services.gateway.workers import Workforce
+from services.gateway.streams.bells import Bells
+from services.gateway.streams.ringer import Ringer
 from shared import blobs
 from shared.flows.store import Store
 

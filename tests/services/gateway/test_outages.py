@@ -22,7 +22,7 @@ from shared.db import connect
 from shared.settings import StoreSettings
 from tests.services.gateway import workers
 from tests.services.gateway.conftest import Gateway, serving, settings_of
-from tests.services.gateway.test_problems import EXECUTE, assert_problem
+from tests.services.gateway.http.test_problems import EXECUTE, assert_problem
 
 
 @pytest.fixture

@@ -1,0 +1,247 @@
+"""What a front end of the seed's server calls: its paths, bodies and statuses, on the flow named ``main``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any
+
+from fastapi import Body, Query, Request, Response
+from pydantic import JsonValue
+from sqlalchemy import Connection
+
+from services.gateway.flows.flow_desk import Desk, FlowDesk
+from services.gateway.http.responses import Json
+from services.gateway.http.routing import Route, routes, rules
+from shared.errors import AssayError
+from shared.flows import editing, history, statements
+from shared.flows.calls import Call
+from shared.flows.document import Document, document_of
+from shared.flows.settings import merged
+from shared.flows.store import Flow
+
+Sent = Annotated[JsonValue, Body()]
+
+MAIN = "main"
+_FAILED: dict[str, str] = {}  #: by endpoint: what a fault of ours is called there
+
+
+class CompatibilityRoute(Route):
+    """Faults of ours are ``{"error": ...}`` with 500; a browser without a key gets the configured one."""
+
+    def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
+        handle = super().get_route_handler()
+        failed = _FAILED.get(self.endpoint.__name__, "Internal server error")
+
+        async def answer(request: Request) -> Response:
+            key = request.app.state.resources.settings.http.compatibility_key
+            if key and not any(name == b"authorization" for name, _ in request.scope["headers"]):
+                request.scope["headers"] = [*request.scope["headers"], (b"authorization", f"Bearer {key}".encode())]
+            try:
+                return await handle(request)
+            except AssayError as fault:
+                if fault.status < 500:
+                    raise
+                return Json({"error": failed}, 500)
+
+        return answer
+
+
+router = routes(tag="Compatibility")
+router.route_class = CompatibilityRoute
+
+
+def compatible(
+    method: str, path: str, failed: str, *, flow: bool = True
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Serve the endpoint under ``/api/flow`` and under ``/api``; paths without a flow only under ``/api``."""
+
+    def add(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+        _FAILED[endpoint.__name__] = failed
+        prefixes = ["/api/flow", "/api"] if flow else ["/api"]
+        for prefix in prefixes:
+            for ending in [path] if path else (["", "/"]):
+                router.add_api_route(prefix + ending, endpoint, methods=[method], include_in_schema=False)
+        return endpoint
+
+    return add
+
+
+@compatible("GET", "", "Failed to load flow data")
+async def load(desk: Desk) -> Response:
+    flow = await find_main(desk)
+    return Json(content(flow))
+
+
+@compatible("POST", "", "Failed to save flow data")
+@rules(large=True)
+async def save(
+    desk: Desk, body: Sent = None, skip: Annotated[str, Query(alias="skipSnapshot", max_length=10)] = ""
+) -> Response:
+    given = body if isinstance(body, dict) else {}
+    nodes, edges = given.get("nodes"), given.get("edges")
+    if not isinstance(nodes, list) or not isinstance(edges, list):
+        return Json({"error": "Invalid flow data structure"}, 400)
+    flow = await main_flow(desk)
+    document = document_of(nodes, edges, flow.document.settings)
+    join = skip.lower() == "true"
+    edit = await asyncio.to_thread(editing.replacement, flow.document, document, "Saved", join=join)
+    author = desk.author("ui.save")
+    after = await desk.run(lambda connection: history.change(desk.store, connection, flow, author, edit))
+    desk.done(flow, after)
+    return Json({"success": True})
+
+
+@compatible("POST", "/undo", "Failed to undo")
+async def undo(desk: Desk) -> Response:
+    return await _walk(desk, "undo")
+
+
+@compatible("POST", "/redo", "Failed to redo")
+async def redo(desk: Desk) -> Response:
+    return await _walk(desk, "redo")
+
+
+@compatible("GET", "/history-status", "Failed to get history status")
+async def history_status(desk: Desk) -> Response:
+    flow = await find_main(desk)
+    if flow is None:
+        entries, applied, newest = 0, 0, None
+    else:
+        row = (await desk.record.execute(statements.extent(flow.id))).one()
+        entries, applied, newest = row.entries, row.in_effect, row.newest_at
+    return Json(
+        {
+            "canUndo": applied > 0,
+            "canRedo": entries > applied,
+            "snapshotCount": entries,
+            "currentTimestamp": newest,
+            "currentIndex": applied or -1,
+        }
+    )
+
+
+@compatible("POST", "/node", "Failed to creating node")
+async def create_node(desk: Desk, body: Sent = None) -> Response:
+    names = ("id", "label", "description", "parentNodeId", "edgeLabel")
+    return await _run(desk, Call("addNode", _only(body, *names)), "ui.node.create", nodeId="node_id")
+
+
+@compatible("PUT", "/node/{id:path}", "Failed to updating node")
+async def update_node(desk: Desk, id: str, body: Sent = None) -> Response:
+    params = {**_only(body, "label", "description", "position"), "nodeId": id}
+    return await _run(desk, Call("updateNode", params), "ui.node.update")
+
+
+@compatible("DELETE", "/node/{id:path}", "Failed to deleting node")
+async def delete_node(desk: Desk, id: str) -> Response:
+    return await _run(desk, Call("deleteNode", {"nodeId": id}), "ui.node.delete")
+
+
+@compatible("POST", "/edge", "Failed to creating edge")
+async def create_edge(desk: Desk, body: Sent = None) -> Response:
+    params = _only(body, "sourceNodeId", "targetNodeId", "label")
+    return await _run(desk, Call("addEdge", params), "ui.edge.create", edgeId="edge_id")
+
+
+@compatible("PUT", "/edge/{id:path}", "Failed to updating edge")
+async def update_edge(desk: Desk, id: str, body: Sent = None) -> Response:
+    return await _run(desk, Call("updateEdge", {**_only(body, "label"), "edgeId": id}), "ui.edge.update")
+
+
+@compatible("DELETE", "/edge/{id:path}", "Failed to deleting edge")
+async def delete_edge(desk: Desk, id: str) -> Response:
+    return await _run(desk, Call("deleteEdge", {"edgeId": id}), "ui.edge.delete")
+
+
+@compatible("POST", "/group", "Failed to creating group")
+async def create_group(desk: Desk, body: Sent = None) -> Response:
+    params = _only(body, "memberIds", "label", "position")
+    return await _run(desk, Call("createGroup", params), "ui.group.create", groupId="group_id")
+
+
+@compatible("PUT", "/group/{id:path}/expand", "Failed to updating group")
+async def expand_group(desk: Desk, id: str, body: Sent = None) -> Response:
+    expand = _only(body, "expand").get("expand", False)
+    return await _run(desk, Call("toggleGroupExpansion", {"groupId": id, "expand": expand}), "ui.group.update")
+
+
+@compatible("DELETE", "/group/{id:path}", "Failed to deleting group")
+async def delete_group(desk: Desk, id: str) -> Response:
+    return await _run(desk, Call("ungroup", {"groupId": id}), "ui.group.delete")
+
+
+@compatible("PUT", "/subtree/{id:path}/collapse", "Failed to updating subtree")
+async def collapse_subtree(desk: Desk, id: str, body: Sent = None) -> Response:
+    params = {**_only(body, "collapsed"), "nodeId": id}
+    return await _run(desk, Call("toggleSubtreeCollapse", params), "ui.subtree")
+
+
+@compatible("POST", "/auto-layout", "Failed to auto-layout")
+async def auto_layout(desk: Desk, body: Sent = None) -> Response:
+    flow = await main_flow(desk)
+    edited = await desk.edit(flow, [Call("autoLayout")], "ui.auto-layout")
+    outcome = edited.outcomes[0]
+    if outcome.error is not None:
+        return Json({"success": False, "error": outcome.error}, 400)
+    still: dict[str, object] = {"didChange": False} if outcome.did_change is False else {}
+    return Json({"success": True, "flow": content(edited.flow), "tool": "autoLayout", **still})
+
+
+async def find_main(desk: FlowDesk) -> Flow | None:
+    """The tenant's flow named ``main``, if there is one yet."""
+
+    def find(connection: Connection) -> Flow | None:
+        row = connection.execute(statements.named(desk.who.tenant, MAIN)).mappings().one_or_none()
+        return None if row is None else desk.store.read(connection, desk.who.tenant, row["id"])
+
+    return await desk.run(find)
+
+
+async def main_flow(desk: FlowDesk) -> Flow:
+    """The same, locked, and made when there is none."""
+
+    def find(connection: Connection) -> tuple[Flow, bool]:
+        tenant = desk.who.tenant
+        row = connection.execute(statements.named(tenant, MAIN)).mappings().one_or_none()
+        if row is None:
+            connection.execute(statements.name_lock(tenant, MAIN))
+            row = connection.execute(statements.named(tenant, MAIN)).mappings().one_or_none()
+        if row is None:
+            return desk.store.create(connection, tenant, MAIN, Document(), desk.author("ui")), True
+        return desk.store.lock(connection, tenant, row["id"]), False
+
+    flow, made = await desk.run(find)
+    if made:
+        desk.done(None, flow)
+    return flow
+
+
+def content(flow: Flow | None) -> Mapping[str, object]:
+    """``{nodes, edges, settings}``."""
+    return {"nodes": [], "edges": [], "settings": merged({})} if flow is None else flow.content()
+
+
+async def _walk(desk: FlowDesk, kind: str) -> Response:
+    flow = await main_flow(desk)
+    step, author = history.undo if kind == "undo" else history.redo, desk.author("ui")
+    after = await desk.run(lambda connection: step(desk.store, connection, flow, author))
+    if after is None:
+        return Json({"success": False, "message": f"Nothing to {kind}"})
+    desk.done(flow, after)
+    return Json({"success": True, "flow": content(after)})
+
+
+async def _run(desk: FlowDesk, call: Call, origin: str, **ids: str) -> Response:
+    """One call as one change set; ``ids`` are what the answer calls the outcome's ids."""
+    edited = await desk.edit(await main_flow(desk), [call], origin)
+    outcome = edited.outcomes[0]
+    if outcome.error is not None:
+        return Json({"success": False, "error": outcome.error}, 400)
+    made = {name: getattr(outcome, attribute) for name, attribute in ids.items()}
+    return Json({"success": True, "flow": content(edited.flow), **made})
+
+
+def _only(body: JsonValue, *names: str) -> dict[str, JsonValue]:
+    """The named members of a body; a front end may send more."""
+    return {name: body[name] for name in names if name in body} if isinstance(body, dict) else {}

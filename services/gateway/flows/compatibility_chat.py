@@ -1,0 +1,204 @@
+"""Messages and notes as the seed's server took them: a message becomes a job, and the answer waits for its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastapi import Request, Response
+from sqlalchemy import RowMapping
+
+from services.gateway.flows.compatibility import Sent, compatible, content, find_main, main_flow, router
+from services.gateway.flows.flow_desk import Desk, FlowDesk
+from services.gateway.http.responses import Json
+from services.gateway.jobs.submit import accept, new_id, row_of
+from services.gateway.streams import waits
+from shared import conversations
+from shared.contracts.jobs import REQUESTS, JobState
+from shared.contracts.kinds import JobKind
+from shared.errors import AssayError
+from shared.flows import statements
+from shared.flows.store import Flow
+from shared.llm.chat import ChatMessage, ChatRequest
+from shared.llm.json_text import AnswerUnreadable, parse
+from shared.llm.ledger import Owner
+from shared.llm.tagged import parse_tagged
+from shared.loop import Budget, BudgetSpent
+
+_WAIT_SECONDS = 180.0
+_FAILED = "Failed to process message"
+_NO_CALLS = "No tool calls generated"
+_DISABLED = "LLM disabled: missing API keys"
+_NOT_CONFIGURED = (
+    "LLM is not configured. Set GROQ_API_KEY, CEREBRAS_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY and start again; "
+    "the diagram can still be edited by hand."
+)
+_LONGEST = 50_000
+_BULLETS, _BULLET = 500, 2_000
+
+
+@compatible("POST", "/conversation/message", _FAILED, flow=False)
+async def converse(request: Request, desk: Desk, body: Sent = None) -> Response:
+    message = body.get("message") if isinstance(body, dict) else None
+    if not isinstance(message, str) or not message.strip() or len(message) > _LONGEST:
+        return Json({"error": "Message is required and must be a string"}, 400)
+    flow = await main_flow(desk)
+    if not await desk.has.models.configured("flows.edit"):
+        disabled = {"success": False, "thinking": _DISABLED, "response": _NOT_CONFIGURED, "iterations": 0}
+        return Json({**disabled, "updatedFlow": content(flow)})
+    job_id = await _submit(request, desk, flow, message)
+
+    async def hold(response: Response) -> Response:
+        job = await waits.finished(desk.has, desk.who.tenant, job_id, _WAIT_SECONDS)
+        if job is None:
+            return Json({"error": _FAILED}, 500)  # the job goes on; the conversation will show it
+        return _answer(job)
+
+    desk.unit.hold = hold
+    return Json({"success": False, "thinking": "", "response": "", "iterations": 0, "jobId": job_id}, 202)
+
+
+async def _submit(request: Request, desk: FlowDesk, flow: Flow, message: str) -> str:
+    """The id of the flow job, in the conversation of these routes."""
+    conversation = flow.conversation_id or new_id()
+    if flow.conversation_id is None:
+        await desk.record.execute(statements.converse(flow.id, conversation))
+    given = {"flow_id": flow.id, "message": message}
+    submit = REQUESTS[JobKind.FLOW].model_validate(
+        {"kind": JobKind.FLOW.value, "input": given, "conversation_id": conversation}
+    )
+    await desk.has.pressure.admit_tokens(desk.who.tenant)
+    row = row_of(request, desk.who, submit, given)
+    view = await accept(desk.has, desk.record, desk.unit, row)
+    return str(view["id"])
+
+
+def _answer(job: RowMapping) -> Response:
+    """The job's result in the seed's words."""
+    result = job["result"]
+    if job["state"] != JobState.SUCCEEDED or result is None:
+        return Json({"error": _FAILED}, 500)
+    told = {"success": result["success"], "thinking": result["thinking"]}
+    if result["parse_error"] is not None:
+        failed = {"parseError": result["parse_error"], "response": result["response"]}
+        return Json({**told, **failed, "iterations": result["iterations"]})
+    if result["response"] == _NO_CALLS and not result["tool_calls"]:
+        return Json({**told, "response": _NO_CALLS, "iterations": result["iterations"]})
+    done = {
+        **told,
+        "toolCalls": result["tool_calls"],
+        "execution": [_execution(entry) for entry in result["execution"]],
+        "updatedFlow": {name: result["flow"][name] for name in ("nodes", "edges", "settings")},
+        "iterations": result["iterations"],
+    }
+    if not result["success"]:
+        done |= {"errors": result["errors"], "message": f"Failed after {result['iterations']} attempts"}
+    return Json(done)
+
+
+def _execution(entry: Mapping[str, Any]) -> dict[str, object]:
+    names = {"node_id": "nodeId", "edge_id": "edgeId", "group_id": "groupId", "error": "error"}
+    return {"success": entry["success"], **{new: entry[old] for old, new in names.items() if entry[old] is not None}}
+
+
+@compatible("GET", "/conversation/debug", "Failed to load conversation", flow=False)
+async def debug_conversation(desk: Desk) -> Response:
+    told = await _history(desk, await find_main(desk))
+    times = [entry["timestamp"] for entry in told]
+    ends = {"oldestTimestamp": times[0] if times else None, "newestTimestamp": times[-1] if times else None}
+    return Json({"history": told, "messageCount": len(told), **ends})
+
+
+@compatible("DELETE", "/conversation/history", "Failed to clear conversation", flow=False)
+async def clear_conversation(desk: Desk) -> Response:
+    flow = await find_main(desk)
+    if flow is not None and flow.conversation_id is not None:
+        await desk.record.execute(conversations.forget(desk.who.tenant, flow.conversation_id))
+    return Json({"success": True})
+
+
+@compatible("GET", "/notes", "Failed to load notes", flow=False)
+async def load_notes(desk: Desk) -> Response:
+    flow = await find_main(desk)
+    return Json({"bullets": await _bullets(desk, flow), "conversationHistory": await _history(desk, flow)})
+
+
+@compatible("POST", "/notes", "Failed to process notes", flow=False)
+async def add_notes(desk: Desk, body: Sent = None) -> Response:
+    message = body.get("message") if isinstance(body, dict) else None
+    if not isinstance(message, str) or not message.strip() or len(message) > _LONGEST:
+        return Json({"success": False, "error": "Message is required and must be a string"}, 400)
+    bullets = await _bullets(desk, await find_main(desk))
+    thinking, new = await _noted(desk, bullets, message)
+    return await _keep(desk, [*bullets, *new][-_BULLETS:], newBullets=new, thinking=thinking)
+
+
+@compatible("PUT", "/notes", "Failed to save notes", flow=False)
+async def save_notes(desk: Desk, body: Sent = None) -> Response:
+    given = body.get("bullets") if isinstance(body, dict) else None
+    bullets = [entry for entry in given if isinstance(entry, str)] if isinstance(given, list) else []
+    if not isinstance(given, list) or len(bullets) != len(given) or len(bullets) > _BULLETS:
+        return Json({"success": False, "error": "Bullets must be an array of strings"}, 400)
+    return await _keep(desk, [bullet[:_BULLET] for bullet in bullets])
+
+
+async def _keep(desk: FlowDesk, bullets: Sequence[str], **more: object) -> Response:
+    flow = await main_flow(desk)
+    await desk.record.execute(statements.note(flow.id, list(bullets)))
+    return Json({"success": True, "bullets": bullets, **more})
+
+
+async def _bullets(desk: FlowDesk, flow: Flow | None) -> list[str]:
+    if flow is None:
+        return []
+    kept = (await desk.record.execute(statements.notes_of(flow.id))).scalar_one_or_none()
+    return list(kept or [])
+
+
+async def _history(desk: FlowDesk, flow: Flow | None) -> list[dict[str, Any]]:
+    """The conversation, the oldest message first."""
+    if flow is None or flow.conversation_id is None:
+        return []
+    statement = conversations.messages_of(desk.who.tenant, flow.conversation_id)
+    rows = (await desk.record.execute(statement)).mappings().all()
+    return [
+        {
+            "role": row["role"],
+            "content": row["content"],
+            "toolCalls": row["tool_calls"] or None,
+            "timestamp": row["time"],
+        }
+        for row in reversed(rows)
+    ]
+
+
+async def _noted(desk: FlowDesk, bullets: Sequence[str], message: str) -> tuple[str, list[str]]:
+    """What a model finds worth noting; without one, or without a readable answer, what was said."""
+    said = [line.strip(" -*•\t")[:_BULLET] for line in message.splitlines() if line.strip(" -*•\t")]
+    if not await desk.has.models.configured("flows.edit"):
+        return _DISABLED, said
+    layer = desk.has.models.layer
+
+    def ask() -> str:
+        prompt = layer.prompts.render("flows.notes", bullets="\n".join(f"- {b}" for b in bullets), message=message)
+        question = (ChatMessage("user", prompt.text),)
+        deadline = time.monotonic() + 60
+        request = ChatRequest("flows.edit", question, max_tokens=2048, deadline=deadline, prompt=prompt.version)
+        return layer.for_job(Owner(desk.who.tenant, None), Budget(seconds=60)).complete(request).text
+
+    try:
+        text = await desk.has.models.ask(ask)
+    except (AssayError, BudgetSpent):
+        return _FAILED, said
+    thinking, found = parse_tagged(text).thinking, text.partition("<response>")[2].partition("</response>")[0]
+    try:
+        parsed = parse(found).value
+    except AnswerUnreadable:
+        return thinking, said
+    new = [entry[:_BULLET] for entry in parsed if isinstance(entry, str)] if isinstance(parsed, list) else said
+    return thinking, new
+
+
+#: Importing this module completes the router of ``compatibility``.
+__all__ = ["router"]

@@ -1,0 +1,98 @@
+"""What every route on flows works with: the store on the request's connection, the author, the answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+from fastapi import Depends, Request, Response
+from sqlalchemy import Connection
+
+from services.gateway.http.auth import Who
+from services.gateway.http.responses import Json, has_tag
+from services.gateway.record import Db, Unit
+from services.gateway.resources import Has
+from services.gateway.streams import bells
+from shared.flows import editing
+from shared.flows.calls import Call
+from shared.flows.editing import Edited
+from shared.flows.store import Author, Flow, Store, stale
+
+Answer = TypeVar("Answer")
+
+_LARGE = 1_000  #: elements, or calls: more than this is computed beside the event loop
+
+
+@dataclass(frozen=True)
+class FlowDesk:
+    """One request's dealings with flows."""
+
+    request: Request
+    who: Who
+    record: Db
+    unit: Unit
+    has: Has
+
+    @property
+    def store(self) -> Store:
+        return self.has.flows
+
+    def author(self, origin: str = "api") -> Author:
+        return Author(self.who.key_id, origin)
+
+    async def run(self, work: Callable[[Connection], Answer]) -> Answer:
+        """Execute statements on the request's connection."""
+        return await self.record.run_sync(work)
+
+    async def read(self, flow_id: str) -> Flow:
+        """Raises: NotFound."""
+        return await self.run(lambda connection: self.store.read(connection, self.who.tenant, flow_id))
+
+    async def lock(self, flow_id: str) -> Flow:
+        """The flow, until the request ends; it must be the version that ``If-Match`` names.
+
+        Raises: NotFound, PreconditionFailed.
+        """
+        flow = await self.run(lambda connection: self.store.lock(connection, self.who.tenant, flow_id))
+        wanted = self.request.headers.get("if-match")
+        if wanted is not None and not has_tag(wanted, etag(flow.version)):
+            raise stale(flow.version)
+        return flow
+
+    async def edit(self, flow: Flow, calls: Sequence[Call], origin: str, atomic: bool = False) -> Edited:
+        """Run calls on a locked flow and write what they did as one change set."""
+        batch = await self.run(lambda connection: editing.batch_on(self.store, connection, flow, calls))
+        heavy = len(flow.document.nodes) + len(flow.document.edges) + len(calls) > _LARGE
+        outcomes = await asyncio.to_thread(batch.run, calls, atomic) if heavy else batch.run(calls, atomic)
+        author, summary, drag = self.author(origin), editing.summary_of(calls), editing.is_drag(calls)
+        after = await self.run(
+            lambda connection: editing.settle(self.store, connection, flow, batch, author, summary, drag=drag)
+        )
+        self.done(flow, after)
+        return Edited(after, outcomes)
+
+    def done(self, before: Flow | None, after: Flow) -> None:
+        """Once it is committed, the next reader starts from the new version, and those who follow the flow hear."""
+        if before is None or after.version != before.version:
+            self.unit.after.append(lambda: self.store.committed(after))
+            self.unit.after.append(lambda: self.has.soon(bells.ring_watchers(self.has.redis, after.id)))
+
+
+Desk = Annotated[FlowDesk, Depends(FlowDesk)]
+
+
+def etag(version: int) -> str:
+    return f'"v{version}"'
+
+
+def answer(flow: Flow, status: int = 200, headers: Mapping[str, str] | None = None, **more: object) -> Response:
+    """``{"flow", "version", ...}`` with the flow's entity tag."""
+    content = {**more, "flow": flow.view(), "version": flow.version}
+    return Json(content, status, {"ETag": etag(flow.version), **(headers or {})})
+
+
+def whole(flow: Flow, status: int = 200, headers: Mapping[str, str] | None = None, **more: object) -> Response:
+    """The flow itself, flat."""
+    return Json({**flow.view(), **more}, status, {"ETag": etag(flow.version), **(headers or {})})

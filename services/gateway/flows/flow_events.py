@@ -1,0 +1,121 @@
+"""A flow's changes as a stream: every version's operations, first those that were missed, then live."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated
+
+from fastapi import Header, Query, Response
+from sqlalchemy import RowMapping
+
+from services.gateway.http.auth import Who
+from services.gateway.http.ids import Id
+from services.gateway.http.routing import routes
+from services.gateway.resources import Has, Resources
+from services.gateway.streams import event_stream
+from services.gateway.streams.event_stream import COMMENT, COMMENT_SECONDS, OPENING, frame
+from shared.errors import DatabaseUnavailable, NotFound
+from shared.flows import changes, statements
+from shared.flows.changes import difference
+from shared.flows.document import Document
+from shared.flows.encoding import decode_operations
+
+router = routes("/v1/flows/{id}", "Flows")
+
+_LOOK_SECONDS = 0.5  # a worker's change rings no bell of its own
+_PAGE = 50
+
+_STREAM = event_stream.described(
+    "`id:` is the version, `event:` create, change, undo or redo, `data:` a JSON object",
+    'id: 2\nevent: change\ndata: {"version": 2, "operations": []}\n\n',
+)
+
+
+@router.get("/events", summary="Follow a flow", response_class=Response, responses=_STREAM)
+async def stream_flow_events(
+    id: Id,
+    who: Who,
+    has: Has,
+    after: Annotated[int, Query(ge=0, le=2**62, description="The last version that was seen")] = 0,
+    last_event_id: Annotated[int | None, Header(ge=0, le=2**62, description="The same, as browsers send it")] = None,
+) -> Response:
+    """The operations of every version after the last one seen, then live ones. An event `reset` says that older
+    versions are not kept any more: read the flow again."""
+    version = after if last_event_id is None else last_event_id
+    if await _version(has, who.tenant, id) is None:
+        raise NotFound("There is no such flow.")
+    return event_stream.answer(_stream(has, who.tenant, id, version))
+
+
+async def _stream(has: Resources, tenant: str, flow_id: str, seen: int) -> AsyncIterator[bytes]:
+    has.metrics.streams.inc()
+    try:
+        with has.bells.watch(flow_id) as bell:
+            yield OPENING
+            spoke = time.monotonic()
+            while not has.closing.is_set():
+                current = await has.undisturbed(_patient_version(has, tenant, flow_id, seen))
+                if current is None:
+                    return
+                if current > seen:
+                    rows = await has.undisturbed(_news(has, flow_id, seen, current))
+                    if not rows or rows[0]["version"] != seen + 1:
+                        seen = current
+                        yield frame(seen, "reset", {"version": seen})
+                    else:
+                        if rows[0]["kind"] == "create":
+                            yield await has.undisturbed(_beginning(has, flow_id, rows[0]))
+                        for row in rows:
+                            if row["kind"] != "create":
+                                yield _of(flow_id, row)
+                        seen = rows[-1]["version"]
+                    spoke = time.monotonic()
+                    continue
+                await has.bells.heard(bell, _LOOK_SECONDS)
+                if time.monotonic() - spoke >= COMMENT_SECONDS:
+                    yield COMMENT
+                    spoke = time.monotonic()
+    finally:
+        has.metrics.streams.dec()
+
+
+async def _version(has: Resources, tenant: str, flow_id: str) -> int | None:
+    async with has.record.read() as record:
+        return (await record.execute(statements.version_of(tenant, flow_id))).scalar_one_or_none()
+
+
+async def _patient_version(has: Resources, tenant: str, flow_id: str, seen: int) -> int | None:
+    try:
+        return await _version(has, tenant, flow_id)
+    except DatabaseUnavailable:
+        return seen
+
+
+async def _news(has: Resources, flow_id: str, seen: int, current: int) -> Sequence[RowMapping]:
+    async with has.record.read() as record:
+        found = await record.execute(statements.tail(flow_id, seen, current, _PAGE))
+        return list(found.mappings())
+
+
+async def _beginning(has: Resources, flow_id: str, row: RowMapping) -> bytes:
+    """The event of a flow's creation, with all that it was created with."""
+    async with has.record.read() as record:
+        document = await record.run_sync(lambda connection: has.flows.document_at(connection, flow_id, 1))
+    return frame(1, "create", {**_data(flow_id, row), "operations": changes.to_json(difference(Document(), document))})
+
+
+def _of(flow_id: str, row: RowMapping) -> bytes:
+    return frame(row["version"], row["kind"], _data(flow_id, row))
+
+
+def _data(flow_id: str, row: RowMapping) -> dict[str, object]:
+    return {
+        "type": row["kind"],
+        "flow_id": flow_id,
+        "version": row["version"],
+        "actor": row["actor"],
+        "origin": row["origin"],
+        "at": row["at"],
+        "operations": changes.to_json(decode_operations(row["operations"])),
+    }

@@ -1,0 +1,181 @@
+"""A flow's past and its possible future: history, versions, differences, proposals."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from fastapi import Path, Query, Response
+from sqlalchemy import RowMapping
+
+from services.gateway.flows.flow_desk import Desk, FlowDesk, answer
+from services.gateway.http.ids import Id
+from services.gateway.http.responses import Cursor, Json, Limit, page, read_cursor
+from services.gateway.http.routing import routes
+from shared.contracts.common import Page
+from shared.contracts.flow_routes import (
+    AcceptInput,
+    ChangeSetView,
+    Discarded,
+    FlowDiff,
+    FlowVersion,
+    FlowView,
+    LintView,
+    ProposalSummary,
+    ProposalView,
+    VersionName,
+    Walked,
+)
+from shared.errors import InvalidRequest, NotFound
+from shared.flows import changes, editing, history, proposals, statements
+from shared.flows.changes import difference
+from shared.flows.encoding import decode_operations
+from shared.flows.forms.difference import drawn
+from shared.flows.lint import lint
+from shared.flows.store import Flow
+
+router = routes("/v1/flows/{id}", "Flows")
+
+Version = Annotated[int, Path(ge=1, le=2**62, description="The version")]
+
+
+@router.get("/history", summary="List a flow's changes, newest first", response_model=Page[ChangeSetView])
+async def list_changes(desk: Desk, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    flow = await desk.read(id)
+    rows = (await desk.record.execute(statements.history(flow.id, limit + 1, _before(cursor)))).mappings().all()
+
+    def view(row: RowMapping) -> object:
+        return ChangeSetView.model_validate({**row, "time": row["at"], "undone": row["undone_at"] is not None})
+
+    return Json(page(rows, limit, view, key=("at", "id")))
+
+
+@router.get("/versions", summary="List a flow's versions, newest first", response_model=Page[FlowVersion])
+async def list_versions(desk: Desk, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    flow = await desk.read(id)
+    rows = (await desk.record.execute(statements.version_list(flow.id, limit + 1, _before(cursor)))).mappings().all()
+
+    def view(row: RowMapping) -> object:
+        return FlowVersion.model_validate({**row, "time": row["at"]})
+
+    return Json(page(rows, limit, view, key=("at", "id")))
+
+
+@router.get("/versions/{number}", summary="Read an earlier version", response_model=FlowView)
+async def get_version(desk: Desk, id: Id, number: Version) -> Response:
+    flow, found = await _at(desk, id, number)
+    return Json({**found.view(), "created_at": flow.view()["created_at"]})
+
+
+@router.put("/versions/{number}", summary="Name a version, so that it is kept", response_model=FlowVersion)
+async def name_version(desk: Desk, id: Id, number: Version, body: VersionName) -> Response:
+    """`null` takes the name away."""
+    await desk.lock(id)
+    await desk.run(lambda connection: desk.store.keep_snapshot(connection, id, number))
+    row = (await desk.record.execute(statements.name_version(id, number, body.name))).mappings().one_or_none()
+    if row is None:
+        raise NotFound(f"Version {number} is not there.")
+    return Json(FlowVersion.model_validate({**row, "time": row["at"]}))
+
+
+@router.post("/versions/{number}/restore", summary="Make an earlier version the current one", response_model=Walked)
+async def restore_version(desk: Desk, id: Id, number: Version) -> Response:
+    """One change set, which can be undone like any other."""
+    flow = await desk.lock(id)
+    _, then = await _at(desk, id, number)
+    edit = editing.restoration(flow.document, then.document, f"Restored version {number}")
+    author = desk.author("api.restore")
+    after = await desk.run(lambda connection: history.change(desk.store, connection, flow, author, edit))
+    desk.done(flow, after)
+    return answer(after, success=True)
+
+
+@router.get("/diff", summary="Compare two versions", response_model=FlowDiff)
+async def diff_versions(
+    desk: Desk,
+    id: Id,
+    from_: Annotated[int, Query(alias="from", ge=1, le=2**62, description="The version to start from")],
+    to: Annotated[int | None, Query(ge=1, le=2**62, description="The version to arrive at; else the current")] = None,
+) -> Response:
+    """`operations` lead from one to the other; `mermaid` is a picture of both."""
+    _, before = await _at(desk, id, from_)
+    current, after = await _at(desk, id, to)
+    operations = await asyncio.to_thread(difference, before.document, after.document)
+    picture = await asyncio.to_thread(drawn, before.document, after.document, operations)
+    number = current.version if to is None else to
+    return Json({"from": from_, "to": number, "operations": changes.to_json(operations), "mermaid": picture})
+
+
+@router.get("/lint", summary="What is legal in a flow and probably not meant", response_model=LintView)
+async def lint_flow(desk: Desk, id: Id) -> Response:
+    flow = await desk.read(id)
+    return Json({"findings": await asyncio.to_thread(lint, flow.document), "version": flow.version})
+
+
+@router.get("/proposals", summary="List a flow's proposals, newest first", response_model=Page[ProposalSummary])
+async def list_proposals(desk: Desk, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    flow = await desk.read(id)
+    statement = statements.proposal_list(flow.id, limit + 1, read_cursor(cursor))
+    rows = (await desk.record.execute(statement)).mappings().all()
+    names = ("id", "flow_id", "base_version", "state", "summary", "actor")
+    return Json(page(rows, limit, lambda row: {**{name: row[name] for name in names}, "time": row["created_at"]}))
+
+
+@router.get("/proposals/{pid}", summary="Read a proposal", response_model=ProposalView)
+async def get_proposal(desk: Desk, id: Id, pid: Id) -> Response:
+    flow = await desk.read(id)
+    row = await desk.run(lambda connection: proposals.find(connection, flow, pid))
+    return Json(await _proposal(desk, flow, row))
+
+
+@router.post("/proposals/{pid}/apply", summary="Apply a proposal, or a part of it", response_model=Walked)
+async def apply_proposal(desk: Desk, id: Id, pid: Id, body: AcceptInput | None = None) -> Response:
+    """One change set. 412 when the flow has changed since the proposal was made, 409 when it is decided already."""
+    flow = await desk.lock(id)
+    chosen, author = (body or AcceptInput()).accept, desk.author("proposal")
+    after = await desk.run(lambda connection: proposals.accept(desk.store, connection, flow, pid, author, chosen))
+    desk.done(flow, after)
+    return answer(after, success=True)
+
+
+@router.post("/proposals/{pid}/discard", summary="Discard a proposal", response_model=Discarded)
+async def discard_proposal(desk: Desk, id: Id, pid: Id) -> Response:
+    flow = await desk.lock(id)
+    await desk.run(lambda connection: proposals.discard(connection, flow, pid))
+    return Json({"success": True, "id": pid, "state": "discarded", "version": flow.version})
+
+
+async def _at(desk: FlowDesk, id: str, number: int | None) -> tuple[Flow, Flow]:
+    """The flow as it is, and as it was at a version. Raises: NotFound."""
+    flow = await desk.read(id)
+    if number is None or number == flow.version:
+        return flow, flow
+    return flow, await desk.run(lambda connection: desk.store.at(connection, flow, number))
+
+
+async def _proposal(desk: FlowDesk, flow: Flow, row: RowMapping) -> ProposalView:
+    base = (await _at(desk, flow.id, row["base_version"]))[1].document
+    operations = decode_operations(row["forward"])
+    after = changes.apply(base, operations)
+    return ProposalView(
+        id=row["id"],
+        flow_id=flow.id,
+        base_version=row["base_version"],
+        state=row["state"],
+        summary=row["summary"],
+        actor=row["actor"],
+        time=row["created_at"],
+        operations=changes.to_contract(operations),
+        lint=lint(after),
+        mermaid=drawn(base, after, operations),
+    )
+
+
+def _before(cursor: str | None) -> int | None:
+    found = read_cursor(cursor)
+    if found is None:
+        return None
+    if not found[1].isdecimal() or len(found[1]) > 18:
+        message = "give the next_cursor of an earlier page"
+        raise InvalidRequest(f"query.cursor: {message}", [(["query", "cursor"], message)])
+    return int(found[1])

@@ -1,0 +1,97 @@
+"""The outermost layer: a request id, headers that every answer has, one log line, and no exception gets past."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import MutableMapping
+from typing import Any
+
+import structlog
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from services.gateway.http import problems, wire
+from services.gateway.metrics import Metrics
+
+log = structlog.get_logger()
+
+_SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_ALWAYS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"cache-control", b"no-store"),
+    (b"referrer-policy", b"no-referrer"),
+]
+
+
+class Edge:
+    """Wraps the whole application."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = _request_id(scope)
+        state: MutableMapping[str, Any] = scope.setdefault("state", {})
+        state["request_id"] = request_id
+        state["headers"] = {}  # what a layer further in wants to say on whatever answer there will be
+        method = scope["method"]
+        state["head_only"] = method == "HEAD"
+        if state["head_only"]:
+            scope = {**scope, "method": "GET"}  # the server sends no body, as it knows the method from its own scope
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        began = time.perf_counter()
+        status = 0
+
+        async def answer(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                present = {name.lower() for name, _ in message["headers"]}
+                extra = [(name.encode(), value.encode()) for name, value in state["headers"].items()]
+                always = [header for header in _ALWAYS if header[0] not in present]
+                headers = [*message["headers"], (b"x-request-id", request_id.encode()), *always, *extra]
+                message = {**message, "headers": headers}
+                self._count(scope, status, time.perf_counter() - began)
+            await send(message)
+
+        try:
+            if _head_bytes(scope) > wire.MOST_HEAD_BYTES:
+                await problems.problem(wire.headers_too_large(), request_id)(scope, receive, answer)
+                return
+            await self._app(scope, receive, answer)
+        except ClientDisconnect:
+            log.info("client_gone", method=method, path=scope["path"])
+        except Exception:
+            log.exception("unexpected", method=method, path=scope["path"])
+            if status:
+                raise  # the answer has begun: all that is left is to break it off
+            await problems.problem(problems.internal(), request_id)(scope, receive, answer)
+        finally:
+            seconds = round(time.perf_counter() - began, 4)
+            log.info("request", method=method, path=scope["path"], status=status, seconds=seconds)
+
+    def _count(self, scope: Scope, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "none")
+        self._metrics.requests.labels(scope["method"], route, str(status)).observe(seconds)
+
+
+def _head_bytes(scope: Scope) -> int:
+    """What the client made us hold; llhttp itself knows no bounds."""
+    return len(scope["raw_path"]) + len(scope["query_string"]) + sum(len(n) + len(v) for n, v in scope["headers"])
+
+
+def _request_id(scope: Scope) -> str:
+    """The caller's own id when it is sane, else a new one."""
+    for name, value in scope["headers"]:
+        if name == b"x-request-id":
+            given = value.decode("latin-1")
+            if _SANE_ID.fullmatch(given):
+                return str(given)
+    return secrets.token_hex(16)

@@ -1,0 +1,115 @@
+"""The OpenAPI 3.1 document: what the routes say of themselves, and what holds for all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+
+from services.gateway.http.problems import MEDIA_TYPE
+from services.gateway.http.routing import Rules
+from services.gateway.jobs.examples import BODIES
+from shared import errors
+from shared.contracts.common import FieldError, Problem
+
+Json = dict[str, Any]
+
+_EXAMPLES: dict[int, errors.AssayError] = {
+    400: errors.MalformedJson("unexpected character (line 1, column 9)."),
+    401: errors.NotAuthenticated("Send the API key: Authorization: Bearer KEY."),
+    403: errors.MissingScope("This needs a key with the scope write."),
+    404: errors.NotFound("There is no such job."),
+    409: errors.RequestInFlight("The first request with this Idempotency-Key has not been answered yet."),
+    412: errors.PreconditionFailed("The flow has changed since you read it."),
+    413: errors.TooLarge("The body may have 1,000,000 bytes at most."),
+    415: errors.UnsupportedMediaType("Send JSON, with Content-Type: application/json."),
+    422: errors.InvalidRequest("body.kind: Field required", [(["body", "kind"], "Field required")]),
+    429: errors.TooManyRequests("The tenant's rate is used up."),
+    500: errors.InternalError("An unexpected error happened."),
+    503: errors.DatabaseUnavailable("Postgres does not answer; nothing was written. Try again shortly."),
+}
+
+
+def describe(app: FastAPI) -> None:
+    """Let ``app.openapi()`` give the whole document, made once."""
+
+    def document() -> Json:
+        if app.openapi_schema is None:
+            app.openapi_schema = _document(app)
+        return app.openapi_schema
+
+    app.openapi = document  # type: ignore[method-assign]
+
+
+def _document(app: FastAPI) -> Json:
+    found = get_openapi(
+        title=app.title,
+        version=app.version,
+        summary=app.summary,
+        description="Every error is `application/problem+json`; `/docs/errors` lists the codes.",
+        routes=app.routes,
+    )
+    parts = found.setdefault("components", {})
+    schemas = parts.setdefault("schemas", {})
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    for model in (Problem, FieldError):
+        schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+        schema.pop("$defs", None)
+        schemas[model.__name__] = schema
+    parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer", "description": "An API key"}}
+    for route in _routes(app):
+        for method in route.methods or ():
+            _complete(found["paths"][route.path_format][method.lower()], method, route)
+    return found
+
+
+def _routes(app: FastAPI) -> list[APIRoute]:
+    return [route for route in app.routes if isinstance(route, APIRoute) and route.include_in_schema]
+
+
+def _complete(operation: Json, method: str, route: APIRoute) -> None:
+    """Add what every operation has: the key, the errors, and the idempotency key of a POST."""
+    rules = getattr(route.endpoint, "rules", Rules())
+    parameters = operation.get("parameters", [])
+    statuses = {500, 503}
+    if not rules.open:
+        operation["security"] = [{"key": []}]
+        statuses |= {401, 403, 429}
+    if "{" in route.path_format:
+        statuses.add(404)
+    if method == "POST" and not rules.open:
+        operation.setdefault("parameters", []).append(_IDEMPOTENCY)
+        statuses.add(409)
+    if method in ("POST", "PUT"):
+        statuses |= {400, 413, 415, 422}
+    if parameters:
+        statuses.add(422)
+    if any(parameter["name"].lower() == "if-match" for parameter in parameters):
+        statuses.add(412)
+    example = BODIES.get(operation["operationId"])
+    for content in operation.get("requestBody", {}).get("content", {}).values():
+        if example is not None and "schema" in content:
+            content.setdefault("example", example)
+    answers = operation["responses"]
+    answers.pop("422", None)
+    for status in sorted(statuses):
+        answers.setdefault(str(status), _answer(status))
+
+
+_IDEMPOTENCY: Json = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "The same key and body answer the same again for 24 hours, and do the work once.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+}
+
+
+def _answer(status: int) -> Json:
+    error = _EXAMPLES[status]
+    example = {**error.problem(), "request_id": "0e4f6c0a7e8b4d53"}
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {"description": error.title, "content": {MEDIA_TYPE: {"schema": schema, "example": example}}}

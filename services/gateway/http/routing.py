@@ -1,0 +1,152 @@
+"""How every route behaves: the caller first, then the body, then one transaction, then the kept answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, cast
+
+from fastapi import APIRouter, Request, Response
+from fastapi.routing import APIRoute
+
+from services.gateway.http import bodies, idempotency
+from services.gateway.record import Work
+from services.gateway.resources import Resources
+from shared.contracts.keys import Scope
+from shared.errors import InvalidRequest
+
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+_INGEST = re.compile(rb'"kind"\s*:\s*"ingest"')
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What one endpoint asks of a request beyond what its method says."""
+
+    scope: Scope | None = None  #: by default ``read`` for GET and ``write`` for the rest
+    open: bool = False  #: no key needed
+    large: bool | Literal["ingest"] = False  #: the body may be as large as a flow, or only when it is an ingest
+    raw: bool = False  #: the endpoint reads the body itself, and minds the idempotency key
+    single: bool = False  #: it writes in one statement, so without a key to keep it needs no transaction around it
+    secret: tuple[str, ...] = ()  #: fields of the answer that are never kept
+    again: Callable[[Request, Response], None] | None = None  #: what is still to be done when a kept answer is given
+
+
+def rules(
+    scope: Scope | None = None,
+    *,
+    open: bool = False,
+    large: bool | Literal["ingest"] = False,
+    raw: bool = False,
+    single: bool = False,
+    secret: tuple[str, ...] = (),
+    again: Callable[[Request, Response], None] | None = None,
+) -> Callable[[Endpoint], Endpoint]:
+    """Give an endpoint its own rules; stands under the route's decorator."""
+
+    def mark(endpoint: Endpoint) -> Endpoint:
+        endpoint.rules = Rules(scope, open, large, raw, single, secret, again)  # type: ignore[attr-defined]
+        return endpoint
+
+    return mark
+
+
+def routes(prefix: str = "", tag: str = "") -> APIRouter:
+    """A router whose every POST understands ``Idempotency-Key``, and whose every error is a problem."""
+    return APIRouter(
+        prefix=prefix,
+        tags=[tag] if tag else None,
+        route_class=Route,
+        strict_content_type=False,
+        generate_unique_id_function=lambda route: route.name,
+    )
+
+
+class Route(APIRoute):
+    """One operation of the API."""
+
+    def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
+        handle = super().get_route_handler()
+        kept = cast(Rules, getattr(self.endpoint, "rules", Rules()))
+        takes_body = self.body_field is not None
+
+        async def answer(request: Request) -> Response:
+            resources = cast(Resources, request.app.state.resources)
+            if not kept.open:
+                await _admit(resources, request, kept)
+            content = None if kept.raw else await _content(resources, request, kept, takes_body)
+            alone = kept.single and "idempotency-key" not in request.headers
+            work = Work(resources.record, writes=request.method != "GET" and not alone)
+            request.state.work = work
+            try:
+                response = await _once(request, work, kept, content, handle)
+                if response.status_code < 400:
+                    await work.finish()
+            except BaseException as error:
+                await work.give_up(error)
+                raise
+            if response.status_code >= 400:
+                await work.give_up(_Refused())
+                return response
+            if request.state.head_only:
+                return Response(status_code=response.status_code, headers=response.headers)  # no stream is begun
+            for then in work.after:
+                then()
+            return response if work.hold is None else await work.hold(response)
+
+        return answer
+
+
+class _Refused(Exception):
+    """The route has answered with an error of its own: nothing is kept."""
+
+
+async def _admit(resources: Resources, request: Request, kept: Rules) -> None:
+    scope = kept.scope or ("read" if request.method == "GET" else "write")
+    caller = await resources.doorman.admit(request.headers.get("authorization"), scope)
+    request.state.caller = caller
+    await resources.pressure.admit_request(caller.tenant, request.state.headers)
+
+
+async def _content(resources: Resources, request: Request, kept: Rules, takes_body: bool) -> object:
+    """The JSON body, or None when there is none. Raises: TooLarge, MalformedJson, InvalidRequest, ..."""
+    http = resources.settings.http
+    if request.method == "GET":
+        return None
+    body = await bodies.read(request, http.large_body_bytes if kept.large else http.body_bytes)
+    if not body:
+        return None
+    if kept.large == "ingest" and len(body) > http.body_bytes and not _INGEST.search(body):
+        raise bodies.too_large(http.body_bytes)
+    bodies.check_json_type(request)
+    content = bodies.parse(body)
+    request._json = content  # the framework asks for it again
+    if not takes_body and content not in ({}, None):
+        raise InvalidRequest("This operation takes no body.", [(["body"], "must be empty")])
+    return content
+
+
+async def _once(
+    request: Request, work: Work, kept: Rules, content: object, handle: Callable[[Request], Awaitable[Response]]
+) -> Response:
+    """Do the work, or give the answer of the attempt that did it."""
+    header = request.headers.get("idempotency-key")
+    if header is None or request.method != "POST" or kept.raw or kept.open:
+        return await handle(request)
+    target = f"{request.url.path}?{request.url.query}"
+    attempt = idempotency.Attempt(
+        request.state.caller.tenant,
+        idempotency.read_key(header),
+        idempotency.fingerprint(request.method, target, content),
+    )
+    connection = await work.connect()
+    replayed = await attempt.begin(connection)
+    if replayed is not None:
+        if kept.again is not None:
+            kept.again(request, replayed)
+        return replayed
+    response = await handle(request)
+    if response.status_code < 400:
+        await attempt.keep(connection, response, kept.secret)
+    return response

@@ -1,0 +1,26 @@
+"""The HTTP server, which lets its event streams end when it is asked to stop."""
+
+from __future__ import annotations
+
+import socket
+
+import uvicorn
+from fastapi import FastAPI
+
+from services.gateway.http.wire import Protocol
+from services.gateway.resources import Resources
+
+
+class Server(uvicorn.Server):
+    """Streams end at once, and their clients go on at another gateway; other requests have their time."""
+
+    def __init__(self, app: FastAPI, config: uvicorn.Config) -> None:
+        config.http = Protocol
+        super().__init__(config)
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        resources = getattr(self._app.state, "resources", None)
+        if isinstance(resources, Resources):
+            resources.end_streams()
+        await super().shutdown(sockets)

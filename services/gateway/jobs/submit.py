@@ -1,0 +1,76 @@
+"""Accepting a job: checked, inserted and answered in one transaction; the bell rings after the commit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import Request
+from pydantic import JsonValue
+from sqlalchemy.ext.asyncio import AsyncConnection
+from uuid_utils import uuid7
+
+from services.gateway.http.auth import Caller
+from services.gateway.jobs import checks, views
+from services.gateway.record import Work
+from services.gateway.resources import Resources
+from shared.contracts.jobs import JobRequestFields
+from shared.jobs import submission
+
+_TRACE = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+Row = dict[str, Any]
+
+
+def new_id() -> str:
+    """Ids grow with time, so a list in their order is a list in order of arrival."""
+    return str(uuid7())
+
+
+def row_of(
+    request: Request, caller: Caller, submit: JobRequestFields, given: Mapping[str, JsonValue], **more: JsonValue
+) -> Row:
+    """The row of a new job; ``given`` is the input as it was sent."""
+    trace = request.headers.get("traceparent", "")
+    found: Any = submit
+    return {
+        "id": new_id(),
+        "tenant_id": caller.tenant,
+        "kind": str(found.kind),
+        "priority": submit.priority,
+        "input": given,
+        "labels": submit.labels,
+        "budget": submit.budget.model_dump(exclude_none=True),
+        "overrides": {},
+        "conversation_id": submit.conversation_id or new_id(),
+        "replayed_from": None,
+        "batch_id": None,
+        "actor": caller.key_id,
+        "request_id": request.state.request_id,
+        "trace_context": trace if _TRACE.fullmatch(trace) else None,
+        "webhook": None if submit.webhook is None else submit.webhook.model_dump(mode="json"),
+        "warnings": [],
+        **more,
+    }
+
+
+async def accept(has: Resources, record: AsyncConnection, unit: Work, row: Row) -> views.View:
+    """Insert the job, and ring once it is committed. Raises: QuotaExceeded, Overloaded."""
+    kind = row["kind"]
+    await has.pressure.admit_jobs(row["tenant_id"], 1)
+    served = bool(await has.workforce.serving(kind))
+    row["warnings"] = [] if served else await checks.warnings(has, kind)
+    found = (await record.execute(submission.SUBMIT, row)).mappings().one()
+    unit.after.append(lambda: rung(has, {kind: [row["id"]]}))
+    if served:
+        waiting = views.in_queue(found["ahead"], submission.MOST_AHEAD_AT_SUBMIT)
+    else:
+        waiting = views.no_worker(has.workforce.absence(kind))
+    return views.accepted(row, found["created_at"], waiting)
+
+
+def rung(has: Resources, jobs: Mapping[str, list[str]]) -> None:
+    """Ring for accepted jobs, beside the answer."""
+    for kind, ids in jobs.items():
+        has.metrics.submitted.labels(kind).inc(len(ids))
+    has.ringer.ring(jobs)

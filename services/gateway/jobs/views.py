@@ -1,0 +1,75 @@
+"""A row of ``jobs`` as a client sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import RowMapping
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.jobs.workers import Workforce
+from shared.jobs import submission
+
+Row = RowMapping | Mapping[str, Any]
+View = dict[str, Any]
+
+_USAGE = {"llm_calls": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": None}
+_PLAIN = ("id", "kind", "state", "attempt", "created_at", "started_at", "finished_at", "conversation_id")
+
+
+def job_view(row: Row, waiting: View | None = None) -> View:
+    """A job with its input and result."""
+    return {**summary(row, waiting), "input": row["input"], "result": row["result"]}
+
+
+def summary(row: Row, waiting: View | None = None) -> View:
+    """A job as it stands in a list."""
+    link = f"/v1/jobs/{row['id']}"
+    return {
+        **{name: row[name] for name in _PLAIN},
+        "waiting": waiting,
+        "error": row["error"],
+        "warnings": row["warnings"],
+        "usage": {**_USAGE, **row["usage"]},
+        "replayed_from": row["replayed_from"],
+        "batch_id": row["batch_id"],
+        "priority": row["priority"],
+        "labels": row["labels"],
+        "links": {"self": link, "events": f"{link}/events", "cancel": f"{link}/cancel"},
+    }
+
+
+def accepted(row: Row, created_at: object, waiting: View | None, *, brief: bool = False) -> View:
+    """A job that has just been submitted, from what was inserted."""
+    unset = {"state": "queued", "attempt": 0, "started_at": None, "finished_at": None, "result": None, "error": None}
+    whole = {**row, **unset, "usage": {}, "created_at": created_at}
+    return summary(whole, waiting) if brief else job_view(whole, waiting)
+
+
+async def waiting_of(connection: AsyncConnection, workforce: Workforce, tenant_running: int, row: Row) -> View | None:
+    """Why the job waits; None when it does not."""
+    if row["state"] != "queued":
+        return None
+    if not await workforce.serving(row["kind"]):
+        return no_worker(workforce.absence(row["kind"]))
+    found = (await connection.execute(submission.waiting(row))).mappings().one()
+    if found["later"]:
+        return {"reason": "retry_at", "position": None, "detail": None, "retry_at": row["run_at"]}
+    if tenant_running and found["running"] >= tenant_running:
+        detail = f"{tenant_running} jobs of this kind run for the tenant already."
+        return {"reason": "tenant_limit", "position": place(found["ahead"]), "detail": detail, "retry_at": None}
+    return in_queue(found["ahead"])
+
+
+def no_worker(detail: str) -> View:
+    return {"reason": "no_worker", "position": None, "detail": detail, "retry_at": None}
+
+
+def in_queue(ahead: int, most: int = submission.MOST_AHEAD) -> View:
+    return {"reason": "in_queue", "position": place(ahead, most), "detail": None, "retry_at": None}
+
+
+def place(ahead: int, most: int = submission.MOST_AHEAD) -> int | None:
+    """The position in the tenant's queue, 1 being next; None when it is too far back to count."""
+    return ahead + 1 if ahead < most else None

@@ -1,0 +1,75 @@
+"""What this installation can do right now, and why not the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from fastapi import Response
+from pydantic import ValidationError
+
+from services.gateway.http.auth import Who
+from services.gateway.http.responses import Json
+from services.gateway.http.routing import routes
+from services.gateway.jobs.workers import LiveWorker
+from services.gateway.resources import Has
+from shared.contracts.capabilities import Capabilities, IsolationState, KindState, LanguageState
+from shared.contracts.kinds import JobKind
+
+router = routes("/v1/capabilities", "Capabilities")
+
+_LANGUAGES = ("python", "r", "javascript", "sql")
+#: Kinds that do nothing without a model, and kinds that do less.
+_NEEDS_MODEL = frozenset({JobKind.TRANSFORM, JobKind.FLOW})
+_BETTER_WITH_MODEL = frozenset({JobKind.DOCUMENT, JobKind.SEARCH, JobKind.DETECT})
+_NO_PROVIDER = "No model provider has a key."
+
+
+@router.get("", summary="See what can be done here", response_model=Capabilities)
+async def get_capabilities(who: Who, has: Has) -> Response:
+    workers = await has.workforce.all()
+    with_model = await has.models.configured()
+    kinds = {kind: _kind(kind, workers, with_model, has.workforce.absence(kind)) for kind in JobKind}
+    return Json(Capabilities(kinds=kinds, languages=_languages(workers), isolation=isolation_of(workers)))
+
+
+def _kind(kind: JobKind, workers: Sequence[LiveWorker], with_model: bool, absence: str) -> KindState:
+    serving = [worker for worker in workers if kind in worker.kinds]
+    if not serving:
+        return KindState(state="no_worker", reason=absence)
+    degraded = next((str(reason) for worker in serving if (reason := _of_kind(worker.facts, kind))), None)
+    if degraded:
+        return KindState(state="degraded", reason=degraded)
+    if not with_model and kind in _NEEDS_MODEL:
+        return KindState(state="needs_provider", reason=_NO_PROVIDER)
+    if not with_model and kind in _BETTER_WITH_MODEL:
+        return KindState(state="degraded", reason=f"{_NO_PROVIDER} What needs none works.")
+    return KindState(state="ready")
+
+
+def _of_kind(facts: Mapping[str, Any], kind: JobKind) -> object:
+    """Why a worker says that it serves the kind only in part."""
+    said = facts.get("degraded")
+    return said.get(kind.value) if isinstance(said, Mapping) else said
+
+
+def _languages(workers: Sequence[LiveWorker]) -> dict[str, LanguageState]:
+    found = {name: LanguageState(available=False, reason="No execution worker is running.") for name in _LANGUAGES}
+    for worker in workers:
+        said = worker.facts.get("languages")
+        for name, state in said.items() if isinstance(said, Mapping) else ():
+            known = found.get(name)
+            with suppress(ValidationError):  # a worker of another version; what else it says still counts
+                if known is None or not known.available:
+                    found[name] = LanguageState.model_validate(state)
+    return found
+
+
+def isolation_of(workers: Sequence[LiveWorker]) -> IsolationState:
+    """The isolation of the execution workers; ``none`` while nobody says."""
+    for worker in workers:
+        said = worker.facts.get("isolation")
+        if isinstance(said, Mapping):
+            return IsolationState(tier=str(said.get("tier", "none")), minimum=str(said.get("minimum", "none")))
+    return IsolationState(tier="none", minimum="none")

@@ -1,0 +1,70 @@
+"""The documentation pages: everything they need comes from this server."""
+
+from __future__ import annotations
+
+from functools import cache
+from html import escape
+from pathlib import Path
+
+from fastapi import Request, Response
+
+from services.gateway.http.problems import by_code
+from services.gateway.http.responses import Json
+from services.gateway.http.routing import routes, rules
+from shared.errors import NotFound
+
+router = routes(tag="Documentation")
+
+_PAGES = Path(__file__).parent / "pages"
+_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+}
+
+
+@router.get("/", summary="Whoever opens the address in a browser", include_in_schema=False)
+@rules(open=True)
+async def front_page() -> Response:
+    return Response(status_code=307, headers={"Location": "/docs"})
+
+
+@router.get("/openapi.json", summary="The OpenAPI document", include_in_schema=False)
+@rules(open=True)
+async def openapi_document(request: Request) -> Response:
+    return Json(request.app.openapi())
+
+
+@router.get("/docs", summary="The documentation", include_in_schema=False)
+@rules(open=True)
+async def docs_page() -> Response:
+    return _html(_asset("docs.html"))
+
+
+@router.get("/docs/errors", summary="The catalogue of errors", include_in_schema=False)
+@rules(open=True)
+async def errors_page() -> Response:
+    rows = "".join(
+        f'<tr id="{escape(code)}"><td><code>{escape(code)}</code></td><td>{kind.status}</td>'
+        f"<td>{escape(kind.title)}</td></tr>"
+        for code, kind in sorted(by_code().items())
+    )
+    return _html(_asset("errors.html").replace("{{ rows }}", rows))
+
+
+@router.get("/docs/assets/{name}", summary="What the pages need", include_in_schema=False)
+@rules(open=True)
+async def docs_asset(name: str) -> Response:
+    media_type = _TYPES.get(Path(name).suffix)
+    if media_type is None or Path(name).name != name or not (_PAGES / name).is_file():
+        raise NotFound("There is no such page.")
+    return Response(_asset(name), media_type=media_type, headers=_HEADERS)
+
+
+def _html(text: str) -> Response:
+    return Response(text, media_type="text/html; charset=utf-8", headers=_HEADERS)
+
+
+@cache
+def _asset(name: str) -> str:
+    return (_PAGES / name).read_text("utf-8")

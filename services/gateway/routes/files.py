@@ -1,0 +1,188 @@
+"""Files: uploaded as streams, kept by their hash, fetched whole or in part."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import Query, Request, Response
+from fastapi.responses import StreamingResponse
+from sqlalchemy import RowMapping
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.http import bodies, idempotency, ranges
+from services.gateway.http.auth import Who
+from services.gateway.http.ids import Id
+from services.gateway.http.multipart import FilePart
+from services.gateway.http.names import disposition, media_type, safe_name
+from services.gateway.http.responses import Cursor, Json, Limit, has_tag, page, read_cursor
+from services.gateway.http.routing import routes, rules
+from services.gateway.jobs.submit import new_id
+from services.gateway.record import Db, Unit
+from services.gateway.resources import Has, Resources
+from shared import blobs
+from shared.contracts.common import Page
+from shared.contracts.files import FileInfo
+from shared.errors import NotFound, RangeNotSatisfiable, UnsupportedMediaType
+from shared.jobs import filing
+
+router = routes("/v1/files", "Files")
+
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+_UPLOAD: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file"],
+                    "properties": {"file": {"type": "string", "format": "binary"}},
+                }
+            },
+            "application/octet-stream": _BINARY,
+        },
+    }
+}
+
+
+@router.post("", summary="Upload a file", status_code=201, response_model=FileInfo, openapi_extra=_UPLOAD)
+@rules(raw=True)
+async def upload_file(
+    request: Request,
+    who: Who,
+    unit: Unit,
+    has: Has,
+    name: Annotated[str | None, Query(max_length=1000, description="The name of a raw body")] = None,
+) -> Response:
+    """A multipart form with a field `file`, or the raw bytes with `?name=`. The name is a label, never a path."""
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise UnsupportedMediaType("Send the file as it is, without Content-Encoding.")
+    content_type = request.headers.get("content-type", "")
+    body = bodies.stream(request, has.settings.http.upload_bytes)
+    if content_type.lower().startswith("multipart/"):
+        form = FilePart(content_type, body)
+        blob = await _receive(has, form.chunks())
+        label = safe_name(name or form.part.name)
+        kind = media_type(form.part.media_type, label)
+    else:
+        blob = await _receive(has, body)
+        label = safe_name(name)
+        kind = media_type(content_type, label)
+    # Only now: no transaction waits for a slow client.
+    return await _filed(request, who, await unit.connect(), label, kind, blob)
+
+
+async def _receive(has: Resources, chunks: AsyncIterator[bytes]) -> blobs.Blob:
+    return await blobs.receive(has.blobs, chunks)
+
+
+async def _filed(
+    request: Request, who: Who, record: AsyncConnection, label: str, kind: str, blob: blobs.Blob
+) -> Response:
+    """Enter the file in the record, once per idempotency key."""
+    attempt = None
+    header = request.headers.get("idempotency-key")
+    if header is not None:
+        told = f"{blob.sha256} {label} {kind}".encode()
+        mark = idempotency.fingerprint("POST", request.url.path, told)
+        attempt = idempotency.Attempt(who.tenant, idempotency.read_key(header), mark)
+        if (replayed := await attempt.begin(record)) is not None:
+            return replayed
+    statement = filing.add(new_id(), who.tenant, label, kind, blob.sha256, blob.size)
+    row = (await record.execute(statement)).mappings().one()
+    response = Json(_view(row), 201, {"Location": f"/v1/files/{row['id']}"})
+    if attempt is not None:
+        await attempt.keep(record, response)
+    return response
+
+
+@router.get("", summary="List files, newest first", response_model=Page[FileInfo])
+async def list_files(who: Who, record: Db, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    rows = (await record.execute(filing.page(who.tenant, limit + 1, read_cursor(cursor)))).mappings().all()
+    return Json(page(rows, limit, _view))
+
+
+@router.get("/{id}", summary="Look at a file", response_model=FileInfo)
+async def get_file(id: Id, who: Who, record: Db) -> Response:
+    return Json(_view(await _find(record, id, who.tenant)))
+
+
+_CONTENT: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The bytes", "content": {"*/*": _BINARY}},
+    206: {"description": "The bytes of the range", "content": {"*/*": _BINARY}},
+    304: {"description": "Not modified"},
+    416: {"description": "The range begins after the end", "content": {"application/problem+json": {}}},
+}
+
+
+@router.get("/{id}/content", summary="Fetch a file's bytes", response_class=Response, responses=_CONTENT)
+async def get_file_content(request: Request, id: Id, who: Who, has: Has) -> Response:
+    """`Range: bytes=from-to` gives a part; `ETag` is the SHA-256."""
+    async with has.record.read() as record:  # not held while the bytes flow
+        row = await _find(record, id, who.tenant)
+    tag = f'"{row["sha256"]}"'
+    if has_tag(request.headers.get("if-none-match"), tag):
+        return Response(status_code=304, headers={"ETag": tag})
+    size = row["size"]
+    wanted = request.headers.get("range")
+    if_range = request.headers.get("if-range")
+    try:
+        span = ranges.wanted(wanted, size) if if_range in (None, tag) else None
+    except ranges.OutOfReach:
+        raise RangeNotSatisfiable(f"The file has {size} bytes.", size=size) from None
+    headers = {
+        "ETag": tag,
+        "Accept-Ranges": "bytes",
+        "Content-Type": row["media_type"],  # as it is: whether it has a charset, and which, nobody said
+        "Content-Disposition": disposition(row["name"]),
+        # Whatever was uploaded: a browser neither runs it nor guesses what it is.
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+    }
+    status = 200
+    if span is not None:
+        headers["Content-Range"] = f"bytes {span.start}-{span.end - 1}/{size}"
+        status = 206
+    start, end = (span.start, span.end) if span else (0, size)
+    headers["Content-Length"] = str(end - start)
+    content = await _started(blobs.stream(has.blobs, row["sha256"], start, end))
+    return StreamingResponse(content, status, headers)
+
+
+async def _started(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The stream with its first chunk at hand, so that content that is gone is a 404 and no broken answer."""
+    try:
+        first = await anext(chunks, b"")
+    except FileNotFoundError:
+        raise NotFound("The content of this file is gone.") from None
+
+    async def whole() -> AsyncIterator[bytes]:
+        if first:
+            yield first
+        async for chunk in chunks:
+            yield chunk
+
+    return whole()
+
+
+@router.delete("/{id}", summary="Delete a file", status_code=204, response_class=Response)
+async def delete_file(id: Id, who: Who, record: Db) -> Response:
+    """The bytes are collected later, unless another file has the same."""
+    if (await record.execute(filing.remove(id, who.tenant))).rowcount != 1:
+        raise _missing(id)
+    return Response(status_code=204)
+
+
+async def _find(record: AsyncConnection, id: str, tenant: str) -> RowMapping:
+    row: RowMapping | None = (await record.execute(filing.find(id, tenant))).mappings().one_or_none()
+    if row is None:
+        raise _missing(id)
+    return row
+
+
+def _missing(id: str) -> NotFound:
+    return NotFound(f"There is no file {id}.")
+
+
+def _view(row: RowMapping) -> dict[str, Any]:
+    return {name: row[name] for name in ("id", "name", "size", "sha256", "media_type", "created_at")}

@@ -1,0 +1,57 @@
+"""Is the process alive, can it serve, and what do its numbers say. No key is needed."""
+
+from __future__ import annotations
+
+from fastapi import Response
+from pydantic import BaseModel
+from sqlalchemy import text
+
+from services.gateway.http.responses import Json
+from services.gateway.http.routing import routes, rules
+from services.gateway.record import Db
+from services.gateway.resources import Has
+from services.gateway.routes.capabilities import isolation_of
+from shared.contracts.capabilities import IsolationState
+from shared.contracts.kinds import JobKind
+from shared.errors import DatabaseUnavailable
+from shared.jobs import queries
+
+router = routes(tag="Health")
+
+
+class Health(BaseModel):
+    status: str
+
+
+class Readiness(Health):
+    isolation: IsolationState  #: the tier that the execution workers reached, ``none`` while nobody says
+
+
+@router.get("/healthz", summary="Is the process alive?", response_model=Health)
+@rules(open=True)
+async def healthz() -> Response:
+    return Json({"status": "ok"})
+
+
+@router.get("/readyz", summary="Can it serve: does Postgres answer?", response_model=Readiness)
+@rules(open=True)
+async def readyz(record: Db, has: Has) -> Response:
+    if has.closing.is_set():
+        raise DatabaseUnavailable("The gateway is stopping.")
+    await record.execute(text("SELECT 1"))
+    return Json(Readiness(status="ok", isolation=isolation_of(await has.workforce.all())))
+
+
+_TEXT = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+
+
+@router.get("/metrics", summary="Numbers for Prometheus", response_class=Response, responses=_TEXT)  # type: ignore[arg-type]
+@rules(open=True)
+async def metrics(has: Has) -> Response:
+    kinds = [kind.value for kind in JobKind]
+    try:
+        async with has.record.read() as record:
+            rows = (await record.execute(queries.depth())).mappings().all()
+    except DatabaseUnavailable:
+        rows, kinds = (), []  # our own numbers still count
+    return Response(has.metrics.text(rows, kinds), media_type="text/plain; version=0.0.4; charset=utf-8")

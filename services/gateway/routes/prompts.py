@@ -1,0 +1,88 @@
+"""Prompts: the words that models are asked with; every change is a new version."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Header, Request, Response
+
+from services.gateway.http.auth import Who
+from services.gateway.http.ids import Id
+from services.gateway.http.responses import Cursor, Json, Limit, part, tagged
+from services.gateway.http.routing import routes, rules
+from services.gateway.resources import Has
+from shared.contracts.common import Page
+from shared.contracts.models import Prompt, PromptInput, RollbackInput
+from shared.errors import PreconditionFailed
+
+router = routes("/v1/prompts", "Prompts")
+
+IfMatch = Annotated[str | None, Header(description="The `ETag` of the version that is to be replaced")]
+
+
+@router.get("", summary="List prompts", response_model=Page[Prompt])
+async def list_prompts(who: Who, has: Has, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    return Json(part(await has.models.ask(lambda: _all(has)), limit, cursor))
+
+
+@router.get("/{id}", summary="Read a prompt", response_model=Prompt, responses={304: {"description": "Not modified"}})
+async def get_prompt(request: Request, id: Id, who: Who, has: Has) -> Response:
+    """The version in use, with the variables that a text must and may have."""
+    prompt = await has.models.ask(lambda: has.models.layer.prompts.get(id))
+    return tagged(request, prompt, tag=_tag(prompt))
+
+
+@router.put("/{id}", summary="Change a prompt", response_model=Prompt)
+@rules(scope="admin")
+async def set_prompt(id: Id, body: PromptInput, who: Who, has: Has, if_match: IfMatch = None) -> Response:
+    """A new version, in use at once. 422 when a variable is unknown or a required one is gone."""
+    expected = await _expected(has, id, if_match)
+    return _changed(await has.models.ask(lambda: has.models.layer.prompts.save(id, body.text, who.key_id, expected)))
+
+
+@router.get("/{id}/versions", summary="List a prompt's versions, newest first", response_model=Page[Prompt])
+async def list_prompt_versions(id: Id, who: Who, has: Has, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    return Json(part(await has.models.ask(lambda: has.models.layer.prompts.versions(id)), limit, cursor))
+
+
+@router.post("/{id}/rollback", summary="Use an old version's text again", response_model=Prompt)
+@rules(scope="admin")
+async def rollback_prompt(id: Id, body: RollbackInput, who: Who, has: Has, if_match: IfMatch = None) -> Response:
+    """As a new version: version numbers only grow."""
+    expected = await _expected(has, id, if_match)
+    registry = has.models.layer.prompts
+    return _changed(await has.models.ask(lambda: registry.rollback(id, body.version, who.key_id, expected)))
+
+
+@router.post("/{id}/reset", summary="Use the built-in text again", response_model=Prompt)
+@rules(scope="admin")
+async def reset_prompt(id: Id, who: Who, has: Has, if_match: IfMatch = None) -> Response:
+    """As a new version."""
+    expected = await _expected(has, id, if_match)
+    return _changed(await has.models.ask(lambda: has.models.layer.prompts.reset(id, who.key_id, expected)))
+
+
+def _all(has: Has) -> list[Prompt]:
+    registry = has.models.layer.prompts
+    keys = registry.keys()
+    return [registry.get(key) for key in keys]
+
+
+async def _expected(has: Has, key: str, if_match: str | None) -> int | None:
+    """The version that the client read. Raises: NotFound, PreconditionFailed for a tag that is no version."""
+    if if_match is None or if_match.strip() == "*":
+        return None
+    for tag in if_match.split(","):
+        version = tag.strip().strip('"')
+        if version.isascii() and version.isdecimal() and len(version) < 10:
+            return int(version)
+    await has.models.ask(lambda: has.models.layer.prompts.get(key))
+    raise PreconditionFailed("If-Match has to be the ETag of a version of this prompt.")
+
+
+def _changed(prompt: Prompt) -> Response:
+    return Json(prompt, headers={"ETag": _tag(prompt)})
+
+
+def _tag(prompt: Prompt) -> str:
+    return f'"{prompt.version}"'

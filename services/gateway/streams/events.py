@@ -1,0 +1,95 @@
+"""A job's events as a stream: first what has happened, then what happens, from whichever gateway is asked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Mapping
+from typing import Annotated, Any
+
+from fastapi import Header, Query, Response
+
+from services.gateway.http.auth import Who
+from services.gateway.http.ids import Id
+from services.gateway.http.routing import routes
+from services.gateway.resources import Has, Resources
+from services.gateway.streams import event_stream
+from services.gateway.streams.event_stream import COMMENT, COMMENT_SECONDS, OPENING, frame
+from shared.contracts.jobs import JobState
+from shared.errors import DatabaseUnavailable, NotFound
+from shared.jobs import submission
+
+router = routes("/v1/jobs", "Jobs")
+
+_PAGE = 100  # events read at once: with 16 kB each a stream holds 1.6 MB at the most
+_MOST_SEQ = 2**31 - 1
+
+_STREAM = event_stream.described(
+    "`id:` is the sequence number, `event:` the type, `data:` a JSON object",
+    'id: 1\nevent: job_queued\ndata: {"type": "job_queued", "seq": 1}\n\n',
+)
+
+
+@router.get("/{id}/events", summary="Watch a job", response_class=Response, responses=_STREAM)
+async def stream_job_events(
+    id: Id,
+    who: Who,
+    has: Has,
+    after: Annotated[int, Query(ge=0, le=_MOST_SEQ, description="The last event that was seen")] = 0,
+    last_event_id: Annotated[
+        int | None, Header(ge=0, le=_MOST_SEQ, description="The same, as browsers send it")
+    ] = None,
+) -> Response:
+    """Events after the last one seen, then live ones; the job's last event ends the stream."""
+    seq = after if last_event_id is None else last_event_id
+    first = await _news(has, id, who.tenant, seq)
+    if not first:
+        raise NotFound(f"There is no job {id}.")
+    return event_stream.answer(_stream(has, id, who.tenant, seq, first))
+
+
+Rows = list[Mapping[str, Any]]
+
+
+async def _stream(has: Resources, job_id: str, tenant: str, seq: int, first: Rows) -> AsyncIterator[bytes]:
+    has.metrics.streams.inc()
+    try:
+        with has.bells.watch(job_id) as bell:
+            yield OPENING
+            spoke = time.monotonic()
+            rows = first
+            while not has.closing.is_set():
+                found = [row for row in rows if row["seq"] is not None]
+                if found:
+                    seq = found[-1]["seq"]
+                    yield b"".join(_frame(job_id, row) for row in found)
+                    spoke = time.monotonic()
+                if len(found) < _PAGE:
+                    if not rows or JobState(rows[0]["state"]).terminal:
+                        return
+                    await has.bells.heard(bell, spoke + COMMENT_SECONDS - time.monotonic())
+                    if time.monotonic() - spoke >= COMMENT_SECONDS:
+                        yield COMMENT
+                        spoke = time.monotonic()
+                rows = await _patient_news(has, job_id, tenant, seq, rows)
+    finally:
+        has.metrics.streams.dec()
+
+
+async def _news(has: Resources, job_id: str, tenant: str, seq: int) -> Rows:
+    async with has.record.read() as record:
+        found = (await record.execute(submission.news(job_id, tenant, seq, _PAGE))).mappings().all()
+    return [dict(row) for row in found]
+
+
+async def _patient_news(has: Resources, job_id: str, tenant: str, seq: int, before: Rows) -> Rows:
+    """What is new; nothing while Postgres is away, and the stream goes on when it is back."""
+    try:
+        # The client may be gone any moment, and with it the task that asks.
+        return await has.undisturbed(_news(has, job_id, tenant, seq))
+    except DatabaseUnavailable:
+        return [{"state": before[0]["state"], "seq": None}]
+
+
+def _frame(job_id: str, row: Mapping[str, Any]) -> bytes:
+    envelope = {"type": row["type"], "job_id": job_id, "seq": row["seq"], "at": row["at"]}
+    return frame(row["seq"], row["type"], {**row["data"], **envelope})

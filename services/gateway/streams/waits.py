@@ -1,0 +1,114 @@
+"""``Prefer: wait=N``: the answer is held until the job has ended, or for N seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from contextlib import ExitStack, suppress
+from typing import cast
+
+import orjson
+from fastapi import Request, Response
+from sqlalchemy import RowMapping
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.http.auth import Caller
+from services.gateway.http.responses import Json
+from services.gateway.jobs import views
+from services.gateway.record import Work
+from services.gateway.resources import Resources
+from shared.contracts.jobs import JobState
+from shared.errors import DatabaseUnavailable, NotFound
+from shared.jobs import queries
+
+_MOST_SECONDS = 60.0
+_WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,9})\"?(?=$|[,;\s])", re.IGNORECASE)
+
+
+def hold(request: Request, job_id: str) -> None:
+    """Let the request's 202 become a 200 when the job ends while the client wants to wait."""
+    seconds = wanted_seconds(request)
+    if not seconds:
+        return
+    has = cast(Resources, request.app.state.resources)
+    unit = cast(Work, request.state.work)
+    watch = ExitStack()
+    bells: list[asyncio.Event] = []
+    # Listened for from the commit on: nothing can have rung before, so the first look can wait for the bell.
+    unit.after.append(lambda: bells.append(watch.enter_context(has.bells.watch(job_id, end_only=True))))
+
+    async def held(response: Response) -> Response:
+        with watch:
+            row = await _row_of_end(has, _tenant(request), job_id, seconds, bells[0])
+        return response if row is None else _instead(response, row)
+
+    unit.hold = held
+
+
+def hold_again(request: Request, replayed: Response) -> None:
+    """The same for an answer that is given again: whoever asks twice still wants to wait, perhaps for no time."""
+    seconds = wanted_seconds(request)
+    if replayed.status_code != 202 or not seconds:
+        return
+    has = cast(Resources, request.app.state.resources)
+    job_id = str(orjson.loads(replayed.body)["id"])
+
+    async def held(response: Response) -> Response:
+        row = await finished(has, _tenant(request), job_id, seconds)
+        return response if row is None else _instead(response, row)
+
+    cast(Work, request.state.work).hold = held
+
+
+def _tenant(request: Request) -> str:
+    return cast(Caller, request.state.caller).tenant
+
+
+def _instead(response: Response, row: views.Row) -> Response:
+    kept = {name: response.headers[name] for name in _KEPT if name in response.headers}
+    return Json(views.job_view(row), 200, {**kept, "Preference-Applied": "wait"})
+
+
+_KEPT = ("location", "idempotency-replayed")
+
+
+def wanted_seconds(request: Request) -> float:
+    """How long the client would wait; 0 when it did not say so."""
+    found = _WAIT.search(", ".join(request.headers.getlist("prefer")))
+    return min(float(found[1]), _MOST_SECONDS) if found else 0.0
+
+
+async def finished(has: Resources, tenant: str, job_id: str, seconds: float) -> RowMapping | None:
+    """The job's row when it has ended, or ends in time; None otherwise."""
+    with has.bells.watch(job_id, end_only=True) as bell:
+        bell.set()  # look at once: it may have ended already
+        return await _row_of_end(has, tenant, job_id, seconds, bell)
+
+
+async def _row_of_end(
+    has: Resources, tenant: str, job_id: str, seconds: float, bell: asyncio.Event
+) -> RowMapping | None:
+    deadline = time.monotonic() + seconds
+    while not has.closing.is_set():
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return None
+        await has.bells.heard(bell, left)
+        # If the record is away, it may be back before the time is over: the job is accepted.
+        with suppress(DatabaseUnavailable):
+            async with has.record.read() as record:
+                row: RowMapping | None = (await record.execute(queries.find(job_id, tenant))).mappings().one_or_none()
+            if row is None:
+                return None
+            if JobState(row["state"]).terminal:
+                return row
+    return None
+
+
+async def find(record: AsyncConnection, id: str, tenant: str) -> views.Row:
+    """The row of a job. Raises: NotFound."""
+    row: views.Row | None = (await record.execute(queries.find(id, tenant))).mappings().one_or_none()
+    if row is None:
+        raise NotFound(f"There is no job {id}.")
+    return row

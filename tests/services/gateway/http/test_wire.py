@@ -1,0 +1,79 @@
+"""What is no request yet, and requests without a body to their answer."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+import httpx2 as httpx
+import pytest
+
+from services.gateway.http.wire import MOST_HEAD_BYTES
+from tests.services.gateway.conftest import Gateway
+
+
+def spoken(gateway: Gateway, chunks: Iterable[bytes]) -> tuple[int, dict[str, str], bytes]:
+    """The status, headers and body that the gateway answers before it closes the connection."""
+    at = urlsplit(gateway.url)
+    with socket.create_connection((at.hostname, at.port), timeout=30) as connection:
+        try:
+            for chunk in chunks:
+                connection.sendall(chunk)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # it has heard enough
+        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+    head, _, body = answer.partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    headers = dict(line.lower().split(": ", 1) for line in lines)
+    return int(first.split()[1]), headers, body
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        b"FOO / HTTP/1.1\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nX: a\x00b\r\n\r\n",
+        b"POST /v1/jobs HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        b"POST /v1/jobs HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        b"POST /v1/jobs HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\nab",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n",
+    ],
+)
+def test_what_is_not_http_is_a_problem_too(gateway: Gateway, words: bytes) -> None:
+    status, headers, body = spoken(gateway, [words])
+    problem = json.loads(body)
+    assert (status, problem["status"], problem["code"]) == (400, 400, "malformed_request")
+    assert headers["content-type"] == "application/problem+json"
+    assert headers["connection"] == "close"
+    assert headers["x-request-id"] == problem["request_id"]
+
+
+@pytest.mark.parametrize("end", [b"\r\n\r\n", b""], ids=["that ends", "without end"])
+def test_a_head_that_is_too_large_is_refused(gateway: Gateway, end: bytes) -> None:
+    line = b"GET /healthz HTTP/1.1\r\nConnection: close\r\nX-Long: "
+    value = b"a" * (MOST_HEAD_BYTES + 1 - (0 if end else len(line)))  # nothing is left unread: that would reset it
+    status, _, body = spoken(gateway, [line, value + end])
+    assert (status, json.loads(body)["code"]) == (431, "headers_too_large")
+
+
+def test_head_answers_as_get_does_without_the_body(client: httpx.Client) -> None:
+    told = client.post("/v1/files?name=a.txt", content=b"hello").json()
+    path = f"/v1/files/{told['id']}/content"
+    got, head = client.get(path), client.head(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-length"] == "5"
+    assert head.headers["etag"] == got.headers["etag"]
+    part = client.head(path, headers={"Range": "bytes=1-2"})
+    assert (part.status_code, part.headers["content-range"]) == (206, "bytes 1-2/5")
+    assert client.head("/healthz").status_code == 200
+    assert client.head("/v1/jobs/nothing").status_code == 404
+    refused = client.head("/v1/batches")
+    assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
+
+
+def test_head_of_an_event_stream_does_not_wait_for_events(client: httpx.Client) -> None:
+    queued = client.post("/v1/jobs", json={"kind": "execute", "input": {"language": "python", "code": "1"}}).json()
+    head = client.head(queued["links"]["events"])
+    assert (head.status_code, head.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")

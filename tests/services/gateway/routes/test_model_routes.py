@@ -1,0 +1,122 @@
+"""Models, providers, model calls and conversations over HTTP."""
+
+from __future__ import annotations
+
+import httpx2 as httpx
+
+from shared import conversations
+from shared.contracts.conversations import Conversation
+from shared.contracts.models import Models, Prompt, Providers
+from shared.llm.tables import llm_calls
+from tests.services.gateway import workers
+from tests.services.gateway.conftest import Gateway
+from tests.services.gateway.http.test_problems import EXECUTE, assert_problem
+
+
+def test_the_models_of_a_role_are_changed_and_reset(admin: httpx.Client, client: httpx.Client) -> None:
+    before = Models.model_validate(admin.get("/v1/models").json())
+    assert before.available
+    chain = {"chain": [{"provider": "cerebras", "model": "gpt-oss-120b", "parameters": {"temperature": 0.2}}]}
+    assert_problem(client.put("/v1/models/flows.edit", json=chain), 403, "missing_scope")
+    answer = admin.put("/v1/models/flows.edit", json=chain)
+    assert (answer.status_code, answer.json()["chain"]) == (200, chain["chain"])
+    assert admin.get("/v1/models").json()["roles"]["flows.edit"] == chain["chain"]
+    assert_problem(admin.put("/v1/models/flows.edit", json={"chain": []}), 422, "invalid_request")
+    assert_problem(admin.put("/v1/models/no.role", json=chain), 404, "not_found")
+    unknown = {"chain": [{"provider": "nobody", "model": "m"}]}
+    refused = assert_problem(admin.put("/v1/models/flows.edit", json=unknown), 422, "unknown_provider")
+    assert refused["errors"][0]["loc"] == ["body", "chain", 0, "provider"]  # type: ignore[index]
+    assert Models.model_validate(admin.post("/v1/models/reset").json()) == before
+    tested = admin.post("/v1/models/flows.edit/test")
+    assert (tested.status_code, tested.json()["ok"]) == (200, False)
+    assert_problem(admin.post("/v1/models/no.role/test"), 404, "not_found")
+
+
+def test_a_prompt_is_changed_rolled_back_and_reset(admin: httpx.Client, client: httpx.Client) -> None:
+    listed = client.get("/v1/prompts").json()
+    assert "execution.transform" in [prompt["key"] for prompt in listed["items"]]
+    answer = client.get("/v1/prompts/execution.transform")
+    first = Prompt.model_validate(answer.json())
+    assert first.is_default
+    tag = {"If-None-Match": answer.headers["etag"]}
+    assert client.get("/v1/prompts/execution.transform", headers=tag).status_code == 304
+    text = {"text": first.text + " Mind the gaps."}
+    assert_problem(client.put("/v1/prompts/execution.transform", json=text), 403, "missing_scope")
+    current = {"If-Match": answer.headers["etag"]}
+    changed = admin.put("/v1/prompts/execution.transform", json=text, headers=current)
+    assert (changed.status_code, changed.json()["text"]) == (200, text["text"])
+    assert changed.json()["version"] > first.version
+    stale = admin.put("/v1/prompts/execution.transform", json=text, headers=current)
+    assert_problem(stale, 412, "precondition_failed")
+    nonsense = admin.put("/v1/prompts/execution.transform", json=text, headers={"If-Match": '"x"'})
+    assert_problem(nonsense, 412, "precondition_failed")
+    wrong = admin.put("/v1/prompts/execution.transform", json={"text": first.text + "{{ no_such_thing }}"})
+    named = assert_problem(wrong, 422, "prompt_variable_unknown")
+    assert named["errors"] == [{"loc": ["body", "text"], "msg": "unknown: no_such_thing"}]
+    gone = admin.put("/v1/prompts/execution.transform", json={"text": "Do it."})
+    assert gone.status_code == 422 or not first.variables.required
+    back = admin.post("/v1/prompts/execution.transform/rollback", json={"version": first.version}).json()
+    assert (back["text"], back["version"]) == (first.text, changed.json()["version"] + 1)
+    reset = admin.post("/v1/prompts/execution.transform/reset").json()
+    assert reset["is_default"]
+    versions = client.get("/v1/prompts/execution.transform/versions").json()["items"]
+    assert [version["version"] for version in versions] == sorted((v["version"] for v in versions), reverse=True)
+    assert_problem(client.get("/v1/prompts/no.prompt"), 404, "not_found")
+    assert_problem(admin.put("/v1/prompts/no.prompt", json=text), 404, "not_found")
+    unknown = admin.post("/v1/prompts/execution.transform/rollback", json={"version": 9999})
+    assert_problem(unknown, 404, "not_found")
+    beyond = admin.post("/v1/prompts/execution.transform/rollback", json={"version": 2**31})
+    assert assert_problem(beyond, 422, "invalid_request")["errors"]
+
+
+def test_providers_without_a_key_are_unconfigured(client: httpx.Client) -> None:
+    providers = Providers.model_validate(client.get("/v1/providers").json())
+    assert {provider.name for provider in providers.items} >= {"groq", "cerebras", "anthropic", "openai"}
+    assert {provider.state for provider in providers.items} == {"unconfigured"}
+
+
+def test_the_calls_of_a_job_are_listed(client: httpx.Client, other: httpx.Client, gateway: Gateway) -> None:
+    workers.advertise(gateway.engine)
+    id = client.post("/v1/jobs", json=EXECUTE).json()["id"]
+    assert client.get(f"/v1/jobs/{id}/llm-calls").json() == {"items": []}
+    call = {
+        "tenant_id": "acme",
+        "job_id": id,
+        "turn": 1,
+        "attempt": 1,
+        "role": "flows.edit",
+        "requested_provider": "groq",
+        "requested_model": "m",
+        "reason": "primary",
+        "outcome": "rate_limited",
+        "http_status": 429,
+        "seconds": 0.5,
+        "source": "live",
+    }
+    with gateway.engine.begin() as connection:
+        connection.execute(llm_calls.insert().values(call))
+    item = client.get(f"/v1/jobs/{id}/llm-calls").json()["items"][0]
+    assert (item["requested"], item["served"]) == ({"provider": "groq", "model": "m"}, None)
+    assert (item["outcome"], item["http_status"], item["input_tokens"]) == ("rate_limited", 429, None)
+    assert_problem(other.get(f"/v1/jobs/{id}/llm-calls"), 404, "not_found")
+
+
+def test_a_conversation_is_started_read_and_forgotten(
+    client: httpx.Client, other: httpx.Client, gateway: Gateway
+) -> None:
+    job = client.post("/v1/jobs", json=EXECUTE).json()
+    id = job["conversation_id"]
+    with gateway.engine.begin() as connection:
+        pair = conversations.add_pair("acme", id, job["id"], "do it", "done", [{"id": "1", "name": "f", "params": {}}])
+        connection.execute(pair)
+    listed = client.get("/v1/conversations?limit=1").json()
+    assert (listed["items"][0]["id"], listed["items"][0]["messages_count"]) == (id, 2)
+    read = Conversation.model_validate(client.get(f"/v1/conversations/{id}").json())
+    assert [(message.role, message.content) for message in read.messages] == [("user", "do it"), ("assistant", "done")]
+    assert read.messages[1].tool_calls == [{"id": "1", "name": "f", "params": {}}]
+    assert read.messages[0].job_id == job["id"]
+    assert_problem(other.get(f"/v1/conversations/{id}"), 404, "not_found")
+    assert_problem(other.delete(f"/v1/conversations/{id}"), 404, "not_found")
+    assert client.delete(f"/v1/conversations/{id}").status_code == 204
+    assert_problem(client.get(f"/v1/conversations/{id}"), 404, "not_found")
+    assert client.get(f"/v1/jobs/{job['id']}").status_code == 200
