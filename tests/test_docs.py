@@ -1,0 +1,29 @@
+"""What README and docs promise is so."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+from scripts import settings_table
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+
+
+def test_the_page_of_settings_is_current() -> None:
+    assert settings_table.PAGE.read_text("utf-8") == settings_table.page(), "run `make docs`"
+
+
+def test_links_lead_somewhere() -> None:
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\((?!https?:|/|#)([^)#]+)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_make_help_lists_every_target_that_the_readme_names() -> None:
+    shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = set(re.findall(r"^  make (\w+)", shown, re.MULTILINE))
+    assert {"demo", "up", "down", "test", "check", "bench", "lock"} <= listed
+    assert set(re.findall(r"`make (\w+)`", README.read_text("utf-8"))) <= listed | {"help"}
