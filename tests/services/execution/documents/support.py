@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
 
 import jinja2
@@ -74,15 +75,16 @@ class Desk:
 
 @dataclass
 class Ending(MemoryReport):
-    """The budget's seconds are over in the very moment in which a block begins."""
+    """The budget has only ``seconds`` left from the moment in which a block begins."""
 
     budget: Budget = field(default_factory=Budget)
     block: str = ""
+    seconds: float = 0
 
     def event(self, type: str, **data: JsonValue) -> None:
         super().event(type, **data)
         if type == "block_started" and data["block_id"] == self.block:
-            self.budget.seconds = 0.0
+            self.budget.seconds = time.monotonic() - self.budget.started + self.seconds
 
 
 def block(result: DocumentResult, identity: str) -> Block:

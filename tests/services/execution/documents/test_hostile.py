@@ -37,6 +37,7 @@ def test_a_value_that_resists_is_a_bounded_look(desk: Desk, code: str, look: str
     assert len(desk.sent()[0]) < 20_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [
@@ -76,7 +77,8 @@ def test_code_that_speaks_over_its_kernel_ends_it_at_once(desk: Desk) -> None:
 
 def test_the_budgets_clock_ends_a_chunk_that_is_under_way(desk: Desk) -> None:
     text = python("x = 1\nx") + python("import time\ntime.sleep(60)") + python("y = 2") + "::: describe {{ x }} :::\n"
-    result = desk.run(text, budget=Budget(seconds=3))
+    budget = Budget()
+    result = desk.run(text, budget=budget, report=Ending(budget=budget, block="chunk-2", seconds=1))
     assert [one.status for one in result.blocks] == ["ok", "error", "skipped", "skipped"]
     assert "timeout_wall" in codes(block(result, "chunk-2"))
     assert result.markdown == text
@@ -96,6 +98,7 @@ def test_a_chunk_that_begins_with_the_budgets_last_moment_ends_and_what_was_done
     assert desk.sent() == ["1"]
 
 
+@pytest.mark.slow
 def test_a_document_of_many_blocks_runs_as_many_as_it_may(desk: Desk) -> None:
     text = "".join(f"`{number}`{{python exec}}\n\n" for number in range(12_000))
     budget = Budget()

@@ -59,6 +59,7 @@ _PIECES = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(_PIECES | st.text(max_size=5), max_size=40).map("".join), st.sampled_from(["stencila", "quarto", "myst"])
@@ -119,6 +120,7 @@ def _r_folders() -> list[Path]:
     return [Path(line) for line in said.stdout.splitlines() if Path(line).is_dir()]
 
 
+@pytest.mark.slow
 def test_two_hundred_real_documents_are_read_without_a_change() -> None:
     documents = real_documents()
     for text in documents:
@@ -136,6 +138,7 @@ def kinds(text: str, flavour: str = "stencila") -> list[type[Node]]:
     return [type(node) for node in walk(parse(text, flavour).content)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from services.execution.documents.renderer import NotRendered, Renderer
 from services.execution.documents.template import render
+from tests.support.wait import until
 
 
 @pytest.fixture
@@ -55,12 +55,10 @@ def started(renderer: Renderer) -> int:
 
 
 def eventually(holds: Callable[[], bool]) -> None:
-    ends = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < ends
-        time.sleep(0.01)
+    until(holds, "the processes are as expected", 60)
 
 
+@pytest.mark.slow
 def test_no_fork_outlives_its_message(own: Renderer) -> None:
     process = started(own)
     endless = "{% for i in range(9999) %}{% for j in range(9999) %}{% endfor %}{% endfor %}{{ x }}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.services.execution.documents.support import Desk, block, codes
+from tests.support.languages import skip_unless_installed
 
 X = "```python exec\nx = 4\n```\n\n"
 BOTH = '```python exec\nx = 4\ny = "hello"\n```\n\n'
@@ -75,6 +76,7 @@ def test_question_what_happens_when_a_variable_does_not_exist(desk: Desk) -> Non
 
 
 def test_question_which_kernels_variables_are_accessible(desk: Desk) -> None:
+    skip_unless_installed(desk.sandbox, "javascript")
     text = (
         "```python exec\na = 1\n```\n\n```javascript exec\nvar b = 'two'\n```\n\n"
         "```sql exec\ncreate table c as select 3 as n\n```\n\n::: describe {{a}} {{b}} {{c.shape[0]}} :::\n"

@@ -7,6 +7,7 @@ import hashlib
 import pytest
 
 from tests.services.execution.documents.support import Desk, block, codes, python
+from tests.support.languages import skip_unless_installed
 
 FRAME = (
     "import pandas as pd\n"
@@ -78,8 +79,7 @@ def test_a_figure_goes_along_as_an_image_and_its_place_is_named(desk: Desk) -> N
 
 
 def test_a_figure_of_r_is_an_image_too(desk: Desk) -> None:
-    if not desk.sandbox.languages()["r"]:
-        pytest.skip("r is not installed")
+    skip_unless_installed(desk.sandbox, "r")
     code = "```r exec\nlibrary(ggplot2)\np <- ggplot(mtcars, aes(wt, mpg)) + geom_point()\n```\n"
     desk.run(f"{code}\n::: describe {{{{ p }}}} :::\n")
     assert desk.llm.requests[0].messages[-1].images[0].data.startswith(b"\x89PNG")
@@ -136,21 +136,23 @@ def test_each_kind_of_value_has_its_words(desk: Desk, code: str, message: str, t
 
 
 @pytest.mark.parametrize(
-    ("chunk", "message", "text"),
+    ("language", "code", "message", "text"),
     [
-        ("```r exec\nx <- c(1, 2.5)\ny <- 4\n```\n", "{{ x }} {{ y }}", "[1, 2.5] 4"),
-        ("```r exec\nx <- data.frame(a = 1:3)\n```\n", "{{ x | schema }} {{ x.shape[0] }}", "a: int32 3"),
-        ("```javascript exec\nlet x = {a: [1, null]}\n```\n", "{{ x }}", '{"a": [1, null]}'),
-        ("```sql exec\nset variable x = [1, 2]\n```\n", "{{ x }}", "[1, 2]"),
-        ("```sql exec\ncreate table x as from range(7)\n```\n", "{{ x.shape[0] }} {{ x | schema }}", "7 range: int64"),
+        ("r", "x <- c(1, 2.5)\ny <- 4", "{{ x }} {{ y }}", "[1, 2.5] 4"),
+        ("r", "x <- data.frame(a = 1:3)", "{{ x | schema }} {{ x.shape[0] }}", "a: int32 3"),
+        ("javascript", "let x = {a: [1, null]}", "{{ x }}", '{"a": [1, null]}'),
+        ("sql", "set variable x = [1, 2]", "{{ x }}", "[1, 2]"),
+        ("sql", "create table x as from range(7)", "{{ x.shape[0] }} {{ x | schema }}", "7 range: int64"),
     ],
-)  # fmt: skip
-def test_values_of_every_language_have_them(desk: Desk, chunk: str, message: str, text: str) -> None:
-    desk.run(f"{chunk}\n::: describe {message} :::\n")
+)
+def test_values_of_every_language_have_them(desk: Desk, language: str, code: str, message: str, text: str) -> None:
+    skip_unless_installed(desk.sandbox, language)
+    desk.run(f"```{language} exec\n{code}\n```\n\n::: describe {message} :::\n")
     assert desk.sent() == [text]
 
 
 def test_what_changes_on_its_way_to_another_language_is_said_in_the_block(desk: Desk) -> None:
+    skip_unless_installed(desk.sandbox, "javascript")
     text = python("import decimal\nprice = decimal.Decimal('1.50')\nring = []\nring.append(ring)")
     result = desk.run(text + "```javascript exec\nprice * 2\n```\n\n```javascript exec\nring\n```\n")
     assert codes(block(result, "chunk-2")) == ["value_changed"]

@@ -20,6 +20,7 @@ from shared.llm.recorder import RecordingMissing
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.loop import Budget
 from tests.services.execution.transform.support import Lab
+from tests.support.languages import skip_unless_installed
 from tests.support.scripted import ScriptedLlm, scripted_llm
 
 __all__ = ["scripted_llm"]
@@ -104,8 +105,7 @@ def test_a_recorded_job_gives_the_same_bytes_again(
     lab: Lab, scripted_llm: ScriptedLlm, tmp_path: Path, name: str, kind: str
 ) -> None:
     replayed = job(lab, name, kind, tmp_path / "recordings")
-    if lab.sandbox.languages().get(replayed.wanted.language) is None:
-        pytest.skip(f"{replayed.wanted.language} is not installed")
+    skip_unless_installed(lab.sandbox, replayed.wanted.language)
     scripted_llm.play({"replies": list(TASKS[name][0])})
     first = replayed.run(scripted_llm.base_url("openai"), "record")
     assert first.status == "done"

@@ -9,6 +9,7 @@ from benchmarks.transform_tasks.task import Task, content, same
 from shared.contracts.transform import TransformResult
 from shared.llm.chat import ChatReply
 from tests.services.execution.transform.support import Lab, calls
+from tests.support.languages import skip_unless_installed
 
 
 def code_of(task: Task, language: str) -> str:
@@ -45,10 +46,9 @@ SOLUTIONS = [
 
 @pytest.mark.parametrize(("task", "language"), SOLUTIONS, ids=lambda part: getattr(part, "name", part))
 def test_the_deterministic_strategy_solves_it(lab: Lab, task: Task, language: str) -> None:
-    if lab.sandbox.languages().get("python" if language in ("pandas", "polars") else language) is None:
-        pytest.skip(f"{language} is not installed")
-    code = code_of(task, language)
     fence = "python" if language in ("pandas", "polars") else language
+    skip_unless_installed(lab.sandbox, fence)
+    code = code_of(task, language)
     rows = f"rows == {len(task.answer())}"
     assert_right(task, run(lab, task, language, f"```{fence}\n{code}\n```", assertions=[rows]))
     assert len(lab.script.asked) == 1
