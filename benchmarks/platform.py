@@ -32,7 +32,7 @@ from shared import keys
 from shared.db import connect
 from shared.jobs import statements
 from shared.jobs.celery_app import broker_url
-from shared.jobs.doorbell import message, queue_name
+from shared.jobs.notifications import message, queue_name
 from shared.settings import StoreSettings
 from tests.support.platform import Platform, wait_for
 
@@ -81,7 +81,7 @@ def measure(folder: Path, database_url: str, redis_url: str) -> list[Line]:
 
 
 def publishing(redis_url: str) -> Line:
-    """One bell by redis.asyncio against one ``apply_async``."""
+    """One notification by redis.asyncio against one ``apply_async``."""
     noop = bare_celery.task()
 
     async def ours() -> float:

@@ -9,12 +9,12 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class StoreSettings(BaseSettings):
-    """Where the record, the doorbell and the blobs are."""
+    """Where the record, Redis and the blobs are."""
 
     model_config = SettingsConfigDict(frozen=True)
 
     database_url: str = Field(description="Postgres: the record of everything")
-    redis_url: str = Field(description="Redis: doorbells, and state that may be lost")
+    redis_url: str = Field(description="Redis: notifications, and state that may be lost")
     blob_url: str = Field(description="Where file contents are kept: file:///folder or s3://bucket/prefix")
     qdrant_url: str | None = Field(None, description="A Qdrant server; without it the embedded engine is used")
 

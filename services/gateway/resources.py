@@ -1,4 +1,4 @@
-"""What one gateway process holds open: the record, the doorbell, the blobs."""
+"""What one gateway process holds open: the record, Redis, the blobs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from services.gateway.metrics import Metrics
 from services.gateway.modelside import Models
 from services.gateway.record import Record
 from services.gateway.settings import Settings
-from services.gateway.streams.bells import Bells
-from services.gateway.streams.ringer import Ringer
+from services.gateway.streams.notifier import Notifier
+from services.gateway.streams.watchers import Watchers
 from shared import blobs
 from shared.flows.store import Store
 
@@ -30,7 +30,7 @@ log = structlog.get_logger()
 
 Answer = TypeVar("Answer")
 
-#: Redis is only a doorbell: nobody waits long for it.
+#: Redis only carries notifications: nobody waits long for it.
 _REDIS_TIMEOUT = 0.2
 
 
@@ -49,8 +49,8 @@ class Resources:
     doorman: Doorman
     workforce: Workforce
     pressure: Pressure
-    bells: Bells
-    ringer: Ringer
+    watchers: Watchers
+    notifier: Notifier
     models: Models
     flows: Store
     closing: asyncio.Event = field(default_factory=asyncio.Event)  #: set when the process is asked to stop
@@ -80,7 +80,7 @@ class Resources:
     def end_streams(self) -> None:
         """Let whoever waits for a job know that this process stops."""
         self.closing.set()
-        self.bells.wake_all()
+        self.watchers.wake_all()
 
     async def settle(self) -> None:
         """Wait for what was begun with ``soon``."""
@@ -111,20 +111,20 @@ async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIte
         doorman=Doorman(aside),
         workforce=Workforce(aside),
         pressure=Pressure(settings.http, settings.calls.tenant_tokens_per_day, aside, redis),
-        bells=Bells(settings.stores.redis_url),
-        ringer=Ringer(redis),
+        watchers=Watchers(settings.stores.redis_url),
+        notifier=Notifier(redis),
         models=Models(settings),
         flows=Store(settings.flows.undo_depth, settings.flows.flow_versions, beside=beside),
     )
     app.state.resources = resources
-    resources.bells.start()
+    resources.watchers.start()
     try:
         yield resources
     finally:
         resources.closing.set()
-        await resources.bells.stop()
+        await resources.watchers.stop()
         await resources.settle()
-        await resources.ringer.settle()
+        await resources.notifier.settle()
         await redis.aclose()
         resources.models.close()
         await record.close()

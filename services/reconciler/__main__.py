@@ -10,8 +10,8 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from redis import Redis
 
-from services.reconciler.bells import ring_lost
 from services.reconciler.leases import reclaim_expired
+from services.reconciler.notifications import notify_again
 from services.reconciler.reconciler import Chore, Reconciler
 from services.reconciler.retention import forget_old
 from services.reconciler.webhooks import Webhooks
@@ -40,7 +40,7 @@ def main() -> None:
         engine,
         [
             Chore("leases", 0.5, lambda: reclaim_expired(engine, redis, settings.crashes_until_dead)),
-            Chore("bells", 1.0, lambda: ring_lost(engine, redis)),
+            Chore("notifications", 1.0, lambda: notify_again(engine, redis)),
             Chore("webhooks", 1.0, webhooks.deliver_due),
             Chore("retention", 60.0, lambda: forget_old(engine, store, settings.retention_days)),
         ],

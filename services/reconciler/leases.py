@@ -8,7 +8,7 @@ from redis.exceptions import RedisError
 from sqlalchemy import Engine
 
 from shared.errors import WorkerCrashed
-from shared.jobs import doorbell, metrics, statements
+from shared.jobs import metrics, notifications, statements
 
 log = structlog.get_logger(__name__)
 
@@ -33,6 +33,6 @@ def reclaim_expired(engine: Engine, redis: Redis, crashes_until_dead: int) -> in
 
 def _tell(redis: Redis, job_id: str) -> None:
     try:
-        redis.publish(doorbell.EVENTS_CHANNEL, doorbell.event_bell(job_id, ended=True))
+        redis.publish(notifications.EVENTS_CHANNEL, notifications.of_event(job_id, ended=True))
     except RedisError:
-        log.debug("event_bell_failed")
+        log.debug("event_notification_failed")

@@ -1,4 +1,4 @@
-"""The reconciler: what doorbells, workers and webhooks lost is found in the record and set right.
+"""The reconciler: what notifications, workers and webhooks lost is found in the record and repaired.
 
 Any number may run; the one that holds an advisory lock in Postgres leads, the others wait for it to fall.
 """
@@ -74,7 +74,7 @@ class Reconciler:
 
 
 def _do(chore: Chore) -> None:
-    """One chore's fault, or its slowness, must not hold up the others: leases and bells above all."""
+    """One chore's fault, or its slowness, must not hold up the others: leases and notifications above all."""
     try:
         chore.work()
     except SQLAlchemyError as fault:

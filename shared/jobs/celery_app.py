@@ -1,4 +1,4 @@
-"""Celery, wrapped once: it carries bells and nothing else."""
+"""Celery, wrapped once: it carries notifications and nothing else."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from urllib.parse import urlsplit
 
 from celery import Celery
 
-from shared.jobs.doorbell import queue_name
+from shared.jobs.notifications import queue_name
 
 
 def celery_app(redis_url: str, concurrency: int) -> Celery:
-    """An app whose worker takes bells: as many as it has free threads, acknowledged early, results nowhere."""
+    """An app whose worker takes notifications: as many as it has free threads, acknowledged early, results nowhere."""
     app = Celery("assay", broker=broker_url(redis_url))
     app.conf.update(
         accept_content=["json"],
         task_serializer="json",
         task_protocol=2,
-        # Results, retries and redelivery are Postgres's affair: a bell may be lost.
+        # Results, retries and redelivery are Postgres's affair: a notification may be lost.
         task_ignore_result=True,
         task_store_errors_even_if_ignored=False,
         task_acks_late=False,

@@ -15,6 +15,6 @@ job_run_seconds = Histogram("job_run_seconds", "From start to end", ["queue"], b
 job_attempts = Counter("job_attempts_total", "Runs that were started", ["queue"])
 jobs_dead = Counter("jobs_dead_total", "Jobs that crashed their worker too often", ["queue"])
 lease_expired = Counter("lease_expired_total", "Leases that ran out because a worker fell silent")
-reconciler_rung = Counter("reconciler_rung_total", "Bells that were lost and rung again", ["queue"])
+reconciler_notified = Counter("reconciler_notified_total", "Notifications that were lost and sent again", ["queue"])
 fenced_writes = Counter("fenced_writes_total", "Late writes that a fence refused")
 webhook_deliveries = Counter("webhook_deliveries_total", "Webhook deliveries", ["outcome"])

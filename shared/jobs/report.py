@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 from sqlalchemy import Connection
 
 from shared import conversations
-from shared.jobs import doorbell, statements
+from shared.jobs import notifications, statements
 from shared.jobs.job import Effect
 from shared.jobs.leases import Held
 from shared.jobs.record import Record
@@ -57,7 +57,7 @@ class JobReport:
             self.held.lost.set()
             self.held.cancelled.set()
         else:
-            self.ring()
+            self.notify()
 
     def turn(self, number: int, proposal: JsonValue, outcome: JsonValue) -> None:
         self.event("turn_taken", number=number, proposal=proposal, outcome=outcome)
@@ -117,9 +117,9 @@ class JobReport:
                 )
             )
 
-    def ring(self, *, ended: bool = False) -> None:
-        """Tell the gateways that there is something new; they poll anyway when nobody rings."""
+    def notify(self, *, ended: bool = False) -> None:
+        """Tell the gateways that there is something new; they poll anyway when no notification comes."""
         try:
-            self.redis.publish(doorbell.EVENTS_CHANNEL, doorbell.event_bell(self.held.job_id, ended=ended))
+            self.redis.publish(notifications.EVENTS_CHANNEL, notifications.of_event(self.held.job_id, ended=ended))
         except RedisError as fault:
-            log.debug("event_bell_failed", reason=type(fault).__name__)
+            log.debug("event_notification_failed", reason=type(fault).__name__)

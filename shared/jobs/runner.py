@@ -1,4 +1,4 @@
-"""The runner: claims a job when the bell rings, runs its capability, and completes it once.
+"""The runner: claims a job when a notification comes, runs its capability, and completes it once.
 
 The only place with claim, heartbeat and complete.
 """
@@ -24,7 +24,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from shared.contracts.jobs import JobState
 from shared.errors import AssayError, BudgetSpentError, InternalError, JobCancelled
-from shared.jobs import doorbell, metrics, statements
+from shared.jobs import metrics, notifications, statements
 from shared.jobs.files import JobFiles
 from shared.jobs.history import History
 from shared.jobs.job import Capability, Context, Job
@@ -78,7 +78,7 @@ class Ended:
 
 
 class Runner:
-    """Runs one job after the other on behalf of a bell; safe to call from many threads."""
+    """Runs one job after the other for each notification; safe to call from many threads."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Runner:
         self.leases = Leases(stores.engine, lease_seconds, overdue=self._end_overdue, also=also)
 
     def answer(self, kind: str) -> bool:
-        """Answer a bell: claim the next job of the kind and run it; False when there was none."""
+        """Answer a notification: claim the next job of the kind and run it; False when there was none."""
         statement = statements.claim(kind, self.id, self._lease_seconds, self._tenant_running)
         with self._record.autocommit.connect() as connection:
             row = connection.execute(statement).mappings().one_or_none()
@@ -121,7 +121,7 @@ class Runner:
         metrics.job_attempts.labels(row["kind"]).inc()
         metrics.job_wait_seconds.labels(row["kind"]).observe((row["started_at"] - row["run_at"]).total_seconds())
         report = JobReport(self._record, self._stores.redis, held)
-        report.ring()
+        report.notify()
         try:
             with metrics.job_run_seconds.labels(row["kind"]).time():
                 ended = self._execute(row, held, report)
@@ -178,10 +178,10 @@ class Runner:
             log.warning("fenced_off")
             return
         metrics.jobs_completed.labels(row["kind"], done.state).inc()
-        report.ring(ended=True)
-        # A job that could not be claimed before may be waiting for this one, its own bell long spent.
+        report.notify(ended=True)
+        # A job that could not be claimed before may be waiting for this one, its own notification long spent.
         if next_kind := done.next_kind or (row["kind"] if self._tenant_running else None):
-            doorbell.ring(self._stores.redis, next_kind, held.job_id)
+            notifications.notify(self._stores.redis, next_kind, held.job_id)
         log.info("job_ended", state=done.state, kind=row["kind"])
 
     def _write(self, row: RowMapping, held: Held, report: JobReport, ended: Ended) -> Row[Any] | None:
@@ -205,7 +205,7 @@ class Runner:
         with self._stores.engine.begin() as connection:
             connection.execute(statement)
         with suppress(RedisError):
-            self._stores.redis.publish(doorbell.EVENTS_CHANNEL, doorbell.event_bell(held.job_id, ended=True))
+            self._stores.redis.publish(notifications.EVENTS_CHANNEL, notifications.of_event(held.job_id, ended=True))
         held.lost.set()
         log.warning("cancelled_job_did_not_stop", job_id=held.job_id)
 

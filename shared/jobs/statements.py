@@ -49,9 +49,10 @@ def _prepared(statement: str, names: tuple[str, ...]) -> TextClause:
 def claim(kind: str, worker_id: str, lease_seconds: float, tenant_running: int = 0) -> TextClause:
     """Move the next job of a kind from queued to running under a lease; no row when nothing can be claimed.
 
-    The bell says only that there is work. Which job is next is decided here: the tenant that was served longest ago,
-    in it the highest priority, then the oldest. So a long queue of one tenant delays another by one job at the most.
-    Jobs of one conversation run one after the other. ``tenant_running`` caps a tenant's running jobs (0: no cap).
+    The notification says only that there is work. Which job is next is decided here: the tenant that was served
+    longest ago, in it the highest priority, then the oldest. So a long queue of one tenant delays another by one job
+    at the most. Jobs of one conversation run one after the other. ``tenant_running`` caps a tenant's running jobs
+    (0: no cap).
     """
     # "<=" where "=" would do: it keeps the planner on the ordered index instead of sorting every queued job.
     return _sql(
@@ -130,7 +131,7 @@ def complete(
     """End a running job with its terminal event; no row when the fence has moved on (then nothing may be written).
 
     A cancellation that was asked for wins over a result that came in late. ``next_kind`` is the kind of the job of the
-    same conversation that waited for this one: its bell may be spent.
+    same conversation that waited for this one: its notification may be spent.
     """
     return _sql(
         """
@@ -307,8 +308,8 @@ _CLAIMABLE = """
 """
 
 
-def waiting_bells(quiet_seconds: float) -> TextClause:
-    """Per kind: how many queued jobs could run now (``ready``), and how many of those nobody rang for lately."""
+def waiting_jobs(quiet_seconds: float) -> TextClause:
+    """Per kind: how many queued jobs could run now (``ready``), and how many of those had no notification lately."""
     return _sql(
         f"""
         SELECT kind, count(*) AS ready,
@@ -320,8 +321,8 @@ def waiting_bells(quiet_seconds: float) -> TextClause:
     )
 
 
-def lost_bells(kind: str, quiet_seconds: float, limit: int) -> TextClause:
-    """The queued jobs of a kind that nobody rang for lately, oldest first; they count as rung from now on."""
+def unnotified_jobs(kind: str, quiet_seconds: float, limit: int) -> TextClause:
+    """The queued jobs of a kind that had no notification lately, oldest first; they count as notified from now on."""
     return _sql(
         f"""
         UPDATE jobs SET rung_at = clock_timestamp() WHERE id IN (

@@ -1,7 +1,7 @@
 """Accepting jobs, and what a client asks about them while they wait: statements of the gateway.
 
 A job, its first event and its conversation are one statement, whether it is one job or a thousand. A job counts as
-rung when it is accepted: the bell follows the commit at once, and when it is lost the reconciler notices soon enough.
+notified when it is accepted: the notification follows the commit at once, and a lost one is noticed by the reconciler.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tables of jobs: the record of everything; Redis only rings."""
+"""The tables of jobs: the record of everything; Redis only notifies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker process: Celery takes the bells, the runner answers them, and Postgres hears that it is alive."""
+"""A worker process: Celery takes the notifications, the runner answers them, and Postgres hears that it is alive."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from pydantic import BaseModel, JsonValue
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.contracts.kinds import JobKind
-from shared.jobs import doorbell, statements
+from shared.jobs import notifications, statements
 from shared.jobs.celery_app import arguments, celery_app
-from shared.jobs.doorbell import TASK
 from shared.jobs.job import Capability
+from shared.jobs.notifications import TASK
 from shared.jobs.runner import Runner, Served, Stores
 from shared.settings import JobSettings
 
@@ -31,7 +31,7 @@ log = structlog.get_logger(__name__)
 
 #: How often a worker says that it is alive; the gateway believes it for three times as long.
 ADVERTISE_SECONDS = 2.0
-#: How long a thread goes on with bells of one kind before it is free for any kind.
+#: How long a thread goes on with notifications of one kind before it is free for any kind.
 _MOMENT_SECONDS = 0.1
 Facts = Callable[[], Mapping[str, JsonValue]]
 
@@ -67,7 +67,7 @@ class Worker:
         self.runner.served[kind.value] = Served(input_model, capability)
 
     def run(self) -> None:
-        """Serve until SIGTERM: then take no more bells, let jobs finish within the grace, hand back the rest."""
+        """Serve until SIGTERM: then take no more work, let jobs finish within the grace, hand back the rest."""
         app = celery_app(self._redis_url, self._settings.concurrency)
 
         def run(task: Task, job_id: str) -> None:
@@ -100,18 +100,22 @@ class Worker:
         self._stopped()
 
     def _answer(self, kind: str) -> None:
-        """Answer a bell, and for a moment those behind it: taking the next one here costs a tenth of Celery's way.
+        """Answer a notification, and for a moment those behind it: taking the next one here costs a tenth of Celery.
 
         After the moment Celery decides again, so that a long queue of one kind does not keep the threads from another.
         """
         until = time.monotonic() + _MOMENT_SECONDS
         try:
             self.runner.answer(kind)
-            while time.monotonic() < until and not self._stopping.is_set() and doorbell.take(self._stores.redis, kind):
+            while (
+                time.monotonic() < until
+                and not self._stopping.is_set()
+                and notifications.take(self._stores.redis, kind)
+            ):
                 self.runner.answer(kind)
         except SQLAlchemyError as fault:
-            # The bell is spent, the job is not: the reconciler rings again when Postgres is back.
-            log.warning("bell_not_answered", kind=kind, reason=type(fault).__name__)
+            # The notification is spent, the job is not: the reconciler notifies again when Postgres is back.
+            log.warning("notification_not_answered", kind=kind, reason=type(fault).__name__)
 
     def _advertise_now_and_then(self) -> None:
         now = time.monotonic()
@@ -130,7 +134,7 @@ class Worker:
         self._advertised_at = now
 
     def _ready(self, **_: object) -> None:
-        """The bells are heard from now on, and everybody may know before anybody is told to go ahead."""
+        """Notifications are heard from now on, and everybody may know before anybody is told to go ahead."""
         self._listening.set()
         with suppress(SQLAlchemyError):
             self._advertise_now_and_then()

@@ -18,7 +18,7 @@ from sqlalchemy.exc import OperationalError
 
 from shared.contracts.jobs import JobState
 from shared.db import connect
-from shared.jobs import doorbell, submission
+from shared.jobs import notifications, submission
 from shared.jobs.tables import job_events, jobs
 from shared.settings import StoreSettings
 from tests.support.rows import job_row
@@ -88,7 +88,7 @@ class Platform:
         code: str = "effect",
         *,
         tenant: str = "t",
-        ring: bool = True,
+        notify: bool = True,
         priority: int = 5,
         conversation: str | None = None,
     ) -> str:
@@ -98,8 +98,8 @@ class Platform:
         job_id = str(row["id"])
         with self.engine.begin() as connection:
             connection.execute(submission.submit(row))
-        if ring:
-            doorbell.ring(self.redis, "execute", job_id)
+        if notify:
+            notifications.notify(self.redis, "execute", job_id)
         return job_id
 
     def job(self, job_id: str) -> RowMapping:

@@ -80,8 +80,8 @@ class Relay:
     def __init__(self, stop: Callable[[], None]) -> None:
         self._stop = stop
         self._passing_on = threading.Lock()
-        self._heard, bell = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        signal.set_wakeup_fd(bell, warn_on_full_buffer=False)
+        self._heard, signalled = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        signal.set_wakeup_fd(signalled, warn_on_full_buffer=False)
         threading.Thread(target=self._pass_on, daemon=True).start()
 
     def forget(self) -> None:

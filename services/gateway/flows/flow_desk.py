@@ -14,7 +14,7 @@ from services.gateway.http.auth import Who
 from services.gateway.http.responses import Json, has_tag
 from services.gateway.record import Db, Unit
 from services.gateway.resources import Has
-from services.gateway.streams import bells
+from services.gateway.streams import watchers
 from shared.flows import editing
 from shared.flows.calls import Call
 from shared.flows.editing import Edited
@@ -77,7 +77,7 @@ class FlowDesk:
         """Once it is committed, the next reader starts from the new version, and those who follow the flow hear."""
         if before is None or after.version != before.version:
             self.unit.after.append(lambda: self.store.committed(after))
-            self.unit.after.append(lambda: self.has.soon(bells.ring_watchers(self.has.redis, after.id)))
+            self.unit.after.append(lambda: self.has.soon(watchers.notify_watchers(self.has.redis, after.id)))
 
 
 Desk = Annotated[FlowDesk, Depends(FlowDesk)]

@@ -23,7 +23,7 @@ from shared.flows.encoding import decode_operations
 
 router = routes("/v1/flows/{id}", "Flows")
 
-_LOOK_SECONDS = 0.5  # a worker's change rings no bell of its own
+_LOOK_SECONDS = 0.5  # a worker's change sends no notification of its own
 _PAGE = 50
 
 _STREAM = event_stream.described(
@@ -51,7 +51,7 @@ async def stream_flow_events(
 async def _stream(has: Resources, tenant: str, flow_id: str, seen: int) -> AsyncIterator[bytes]:
     has.metrics.streams.inc()
     try:
-        with has.bells.watch(flow_id) as bell:
+        with has.watchers.watch(flow_id) as changed:
             yield OPENING
             spoke = time.monotonic()
             while not has.closing.is_set():
@@ -72,7 +72,7 @@ async def _stream(has: Resources, tenant: str, flow_id: str, seen: int) -> Async
                         seen = rows[-1]["version"]
                     spoke = time.monotonic()
                     continue
-                await has.bells.heard(bell, _LOOK_SECONDS)
+                await has.watchers.wait(changed, _LOOK_SECONDS)
                 if time.monotonic() - spoke >= COMMENT_SECONDS:
                     yield COMMENT
                     spoke = time.monotonic()

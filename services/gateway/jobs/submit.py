@@ -1,4 +1,4 @@
-"""Accepting a job: checked, inserted and answered in one transaction; the bell rings after the commit."""
+"""Accepting a job: checked, inserted and answered in one transaction; workers are notified after the commit."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def row_of(
 
 
 async def accept(has: Resources, record: AsyncConnection, unit: Work, row: Row) -> views.View:
-    """Insert the job, and ring once it is committed. Raises: QuotaExceeded, Overloaded."""
+    """Insert the job, and notify once it is committed. Raises: QuotaExceeded, Overloaded."""
     kind = row["kind"]
     await has.pressure.admit_jobs(row["tenant_id"], 1)
     served = bool(await has.workforce.serving(kind))
     row["warnings"] = [] if served else await checks.warnings(has, kind)
     found = (await record.execute(submission.SUBMIT, row)).mappings().one()
-    unit.after.append(lambda: rung(has, {kind: [row["id"]]}))
+    unit.after.append(lambda: notify(has, {kind: [row["id"]]}))
     if served:
         waiting = views.in_queue(found["ahead"], submission.MOST_AHEAD_AT_SUBMIT)
     else:
@@ -69,8 +69,8 @@ async def accept(has: Resources, record: AsyncConnection, unit: Work, row: Row) 
     return views.accepted(row, found["created_at"], waiting)
 
 
-def rung(has: Resources, jobs: Mapping[str, list[str]]) -> None:
-    """Ring for accepted jobs, beside the answer."""
+def notify(has: Resources, jobs: Mapping[str, list[str]]) -> None:
+    """Notify workers of accepted jobs; the answer does not wait for it."""
     for kind, ids in jobs.items():
         has.metrics.submitted.labels(kind).inc(len(ids))
-    has.ringer.ring(jobs)
+    has.notifier.notify(jobs)

@@ -13,7 +13,7 @@ from services.gateway.http.ids import Id
 from services.gateway.http.responses import Json, tagged
 from services.gateway.http.routing import routes, rules
 from services.gateway.jobs import checks, views
-from services.gateway.jobs.submit import new_id, row_of, rung
+from services.gateway.jobs.submit import new_id, notify, row_of
 from services.gateway.record import Db, Unit
 from services.gateway.resources import Has, Resources
 from shared.contracts.common import Request as Strict
@@ -57,7 +57,7 @@ async def submit_batch(request: Request, body: BatchInput, who: Who, record: Db,
         row["warnings"] = warned[row["kind"]]
     inserted = await record.execute(submission.submit_batch(batch_id, who.tenant, rows))
     times = {row.id: row.created_at for row in inserted}
-    unit.after.append(lambda: rung(has, kinds))
+    unit.after.append(lambda: notify(has, kinds))
     jobs = [views.accepted(row, times[row["id"]], _waiting(has, row, warned), brief=True) for row in rows]
     view = {"id": batch_id, "counts": {JobState.QUEUED.value: len(rows)}, "jobs": jobs}
     return Json(view, 202, {"Location": f"/v1/batches/{batch_id}", "Retry-After": "1"})

@@ -18,7 +18,7 @@ from services.gateway.jobs.examples import JOBS
 from services.gateway.jobs.submit import accept, row_of
 from services.gateway.record import Db, Unit
 from services.gateway.resources import Has, Resources
-from services.gateway.streams import bells
+from services.gateway.streams import watchers
 from services.gateway.streams.waits import find, hold, hold_again
 from shared.contracts.common import Page
 from shared.contracts.jobs import REQUESTS, BudgetInput, JobRequest, JobState, JobView, ReplayInput
@@ -151,7 +151,7 @@ async def cancel_job(
         ended = await find(record, id, who.tenant)
         raise JobFinished(f"The job has already ended: {ended['state']}.")
     has_ended = row["state"] != JobState.RUNNING
-    unit.after.append(lambda: has.soon(bells.ring_watchers(has.redis, id, ended=has_ended)))
+    unit.after.append(lambda: has.soon(watchers.notify_watchers(has.redis, id, ended=has_ended)))
     waiting = await views.waiting_of(record, has.workforce, has.settings.jobs.tenant_running, row)
     return Json(views.job_view(row, waiting), 202)
 

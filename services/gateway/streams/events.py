@@ -53,7 +53,7 @@ Rows = list[Mapping[str, Any]]
 async def _stream(has: Resources, job_id: str, tenant: str, seq: int, first: Rows) -> AsyncIterator[bytes]:
     has.metrics.streams.inc()
     try:
-        with has.bells.watch(job_id) as bell:
+        with has.watchers.watch(job_id) as changed:
             yield OPENING
             spoke = time.monotonic()
             rows = first
@@ -66,7 +66,7 @@ async def _stream(has: Resources, job_id: str, tenant: str, seq: int, first: Row
                 if len(found) < _PAGE:
                     if not rows or JobState(rows[0]["state"]).terminal:
                         return
-                    await has.bells.heard(bell, spoke + COMMENT_SECONDS - time.monotonic())
+                    await has.watchers.wait(changed, spoke + COMMENT_SECONDS - time.monotonic())
                     if time.monotonic() - spoke >= COMMENT_SECONDS:
                         yield COMMENT
                         spoke = time.monotonic()

@@ -34,13 +34,13 @@ def hold(request: Request, job_id: str) -> None:
     has = cast(Resources, request.app.state.resources)
     unit = cast(Work, request.state.work)
     watch = ExitStack()
-    bells: list[asyncio.Event] = []
-    # Listened for from the commit on: nothing can have rung before, so the first look can wait for the bell.
-    unit.after.append(lambda: bells.append(watch.enter_context(has.bells.watch(job_id, end_only=True))))
+    ends: list[asyncio.Event] = []
+    # Watched from the commit on: no notification can have come before, so the first look can wait for one.
+    unit.after.append(lambda: ends.append(watch.enter_context(has.watchers.watch(job_id, end_only=True))))
 
     async def held(response: Response) -> Response:
         with watch:
-            row = await _row_of_end(has, _tenant(request), job_id, seconds, bells[0])
+            row = await _row_of_end(has, _tenant(request), job_id, seconds, ends[0])
         return response if row is None else _instead(response, row)
 
     unit.hold = held
@@ -81,20 +81,20 @@ def wanted_seconds(request: Request) -> float:
 
 async def finished(has: Resources, tenant: str, job_id: str, seconds: float) -> RowMapping | None:
     """The job's row when it has ended, or ends in time; None otherwise."""
-    with has.bells.watch(job_id, end_only=True) as bell:
-        bell.set()  # look at once: it may have ended already
-        return await _row_of_end(has, tenant, job_id, seconds, bell)
+    with has.watchers.watch(job_id, end_only=True) as ended:
+        ended.set()  # look at once: it may have ended already
+        return await _row_of_end(has, tenant, job_id, seconds, ended)
 
 
 async def _row_of_end(
-    has: Resources, tenant: str, job_id: str, seconds: float, bell: asyncio.Event
+    has: Resources, tenant: str, job_id: str, seconds: float, ended: asyncio.Event
 ) -> RowMapping | None:
     deadline = time.monotonic() + seconds
     while not has.closing.is_set():
         left = deadline - time.monotonic()
         if left <= 0:
             return None
-        await has.bells.heard(bell, left)
+        await has.watchers.wait(ended, left)
         # If the record is away, it may be back before the time is over: the job is accepted.
         with suppress(DatabaseUnavailable):
             async with has.record.read() as record:

@@ -44,7 +44,7 @@ def house(tmp_path: Path) -> Iterator[tuple[Gateway, Postgres, Redis]]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def test_the_record_and_the_doorbell_go_away_and_come_back(house: tuple[Gateway, Postgres, Redis]) -> None:
+def test_postgres_and_redis_go_away_and_come_back(house: tuple[Gateway, Postgres, Redis]) -> None:
     gateway, postgres, redis = house
     with gateway.client("acme") as client:
         workers.advertise(gateway.engine)

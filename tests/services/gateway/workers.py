@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from shared.contracts.jobs import JobState
 from shared.contracts.kinds import JobKind
-from shared.jobs import doorbell, statements
+from shared.jobs import notifications, statements
 
 ALL = [kind.value for kind in JobKind]
 
@@ -37,26 +37,26 @@ def say(engine: Engine, job_id: str, fence: int, type: str, **data: JsonValue) -
         connection.execute(statements.append_event(job_id, fence, type, data))
 
 
-def ring(redis_url: str, job_id: str) -> None:
+def notify(redis_url: str, job_id: str) -> None:
     """Tell every gateway that the job has a new event."""
     with redis.Redis.from_url(redis_url) as client:
-        client.publish(doorbell.EVENTS_CHANNEL, doorbell.event_bell(job_id, ended=True))
+        client.publish(notifications.EVENTS_CHANNEL, notifications.of_event(job_id, ended=True))
 
 
 def complete(
     engine: Engine, job_id: str, fence: int, result: Mapping[str, JsonValue] | None, redis_url: str | None = None
 ) -> None:
-    """End the job: succeeded with a result, failed without one; ring when there is a Redis."""
+    """End the job: succeeded with a result, failed without one; notify when there is a Redis."""
     state = JobState.SUCCEEDED if result is not None else JobState.FAILED
     fault: dict[str, JsonValue] = {"code": "budget_spent", "title": "t", "status": 422, "detail": "d", "type": "x"}
     error = None if result is not None else fault
     with engine.begin() as connection:
         connection.execute(statements.complete(job_id, fence, state, result, error, ["careful"], {"llm_calls": 2}))
     if redis_url is not None:
-        ring(redis_url, job_id)
+        notify(redis_url, job_id)
 
 
-def bells(redis_url: str, kind: str = "execute") -> int:
-    """How many bells hang in the queue of the kind."""
+def notifications_in(redis_url: str, kind: str = "execute") -> int:
+    """How many notifications are in the queue of the kind."""
     with redis.Redis.from_url(redis_url) as client:
-        return int(client.llen(doorbell.queue_name(kind)))
+        return int(client.llen(notifications.queue_name(kind)))

@@ -19,7 +19,7 @@ from services.search.tables import search_attempts
 from shared import collections
 from shared.contracts.search import CollectionInput
 from shared.db import connect
-from shared.jobs import doorbell, submission
+from shared.jobs import notifications, submission
 from shared.jobs.tables import job_events, jobs
 from shared.settings import StoreSettings
 from tests.services.search.conftest import CONFERENCE, EXHIBITORS, SESSIONS
@@ -75,7 +75,7 @@ class Installation:
         job_id = str(row["id"])
         with self.engine.begin() as connection:
             connection.execute(submission.submit(row))
-        doorbell.ring(self.redis, kind, job_id)
+        notifications.notify(self.redis, kind, job_id)
         return until(lambda: self._ended(job_id), f"the end of the {kind} job", 60)
 
     def events(self, job_id: str) -> list[RowMapping]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import RowMapping, select
 
-from shared.jobs import doorbell, submission
+from shared.jobs import notifications, submission
 from shared.jobs.tables import job_forms
 from shared.settings import StoreSettings
 from tests.support.platform import Platform
@@ -28,7 +28,7 @@ def run(platform: Platform, **input: object) -> RowMapping:
     row = job_row(kind="detect", input=input)
     with platform.engine.begin() as connection:
         connection.execute(submission.submit(row))
-    doorbell.ring(platform.redis, "detect", str(row["id"]))
+    notifications.notify(platform.redis, "detect", str(row["id"]))
     return platform.wait(str(row["id"]), 60)
 
 

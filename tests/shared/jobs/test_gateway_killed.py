@@ -1,4 +1,4 @@
-"""A gateway that is killed between commit, ring and answer: whoever asks again with the same key gets the same job."""
+"""A gateway that is killed between commit, notification and answer: the same key gets the same job again."""
 
 from __future__ import annotations
 

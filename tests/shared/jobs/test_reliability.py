@@ -15,7 +15,7 @@ from migrations.upgrade import upgrade
 from services.host.postgres import Postgres
 from services.host.redis import Redis
 from shared.contracts.jobs import JobState
-from shared.jobs import doorbell, statements
+from shared.jobs import notifications, statements
 from shared.settings import StoreSettings
 from tests.support.platform import Platform, check_history, wait_for
 
@@ -51,10 +51,10 @@ def test_workers_killed_at_random_lose_nothing_and_double_nothing(platform: Plat
     check_history(platform, jobs)
 
 
-def test_a_bell_popped_by_a_worker_that_dies_at_once_is_rung_again(platform: Platform) -> None:
+def test_a_notification_popped_by_a_worker_that_dies_at_once_is_sent_again(platform: Platform) -> None:
     platform.reconciler()
     job = platform.submit("effect")
-    assert platform.redis.rpop(doorbell.queue_name("execute")) is not None  # popped, and its taker is dead
+    assert platform.redis.rpop(notifications.queue_name("execute")) is not None  # popped, and its taker is dead
     platform.worker()
     platform.wait(job)
     check_history(platform, [job])
@@ -107,24 +107,24 @@ def test_two_reconcilers_have_one_leader_and_survive_its_death(platform: Platfor
     first, _ = platform.reconciler(), platform.reconciler()
     platform.ready_worker()
     first.kill()
-    job = platform.submit("effect", ring=False)
+    job = platform.submit("effect", notify=False)
     platform.wait(job)
     check_history(platform, [job])
 
 
-def test_redis_that_restarts_empty_is_rung_again_for_every_queued_job(stores: StoreSettings, tmp_path: Path) -> None:
+def test_redis_that_restarts_empty_is_notified_again_of_every_queued_job(stores: StoreSettings, tmp_path: Path) -> None:
     with Redis(tmp_path / "redis", durable=False) as redis:
         platform = Platform(stores.model_copy(update={"redis_url": redis.url}))
         try:
             platform.reconciler()
             jobs = [platform.submit() for _ in range(300)]
             redis.kill()
-            jobs += [platform.submit() for _ in range(20)]  # nobody hears the bell: that is no error
+            jobs += [platform.submit() for _ in range(20)]  # nobody hears of it: that is no error
             redis.start()
             wait_for(
-                lambda: int(platform.redis.llen(doorbell.queue_name("execute"))) >= len(jobs),
+                lambda: int(platform.redis.llen(notifications.queue_name("execute"))) >= len(jobs),
                 8,
-                "the bells of all jobs",
+                "the notifications of all jobs",
             )
             platform.worker()
             platform.wait_all(jobs)
@@ -175,10 +175,10 @@ def test_postgres_that_restarts_under_load_loses_no_result(
             platform.stop()
 
 
-def test_a_forged_bell_runs_nothing(platform: Platform) -> None:
+def test_a_forged_notification_runs_nothing(platform: Platform) -> None:
     platform.ready_worker()
     for kind in ("execute", "flow", "nonsense"):
-        doorbell.ring(platform.redis, kind, "no such job")
+        notifications.notify(platform.redis, kind, "no such job")
     job = platform.submit("effect")
     platform.wait(job)
     with platform.engine.connect() as connection:

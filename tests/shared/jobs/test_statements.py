@@ -151,15 +151,15 @@ def test_an_expired_lease_requeues_twice_and_then_kills(connection: Connection) 
     assert types(connection, job_id)[-1] == "job_dead"
 
 
-def test_only_jobs_that_could_run_lack_a_bell(connection: Connection) -> None:
+def test_only_jobs_that_could_run_lack_a_notification(connection: Connection) -> None:
     first = submit(connection, conversation="c")
     submit(connection, conversation="c")
     later = submit(connection)
     connection.execute(text("UPDATE jobs SET run_at = run_at + interval '1 h' WHERE id = :id"), {"id": later})
     connection.execute(text("UPDATE jobs SET rung_at = rung_at - interval '2 s'"))
-    assert connection.execute(statements.waiting_bells(1)).all() == [("execute", 1, 1)]
-    assert connection.execute(statements.lost_bells("execute", 1, 10)).scalars().all() == [first]
-    assert connection.execute(statements.lost_bells("execute", 1, 10)).scalars().all() == []
+    assert connection.execute(statements.waiting_jobs(1)).all() == [("execute", 1, 1)]
+    assert connection.execute(statements.unnotified_jobs("execute", 1, 10)).scalars().all() == [first]
+    assert connection.execute(statements.unnotified_jobs("execute", 1, 10)).scalars().all() == []
 
 
 def test_pages_go_on_where_the_last_one_ended(connection: Connection) -> None:

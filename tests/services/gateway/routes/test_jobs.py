@@ -34,7 +34,7 @@ def submit(client: httpx.Client, **change: object) -> dict[str, object]:
 
 
 def test_a_submit_is_accepted_with_its_place_in_the_queue(client: httpx.Client, gateway: Gateway) -> None:
-    before = workers.bells(gateway.settings.stores.redis_url)
+    before = workers.notifications_in(gateway.settings.stores.redis_url)
     answer = client.post("/v1/jobs", json={**EXECUTE, "labels": {"team": "x"}})
     assert answer.status_code == 202
     job = answer.json()
@@ -50,7 +50,7 @@ def test_a_submit_is_accepted_with_its_place_in_the_queue(client: httpx.Client, 
     assert view.usage.llm_calls == 0
     assert job["created_at"].endswith("Z")
     assert submit(client)["waiting"]["position"] == 2  # type: ignore[index]
-    until(lambda: workers.bells(gateway.settings.stores.redis_url) == before + 2)
+    until(lambda: workers.notifications_in(gateway.settings.stores.redis_url) == before + 2)
 
 
 def test_a_job_is_read_until_its_result_is_there(client: httpx.Client, gateway: Gateway) -> None:

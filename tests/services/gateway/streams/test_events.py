@@ -101,7 +101,7 @@ def test_what_happens_is_seen_as_it_happens(client: httpx.Client, gateway: Gatew
         live = events(answer.iter_lines())
         for number in range(5):
             workers.say(gateway.engine, id, fence, "thinking", message=str(number))
-            workers.ring(gateway.settings.stores.redis_url, id)
+            workers.notify(gateway.settings.stores.redis_url, id)
             assert next(live).data["message"] == str(number)
         workers.complete(gateway.engine, id, fence, {}, gateway.settings.stores.redis_url)
         assert [event.type for event in live] == ["job_succeeded"]

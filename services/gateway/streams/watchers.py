@@ -1,7 +1,7 @@
-"""Bells that gateways hear: new events for whoever watches a job.
+"""Watchers of jobs in this gateway: each is woken when its job has a new event.
 
-One Redis subscription serves every watcher of this process. A bell may be lost: each watcher also looks by itself,
-rarely while the subscription stands, often while it does not.
+One Redis subscription serves every watcher of this process. A notification may be lost: each watcher also
+looks by itself, rarely while the subscription stands, often while it does not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from shared.jobs import doorbell
+from shared.jobs import notifications
 
 log = structlog.get_logger()
 
@@ -24,8 +24,8 @@ _ANXIOUS_SECONDS = 0.3  # and while it does not
 _RECONNECT_SECONDS = 0.5
 
 
-class Bells:
-    """The bells that this process hears."""
+class Watchers:
+    """Everyone in this process who waits for news of a job."""
 
     def __init__(self, redis_url: str) -> None:
         self._redis = Redis.from_url(redis_url, socket_connect_timeout=1, socket_timeout=10, retry=None)
@@ -47,39 +47,39 @@ class Bells:
 
     @contextmanager
     def watch(self, job_id: str, *, end_only: bool = False) -> Iterator[asyncio.Event]:
-        """An event that is set whenever the job's bell rings, or only when it rings for the job's end."""
-        bell = asyncio.Event()
+        """An event that is set on every notification of the job, or only on that of its end."""
+        changed = asyncio.Event()
         book = self._waiters if end_only else self._watchers
-        book[job_id].add(bell)
+        book[job_id].add(changed)
         try:
-            yield bell
+            yield changed
         finally:
             watchers = book[job_id]
-            watchers.discard(bell)
+            watchers.discard(changed)
             if not watchers:
                 del book[job_id]
 
-    async def heard(self, bell: asyncio.Event, most_seconds: float) -> None:
-        """Wait for the bell, but not too long: it is time for another look then."""
+    async def wait(self, changed: asyncio.Event, most_seconds: float) -> None:
+        """Wait for a notification, but not too long: it is time for another look then."""
         patience = _PATIENT_SECONDS if self._listening else _ANXIOUS_SECONDS
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0.0, min(patience, most_seconds))):
-                await bell.wait()
-        bell.clear()
+                await changed.wait()
+        changed.clear()
 
     def wake_all(self) -> None:
         for book in (self._watchers, self._waiters):
             for watchers in book.values():
-                for bell in watchers:
-                    bell.set()
+                for changed in watchers:
+                    changed.set()
 
     async def _listen(self) -> None:
         while True:
             try:
                 async with self._redis.pubsub() as subscription:
-                    await subscription.subscribe(doorbell.EVENTS_CHANNEL)
+                    await subscription.subscribe(notifications.EVENTS_CHANNEL)
                     self._listening = True
-                    self.wake_all()  # bells may have rung while nobody listened
+                    self.wake_all()  # notifications may have come while nobody listened
                     while True:
                         message = await subscription.get_message(ignore_subscribe_messages=True, timeout=5)
                         if message is not None:
@@ -91,15 +91,15 @@ class Bells:
                 self.wake_all()
                 await asyncio.sleep(_RECONNECT_SECONDS)
 
-    def _wake(self, rung: str) -> None:
-        job_id, has_ended = doorbell.heard_of(rung)
+    def _wake(self, payload: str) -> None:
+        job_id, has_ended = notifications.parse(payload)
         for book in (self._watchers, self._waiters) if has_ended else (self._watchers,):
-            for bell in book.get(job_id, ()):
-                bell.set()
+            for changed in book.get(job_id, ()):
+                changed.set()
 
 
-async def ring_watchers(redis: Redis, job_id: str, *, ended: bool = False) -> None:
+async def notify_watchers(redis: Redis, job_id: str, *, ended: bool = False) -> None:
     """Tell every gateway that the job has a new event, or that it has ended."""
     with suppress(RedisError, OSError, TimeoutError):
         async with asyncio.timeout(1):
-            await redis.publish(doorbell.EVENTS_CHANNEL, doorbell.event_bell(job_id, ended=ended))
+            await redis.publish(notifications.EVENTS_CHANNEL, notifications.of_event(job_id, ended=ended))

@@ -1,4 +1,4 @@
-"""The bell that is written by hand is the message that Celery itself would have sent."""
+"""The notification that is written by hand is the message that Celery itself would have sent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from celery import Celery
 from redis import Redis
 
 from shared.jobs.celery_app import broker_url, celery_app
-from shared.jobs.doorbell import TASK, message, queue_name
+from shared.jobs.notifications import TASK, message, queue_name
 
 
 def test_the_message_is_what_celery_sends(redis_url: str) -> None:

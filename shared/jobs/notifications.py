@@ -1,4 +1,4 @@
-"""The doorbell: a Celery message in Redis that says that a kind has work, and the bell of a job's events.
+"""Notifications in Redis: a Celery message that says that a kind has work, and a published one that a job has news.
 
 Both are lossy on purpose. The message is written here byte for byte as Celery's protocol 2 over kombu's Redis transport
 would (a contract test holds it against what Celery itself sends): Celery's own producer would block the event loop.
@@ -20,14 +20,14 @@ EVENTS_CHANNEL = f"{PREFIX}events"
 _ENDED = " ended"
 
 
-def event_bell(job_id: str, *, ended: bool = False) -> str:
+def of_event(job_id: str, *, ended: bool = False) -> str:
     """What is published on the channel when a job has a new event, its last one if it has ended."""
     return job_id + _ENDED if ended else job_id
 
 
-def heard_of(bell: str) -> tuple[str, bool]:
-    """The job that a bell is about, and whether it has ended."""
-    return bell.removesuffix(_ENDED), bell.endswith(_ENDED)
+def parse(payload: str) -> tuple[str, bool]:
+    """The job that a published notification is about, and whether it has ended."""
+    return payload.removesuffix(_ENDED), payload.endswith(_ENDED)
 
 
 def queue_name(kind: str) -> str:
@@ -78,8 +78,8 @@ def message(kind: str, job_id: str) -> bytes:
     )
 
 
-def ring(redis: Redis, kind: str, *job_ids: str) -> bool:
-    """Ring for these jobs from a worker or the reconciler; False when Redis does not answer (that is no error)."""
+def notify(redis: Redis, kind: str, *job_ids: str) -> bool:
+    """Notify for these jobs from a worker or the reconciler; False when Redis does not answer (that is no error)."""
     try:
         redis.lpush(queue_name(kind), *[message(kind, job_id) for job_id in job_ids])
     except RedisError:
@@ -88,7 +88,7 @@ def ring(redis: Redis, kind: str, *job_ids: str) -> bool:
 
 
 def take(redis: Redis, kind: str) -> bool:
-    """Take a bell off the queue without waiting; False when none hangs, or Redis does not answer."""
+    """Take a notification off the queue without waiting; False when there is none, or Redis does not answer."""
     try:
         return redis.rpop(queue_name(kind)) is not None
     except RedisError:
