@@ -2,184 +2,146 @@
 
 from __future__ import annotations
 
-import re
+from typing import Any, TypeAlias
 
-from shared.flows.color_names import NAMES
+from tinycss2 import parse_one_component_value
+from tinycss2.color4 import COLOR_SPACES, parse_color
 
 MAX_LENGTH = 1000
 
-_HEX = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})\Z")
-_FUNCTION = re.compile(r"([a-z-]+)\((.*)\)\Z")
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?(%|[a-z]*)\Z")
+Token: TypeAlias = Any  #: of ``tinycss2.ast``, which has no types
+Part: TypeAlias = list[Token]
+
+_SYSTEM_COLORS = frozenset(
+    """accentcolor accentcolortext activetext buttonborder buttonface buttontext canvas canvastext field fieldtext
+    graytext highlight highlighttext linktext mark marktext selecteditem selecteditemtext visitedtext""".split()  # noqa: SIM905
+)
+_COMMAS_ALLOWED = frozenset({"rgb", "rgba", "hsl", "hsla"})  # the older functions; the others part by spaces only
 _LENGTHS = frozenset(["px", "em", "rem", "vw", "vh", "vmin", "vmax", "cm", "mm", "in", "pt", "pc", "ch", "ex", "q"])
 _ANGLES = frozenset({"deg", "grad", "rad", "turn"})
-_SPACES = frozenset(
-    [
-        "srgb",
-        "srgb-linear",
-        "display-p3",
-        "a98-rgb",
-        "prophoto-rgb",
-        "rec2020",
-        "xyz",
-        "xyz-d50",
-        "xyz-d65",
-        "lab",
-        "oklab",
-        "lch",
-        "oklch",
-        "hsl",
-        "hwb",
-    ]
-)
-_GRADIENT = re.compile(r"(?:repeating-)?(linear|radial|conic)-gradient\Z")
 _SIDES = frozenset({"left", "right", "top", "bottom", "center"})
-_RADIAL = frozenset(["circle", "ellipse", "closest-side", "closest-corner", "farthest-side", "farthest-corner"])
-#: Per function: the units of its three channels, and whether commas may part them.
-_HUE, _PERCENT, _PLAIN = _ANGLES | {""}, frozenset({"%", ""}), frozenset({""})
-_CHANNELS: dict[str, tuple[tuple[frozenset[str], ...], bool]] = {
-    "rgb": ((_PERCENT, _PERCENT, _PERCENT), True),
-    "rgba": ((_PERCENT, _PERCENT, _PERCENT), True),
-    "hsl": ((_HUE, _PERCENT, _PERCENT), True),
-    "hsla": ((_HUE, _PERCENT, _PERCENT), True),
-    "hwb": ((_HUE, _PERCENT, _PERCENT), False),
-    "lab": ((_PERCENT, _PERCENT, _PERCENT), False),
-    "oklab": ((_PERCENT, _PERCENT, _PERCENT), False),
-    "lch": ((_PERCENT, _PERCENT, _HUE), False),
-    "oklch": ((_PERCENT, _PERCENT, _HUE), False),
-}
+_EXTENTS = frozenset(["circle", "ellipse", "closest-side", "closest-corner", "farthest-side", "farthest-corner"])
 
 
 def is_color(text: str) -> bool:
     """Whether the text is one CSS colour: a name, hex, or a colour function."""
-    if len(text) > MAX_LENGTH or not text.isascii():
-        return False
-    color = text.strip().lower()
-    if color in NAMES or _HEX.match(color):
-        return True
-    call = _FUNCTION.match(color)
-    if call is None:
-        return False
-    name, inner = call.groups()
-    if name in ("color-mix", "light-dark"):
-        return _is_mix(name, _split(inner, ",") or [])
-    if name == "color":
-        space, *channels = inner.split(None, 1) or [""]
-        return space in _SPACES and bool(channels) and _channels(channels[0], (_PERCENT,) * 3, commas=False)
-    return name in _CHANNELS and _channels(inner, *_CHANNELS[name])
+    token = _token(text)
+    return token is not None and _is_color(token)
 
 
 def is_paint(text: str) -> bool:
     """Whether the text is a colour or a gradient."""
-    if is_color(text):
+    token = _token(text)
+    return token is not None and (_is_color(token) or _is_gradient(token))
+
+
+def _token(text: str) -> Token | None:
+    """The one component of the text; None for anything that a parser of style sheets would have to mend."""
+    if len(text) > MAX_LENGTH or not text.isascii() or "\\" in text or "/*" in text:
+        return None
+    if text.count("(") != text.count(")"):
+        return None
+    token = parse_one_component_value(text.strip())
+    return None if token.type == "error" else token
+
+
+def _is_color(token: Token) -> bool:
+    if token.type == "ident" and token.lower_value in _SYSTEM_COLORS:
         return True
-    if len(text) > MAX_LENGTH or not text.isascii():
+    if token.type != "function":
+        return parse_color(token) is not None
+    if not token.arguments:
         return False
-    call = _FUNCTION.match(text.strip().lower())
-    gradient = _GRADIENT.match(call.group(1)) if call else None
-    if call is None or gradient is None:
+    if token.lower_name == "light-dark":
+        return _are_two_colors(_parts(token))
+    if token.lower_name == "color-mix":
+        space, *colors = _parts(token)
+        return _is_mixing_space(space) and _are_two_colors([_without_share(color) for color in colors])
+    commas = any(argument == "," for argument in token.arguments)
+    return (not commas or token.lower_name in _COMMAS_ALLOWED) and parse_color(token) is not None
+
+
+def _are_two_colors(parts: list[Part]) -> bool:
+    return len(parts) == 2 and all(len(part) == 1 and _is_color(part[0]) for part in parts)
+
+
+def _is_mixing_space(part: Part) -> bool:
+    """``in oklab``, or ``in hsl longer hue``."""
+    words = [_word(token) for token in part]
+    return len(words) in (2, 4) and words[0] == "in" and words[1] in COLOR_SPACES and words[3:] in ([], ["hue"])
+
+
+def _without_share(part: Part) -> Part:
+    """A colour of a mix without its percentage, which may stand on either side."""
+    return [token for token in part if token.type != "percentage"]
+
+
+def _is_gradient(token: Token) -> bool:
+    if token.type != "function" or not token.lower_name.endswith("-gradient"):
         return False
-    parts = _split(call.group(2), ",")
-    if parts is None or not all(parts):
+    form = token.lower_name.removesuffix("-gradient").removeprefix("repeating-")
+    parts = _parts(token)
+    if form not in ("linear", "radial", "conic") or not all(parts):
         return False
-    if not _is_stop(parts[0], gradient.group(1)):
-        if not _is_shape(parts[0], gradient.group(1)):
+    units = _ANGLES if form == "conic" else _LENGTHS
+    if not _is_stop(parts[0], units):
+        if not _is_shape(parts[0], form):
             return False
         parts = parts[1:]
-    colors = [part for part in parts if _is_stop(part, gradient.group(1))]
-    hints = [part for part in parts if part not in colors]
-    ends = bool(parts) and parts[0] in colors and parts[-1] in colors
-    return len(colors) >= 2 and ends and all(_is_place(hint, gradient.group(1)) for hint in hints)
+    stops = [_is_stop(part, units) for part in parts]
+    hints = [part for part, is_stop in zip(parts, stops, strict=True) if not is_stop]
+    return sum(stops) >= 2 and stops[0] and stops[-1] and all(_are_places(hint, units, 1) for hint in hints)
 
 
-def _is_mix(name: str, parts: list[str]) -> bool:
-    if name == "color-mix":
-        space, *parts = parts or [""]
-        words = space.split()
-        if len(words) not in (2, 4) or words[0] != "in" or words[1] not in _SPACES or words[3:] not in ([], ["hue"]):
-            return False
-        parts = [_without_share(part) for part in parts]
-    return len(parts) == 2 and all(is_color(part) for part in parts)
-
-
-def _without_share(text: str) -> str:
-    """A colour of a mix without its percentage, which may stand on either side."""
-    words = _split(text, " ") or []
-    return " ".join(word for word in words if not _has_unit(word, frozenset({"%"})))
-
-
-def _channels(text: str, units: tuple[frozenset[str], ...], commas: bool) -> bool:
-    """Three channels and perhaps an alpha, parted by commas all through, or by spaces with a slash before the alpha."""
-    if "," in text:
-        parts = [part.strip() for part in text.split(",")]
-        return commas and len(parts) in (3, 4) and _fit(parts[:3], units) and _fit(parts[3:], (_PERCENT,))
-    head, slash, alpha = text.partition("/")
-    parts = head.split()
-    fits = len(parts) == 3 and all(
-        part == "none" or _fit([part], (unit,)) for part, unit in zip(parts, units, strict=True)
-    )
-    return fits and (not slash or alpha.strip() == "none" or _fit([alpha.strip()], (_PERCENT,)))
-
-
-def _fit(parts: list[str], units: tuple[frozenset[str], ...]) -> bool:
-    return all(_has_unit(part, allowed) for part, allowed in zip(parts, units, strict=False))
-
-
-def _has_unit(text: str, allowed: frozenset[str]) -> bool:
-    number = _NUMBER.match(text)
-    return number is not None and number.group(1) in allowed
-
-
-def _is_stop(text: str, gradient: str) -> bool:
+def _is_stop(part: Part, units: frozenset[str]) -> bool:
     """A colour, perhaps with one or two places along the line."""
-    parts = _split(text, " ")
-    return (
-        parts is not None
-        and 1 <= len(parts) <= 3
-        and is_color(parts[0])
-        and all(_is_place(p, gradient) for p in parts[1:])
-    )
+    return _is_color(part[0]) and _are_places(part[1:], units, 2)
 
 
-def _is_place(text: str, gradient: str) -> bool:
-    number = _NUMBER.match(text)
-    if number is None:
-        return False
-    unit = number.group(1)
-    if unit == "":
-        return float(text) == 0
-    return unit == "%" or unit in (_ANGLES if gradient == "conic" else _LENGTHS)
+def _are_places(part: Part, units: frozenset[str], most: int) -> bool:
+    return len(part) <= most and all(_is_place(token, units) for token in part)
 
 
-def _is_shape(text: str, gradient: str) -> bool:
+def _is_place(token: Token, units: frozenset[str]) -> bool:
+    if token.type == "number":
+        return bool(token.value == 0)
+    return token.type == "percentage" or (token.type == "dimension" and token.lower_unit in units)
+
+
+def _is_shape(part: Part, form: str) -> bool:
     """The first argument of a gradient: a direction, a shape, a centre."""
-    words = text.split()
-    if gradient == "linear":
+    words = [_word(token) for token in part]
+    if form == "linear":
         if words[0] == "to":
             return 2 <= len(words) <= 3 and set(words[1:]) <= _SIDES - {"center"} and len(set(words)) == len(words)
-        return len(words) == 1 and (_has_unit(text, _ANGLES) or text == "0")
-    front, at, place = text.partition("at ") if text.startswith("at ") else text.partition(" at ")
-    words = front.split()
-    if at and not (place.split() and all(word in _SIDES or _is_place(word, "linear") for word in place.split())):
+        return len(part) == 1 and _is_angle(part[0])
+    at = words.index("at") if "at" in words else len(part)
+    front, centre = part[:at], part[at + 1 :]
+    if at < len(part) and not (1 <= len(centre) <= 4 and all(_is_place_or(token, _SIDES) for token in centre)):
         return False
-    if len(place.split()) > 4 or not (words or at):
-        return False
-    if gradient == "conic":
-        return not words or (len(words) == 2 and words[0] == "from" and _has_unit(words[1], _HUE))
-    return len(words) <= 3 and all(word in _RADIAL or _is_place(word, "linear") for word in words)
+    if form == "conic":
+        return not front or (len(front) == 2 and words[0] == "from" and _is_angle(front[1]))
+    return len(front) <= 3 and all(_is_place_or(token, _EXTENTS) for token in front)
 
 
-def _split(text: str, separator: str) -> list[str] | None:
-    """The parts outside parentheses, without empty ones for spaces; None when the parentheses do not match."""
-    parts, depth, start = [], 0, 0
-    for index, character in enumerate(text):
-        depth += (character == "(") - (character == ")")
-        if depth < 0:
-            return None
-        if depth == 0 and (character == separator or (separator == " " and character.isspace())):
-            parts.append(text[start:index].strip())
-            start = index + 1
-    parts.append(text[start:].strip())
-    if depth:
-        return None
-    return [part for part in parts if part] if separator == " " else parts
+def _is_place_or(token: Token, words: frozenset[str]) -> bool:
+    return _word(token) in words or _is_place(token, _LENGTHS)
+
+
+def _is_angle(token: Token) -> bool:
+    return _is_place(token, _ANGLES) and token.type != "percentage"
+
+
+def _word(token: Token) -> str | None:
+    return token.lower_value if token.type == "ident" else None
+
+
+def _parts(function: Token) -> list[Part]:
+    """The arguments between the commas, without white space."""
+    parts: list[Part] = [[]]
+    for argument in function.arguments:
+        if argument == ",":
+            parts.append([])
+        elif argument.type != "whitespace":
+            parts[-1].append(argument)
+    return parts
