@@ -22,10 +22,10 @@ from pathlib import Path
 
 from benchmarks.stacks_real import real_packages
 from services.stacks.engine import Engine, Options
-from services.stacks.interest import ArchiveInterest
+from services.stacks.selector import ArchiveInterest
 from services.stacks.sources.archive import open_archive
+from services.stacks.sources.collector import Limits
 from services.stacks.sources.compression import plain_blocks
-from services.stacks.sources.keep import Limits
 from services.stacks.sources.local import open_folder
 
 PEERS = {"stack-analyser": "@specfy/stack-analyser", "build-info": "@netlify/build-info", "linguist-js": "linguist-js"}

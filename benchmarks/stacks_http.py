@@ -29,9 +29,9 @@ from migrations.upgrade import upgrade
 from services.host.postgres import Postgres
 from services.host.redis import Redis
 from services.stacks.engine import Engine, Options
-from services.stacks.interest import ArchiveInterest
+from services.stacks.selector import ArchiveInterest
 from services.stacks.sources.archive import open_archive
-from services.stacks.sources.keep import Limits
+from services.stacks.sources.collector import Limits
 from services.stacks.sources.local import open_folder
 from shared import keys
 from shared.db import connect

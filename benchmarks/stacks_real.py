@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from services.stacks.engine import Engine, Options
-from services.stacks.interest import ArchiveInterest
+from services.stacks.selector import ArchiveInterest
 from services.stacks.sources.archive import open_archive
-from services.stacks.sources.keep import Limits
+from services.stacks.sources.collector import Limits
 from shared.contracts.detect import Primary
 
 AXES = ("language", "build_system", "framework", "runtime", "role")

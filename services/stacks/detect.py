@@ -13,20 +13,19 @@ from typing import cast
 import orjson
 from pydantic import JsonValue
 
-from services.stacks.asking.detectors import asking
-from services.stacks.asking.interview import Interview
+from services.stacks.cache import Remembered, identity_of
 from services.stacks.engine import Engine, Options
-from services.stacks.interest import ArchiveInterest
-from services.stacks.kept import Kept, Known, Nothing
-from services.stacks.learning import custom_sightings
+from services.stacks.llm.identifier import Interview, asking
 from services.stacks.outputs.cyclonedx import cyclonedx
 from services.stacks.outputs.dockerfile import dockerfile
 from services.stacks.outputs.universalbuild import universalbuild
-from services.stacks.remembered import Remembered, identity_of
+from services.stacks.selector import ArchiveInterest
 from services.stacks.settings import StacksSettings
+from services.stacks.sightings import custom_sightings
 from services.stacks.sources.archive import open_archive
 from services.stacks.sources.git import open_git
 from services.stacks.sources.local import open_folder
+from services.stacks.store import Kept, Known, Nothing
 from services.stacks.tree import Tree
 from shared import VERSION
 from shared.contracts.definitions import Definition, DefinitionSet
@@ -169,7 +168,9 @@ class Detect:
                 tree = open_archive(stream, interest, self._settings.limits, stop)
             yield tree
         elif source.git is not None:
-            with open_git(source.git, source.ref, interest, self._settings, stop) as tree:
+            with open_git(
+                source.git, source.ref, interest, self._settings.limits, self._settings.git_limits, stop
+            ) as tree:
                 yield tree
         elif self._settings.local_paths:
             yield open_folder(Path(source.path or ""), self._settings.max_entries)

@@ -6,14 +6,16 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from services.stacks.assemble import assemble
 from services.stacks.detectors.definitions import add_packages
 from services.stacks.detectors.detector import Detector
+from services.stacks.detectors.registry import build_detectors
 from services.stacks.linguist.tables import Tables, load_tables
-from services.stacks.packages import Survey, find_packages
-from services.stacks.registry import build_registry
-from services.stacks.rules import PREFIXES, Rules, load_rules
-from services.stacks.scan import Scanner
+from services.stacks.packages.discovery import find_packages
+from services.stacks.packages.survey import Survey
+from services.stacks.phases.assemble import assemble
+from services.stacks.rules.loading import load_rules
+from services.stacks.rules.technologies import PREFIXES, Rules
+from services.stacks.scan.scanner import Scanner
 from services.stacks.tree import Tree
 from services.stacks.unhurried import unhurried
 from shared.contracts.detect import Definition, DetectResult
@@ -56,9 +58,9 @@ class Engine:
         scan = self.scanner.scan(tree, root)
         survey = Survey(scan, find_packages(scan))
         add_packages(survey, list(options.definitions))
-        registry = build_registry(self.rules, options.mode, options.definitions, options.asking)
+        detectors = build_detectors(self.rules, options.mode, options.definitions, options.asking)
         disabled = self._disabled(options.disable, survey)
-        for detector in registry.detectors:
+        for detector in detectors:
             for package, finding in list(detector.detect(survey)):
                 if (finding.kind, finding.id) not in disabled and f"user.{finding.id}" not in options.disable:
                     package.add(finding)

@@ -7,7 +7,8 @@ from pathlib import Path
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from services.stacks.sources.keep import Limits
+from services.stacks.sources.collector import Limits
+from services.stacks.sources.git import GitLimits
 
 
 class StacksSettings(BaseSettings):
@@ -23,6 +24,10 @@ class StacksSettings(BaseSettings):
     git_ca_file: Path | None = Field(None, description="Certificates that git trusts in place of the system's")
     local_paths: bool = Field(True, description="Read local folders, which the gateway allows on one machine only")
     cache_entries: int = Field(256, ge=0, description="Results kept in memory, by tree and rule set")
+
+    @property
+    def git_limits(self) -> GitLimits:
+        return GitLimits(self.git_seconds, self.git_mb, self.git_private_hosts, self.git_ca_file)
 
     @property
     def limits(self) -> Limits:

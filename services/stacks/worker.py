@@ -6,8 +6,8 @@ import gc
 
 from services.stacks.detect import Detect
 from services.stacks.engine import Engine
-from services.stacks.ledger import Ledger
 from services.stacks.settings import StacksSettings
+from services.stacks.store import Ledger
 from shared.contracts.detect import DetectInput
 from shared.contracts.kinds import JobKind
 from shared.db import connect

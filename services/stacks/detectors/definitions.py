@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from services.stacks.ignore import glob_regex
-from services.stacks.packages import Finding, Package, Proof, Survey
-from services.stacks.rules import Rules
+from services.stacks.globs import glob_regex
+from services.stacks.packages.package import Finding, Package, Proof
+from services.stacks.packages.survey import Survey, split_off
+from services.stacks.rules.technologies import Rules
 from services.stacks.tree import ancestors
 from shared.contracts.detect import Definition, Kind
 
@@ -86,29 +87,3 @@ def add_packages(survey: Survey, definitions: list[Definition]) -> None:
                 continue
             if own or not any(above in survey.packages for above in ancestors(path)):
                 split_off(survey, path)
-
-
-def split_off(survey: Survey, path: str) -> None:
-    """A new package at that folder, with the folders below it that belonged to the package around it."""
-    outer = next((survey.packages[above] for above in ancestors(path) if above in survey.packages), None)
-    here = survey.scan.folders[path]
-    new = Package(path, [], here.files, marks=here.marks)
-    prefix = path + "/" if path else ""
-    candidates = outer.folders if outer else list(survey.scan.folders.values())
-    for folder in list(candidates):
-        if folder.path == path or folder.path.startswith(prefix):
-            if outer:
-                outer.folders.remove(folder)
-            elif any(above in survey.packages for above in ancestors(folder.path)):
-                continue
-            new.folders.append(folder)
-            for language, sources in folder.sources.items():
-                mine = new.sources.setdefault(language, type(sources)(first=sources.first))
-                mine.bytes += sources.bytes
-                mine.files += sources.files
-                if outer and language in outer.sources:
-                    outer.sources[language].bytes -= sources.bytes
-                    outer.sources[language].files -= sources.files
-                    if outer.sources[language].files <= 0:
-                        del outer.sources[language]
-    survey.packages[path] = new

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Protocol
 
-from services.stacks.packages import Finding, Package, Proof, Survey
-from services.stacks.rules import Rules, Technology
+from services.stacks.packages.package import Finding, Package, Proof
+from services.stacks.packages.survey import Survey
+from services.stacks.rules.technologies import Technology
 from services.stacks.tree import join
 from shared.contracts.detect import Kind
 
@@ -19,17 +19,6 @@ class Detector(Protocol):
     def kind(self) -> Kind: ...
 
     def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]: ...
-
-
-@dataclass(frozen=True)
-class Registry:
-    """The detectors in the order in which they are asked."""
-
-    detectors: Sequence[Detector]
-    rules: Rules
-
-    def of(self, kind: Kind) -> list[Detector]:
-        return [it for it in self.detectors if it.kind == kind]
 
 
 def finding(it: Technology, proofs: list[Proof], version: str | None = None, source: str = "rule") -> Finding:

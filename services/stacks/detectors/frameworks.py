@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from services.stacks.detectors.detector import file_proof, finding
 from services.stacks.manifests.model import Dependency
-from services.stacks.packages import Finding, Package, Proof, Survey
-from services.stacks.rules import Rules, Technology
+from services.stacks.packages.package import Finding, Package, Proof
+from services.stacks.packages.survey import Survey
+from services.stacks.rules.technologies import Rules, Technology
 from services.stacks.tree import join
 from shared.contracts.detect import Kind
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from services.stacks.detectors.detector import finding
-from services.stacks.manifests.formats import Broken, read_yaml
 from services.stacks.manifests.javascript import package_manager
 from services.stacks.manifests.model import Manifest, dig, snippet, table, text_of
-from services.stacks.marks import NODE_LOCKFILES, NODE_SETTINGS
-from services.stacks.packages import Finding, Package, Proof, Survey
-from services.stacks.rules import Rules
+from services.stacks.packages.package import Finding, Package, Proof
+from services.stacks.packages.survey import Survey
+from services.stacks.rules.technologies import Rules
+from services.stacks.scan.markers import NODE_LOCKFILES, NODE_SETTINGS
 from services.stacks.tree import join
 from shared.contracts.detect import Conflict, Kind
 
@@ -234,12 +234,3 @@ def named_manager(survey: Survey, path: str) -> str | None:
                 if wanted in MANAGERS:
                     return wanted
     return None
-
-
-def pnpm_packages(text: str) -> list[str]:
-    """The globs of ``pnpm-workspace.yaml``; without them the file is only settings."""
-    try:
-        wanted = read_yaml(text).get("packages")
-    except Broken:
-        return []
-    return [one for one in wanted if isinstance(one, str)] if isinstance(wanted, list) else []

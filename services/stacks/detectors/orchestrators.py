@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from services.stacks.detectors.detector import finding
-from services.stacks.packages import Finding, Package, Proof, Survey
-from services.stacks.rules import Rules
+from services.stacks.packages.package import Finding, Package, Proof
+from services.stacks.packages.survey import Survey
+from services.stacks.rules.technologies import Rules
 from services.stacks.tree import ancestors, join
 from shared.contracts.detect import Kind
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from services.stacks.detectors.detector import finding
 from services.stacks.manifests.model import Manifest, dig, table
-from services.stacks.marks import PYTHON_LOCKFILES
-from services.stacks.packages import Finding, Package, Proof, Survey
-from services.stacks.rules import Rules
+from services.stacks.packages.package import Finding, Package, Proof
+from services.stacks.packages.survey import Survey
+from services.stacks.rules.technologies import Rules
+from services.stacks.scan.markers import PYTHON_LOCKFILES
 from services.stacks.tree import join
 from shared.contracts.detect import Conflict, Kind
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from services.stacks.detectors.detector import finding
-from services.stacks.packages import Finding, Package, Proof, Survey
-from services.stacks.ranking import primary_language, primary_of
-from services.stacks.rules import Rules
+from services.stacks.packages.package import Finding, Package, Proof
+from services.stacks.packages.ranking import primary_language, primary_of
+from services.stacks.packages.survey import Survey
+from services.stacks.rules.technologies import Rules
 from shared.contracts.detect import Kind
 
 

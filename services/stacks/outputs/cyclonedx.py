@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from services.stacks.rules import Rules
+from services.stacks.rules.technologies import Rules
 from shared.contracts.detect import Candidate, DetectResult, Service
 
 _PURL = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from services.stacks.rules import Rules
+from services.stacks.rules.technologies import Rules
 from shared.contracts.detect import DetectResult, Service
 
 _BUILD_IMAGES = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
+from services.stacks.sources.collector import Gathering, Interest, Limits
 from services.stacks.sources.compression import packing, plain_blocks
-from services.stacks.sources.keep import Gathering, Interest, Limits
 from services.stacks.sources.tar import looks_like_tar, read_tar
 from services.stacks.sources.zip import read_zip
 from services.stacks.tree import Tree

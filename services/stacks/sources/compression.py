@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import zstandard
 
-from services.stacks.sources.keep import Limits
+from services.stacks.sources.collector import Limits
 from shared.errors import SourceTooLarge, SourceUnreadable
 
 BLOCK = 1 << 20

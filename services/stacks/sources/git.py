@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -12,12 +14,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
+from urllib.parse import urlsplit
 
-from services.stacks.settings import StacksSettings
-from services.stacks.sources.addresses import checked_address
-from services.stacks.sources.keep import Gathering, Interest, Limits
+from services.stacks.sources.collector import Gathering, Interest, Limits
 from services.stacks.tree import MANIFEST_BYTES, Tree
-from shared.errors import JobCancelled, SourceTooLarge, SourceUnreadable
+from shared.contracts.addresses import public_address
+from shared.errors import JobCancelled, SourceNotAllowed, SourceTooLarge, SourceUnreadable
 
 _SAFE = (
     "protocol.allow=never", "protocol.https.allow=always", "http.followRedirects=false", "core.hooksPath=/dev/null",
@@ -32,12 +34,22 @@ _TICK = 0.02
 _BLOBS_AT_ONCE = 2000
 
 
+@dataclass(frozen=True)
+class GitLimits:
+    """What fetching a repository may take, and whom it may trust."""
+
+    seconds: float = 120
+    megabytes: int = 2048  #: on disk, while it is read
+    private_hosts: bool = False
+    ca_file: Path | None = None  #: certificates in place of the system's
+
+
 @dataclass
 class Git:
     """One repository in a folder of its own."""
 
     home: Path
-    settings: StacksSettings
+    git_limits: GitLimits
     pinned: str  #: ``host:port:address``, so that the address that was checked is the one that is connected to
     deadline: float
     stop: Callable[[], bool]
@@ -49,8 +61,8 @@ class Git:
             raise over
         options = [part for setting in _SAFE for part in ("-c", setting)]
         options += ["-c", f"http.curloptResolve={self.pinned}"]
-        if self.settings.git_ca_file is not None:
-            options += ["-c", f"http.sslCAInfo={self.settings.git_ca_file}"]
+        if self.git_limits.ca_file is not None:
+            options += ["-c", f"http.sslCAInfo={self.git_limits.ca_file}"]
         out = self.home / "out"
         with out.open("wb") as target, (self.home / "errors").open("wb") as errors:
             process = subprocess.Popen(
@@ -89,8 +101,8 @@ class Git:
             problem, now = self._over(), time.monotonic()
             if problem is None and now - checked > 0.5:
                 checked = now
-                if _size(self.home) > self.settings.git_mb << 20:
-                    problem = SourceTooLarge(f"the repository takes more than {self.settings.git_mb} MB")
+                if _size(self.home) > self.git_limits.megabytes << 20:
+                    problem = SourceTooLarge(f"the repository takes more than {self.git_limits.megabytes} MB")
             if problem is not None:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
@@ -108,16 +120,16 @@ class Git:
 
 @contextmanager
 def open_git(
-    url: str, ref: str | None, interest: Interest, settings: StacksSettings, stop: Callable[[], bool]
+    url: str, ref: str | None, interest: Interest, limits: Limits, git_limits: GitLimits, stop: Callable[[], bool]
 ) -> Iterator[Tree]:
     """Fetch one commit and list it; the blobs that matter come in one batch.
 
     Raises: SourceNotAllowed, SourceUnreadable, SourceTooLarge, JobCancelled.
     """
-    host, port, address = checked_address(url, settings.git_private_hosts)
+    host, port, address = checked_address(url, git_limits.private_hosts)
     shown = f"[{address}]" if ":" in address else address
     with tempfile.TemporaryDirectory(prefix="assay-git-") as folder:
-        git = Git(Path(folder), settings, f"{host}:{port}:{shown}", time.monotonic() + settings.git_seconds, stop)
+        git = Git(Path(folder), git_limits, f"{host}:{port}:{shown}", time.monotonic() + git_limits.seconds, stop)
         git.run("init", "--bare", "--quiet", "repository")
         into = ("-C", "repository")
         git.run(*into, "config", "remote.origin.url", url)
@@ -127,7 +139,7 @@ def open_git(
         fetch = ("fetch", "--quiet", "--depth=1", "--no-tags", _FILTER, "--no-write-fetch-head")
         git.run(*into, *fetch, "origin", f"{ref or 'HEAD'}:{_REF}")
         identity = git.run(*into, "rev-parse", f"{_REF}^{{tree}}").decode().strip()
-        yield _tree(git, identity, interest, settings.limits)
+        yield _tree(git, identity, interest, limits)
 
 
 @dataclass
@@ -227,3 +239,20 @@ def _reason(errors: bytes) -> str:
     if "redirect" in text or "unable to update url base" in text:
         return "the git URL redirects elsewhere; give the address it leads to"
     return "the repository could not be fetched"
+
+
+def checked_address(url: str, private_allowed: bool) -> tuple[str, int, str]:
+    """The host, the port and one checked address of a URL.
+
+    Raises: SourceNotAllowed when any of its addresses is private, SourceUnreadable when it has none.
+    """
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", parts.port or 443
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise SourceUnreadable("the git host has no address; check the URL") from None
+    addresses = list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found))
+    if not private_allowed and not all(public_address(ipaddress.ip_address(it)) for it in addresses):
+        raise SourceNotAllowed("git sources are fetched from public addresses only")
+    return host, port, addresses[0]

@@ -7,66 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.stacks.tree import UNASKED, Folder, Tree, join
+from services.stacks.tree import NEVER_FIRST_PARTY, UNASKED, Folder, Tree, join
 from shared.errors import SourceTooLarge, SourceUnreadable
-
-#: Folders that tools fill and nobody writes; a package in them is someone else's.
-NEVER_FIRST_PARTY = frozenset(
-    [
-        ".git",
-        ".hg",
-        ".svn",
-        ".bzr",
-        "node_modules",
-        "bower_components",
-        "jspm_packages",
-        "__pycache__",
-        ".tox",
-        ".nox",
-        ".venv",
-        ".mypy_cache",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".next",
-        ".nuxt",
-        ".svelte-kit",
-        ".turbo",
-        ".parcel-cache",
-        ".gradle",
-        ".terraform",
-        ".dart_tool",
-        ".bundle",
-        ".eggs",
-        "site-packages",
-        ".stack-work",
-        "dist-newstyle",
-        "elm-stuff",
-        ".zig-cache",
-        "zig-cache",
-        "zig-out",
-        ".build",
-        ".pnpm-store",
-        ".pnp",
-        ".cache",
-        ".direnv",
-        ".idea",
-        ".angular",
-        ".expo",
-        ".serverless",
-        ".vercel",
-        ".netlify",
-        ".astro",
-        ".output",
-        ".bloop",
-        ".metals",
-        ".import_linter_cache",
-        ".hypothesis",
-        "DerivedData",
-        ".Rproj.user",
-        ".ipynb_checkpoints",
-    ]
-)
-
 
 #: Most files are smaller, and room for more than this is taken from the system anew each time.
 _FIRST_READ = 64 << 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 
-from services.stacks.sources.keep import Gathering
+from services.stacks.sources.collector import Gathering
 from shared.errors import SourceUnreadable
 
 _MOST_HEADER = 1 << 20  #: A long name or a pax header beyond this is an attack.

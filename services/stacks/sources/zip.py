@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from typing import BinaryIO
 
-from services.stacks.sources.keep import Gathering
+from services.stacks.sources.collector import Gathering
 from shared.errors import SourceTooLarge, SourceUnreadable
 
 _UNIX = 3

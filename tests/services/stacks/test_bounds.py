@@ -8,11 +8,11 @@ import zlib
 
 import pytest
 
-from services.stacks.interest import ArchiveInterest
-from services.stacks.packages import find_packages
-from services.stacks.scan import Scanner
+from services.stacks.packages.discovery import find_packages
+from services.stacks.scan.scanner import Scanner
+from services.stacks.selector import ArchiveInterest
 from services.stacks.sources.archive import open_archive
-from services.stacks.sources.keep import Limits
+from services.stacks.sources.collector import Limits
 from services.stacks.tree import Tree
 from shared.errors import SourceTooLarge
 from tests.services.stacks.archives import tar

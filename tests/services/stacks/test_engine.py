@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from services.stacks.assemble import canonical
 from services.stacks.engine import Options
+from services.stacks.phases.assemble import canonical
 from shared.contracts.detect import Definition
 from shared.errors import InvalidRequest
 from tests.services.stacks.projects.monorepos import CASES

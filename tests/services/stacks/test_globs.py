@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from services.stacks.ignore import glob_regex
+from services.stacks.globs import glob_regex
 
 
 @pytest.mark.parametrize(

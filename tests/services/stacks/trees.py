@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from services.stacks.engine import Engine, Options
-from services.stacks.sources.keep import Kept
+from services.stacks.sources.collector import Kept
 from services.stacks.tree import Folder, Tree, parent
 from shared.contracts.detect import Candidate, DetectResult, Service
 

@@ -1,0 +1,139 @@
+"""What a model is asked about: packages with an open question, and folders that nothing explains."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from services.stacks.packages.package import Package
+from services.stacks.packages.ranking import is_aggregator, primary_language, primary_of
+from services.stacks.packages.survey import Survey
+from services.stacks.rules.technologies import Rules
+from services.stacks.scan.model import ScannedFolder
+from services.stacks.scan.noise import _PLAIN_NAMES, is_noise
+from services.stacks.tree import ancestors, join
+from shared.contracts.detect import Kind
+
+KINDS: tuple[Kind, ...] = ("language", "build_system", "framework", "runtime", "orchestrator")
+_MANIFEST_LIKE = re.compile(
+    r"(?i)(?:build|project|package|module|manifest|depend|deps|workspace|recipe|shard|target|spec)"
+)
+_BARE_MANIFEST = re.compile(r"(?i)file$|^(?:build|project|package)$")
+_NOT_LANGUAGES = frozenset(
+    ("Shell", "Makefile", "Dockerfile", "Batchfile", "PowerShell", "HTML", "CSS", "SCSS", "Less", "Sass", "Nix",
+    "Procfile",
+     "Roff", "TeX", "Jupyter Notebook", "Just", "Jinja", "Handlebars", "Mustache", "EJS", "Pug", "PLpgSQL", "TSQL",
+     "PLSQL")
+)  # fmt: skip
+MOST_SUBJECTS = 40
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One root and the kinds that are open there."""
+
+    root: str
+    kinds: tuple[Kind, ...]
+    package: Package | None
+    folders: tuple[ScannedFolder, ...]
+
+
+def open_questions(survey: Survey, rules: Rules, every: bool) -> list[Subject]:
+    """In order of their paths; ``every`` asks for all kinds of all packages."""
+    found = []
+    for path, package in sorted(survey.packages.items()):
+        kinds = KINDS if every else tuple(_open_kinds(survey, package, rules))
+        if kinds:
+            found.append(Subject(path, kinds, package, tuple(package.folders)))
+    covered = [subject.root for subject in found]
+    for path in _unexplained(survey, rules):
+        if path not in covered:
+            below = tuple(_below(survey, path))
+            found.append(Subject(path, KINDS[:4], None, below))
+    if every and not found and survey.scan.files:
+        found.append(Subject(survey.scan.root, KINDS, None, tuple(survey.scan.folders.values())))
+    return sorted(found, key=lambda it: it.root)[:MOST_SUBJECTS]
+
+
+def _open_kinds(survey: Survey, package: Package, rules: Rules) -> Iterable[Kind]:
+    language = primary_language(package)
+    framework = primary_of(package, "framework")
+    if language is None or language.confidence < 0.5:
+        own = set(package.sources) - _NOT_LANGUAGES
+        if framework is None and (
+            own or not (is_aggregator(package) or package.has("bazel") or package.has("pants.toml"))
+        ):
+            yield from ("language", "runtime")
+    if primary_of(package, "build_system") is None:
+        yield "build_system"
+    known = rules.get("language", language.id) if language else None
+    if known and framework is None:
+        yield from (kind for kind in KINDS if kind in known.list("open"))
+    elif language and known is None and framework is None:
+        yield from ("framework", "runtime")
+
+
+def _unexplained(survey: Survey, rules: Rules) -> list[str]:
+    """The topmost folders with sources, and something like a manifest, that no package's rules account for."""
+    marked: list[str] = []
+    for path, folder in survey.scan.folders.items():
+        if path in survey.packages or any(above in marked for above in ancestors(path)):
+            continue
+        if _looks_foreign(survey, rules, folder):
+            marked.append(path)
+    return marked
+
+
+def _looks_foreign(survey: Survey, rules: Rules, folder: ScannedFolder) -> bool:
+    unknown = [name for name in folder.unknown if not is_noise(name)]
+    manifest_like = [
+        name for name in folder.files
+        if (name in unknown and _MANIFEST_LIKE.search(name))
+        or ("." not in name and _BARE_MANIFEST.search(name) and not _PLAIN_NAMES.match(name))
+        or (re.search(r"(?i)\.(?:toml|ya?ml|json|xml|edn)$", name) and _MANIFEST_LIKE.search(name.partition(".")[0])
+            and name not in _KNOWN_SETTINGS)
+    ]  # fmt: skip
+    if not manifest_like:
+        return False
+    below = list(_below(survey, folder.path))
+    strange = [
+        join(it.path, name) for it in below for name in it.unknown
+        if not is_noise(name) and name not in manifest_like
+    ]  # fmt: skip
+    strange += [join(folder.path, name) for name in manifest_like if name in unknown]
+    if any(_is_text(survey, path) for path in strange[:5]):
+        return True
+    return bool(_foreign_languages(survey, rules, folder.path, below))
+
+
+_KNOWN_SETTINGS = frozenset(
+    ("package-lock.json", "packages.lock.json", "tsconfig.build.json", "project.json", "workspace.json", "angular.json",
+     "cloudbuild.yaml", "cloudbuild.yml", "buildspec.yml", "buildspec.yaml", "manifest.json", "package.nls.json",
+     "AndroidManifest.xml", "manifest.webmanifest", "dependabot.yml", "pnpm-workspace.yaml", "package.json",
+     "vcpkg.json",
+     "manifest.toml", "Manifest.toml", "openapi-spec.yaml", "spec.yaml", "nuget.config", "project.toml")
+)  # fmt: skip
+
+
+def _foreign_languages(survey: Survey, rules: Rules, path: str, below: list[ScannedFolder]) -> set[str]:
+    """Languages of the folder that the package around it is not written in."""
+    written = {language for it in below for language in it.sources} - _NOT_LANGUAGES
+    owner = next((survey.packages[above] for above in ancestors(path) if above in survey.packages), None)
+    settled = {finding.id for finding in owner.found("language") if finding.confidence >= 0.5} if owner else set()
+    if owner is None and survey.packages:
+        return written
+    return {name for name in written if rules.language_of.get(name) not in settled}
+
+
+def _is_text(survey: Survey, path: str) -> bool:
+    head = survey.scan.tree.read(path, 2048)
+    return head is not None and bool(head) and b"\0" not in head
+
+
+def _below(survey: Survey, path: str) -> Iterable[ScannedFolder]:
+    prefix = path + "/" if path else ""
+    for folder in (survey.scan.folders[path], *survey.scan.below(path)):
+        inside = [above for above in ancestors(folder.path) if above in survey.packages and above.startswith(prefix)]
+        if not inside or path in inside:
+            yield folder

@@ -1,0 +1,1 @@
+"""Packages: what belongs to each, what its manifests inherit, and which technology comes first."""

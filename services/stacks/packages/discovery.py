@@ -1,0 +1,142 @@
+"""The packages of a tree: one per folder with a manifest that makes one, and what belongs to each."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from services.stacks.manifests.kinds import kind_of
+from services.stacks.manifests.model import Manifest
+from services.stacks.packages.inheritance import Inheritance
+from services.stacks.packages.nx import drop_foreign_projects
+from services.stacks.packages.package import Package
+from services.stacks.scan.model import Scan, ScannedFolder, Sources
+from services.stacks.tree import ancestors, parent
+
+_COMPILED = frozenset(
+    ("C", "C++", "Assembly", "Unix Assembly", "Fortran", "Cuda", "Objective-C", "Pascal", "COBOL", "Ada")
+)
+_TOPMOST_ONLY = frozenset(("CMakeLists.txt", "meson.build", "Makefile", "*.tf", "configure.ac", "BUILD"))
+#: A result with more services than this is nothing that anybody reads, and nothing that a worker can hold.
+MOST_PACKAGES = 20_000
+_SHELLS = ("android", "ios", "macos", "linux", "windows", "web")
+
+
+def find_packages(scan: Scan, most: int = MOST_PACKAGES) -> dict[str, Package]:
+    """By path; of more than ``most``, those nearest to the root."""
+    packages: dict[str, Package] = {}
+    drop_foreign_projects(scan)
+    for path, folder in scan.folders.items():
+        if folder.manifests and _makes_package(scan, folder, packages):
+            packages[path] = Package(path, list(folder.manifests), folder.files, marks=folder.marks)
+    _drop_inner_parts(packages)
+    if len(packages) > most:
+        scan.warnings.append(
+            f"the source holds {len(packages):,} packages: only the {most:,} nearest to its root are told"
+        )
+        nearest = sorted(packages, key=lambda path: (path.count("/"), path))[:most]
+        packages = {path: packages[path] for path in sorted(nearest)}
+    owners: dict[str, Package | None] = {}
+    for path, folder in scan.folders.items():  # parents first
+        owner = owners[path] = packages.get(path) or (owners.get(parent(path)) if path else None)
+        if owner is None:
+            continue
+        owner.folders.append(folder)
+        for language, sources in folder.sources.items():
+            mine = owner.sources.get(language)
+            if mine is None:
+                mine = owner.sources[language] = Sources(first=sources.first)
+            mine.bytes += sources.bytes
+            mine.files += sources.files
+        if folder.manifests and path not in packages:
+            _adopt(folder, owner)
+    paths = sorted(packages)
+    for package in [it for it in packages.values() if _hollow(it, paths)]:
+        del packages[package.path]
+    Inheritance(scan).complete(packages.values())
+    return packages
+
+
+def _makes_package(scan: Scan, folder: ScannedFolder, packages: dict[str, Package]) -> bool:
+    makers = [it for it in folder.manifests if it.package or it.problems]
+    kinds = [(it, kind_of(it.path.rpartition("/")[2])) for it in makers]
+    strong = [it for it, kind in kinds if kind and not kind.weak]
+    above = [packages[path] for path in ancestors(parent(folder.path)) if path in packages] if folder.path else []
+    if any(not _nested(it, above) for it in strong):
+        return True
+    weak = [it for it, kind in kinds if kind and kind.weak]
+    return any(_weak_counts(scan, it, folder, above) for it in weak) or _tool_settings_only(folder, above)
+
+
+def _nested(manifest: Manifest, above: list[Package]) -> bool:
+    """Whether it only continues a build that an ancestor began."""
+    if manifest.kind in _TOPMOST_ONLY:
+        return any(it.kind == manifest.kind for package in above for it in package.manifests)
+    return manifest.kind == "bazel" and any(package.has("bazel") for package in above)
+
+
+def _weak_counts(scan: Scan, manifest: Manifest, folder: ScannedFolder, above: list[Package]) -> bool:
+    languages = _languages_below(scan, folder.path)
+    if manifest.kind == "requirements.txt":
+        return not folder.path or bool(languages & {"Python", "Jupyter Notebook", "Cython"})
+    if manifest.kind == "Makefile":
+        if above:
+            return False
+        return bool(languages & _COMPILED) or (
+            not folder.path and bool(languages - {"Shell", "Makefile", "Dockerfile"})
+        )
+    if manifest.kind == "_config.yml":
+        return "_posts" in folder.folders or "_layouts" in folder.folders or "Gemfile" in folder.files
+    if manifest.kind == "*.tf":
+        return not _nested(manifest, above)
+    if manifest.kind in {"mkdocs.yml", "dist.ini", "configure.ac"}:
+        return not any(package.path == folder.path for package in above)
+    return not above
+
+
+def _tool_settings_only(folder: ScannedFolder, above: list[Package]) -> bool:
+    """A ``pyproject.toml`` that only configures tools makes a package where Python stands beside it."""
+    return (
+        any(it.kind == "pyproject.toml" for it in folder.manifests)
+        and "Python" in folder.sources
+        and not any(package.of("pypi") for package in above)
+    )
+
+
+def _languages_below(scan: Scan, path: str) -> set[str]:
+    return set(scan.folders[path].sources).union(*(folder.sources for folder in scan.below(path)))
+
+
+def _hollow(package: Package, paths: list[str]) -> bool:
+    """A root that holds only ``make`` while the real packages stand below it is no package of its own."""
+    strong = [it for it in package.manifests if it.kind != "Makefile"]
+    if strong or package.sources.keys() - {"Shell", "Makefile", "Dockerfile"}:
+        return False
+    prefix = package.path + "/" if package.path else ""
+    at = bisect_right(paths, prefix)
+    return at < len(paths) and paths[at].startswith(prefix)
+
+
+def _drop_inner_parts(packages: dict[str, Package]) -> None:
+    """``android``, ``ios`` and so on under a mobile app belong to that app, the themes of a Hugo site to the site."""
+    for path in sorted(packages):
+        for above in ancestors(parent(path)) if path else ():
+            top = (path[len(above) + 1 :] if above else path).partition("/")[0]
+            outer = packages.get(above)
+            if outer and ((top in _SHELLS and _mobile(outer)) or (top == "themes" and outer.has("hugo"))):
+                packages.pop(path, None)
+                break
+
+
+def _mobile(package: Package) -> bool:
+    pubspec, node = package.has("pubspec.yaml"), package.has("package.json")
+    if pubspec is not None and any(it.name == "flutter" for it in pubspec.dependencies):
+        return True
+    mobile = {"react-native", "expo", "@capacitor/core", "@ionic/angular", "@ionic/react", "@ionic/vue", "cordova"}
+    return node is not None and any(it.name in mobile for it in node.dependencies)
+
+
+def _adopt(folder: ScannedFolder, owner: Package) -> None:
+    """Requirement files in a folder of their own belong to the package around it."""
+    for manifest in folder.manifests:
+        if manifest.kind == "requirements.txt" and folder.path.rpartition("/")[2] == "requirements":
+            owner.manifests.append(manifest)

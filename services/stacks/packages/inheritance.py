@@ -1,0 +1,189 @@
+"""What a package's manifests leave to others: parents, catalogs, central lists, the root of an Nx workspace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from services.stacks.manifests.dotnet import read_shared
+from services.stacks.manifests.formats import Broken
+from services.stacks.manifests.gradle import Catalog, apply_catalog, read_catalog
+from services.stacks.manifests.model import Dependency, Manifest, Statement
+from services.stacks.packages.catalogs import Catalogs
+from services.stacks.packages.nx import shared_dependencies
+from services.stacks.packages.package import Package
+from services.stacks.scan.model import Scan
+from services.stacks.tree import ancestors, join, parent
+
+#: So many parents of a Maven project are followed.
+_MOST_PARENTS = 40
+_CENTRAL = ("Directory.Build.props", "Directory.Packages.props")
+
+
+@dataclass(frozen=True)
+class Own:
+    """What a manifest says by itself."""
+
+    dependencies: Sequence[Dependency]
+    statements: Sequence[Statement]
+
+
+@dataclass(frozen=True)
+class Central:
+    """A ``Directory.*.props`` file: what it sets, and the versions that it pins."""
+
+    statements: Sequence[Statement]
+    versions: Mapping[str, str | None]
+
+
+@dataclass
+class Inheritance:
+    """Gives each package's manifests what others in the tree say for them; each of those is read once."""
+
+    scan: Scan
+    catalogs: Catalogs = field(init=False)
+    _own: dict[str, Own] = field(default_factory=dict)  #: by path, before anything was inherited
+    _version_catalogs: dict[str, Catalog] = field(default_factory=dict)
+    _central: dict[str, Central | Broken] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.catalogs = Catalogs(self.scan)
+
+    def complete(self, packages: Iterable[Package]) -> None:
+        """Dependencies by name, with what parents, catalogs and central lists add to them."""
+        for package in packages:
+            self._take(package)
+            for manifest in package.manifests:
+                for dependency in manifest.dependencies:
+                    key = (dependency.ecosystem, dependency.name)
+                    known = package.dependencies.get(key)
+                    if known is None or (known.scope != "prod" and dependency.scope == "prod"):
+                        package.dependencies[key] = dependency
+
+    def _take(self, package: Package) -> None:
+        for manifest in package.manifests:
+            if manifest.problems:
+                package.warnings.extend(manifest.problems)
+            if manifest.ecosystem == "npm":
+                if manifest.kind == "project.json":
+                    manifest.dependencies.extend(shared_dependencies(self.scan, package, manifest))
+                else:
+                    self.catalogs.resolve(manifest, package.path)
+            elif manifest.kind in {"build.gradle", "build.gradle.kts"}:
+                self._gradle(package, manifest)
+            elif manifest.kind == "pom.xml":
+                self._maven(manifest)
+            elif manifest.ecosystem == "nuget":
+                self._dotnet(package, manifest)
+            elif manifest.kind == "build.sbt":
+                self._sbt(manifest)
+
+    def _by_itself(self, manifest: Manifest) -> Own:
+        """Asked of a manifest before it inherits: else what is inherited twice would double at every level."""
+        if manifest.path not in self._own:
+            self._own[manifest.path] = Own(tuple(manifest.dependencies), tuple(manifest.statements))
+        return self._own[manifest.path]
+
+    def _sbt(self, manifest: Manifest) -> None:
+        """The plugins of a build stand in a build of their own."""
+        path = join(manifest.folder, "project/plugins.sbt")
+        if not self.scan.tree.has(path):
+            return
+        plugins = Manifest(path, "plugins.sbt", "maven", self.scan.tree.text(path, 1 << 16) or "")
+        for found in re.finditer(r'addSbtPlugin\(\s*"([\w.-]+)"\s*%\s*"([\w.-]+)"\s*%\s*"([^"]+)"', plugins.text):
+            plugins.depend(f"{found[1]}:{found[2]}", found[3], "prod", found.start())
+        manifest.dependencies.extend(plugins.dependencies)
+
+    def _manifests(self, folder: str) -> list[Manifest]:
+        found = self.scan.folders.get(folder) or self.scan.outside.get(folder)
+        return found.manifests if found else []
+
+    def _gradle(self, package: Package, manifest: Manifest) -> None:
+        for folder in ancestors(package.path):
+            path = join(folder, "gradle/libs.versions.toml")
+            if self.scan.tree.has(path):
+                if path not in self._version_catalogs:
+                    self._version_catalogs[path] = read_catalog(self.scan.tree.text(path) or "")
+                apply_catalog(manifest, self._version_catalogs[path])
+                break
+        self._by_itself(manifest)
+        for folder in islice(ancestors(package.path), 1, None):
+            for outer in self._manifests(folder):
+                if outer.kind in {"build.gradle", "build.gradle.kts"}:
+                    self._shared(manifest, outer)
+
+    def _shared(self, manifest: Manifest, outer: Manifest) -> None:
+        """What a build declares for all the projects below it."""
+        for dependency in self._by_itself(outer).dependencies:
+            library = f"shared-library:{dependency.name}"
+            plugin = f"shared-plugin:{dependency.name.removeprefix('plugin:')}"
+            if library in outer.facts or plugin in outer.facts:
+                manifest.dependencies.append(dependency)
+        for key, at in outer.facts.items():
+            if key.startswith("shared-plugin:"):
+                name = "plugin:" + key.partition(":")[2]
+                manifest.dependencies.append(Dependency("maven", name, None, "prod", outer, int(at)))
+
+    def _dotnet(self, package: Package, manifest: Manifest) -> None:
+        """What ``Directory.Build.props`` sets and ``Directory.Packages.props`` pins, from the nearest folder."""
+        said = {it.runtime for it in manifest.statements}
+        for name in _CENTRAL:
+            folder = next((it for it in ancestors(package.path) if name in self.scan.names(it)), None)
+            if folder is None:
+                continue
+            shared = self._read_central(join(folder, name), name)
+            if isinstance(shared, Broken):
+                package.warnings.append(f"{join(folder, name)}:{shared.line or 1}: {shared.reason}")
+                continue
+            manifest.statements.extend(it for it in shared.statements if it.runtime not in said)
+            pinned = shared.versions
+            manifest.dependencies = [
+                replace(it, version=pinned[it.name]) if it.version is None and it.name in pinned else it
+                for it in manifest.dependencies
+            ]
+
+    def _read_central(self, path: str, name: str) -> Central | Broken:
+        if path not in self._central:
+            shared = Manifest(path, name, "nuget", self.scan.tree.text(path) or "")
+            try:
+                read_shared(shared)
+                self._central[path] = Central(shared.statements, {it.name: it.version for it in shared.dependencies})
+            except Broken as broken:
+                self._central[path] = broken
+        return self._central[path]
+
+    def _maven(self, manifest: Manifest) -> None:
+        """Follow parents inside the tree: what they depend on, every child depends on."""
+        self._by_itself(manifest)
+        seen, here = {manifest.path}, manifest
+        while (relative := here.facts.get("parent")) and len(seen) <= _MOST_PARENTS:
+            path = _resolve(here.folder, relative)
+            if path is not None and not path.endswith(".xml"):
+                path = join(path, "pom.xml")
+            outer = next((it for it in self._manifests(parent(path or "")) if it.path == path), None) if path else None
+            if outer is None or outer.path in seen:
+                return
+            seen.add(outer.path)
+            own = self._by_itself(outer)
+            manifest.dependencies.extend(
+                replace(it, scope="indirect") if it.section == "parent" else it for it in own.dependencies
+            )
+            for key, value in outer.facts.items():
+                if key.startswith("managed:"):
+                    manifest.facts.setdefault(key, value)
+            manifest.statements.extend(own.statements)
+            here = outer
+
+
+def _resolve(folder: str, relative: str) -> str | None:
+    parts = folder.split("/") if folder else []
+    for part in relative.split("/"):
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in {"", "."}:
+            parts.append(part)
+    return "/".join(parts)

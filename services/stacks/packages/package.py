@@ -1,0 +1,119 @@
+"""A package: its manifests, its sources, and the technologies that detectors found in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from services.stacks.manifests.model import Dependency, Manifest
+from services.stacks.scan.model import ScannedFolder, Sources
+from services.stacks.tree import join
+from shared.contracts.detect import Kind
+
+#: What the order of every other kind depends on.
+_RANKING = frozenset(("language", "framework"))
+
+
+class Proof(NamedTuple):
+    """One piece of evidence and how much it weighs (0..1)."""
+
+    file: str
+    line: int | None
+    rule: str
+    snippet: str | None
+    weight: float
+
+    def under(self, rule: str) -> Proof:
+        return Proof(self.file, self.line, rule, self.snippet, self.weight)
+
+
+@dataclass(slots=True)
+class Finding:
+    """A technology that a detector found in a package."""
+
+    kind: Kind
+    id: str
+    name: str
+    proofs: list[Proof]
+    custom: bool = False
+    version: str | None = None
+    source: str = "rule"
+    tier: int = 0
+    ecosystem: str = ""
+    confidence: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.weigh()
+
+    def weigh(self) -> None:
+        """Independent proofs together: one minus the product of what each leaves open."""
+        if len(self.proofs) == 1:
+            self.confidence = round(self.proofs[0].weight, 4)
+            return
+        doubt = 1.0
+        for proof in self.proofs:
+            doubt *= 1 - proof.weight
+        self.confidence = round(1 - doubt, 4)
+
+
+@dataclass(slots=True)
+class Package:
+    path: str
+    manifests: list[Manifest]
+    files: dict[str, int]
+    sources: dict[str, Sources] = field(default_factory=dict)
+    folders: list[ScannedFolder] = field(default_factory=list)  #: its own ones, without nested packages
+    marks: Sequence[str] = ()
+    findings: dict[tuple[Kind, str], Finding] = field(default_factory=dict)
+    by_kind: dict[Kind, list[Finding]] = field(default_factory=dict)  #: the same findings
+    warnings: list[str] = field(default_factory=list)
+    dependencies: dict[tuple[str, str], Dependency] = field(default_factory=dict)
+    ranked: dict[Kind, list[Finding]] = field(default_factory=dict)  #: until the next finding
+    primary: dict[Kind, Finding | None] = field(default_factory=dict)  #: until the next finding
+
+    def has(self, kind: str) -> Manifest | None:
+        for it in self.manifests:
+            if it.kind == kind:
+                return it
+        return None
+
+    def of(self, ecosystem: str) -> Manifest | None:
+        for it in self.manifests:
+            if it.ecosystem == ecosystem:
+                return it
+        return None
+
+    def add(self, finding: Finding) -> None:
+        key = (finding.kind, finding.id)
+        if finding.kind in _RANKING:
+            self.ranked.clear()
+            self.primary.clear()
+        else:
+            self.ranked.pop(finding.kind, None)
+            self.primary.pop(finding.kind, None)
+        known = self.findings.get(key)
+        if known is None:
+            self.findings[key] = finding
+            self.by_kind.setdefault(finding.kind, []).append(finding)
+            return
+        best = {(proof.file, proof.line): proof for proof in known.proofs}
+        for proof in finding.proofs:
+            if (proof.file, proof.line) not in best or best[proof.file, proof.line].weight < proof.weight:
+                best[proof.file, proof.line] = proof
+        known.proofs = list(best.values())
+        known.weigh()
+        known.version = known.version or finding.version
+
+    def found(self, kind: Kind) -> list[Finding]:
+        return self.by_kind.get(kind, [])
+
+    def own_files(self) -> Iterator[tuple[str, str]]:
+        """Every file of the package: its name and its path."""
+        for folder in self.folders:
+            for name in folder.files:
+                yield name, join(folder.path, name)
+
+    @property
+    def depth(self) -> int:
+        return self.path.count("/") + 1 if self.path else 0

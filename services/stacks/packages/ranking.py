@@ -1,0 +1,171 @@
+"""What comes first: the primary technology of each kind in a package, and the primary package of a source."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from services.stacks.manifests.javascript import workspace_globs
+from services.stacks.packages.package import Finding, Package
+from services.stacks.packages.survey import Survey
+from services.stacks.rules.ecosystems import ecosystems_of
+from services.stacks.rules.technologies import SERVING, TIERS
+from shared.contracts.detect import Kind
+
+_ORIGIN = {"user": 3, "rule": 2, "default": 1, "llm": 0}
+
+
+def primary_language(package: Package) -> Finding | None:
+    """By the caller's word, then the weight of manifest, frameworks and sources together."""
+    found = ordered(package, "language")
+    return found[0] if found else None
+
+
+def _languages(package: Package) -> list[Finding]:
+    """The primary language first, the others by how sure they are."""
+    found = package.found("language")
+    if len(found) < 2:
+        return found
+    sure = [it for it in found if it.confidence >= 0.5]
+    if len(sure) == 1:
+        return _behind(sure[0], found)
+    shares: dict[str, float] = {}
+    for name, sources in package.sources.items():
+        for id in _written_as(name):
+            shares[id] = shares.get(id, 0) + sources.bytes
+    total = sum(it.bytes for it in package.sources.values()) or 1
+    best: dict[str, int] = {}
+    for framework in package.found("framework"):
+        if framework.confidence >= 0.5:
+            best[framework.ecosystem] = max(best.get(framework.ecosystem, 0), framework.tier)
+    manifests = {manifest.ecosystem for manifest in package.manifests if manifest.kind != "Makefile"}
+
+    def order(it: Finding) -> tuple[bool, bool, float, float, str]:
+        mine = ecosystems_of(it.id)
+        share = shares.get(it.id, 0) / total
+        tier = max((best[ecosystem] for ecosystem in mine if ecosystem in best), default=0)
+        standing = 2.0 if tier in SERVING else 1.0 if tier > TIERS["bundler"] else 0.3 if tier else 0.0
+        if mine & manifests and it.id not in {"c", "c++"}:
+            standing += 0.4
+        return it.confidence >= 0.5, it.source == "user", standing + share + it.confidence / 2, it.confidence, it.id
+
+    return _behind(max(found, key=order), found)
+
+
+def _behind(main: Finding, found: list[Finding]) -> list[Finding]:
+    return [main, *sorted((it for it in found if it is not main), key=lambda it: (-it.confidence, it.id))]
+
+
+_LINGUIST = {
+    "typescript": ("TypeScript", "TSX"), "javascript": ("JavaScript",), "csharp": ("C#",), "fsharp": ("F#",),
+    "vbnet": ("Visual Basic .NET",), "c++": ("C++",), "php": ("PHP", "Blade"), "objective-c": ("Objective-C",),
+}  # fmt: skip
+
+
+@cache
+def _written_as(linguist: str) -> tuple[str, ...]:
+    """The ids of a language by linguist's name."""
+    named = tuple(id for id, names in _LINGUIST.items() if linguist in names)
+    return named if linguist.lower() in _LINGUIST else (*named, linguist.lower())
+
+
+def ordered(package: Package, kind: Kind) -> list[Finding]:
+    """Every finding of one kind, the primary one first."""
+    known = package.ranked.get(kind)
+    if known is None:
+        known = package.ranked[kind] = _languages(package) if kind == "language" else _others(package, kind)
+    return known
+
+
+def _others(package: Package, kind: Kind) -> list[Finding]:
+    found = package.found(kind)
+    if len(found) < 2:
+        return found
+    language = primary_language(package)
+    mine = ecosystems_of(language.id) if language else frozenset()
+
+    def order(it: Finding) -> tuple[object, ...]:
+        sure = it.confidence >= 0.5
+        family = not mine or not it.ecosystem or it.ecosystem in mine or it.source in {"user", "llm"}
+        above = it.tier if kind == "framework" else 0
+        return (not sure, -_ORIGIN[it.source] if it.source in {"user", "llm"} else -2, not family, -above,
+                _late(it), -it.confidence, it.id)  # fmt: skip
+
+    return sorted(found, key=order)
+
+
+def _late(it: Finding) -> int:
+    """Build tools that run the others come first, ``make`` and the dependency fetchers last."""
+    if it.id in {"bazel", "pants", "buck"}:
+        return 0
+    return 2 if it.id in {"make", "conan", "vcpkg", "cocoapods", "opam", "hpack", "luarocks"} else 1
+
+
+def _only_documents(package: Package, tool: Finding) -> bool:
+    """What a Python project documents itself with, and does not require, is not what it is made of."""
+    required = any(proof.line is not None and proof.weight >= 0.8 for proof in tool.proofs)
+    return not required and any(
+        manifest.kind in {"pyproject.toml", "setup.py", "setup.cfg"} for manifest in package.manifests
+    )
+
+
+def primary_of(package: Package, kind: Kind) -> Finding | None:
+    """The one that counts; a framework that is only tested with, or belongs to another language, is none."""
+    try:
+        return package.primary[kind]
+    except KeyError:
+        found = package.primary[kind] = _primary(package, kind)
+        return found
+
+
+def _primary(package: Package, kind: Kind) -> Finding | None:
+    found = ordered(package, kind)
+    if not found:
+        return None
+    best = found[0]
+    if kind in {"framework", "orchestrator"} and best.confidence < 0.5 and best.source != "user":
+        return None
+    if kind == "framework" and best.source == "rule" and best.tier == TIERS["docs"] and _only_documents(package, best):
+        return None
+    if kind == "framework" and best.source == "rule" and best.ecosystem:
+        language = primary_language(package)
+        if language and language.source == "rule" and not language.custom:
+            families = ecosystems_of(language.id)
+            if families and best.ecosystem not in families and language.confidence >= 0.5:
+                return None
+    return best
+
+
+def is_aggregator(package: Package) -> bool:
+    """A root that only gathers members: no sources of its own beyond settings, nothing to start."""
+    manifest = package.of("npm")
+    gathers = bool(manifest and workspace_globs(manifest.data)) or any(
+        name in package.files for name in ("pnpm-workspace.yaml", "lerna.json", "nx.json", "turbo.json", "go.work")
+    )
+    pom = package.has("pom.xml")
+    gathers = gathers or bool(pom and pom.facts.get("packaging") == "pom")
+    gathers = gathers or any(manifest.facts.get("include") for manifest in package.manifests)
+    cargo = package.has("Cargo.toml")
+    gathers = gathers or bool(
+        cargo and "workspace" in cargo.data and not any("src" in it.folders for it in package.folders[:1])
+    )
+    if not gathers:
+        return False
+    base = len(package.path) + 1 if package.path else 0
+    return not any(_OWN_CODE.match(folder.path[base:]) for folder in package.folders if folder.sources)
+
+
+def first_of(survey: Survey, roles: dict[str, str], named: set[str], shares: dict[str, int]) -> str | None:
+    """The primary package: the root one, then a deployed one, then apps by their share of the code, then paths."""
+    root = survey.scan.root
+
+    def order(path: str) -> tuple[object, ...]:
+        package = survey.packages[path]
+        is_root = path == root and not is_aggregator(package)
+        return (not is_root, path not in named, roles[path] != "app", -shares.get(path, 0), path)
+
+    return min(survey.packages, key=order, default=None)
+
+
+#: Where code stands that is more than settings.
+_OWN_CODE = re.compile(r"(?:src|app|lib|pages|server|bin)(?:/|$)")

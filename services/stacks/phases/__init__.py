@@ -1,0 +1,1 @@
+"""The phases after the detectors: workspace, facts, versions, roles, and the assembled answer."""

@@ -1,0 +1,162 @@
+"""The assemble phase: findings become the answer, in an order that never changes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from services.stacks.detectors import javascript, orchestrators, python
+from services.stacks.packages.package import Finding, Package
+from services.stacks.packages.ranking import first_of, ordered, primary_of
+from services.stacks.packages.survey import Survey
+from services.stacks.phases.facts.build import build_facts
+from services.stacks.phases.facts.code import Reading, code_facts
+from services.stacks.phases.facts.deployment import Described, deployment
+from services.stacks.phases.facts.run import run_facts
+from services.stacks.phases.roles import role_of
+from services.stacks.phases.versions.precedence import Said, trails
+from services.stacks.phases.workspaces import find_workspace
+from services.stacks.rules.technologies import Rules
+from shared.contracts.detect import (
+    Candidate,
+    Conflict,
+    DetectResult,
+    DetectStats,
+    Evidence,
+    Kind,
+    Primary,
+    Service,
+    VersionTrail,
+)
+
+KINDS: tuple[Kind, ...] = ("language", "build_system", "package_manager", "framework", "runtime", "orchestrator")
+_VERSIONED = {"jvm": "java", "beam": "elixir", "csharp": "dotnet", "fsharp": "dotnet", "vbnet": "dotnet",
+              "javascript": "", "typescript": "", "kotlin": "kotlin", "native": ""}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Analysed:
+    service: Service
+    named: bool
+    bytes: int
+
+
+@dataclass
+class Read:
+    """What was read for one package and speaks for others too, or is limited over all of them."""
+
+    code: Reading = field(default_factory=Reading)
+    described: Described = field(default_factory=Described)
+    said: Said = field(default_factory=dict)
+
+
+def analyse(survey: Survey, package: Package, rules: Rules, read: Read) -> Analysed:
+    """The service phase for one package: versions, build, run, role."""
+    code = code_facts(survey, package, read.code)
+    deployed = deployment(survey, package, read.described)
+    versions, conflicts = trails(survey, package, read.said)
+    runtime = run_facts(package, rules, code, deployed)
+    role = role_of(package, rules, code, deployed, runtime.command)
+    conflicts = [
+        *javascript.lockfile_conflicts(survey, package), *python.lockfile_conflicts(survey, package),
+        *_build_systems(package), *conflicts,
+    ]  # fmt: skip
+    service = Service(
+        path=package.path,
+        name=_name(package),
+        role="app" if role == "app" else "library",
+        primary=Primary(**{kind: _id(primary_of(package, kind)) for kind in KINDS if kind != "orchestrator"}),
+        candidates=[_candidate(it, versions) for kind in KINDS for it in ordered(package, kind)],
+        versions=versions,
+        build=build_facts(survey, package, rules, code, deployed),
+        runtime=runtime,
+        conflicts=conflicts,
+        warnings=list(dict.fromkeys(package.warnings)),
+    )
+    return Analysed(service, deployed.named, sum(it.bytes for it in package.sources.values()))
+
+
+def assemble(survey: Survey, rules: Rules) -> DetectResult:
+    read = Read()
+    done = {path: analyse(survey, package, rules, read) for path, package in survey.packages.items()}
+    if read.code.cut:
+        survey.warnings.append("the tree is large: ports and variable names were searched for in the main files only")
+    first = first_of(
+        survey,
+        {path: it.service.role for path, it in done.items()},
+        {path for path, it in done.items() if it.named},
+        {path: it.bytes for path, it in done.items()},
+    )
+    services = [done[first].service] if first is not None else []
+    services += [done[path].service for path in sorted(done) if path != first]
+    return DetectResult(
+        services=services,
+        orchestrator=orchestrators.chosen(survey),
+        workspace=find_workspace(survey),
+        languages=survey.scan.languages,
+        root_cache=root_cache(survey, rules),
+        stats=DetectStats(files=survey.scan.files, seconds=0, llm_calls=survey.llm_calls),
+    )
+
+
+def root_cache(survey: Survey, rules: Rules) -> list[str]:
+    """Cache folders at the root: the orchestrator's, then those of the root's and the members' build systems."""
+    found: list[str] = []
+    for package in survey.packages.values():
+        for it in package.found("orchestrator"):
+            technology = rules.get("orchestrator", it.id)
+            found += technology.list("cache") if technology else ()
+    root = survey.packages.get(survey.scan.root)
+    for package in [root] if root else survey.packages.values():
+        built = primary_of(package, "build_system")
+        technology = rules.get("build_system", built.id) if built else None
+        found += [it for it in technology.list("cache") if not it.startswith("~")] if technology else ()
+    return list(dict.fromkeys(found))
+
+
+def _id(found: Finding | None) -> str | None:
+    return found.id if found else None
+
+
+#: Manifests that are named after something else.
+_NAMELESS = frozenset(("Makefile", "requirements.txt"))
+
+
+def _name(package: Package) -> str:
+    named = next((it.name for it in package.manifests if it.name and it.kind not in _NAMELESS), None)
+    named = named or next((it.name for it in package.manifests if it.name), None)
+    return named or package.path.rpartition("/")[2] or "root"
+
+
+def _candidate(it: Finding, versions: list[VersionTrail]) -> Candidate:
+    version = it.version
+    if version is None and versions and it.kind in {"language", "runtime", "package_manager", "build_system"}:
+        wanted = _VERSIONED.get(it.id, it.id)
+        version = next((trail.value for trail in versions if trail.runtime == wanted), None)
+    proofs = it.proofs
+    if len(proofs) > 1:
+        proofs = sorted(proofs, key=lambda proof: (-proof.weight, proof.file, proof.line or 0))
+    return Candidate(
+        kind=it.kind, id=it.id, name=it.name, custom=it.custom, confidence=it.confidence, version=version,
+        evidence=[
+            Evidence(file=file, line=line, rule=rule, snippet=snippet) for file, line, rule, snippet, _ in proofs
+        ],
+        source=it.source,
+    )  # fmt: skip
+
+
+def _build_systems(package: Package) -> list[Conflict]:
+    """Maven and Gradle side by side build the same sources twice."""
+    if len(package.found("build_system")) < 2:
+        return []
+    both = [it.id for it in ordered(package, "build_system") if it.id in {"maven", "gradle"} and it.confidence >= 0.5]
+    if len(both) < 2:
+        return []
+    return [Conflict(kind="build_systems", claims=list(both), winner=both[0], rule="order")]
+
+
+def canonical(result: DetectResult) -> bytes:
+    """The same bytes for the same tree and rule set: everything but how long it took."""
+    body = result.model_dump(mode="json", by_alias=True)
+    body["stats"].pop("seconds")
+    return json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()

@@ -1,0 +1,328 @@
+"""What Dockerfiles, compose files, Procfiles and platform files say about running a package."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+
+from services.stacks.manifests.formats import Broken, read_documents, read_toml, read_yaml
+from services.stacks.manifests.model import dig, table, text_of
+from services.stacks.packages.package import Package
+from services.stacks.packages.survey import Survey
+from services.stacks.scan.markers import COMPOSE, SERVERLESS
+from services.stacks.tree import join
+
+_CONTINUED = re.compile(r"\\[ \t]*\r?\n")
+_INSTRUCTION = re.compile(r"(?mi)^[ \t]*(EXPOSE|CMD|ENTRYPOINT|ENV|HEALTHCHECK|RUN|FROM|ARG|COPY)[ \t]+(.*)$")
+_APT = re.compile(
+    r"(?:apt-get|apt)\s+(?:-\S+\s+)*install\s+((?:[^&|;\\]|\\\s)+)|apk\s+(?:-\S+\s+)*add\s+((?:[^&|;\\]|\\\s)+)"
+)
+_PATH = re.compile(r"https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|\$\{?\w+\}?)(?::[\w${}:-]+)?(/[\w./-]*)")
+_KUBERNETES = re.compile(r"(?m)^[ \t]*kind:\s*(?:Deployment|StatefulSet|DaemonSet|Pod|Service|Rollout)\b")
+
+
+@dataclass
+class Deployment:
+    """What was found, best first."""
+
+    ports: list[int] = field(default_factory=list)
+    env: list[str] = field(default_factory=list)
+    health: str | None = None
+    command: list[str] = field(default_factory=list)
+    packages: list[str] = field(default_factory=list)
+    named: bool = False  #: a Procfile or an image names this package
+
+
+@dataclass
+class Described:
+    """What files outside of a package say about it, by its folder; each of them is read once."""
+
+    composed: dict[str, dict[str, list[object]]] = field(default_factory=dict)  #: by the path of the compose file
+    rendered: dict[str, list[object]] | None = None
+
+
+def deployment(survey: Survey, package: Package, described: Described) -> Deployment:
+    found = Deployment()
+    if "Procfile" in package.marks:
+        _procfile(survey.scan.tree.text(join(package.path, "Procfile")) or "", found)
+    for path in _dockerfiles(survey, package):
+        _dockerfile(survey.scan.tree.text(path, 1 << 16) or "", found)
+        found.named = True
+    found.named = found.named or any(_serverless(survey, package, name) for name in package.marks if name in SERVERLESS)
+    _compose(survey, package, found, described)
+    _platforms(survey, package, found)
+    if survey.scan.tree.has("render.yaml"):
+        _render(survey, package, found, described)
+    _kubernetes(survey, package, found)
+    return found
+
+
+_WORKER = re.compile(r"(?m)^[ \t]*[\"']?main[\"']?[ \t]*[=:]")
+
+
+def _serverless(survey: Survey, package: Package, name: str) -> bool:
+    """Whether the file describes a program; Cloudflare's may only name a folder of pages."""
+    if name.startswith("serverless"):
+        return True
+    return _WORKER.search(survey.scan.tree.text(join(package.path, name), 1 << 16) or "") is not None
+
+
+def _dockerfiles(survey: Survey, package: Package) -> list[str]:
+    names = [name for name in package.marks if name == "Dockerfile" or name.startswith("Dockerfile.")]
+    names += [name for name in package.marks if name.endswith(".Dockerfile") or name == "Containerfile"]
+    paths = [join(package.path, name) for name in sorted(names, key=lambda it: (it != "Dockerfile", it))]
+    if not paths:
+        paths = [
+            path
+            for folder in ("docker", "deploy", ".docker")
+            if survey.scan.tree.has(path := join(package.path, f"{folder}/Dockerfile"))
+        ]
+    return paths[:1]
+
+
+def _dockerfile(text: str, found: Deployment) -> None:
+    """Only the last stage runs; system packages of every stage build."""
+    plain = _CONTINUED.sub(" ", re.sub(r"(?m)^[ \t]*#[^\n]*\n?", "", text))
+    instructions = [(it[1].upper(), it[2].strip()) for it in _INSTRUCTION.finditer(plain)]
+    last = max((at for at, (name, _) in enumerate(instructions) if name == "FROM"), default=0)
+    values = dict(_pairs(body) for name, body in instructions if name in {"ENV", "ARG"} and "=" in body)
+    entry: list[str] = []
+    command: list[str] = []
+    for at, (name, body) in enumerate(instructions):
+        if name == "RUN":
+            found.packages += [it for it in _installed(body) if it not in found.packages]
+        if at < last:
+            continue
+        if name == "EXPOSE":
+            for word in body.split():
+                _port(re.sub(r"\$\{?(\w+)(?::-(\d+))?\}?", lambda it: values.get(it[1], it[2] or ""), word), found)
+        elif name == "ENV":
+            _names(re.findall(r"(?:^|\s)([A-Za-z_]\w*)=", " " + body) or body.split()[:1], found)
+        elif name == "CMD":
+            command = _argv(body)
+        elif name == "ENTRYPOINT":
+            entry = _argv(body)
+        elif name == "HEALTHCHECK" and (path := _PATH.search(body)):
+            found.health = found.health or path[1] or "/"
+    if not found.command:
+        found.command = [*entry, *command]
+
+
+def _pairs(body: str) -> tuple[str, str]:
+    key, _, value = body.partition("=")
+    return key.strip().split()[-1] if key.split() else "", value.strip().strip("\"'")
+
+
+def _installed(body: str) -> list[str]:
+    names = []
+    for found in _APT.finditer(body):
+        words = (found[1] or found[2]).split()
+        names += [word.partition("=")[0] for word in words if re.fullmatch(r"[a-z0-9][a-z0-9+.:=~-]*", word)]
+    return names
+
+
+def _argv(body: str) -> list[str]:
+    if body.startswith("["):
+        try:
+            parsed = json.loads(body)
+        except ValueError:
+            return []
+        return [str(it) for it in parsed] if isinstance(parsed, list) else []
+    return command_of(body)
+
+
+def command_of(text: str) -> list[str]:
+    """A shell command as an argument list; through ``sh -c`` when only a shell understands it."""
+    text = text.strip()
+    if not text:
+        return []
+    if re.search(r"[&|;<>`$]|^\w+=", text):
+        return ["sh", "-c", text]
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return ["sh", "-c", text]
+
+
+def _port(word: object, found: Deployment) -> None:
+    number = str(word).partition("/")[0].strip()
+    if number.isdigit() and 0 < int(number) < 65536 and int(number) not in found.ports:
+        found.ports.append(int(number))
+
+
+def _names(names: Iterable[str], found: Deployment) -> None:
+    found.env += [name for name in names if name not in found.env and name not in {"PATH", "HOME", "DEBIAN_FRONTEND"}]
+
+
+def _procfile(text: str, found: Deployment) -> None:
+    processes = {it[1]: it[2] for it in re.finditer(r"(?m)^([\w-]+):\s*(.+)$", text)}
+    body = processes.get("web") or next(iter(processes.values()), "")
+    found.command = command_of(body.strip())
+    found.named = bool(body)
+    if port := re.search(r"(?:--port|-p|--bind|-b)[ =]\S*?(\d{2,5})\b", body):
+        _port(port[1], found)
+
+
+def _compose(survey: Survey, package: Package, found: Deployment, described: Described) -> None:
+    """Services that are built from the package's folder."""
+    for folder, names, marks, _ in survey.above(package.path):
+        for name in COMPOSE if marks else ():
+            if name not in names:
+                continue
+            path = join(folder, name)
+            if path not in described.composed:
+                described.composed[path] = _composed(survey, folder, path)
+            for service in described.composed[path].get(package.path, ()):
+                found.named = True
+                _compose_service(service, found)
+
+
+def _composed(survey: Survey, folder: str, path: str) -> dict[str, list[object]]:
+    built: dict[str, list[object]] = {}
+    try:
+        services = table(read_yaml(survey.scan.tree.text(path, 1 << 19) or "").get("services"))
+    except Broken as broken:
+        survey.warnings.append(f"{path}:{broken.line or 1}: {broken.reason}")
+        return built
+    for service in services.values():
+        place = _built_from(service, folder)
+        if place is not None:
+            built.setdefault(place, []).append(service)
+    return built
+
+
+def _built_from(service: object, folder: str) -> str | None:
+    build = table(service).get("build")
+    context = build if isinstance(build, str) else text_of(dig(build, "context"))
+    if context is None or context.startswith(("http", "git", "/")):
+        return None
+    parts = folder.split("/") if folder else []
+    docker = text_of(dig(build, "dockerfile")) or ""
+    for part in (context + "/" + docker.rpartition("/")[0]).split("/"):
+        if part == ".." and parts:
+            parts.pop()
+        elif part not in {"", ".", ".."}:
+            parts.append(part)
+    return "/".join(parts)
+
+
+def _compose_service(service: object, found: Deployment) -> None:
+    it = table(service)
+    for listed in (it.get("ports"), it.get("expose")):
+        for one in listed if isinstance(listed, list) else []:
+            target = (
+                table(one).get("target") if isinstance(one, dict) else str(one).partition("/")[0].rpartition(":")[2]
+            )
+            _port(target, found)
+    environment = it.get("environment")
+    if isinstance(environment, dict):
+        _names([str(key) for key in environment], found)
+    elif isinstance(environment, list):
+        _names([str(one).partition("=")[0] for one in environment], found)
+    test = dig(it, "healthcheck", "test")
+    text = " ".join(str(one) for one in test) if isinstance(test, list) else str(test or "")
+    if path := _PATH.search(text):
+        found.health = found.health or path[1]
+    command = it.get("command")
+    if not found.command and command:
+        found.command = [str(one) for one in command] if isinstance(command, list) else command_of(str(command))
+
+
+def _platforms(survey: Survey, package: Package, found: Deployment) -> None:
+    tree = survey.scan.tree
+    try:
+        if "fly.toml" in package.marks:
+            fly = read_toml(tree.text(join(package.path, "fly.toml")) or "")
+            _port(dig(fly, "http_service", "internal_port"), found)
+            services = fly.get("services")
+            for one in services if isinstance(services, list) else []:
+                _port(table(one).get("internal_port"), found)
+            _names(table(fly.get("env")), found)
+            for checks in (dig(fly, "http_service", "checks"), dig(fly, "checks")):
+                for one in checks if isinstance(checks, list) else table(checks).values():
+                    found.health = found.health or text_of(table(one).get("path"))
+        if "railway.json" in package.marks:
+            railway = json.loads(tree.text(join(package.path, "railway.json")) or "{}")
+            found.health = found.health or text_of(dig(railway, "deploy", "healthcheckPath"))
+            if not found.command and (start := text_of(dig(railway, "deploy", "startCommand"))):
+                found.command = command_of(start)
+    except (Broken, ValueError):
+        package.warnings.append(f"{join(package.path, 'fly.toml or railway.json')}: could not be read")
+
+
+def _rendered(survey: Survey) -> dict[str, list[object]]:
+    found: dict[str, list[object]] = {}
+    try:
+        services = read_yaml(survey.scan.tree.text("render.yaml") or "").get("services")
+    except Broken as broken:
+        survey.warnings.append(f"render.yaml:{broken.line or 1}: {broken.reason}")
+        return found
+    for one in services if isinstance(services, list) else []:
+        found.setdefault((text_of(table(one).get("rootDir")) or "").strip("./"), []).append(one)
+    return found
+
+
+def _render(survey: Survey, package: Package, found: Deployment, described: Described) -> None:
+    if described.rendered is None:
+        described.rendered = _rendered(survey)
+    for one in described.rendered.get(package.path, ()):
+        found.health = found.health or text_of(table(one).get("healthCheckPath"))
+        if not found.command and (start := text_of(table(one).get("startCommand"))):
+            found.command = command_of(start)
+        variables = table(one).get("envVars")
+        _names(
+            [
+                key
+                for it in (variables if isinstance(variables, list) else [])
+                if (key := text_of(table(it).get("key")))
+            ],
+            found,
+        )
+
+
+def _kubernetes(survey: Survey, package: Package, found: Deployment) -> None:
+    """Manifests in the package itself, or at the root when there is but one package."""
+    only = len(survey.packages) == 1
+    here = survey.scan.folders[package.path].folders
+    for folder in ("k8s", "kubernetes", "deploy", "deployment", "manifests", ""):
+        if folder not in here and (folder or not only):
+            continue
+        base = join(package.path, folder) if folder else package.path
+        scanned = survey.scan.folders.get(base)
+        if scanned is None:
+            continue
+        for name in sorted(scanned.files):
+            path = join(base, name)
+            if name.endswith((".yml", ".yaml")) and name not in COMPOSE and survey.scan.tree.size(path) < 1 << 18:
+                text = survey.scan.tree.text(path, 1 << 18) or ""
+                if _KUBERNETES.search(text):
+                    _kubernetes_file(text, found)
+
+
+def _kubernetes_file(text: str, found: Deployment) -> None:
+    try:
+        documents = list(islice(read_documents(text), 20))
+    except Broken:
+        return
+    for document in documents:
+        spec = dig(document, "spec", "template", "spec") or dig(document, "spec")
+        containers = dig(spec, "containers")
+        for container in containers if isinstance(containers, list) else []:
+            ports = dig(container, "ports")
+            for one in ports if isinstance(ports, list) else []:
+                _port(table(one).get("containerPort"), found)
+            variables = dig(container, "env")
+            _names(
+                [
+                    name
+                    for it in (variables if isinstance(variables, list) else [])
+                    if (name := text_of(table(it).get("name")))
+                ],
+                found,
+            )
+            for probe in ("readinessProbe", "livenessProbe", "startupProbe"):
+                found.health = found.health or text_of(dig(container, probe, "httpGet", "path"))

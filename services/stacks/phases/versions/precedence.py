@@ -1,0 +1,159 @@
+"""Who is believed about a version: the environment, then pins beside the code, then what manifests ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from services.stacks.manifests import version_files
+from services.stacks.manifests.formats import Broken
+from services.stacks.manifests.model import Manifest, Statement
+from services.stacks.packages.package import Package
+from services.stacks.packages.survey import Survey
+from services.stacks.phases.versions.ranges import clean, end_of_life, is_pin, satisfies
+from services.stacks.rules.ecosystems import TOOLS
+from services.stacks.tree import join
+from shared.contracts.detect import Conflict, Overridden, VersionTrail
+
+#: (class, rank in the class): within a class the nearest folder wins, then the rank.
+_RANK = {
+    "env": (0, 0), "packageManager": (1, 0), ".tool-versions": (2, 0), "mise.toml": (2, 1), "volta": (4, 0),
+    "devEngines": (4, 1), "runtime.txt": (3, 5), "toolchain": (4, 2), "config.platform.php": (4, 3),
+    "Gemfile.lock": (6, 0),
+    "Dockerfile": (7, 0),
+}  # fmt: skip
+_FILES = (3, 0)
+_MANIFESTS = (5, 0)
+_PLAIN_RANK = {name: rank for rank, name in enumerate((".nvmrc", ".node-version", ".python-version", "global.json"))}
+#: What states the oldest version that will do: a newer pin is no contradiction.
+_AT_LEAST = frozenset(
+    ("go.mod", "rust-version", "swift-tools-version", "sourceCompatibility", "options.release", "java.version",
+     "maven.compiler.release", "maven.compiler.target", "maven.compiler.source", "TargetFramework", "TargetFrameworks")
+)  # fmt: skip
+_INHERITED = frozenset(("npm", "pypi", "cargo", "maven"))
+
+
+#: What the version files of a source say, by their paths: a file at the root speaks for every package.
+Said = dict[str, list[Statement]]
+
+
+def trails(survey: Survey, package: Package, read: Said) -> tuple[list[VersionTrail], list[Conflict]]:
+    """The versions that count; ``read`` keeps what version files said to other packages."""
+    stated = list(_statements(survey, package, read))
+    if not stated:
+        return [], []
+    wanted = {tool for manifest in package.manifests for tool in TOOLS.get(manifest.ecosystem, ())}
+    wanted |= {finding.id for finding in package.found("language")}
+    said: dict[str, list[tuple[int, Statement]]] = {}
+    for depth, statement in stated:
+        if statement.runtime in wanted and clean(statement.runtime, statement.value):
+            said.setdefault(statement.runtime, []).append((depth, statement))
+    found: list[VersionTrail] = []
+    conflicts: list[Conflict] = []
+    for runtime in sorted(said, key=lambda it: (it not in {"node", "python", "java", "go", "rust", "ruby", "php"}, it)):
+        ranked = sorted(_unique(said[runtime]), key=lambda it: _order(*it))
+        winner = ranked[0][1]
+        value = clean(runtime, winner.value)
+        found.append(_trail(runtime, value, winner, [it for _, it in ranked]))
+        conflicts.extend(_conflict(runtime, value, winner, [it for _, it in ranked[1:]]))
+    return found, conflicts
+
+
+def _trail(runtime: str, value: str, winner: Statement, ranked: list[Statement]) -> VersionTrail:
+    ranges = [it.value for it in ranked if not is_pin(clean(runtime, it.value))]
+    return VersionTrail(
+        runtime=runtime,
+        value=value,
+        source=winner.source,
+        file=winner.file,
+        line=winner.line,
+        range=ranges[0] if ranges else None,
+        eol=end_of_life(runtime, value),
+        overridden=[
+            Overridden(source=it.source, file=it.file, line=it.line, value=it.value)
+            for it in ranked
+            if it is not winner
+        ],
+    )
+
+
+def _unique(said: list[tuple[int, Statement]]) -> list[tuple[int, Statement]]:
+    seen: dict[tuple[str, int | None, str], tuple[int, Statement]] = {}
+    for depth, it in said:
+        seen.setdefault((it.file, it.line, it.source), (depth, it))
+    return list(seen.values())
+
+
+def _order(depth: int, it: Statement) -> tuple[int, int, int, int]:
+    place, rank = _RANK.get(
+        it.source, _FILES if it.file.endswith(it.source) and it.source in version_files.READERS else _MANIFESTS
+    )
+    if place in {2, 3}:  # version files of either kind: the nearest folder first
+        return 2, depth, place, rank + _PLAIN_RANK.get(it.source, 9)
+    return place, depth, rank, it.line or 0
+
+
+def _statements(survey: Survey, package: Package, read: Said) -> Iterable[tuple[int, Statement]]:
+    ecosystems = {manifest.ecosystem for manifest in package.manifests}
+    for manifest in package.manifests:
+        for it in manifest.statements:
+            yield 0, it
+    for depth, (folder, names, marks, manifests) in enumerate(survey.above(package.path)):
+        for name in marks:
+            if name in version_files.READERS and not (depth and name in _OWN_ONLY):
+                yield from ((depth, it) for it in _read(survey, package, join(folder, name), read))
+            elif name.startswith("Dockerfile.") and not depth:
+                text = survey.scan.tree.text(join(folder, name), 1 << 16) or ""
+                yield from ((depth, it) for it in version_files.dockerfile(join(folder, name), text))
+        if "pom.xml" in names or "gradlew" in names or "mvnw" in names or "build.sbt" in names:
+            for name in version_files.NESTED:
+                path = join(folder, name)
+                if survey.scan.tree.has(path):
+                    yield from ((depth, it) for it in _read(survey, package, path, read))
+        if depth:
+            for manifest in manifests:
+                for it in _handed_down(manifest, ecosystems) if manifest.statements else ():
+                    yield depth, it
+
+
+#: They say nothing about the packages below their own.
+_OWN_ONLY = frozenset((".env", "Dockerfile", "Gemfile.lock"))
+
+
+def _handed_down(manifest: Manifest, ecosystems: set[str]) -> list[Statement]:
+    """What a workspace root says for its members."""
+    if manifest.ecosystem == "npm" and "npm" in ecosystems:
+        return manifest.statements
+    if manifest.kind == "Cargo.toml" and "cargo" in ecosystems:
+        return manifest.statements
+    if manifest.kind in {"build.gradle", "build.gradle.kts"} and "maven" in ecosystems:
+        return manifest.statements
+    if manifest.ecosystem in _INHERITED & ecosystems and manifest.kind == "pyproject.toml":
+        return manifest.statements
+    return []
+
+
+def _read(survey: Survey, package: Package, path: str, read: Said) -> list[Statement]:
+    """What a version file says; the first package that it concerns is told when it is broken."""
+    if path not in read:
+        text = survey.scan.tree.text(path, 1 << 20)
+        try:
+            read[path] = version_files.read(path, text) if text is not None else []
+        except Broken as broken:
+            package.warnings.append(f"{path}:{broken.line or 1}: {broken.reason}")
+            read[path] = []
+    return read[path]
+
+
+def _conflict(runtime: str, value: str, winner: Statement, others: list[Statement]) -> Iterable[Conflict]:
+    """A pin that another statement rules out."""
+    against = []
+    for it in others:
+        theirs = clean(runtime, it.value)
+        if it.source in _AT_LEAST or (it.source.startswith("maven-compiler-plugin") and is_pin(theirs)):
+            theirs = f">={theirs}"
+        fits = satisfies(value, theirs, runtime) if is_pin(value) else satisfies(theirs, value, runtime)
+        if fits is False:
+            against.append(f"{it.source} {it.value}")
+    if against:
+        mine = f"{winner.source} {winner.value}"
+        yield Conflict(kind="versions", claims=[mine, *against], winner=mine, rule="version-precedence")

@@ -1,0 +1,216 @@
+"""The workspace structure: who manages which folders as one, with globs and negations resolved against the tree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from services.stacks.globs import glob_regex
+from services.stacks.manifests.formats import Broken, read_json, read_yaml
+from services.stacks.manifests.javascript import pnpm_packages, workspace_globs
+from services.stacks.manifests.model import Manifest, dig, texts
+from services.stacks.manifests.rust_go import go_work_members
+from services.stacks.packages.package import Package
+from services.stacks.packages.survey import Survey
+from services.stacks.tree import join
+from shared.contracts.detect import Workspace
+
+#: Of one workspace.
+_MOST_GLOBS = 1000
+
+
+@dataclass(frozen=True)
+class Found:
+    manager: str
+    folder: str
+    members: tuple[str, ...]
+
+
+def find_workspace(survey: Survey) -> Workspace | None:
+    """The workspace at the root of what is looked at; without one, the largest below it."""
+    root = survey.scan.root
+    found: list[Found] = []
+    for folder, scanned in survey.scan.folders.items():  # in the order of their paths
+        if not (scanned.manifests or scanned.marks) or folder.count("/") > 3:
+            continue
+        covered = any(folder in it.members for it in found if it.manager == "maven")
+        found.extend(it for it in _declared(survey, folder, covered) if it.members)
+        if found and folder == root:
+            break
+    if not found:
+        return None
+    best = min(found, key=lambda it: (it.folder != root, -len(it.members), it.folder, it.manager))
+    return Workspace(manager=best.manager, members=list(best.members))
+
+
+def _declared(survey: Survey, folder: str, covered: bool) -> Iterable[Found]:
+    """What a folder declares; ``covered``: it is a module whose own modules are counted with those of its parent."""
+    names = survey.scan.folders[folder].files
+    manifests = {it.kind: it for it in survey.scan.folders[folder].manifests}
+    node = manifests.get("package.json") or manifests.get("package.json5") or manifests.get("package.yaml")
+    if "pnpm-workspace.yaml" in names:
+        globs = pnpm_packages(_text(survey, folder, "pnpm-workspace.yaml"))
+        yield _of(survey, "pnpm", folder, globs, _is_node)
+    elif node is not None and (globs := workspace_globs(node.data)):
+        yield _of(survey, _node_manager(survey, folder), folder, globs, _is_node)
+    elif "lerna.json" in names:
+        globs = texts(_json(survey, folder, "lerna.json").get("packages")) or ["packages/*"]
+        yield _of(survey, _node_manager(survey, folder), folder, globs, _is_node)
+    elif "nx.json" in names:
+        yield Found("nx", folder, _below(survey, folder, ("project.json",)))
+    if "rush.json" in names:
+        projects = _json(survey, folder, "rush.json").get("projects")
+        paths = [dig(it, "projectFolder") for it in projects] if isinstance(projects, list) else []
+        yield Found("rush", folder, _existing(survey, folder, texts(paths)))
+    if (deno := manifests.get("deno.json")) and (globs := _deno(deno)):
+        yield _of(survey, "deno", folder, globs, lambda names: "deno.json" in names or "deno.jsonc" in names)
+    yield from _others(survey, folder, names, manifests, covered)
+
+
+def _others(
+    survey: Survey, folder: str, names: dict[str, int], manifests: dict[str, Manifest], covered: bool
+) -> Iterable[Found]:
+    if cargo := manifests.get("Cargo.toml"):
+        globs = texts(dig(cargo.data, "workspace", "members"))
+        without = [f"!{glob}" for glob in texts(dig(cargo.data, "workspace", "exclude"))]
+        yield _of(survey, "cargo", folder, [*globs, *without], lambda names: "Cargo.toml" in names)
+    if "go.work" in names:
+        paths = go_work_members(_text(survey, folder, "go.work"))
+        yield Found("go", folder, _existing(survey, folder, paths, root_too=True))
+    if python := manifests.get("pyproject.toml"):
+        globs = texts(dig(python.data, "tool", "uv", "workspace", "members"))
+        without = [f"!{glob}" for glob in texts(dig(python.data, "tool", "uv", "workspace", "exclude"))]
+        yield _of(survey, "uv", folder, [*globs, *without], lambda names: "pyproject.toml" in names)
+    for kind in ("settings.gradle.kts", "settings.gradle"):
+        if kind in manifests:
+            included = manifests[kind].facts.get("include", "").split("\n")
+            yield Found("gradle", folder, _existing(survey, folder, [it for it in included if it]))
+    if (pom := manifests.get("pom.xml")) and "modules" in pom.facts and not covered:
+        modules = [it.removesuffix("/pom.xml") for it in pom.facts["modules"].split("\n")]
+        yield Found("maven", folder, _reactor(survey, folder, modules))
+    if solution := manifests.get("*.sln"):
+        paths = [it.rpartition("/")[0] for it in solution.facts.get("projects", "").split("\n") if it]
+        yield Found("dotnet", folder, _existing(survey, folder, paths))
+    if (mix := manifests.get("mix.exs")) and "apps_path" in mix.facts:
+        yield _of(survey, "mix", folder, [f"{mix.facts['apps_path']}/*"], lambda names: "mix.exs" in names)
+    if pubspec := manifests.get("pubspec.yaml"):
+        yield Found("pub", folder, _existing(survey, folder, texts(pubspec.data.get("workspace"))))
+    if "melos.yaml" in names:
+        globs = texts(_yaml(survey, folder, "melos.yaml").get("packages"))
+        yield _of(survey, "melos", folder, globs, lambda names: "pubspec.yaml" in names)
+    if (sbt := manifests.get("build.sbt")) and sbt.facts.get("members"):
+        yield Found("sbt", folder, _existing(survey, folder, sbt.facts["members"].split("\n")))
+    if "bazel" in manifests:
+        yield Found("bazel", folder, _below(survey, folder, ("BUILD.bazel", "BUILD")))
+    if "pants.toml" in manifests:
+        yield Found("pants", folder, _below(survey, folder, ("BUILD", "BUILD.pants")))
+
+
+def _reactor(survey: Survey, folder: str, modules: list[str]) -> tuple[str, ...]:
+    """Maven's modules may have modules; each folder is entered once, so a circle ends."""
+    seen: set[str] = set()
+    left = list(_existing(survey, folder, modules))
+    while left:
+        here = left.pop()
+        if here in seen:
+            continue
+        seen.add(here)
+        for manifest in survey.manifests_at(here):
+            inner = manifest.facts.get("modules") if manifest.kind == "pom.xml" else None
+            left.extend(_existing(survey, here, inner.split("\n")) if inner else ())
+    return tuple(sorted(seen - {folder}))
+
+
+def _is_node(names: dict[str, int]) -> bool:
+    return "package.json" in names or "package.json5" in names or "package.yaml" in names
+
+
+def _of(survey: Survey, manager: str, folder: str, globs: list[str], holds: Callable[[dict[str, int]], bool]) -> Found:
+    """Every folder that the globs mean and that holds a manifest; later negations take away."""
+    if len(globs) > _MOST_GLOBS:
+        survey.warnings.append(f"{folder or '.'}: only the first {_MOST_GLOBS} patterns of the workspace were followed")
+    wanted = [_pattern(glob) for glob in globs[:_MOST_GLOBS]]
+    members = []
+    base = len(folder) + 1 if folder else 0
+    for scanned in survey.scan.below(folder) if wanted else ():
+        if not holds(scanned.files):
+            continue
+        below = scanned.path[base:]
+        chosen = False
+        for pattern, negated in wanted:
+            if chosen is negated and pattern.fullmatch(below):
+                chosen = not negated
+        if chosen:
+            members.append(scanned.path)
+    return Found(manager, folder, tuple(members))
+
+
+def _pattern(glob: str) -> tuple[re.Pattern[str], bool]:
+    negated = glob.startswith("!")
+    plain = glob[1:] if negated else glob
+    plain = plain.removeprefix("./").strip("/")
+    choices = [glob_regex(one) for one in _braces(plain)]
+    return re.compile("|".join(choices)), negated
+
+
+def _braces(glob: str) -> list[str]:
+    found = re.match(r"(.*?)\{([^{}]*)\}(.*)", glob)
+    if not found:
+        return [glob]
+    return [f"{found[1]}{part}{rest}" for part in found[2].split(",")[:50] for rest in _braces(found[3])[:50]]
+
+
+def _existing(survey: Survey, folder: str, paths: Iterable[str], root_too: bool = False) -> tuple[str, ...]:
+    found: set[str] = set()
+    for path in paths:
+        parts = folder.split("/") if folder else []
+        for part in path.strip().strip("\"'").split("/"):
+            if part == ".." and parts:
+                parts.pop()
+            elif part not in {"", ".", ".."}:
+                parts.append(part)
+        whole = "/".join(parts)
+        if whole in survey.scan.folders and (whole != folder or root_too):
+            found.add(whole)
+    return tuple(sorted(found))
+
+
+def _below(survey: Survey, folder: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(it.path for it in survey.scan.below(folder) if any(name in it.files for name in names))
+
+
+def _node_manager(survey: Survey, folder: str) -> str:
+    package = survey.packages.get(folder)
+    built = ranked_manager(package) if package else None
+    return built or "npm"
+
+
+def ranked_manager(package: Package) -> str | None:
+    found = [it for it in package.found("package_manager") if it.ecosystem == "npm"]
+    return max(found, key=lambda it: it.confidence).id if found else None
+
+
+def _deno(manifest: Manifest) -> list[str]:
+    declared = manifest.data.get("workspace")
+    return texts(declared if isinstance(declared, list) else dig(declared, "members"))
+
+
+def _text(survey: Survey, folder: str, name: str) -> str:
+    return survey.scan.tree.text(join(folder, name)) or ""
+
+
+def _json(survey: Survey, folder: str, name: str) -> dict[str, object]:
+    try:
+        return dict(read_json(_text(survey, folder, name), comments=True))
+    except Broken as broken:
+        survey.warnings.append(f"{join(folder, name)}:{broken.line or 1}: {broken.reason}")
+        return {}
+
+
+def _yaml(survey: Survey, folder: str, name: str) -> dict[str, object]:
+    try:
+        return dict(read_yaml(_text(survey, folder, name)))
+    except Broken as broken:
+        survey.warnings.append(f"{join(folder, name)}:{broken.line or 1}: {broken.reason}")
+        return {}

@@ -1,0 +1,1 @@
+"""The rule set: one YAML entry per technology, loaded once."""

@@ -1,0 +1,107 @@
+"""A technology that can be detected, and the rule set: indexed for one look-up per name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from services.stacks.manifests.model import Json, text_of
+from shared.contracts.detect import Kind
+
+#: What outranks what within one package: a meta framework stands over what lies beneath it.
+TIERS = {
+    "platform": 90, "meta": 80, "app": 75, "server-plus": 70, "server": 65, "native-ui": 60, "server-under": 45,
+    "ui-app": 40, "ui": 35, "ui-base": 30, "bundler": 20, "tool": 10, "docs": 5,
+}  # fmt: skip
+
+
+SERVING = frozenset(tier for name, tier in TIERS.items() if name.startswith(("server", "meta", "platform")))
+
+
+PREFIXES: Mapping[Kind, str] = {
+    "language": "lang",
+    "build_system": "build",
+    "package_manager": "pm",
+    "framework": "fw",
+    "runtime": "rt",
+    "orchestrator": "orch",
+}
+
+
+@dataclass(frozen=True)
+class Technology:
+    """One thing that can be detected, and what follows from it."""
+
+    kind: Kind
+    id: str
+    name: str
+    spec: Json = field(compare=False, hash=False)
+    ecosystem: str = ""
+    tier: int = 0
+    lists: Mapping[str, Sequence[str]] = field(default_factory=dict, compare=False, hash=False)  #: those of ``spec``
+
+    @property
+    def rule(self) -> str:
+        return f"{PREFIXES[self.kind]}.{self.id}"
+
+    def text(self, key: str) -> str | None:
+        return text_of(self.spec.get(key))
+
+    def list(self, key: str) -> Sequence[str]:
+        return self.lists.get(key, ())
+
+    def number(self, key: str, default: float) -> float:
+        value = self.spec.get(key)
+        return float(value) if isinstance(value, (int, float)) else default
+
+    @property
+    def port(self) -> int | None:
+        value = self.spec.get("port")
+        return value if isinstance(value, int) else None
+
+    @property
+    def usual_in_dev(self) -> bool:
+        return self.spec.get("dev") is True
+
+    @property
+    def static(self) -> bool:
+        return self.spec.get("static") is True
+
+
+@dataclass(frozen=True)
+class Rules:
+    technologies: Mapping[tuple[Kind, str], Technology]
+    by_dependency: Mapping[tuple[str, str], Technology]
+    by_prefix: Mapping[str, Sequence[tuple[str, Technology]]]
+    unless_prefix: tuple[str, ...]
+    by_file: Mapping[str, Sequence[Technology]]  #: frameworks by a file beside the manifest
+    by_path: Mapping[str, Sequence[tuple[str, Technology]]]  #: frameworks by a file deeper in it, by its top folder
+    by_manifest: Mapping[str, Sequence[Technology]]  #: build systems by the kind of their manifest
+    language_of: Mapping[str, str]  #: linguist's name to our id
+    aliases: Mapping[tuple[Kind, str], str]
+    version: str
+
+    by_kind: Mapping[Kind, Sequence[Technology]]
+
+    def of(self, kind: Kind) -> Sequence[Technology]:
+        return self.by_kind.get(kind, ())
+
+    def get(self, kind: Kind, id: str) -> Technology | None:
+        return self.technologies.get((kind, id))
+
+    def canonical(self, kind: Kind, name: str) -> tuple[str, str, bool]:
+        """The id, the display name and whether it is custom, for a name as somebody writes it."""
+        slug = re.sub(r"\s+", "-", name.strip().lower())
+        for candidate in (slug, _near(slug), slug.replace("-", ""), slug.replace(".", "")):
+            id = self.aliases.get((kind, candidate))
+            if id:
+                return id, self.technologies[kind, id].name, False
+        return re.sub(r"[^a-z0-9.+#_-]", "", slug) or slug, name.strip(), True
+
+
+def _near(slug: str) -> str:
+    """``npm-workspaces`` is npm, ``nextjs-framework`` is Next.js."""
+    return re.sub(
+        r"[-_ ](?:workspaces?|build(?:-system)?|framework|lang(?:uage)?|package-manager|cli|runtime|js)$", "", slug
+    )

@@ -1,0 +1,1 @@
+"""The scan phase: a tree becomes folders with manifests, languages and markers."""

@@ -1,0 +1,79 @@
+"""What a file name stands for: one dictionary look-up per file, learnt once per ending or name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from services.stacks.linguist.tables import DOMINANT, Tables
+from services.stacks.manifests.kinds import EXACT, Kind, kind_of
+from services.stacks.scan.markers import MARKS, is_mark
+
+#: So many names, and so many endings, are kept; the others are looked up anew.
+_MOST_KEPT = 20_000
+#: Endings of manifests that only some names have.
+_BY_NAME = frozenset((".txt", ".in", ".rkt"))
+_NO_SOURCE_ENDINGS = tuple(
+    [".d.ts", ".d.mts", ".d.cts", ".kts", ".gradle", "rc.js", "rc.cjs", "rc.mjs"]
+    + [f".config.{module}{script}s" for module in ("", "c", "m") for script in "jt"]
+)
+_MAYBE_NO_SOURCE = (".ts", ".mts", ".cts", ".js", ".mjs", ".cjs", ".kts", ".gradle")
+_NO_SOURCE_NAMES = frozenset(
+    ("setup.py", "conanfile.py", "Rakefile", "Gemfile", "Vagrantfile", "noxfile.py", "build.sbt")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    candidates: Sequence[str]  #: languages, by linguist's names
+    counted: bool  #: whether any of them is counted
+    plain: bool  #: whether there is one of them, or no content would be asked for more
+    unknown: bool  #: no table knows it
+    manifest: Kind | None
+    ending: str
+    mark: bool  #: it says something about the packages below it
+    counts: bool  #: whether it may be code, which is measured
+    likely: str | None  #: the language that it is taken for where its content is not asked
+    settings: bool  #: whether names with that ending may be settings or declarations, and no source
+
+
+@dataclass
+class Names:
+    tables: Tables
+    by_name: dict[str, Meaning] = field(default_factory=dict)
+    by_ending: dict[str, Meaning] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in (*self.tables.filenames, *EXACT, *MARKS, *_NO_SOURCE_NAMES):
+            self.by_name[name] = self._meaning(name)
+
+    def learn(self, name: str, ending: str) -> Meaning:
+        """The meaning of a name that neither of the dictionaries knows; by its ending wherever that decides."""
+        found = self._meaning(name)
+        lower = ending.lower()
+        decides = ending and name != ending and lower not in self.tables.long_endings and lower not in _BY_NAME
+        known, key = (self.by_ending, ending) if decides else (self.by_name, name)
+        if len(known) < _MOST_KEPT:
+            known[key] = found
+        return found
+
+    def of(self, name: str) -> Meaning:
+        ending = name[name.rfind(".") :] if "." in name else ""
+        return self.by_name.get(name) or self.by_ending.get(ending) or self.learn(name, ending)
+
+    def _meaning(self, name: str) -> Meaning:
+        candidates = self.tables.candidates(name)
+        ending = name[name.rfind(".") :].lower() if "." in name else ""
+        counted = any(one in self.tables.counted for one in candidates)
+        unknown = not candidates and "." in name[1:]
+        likely = self.tables.likely(ending, candidates) if len(candidates) > 1 else next(iter(candidates), None)
+        return Meaning(
+            candidates, counted, len(candidates) == 1 or ending in DOMINANT, unknown, kind_of(name), ending,
+            is_mark(name), counted or not (candidates or unknown), likely,
+            name in _NO_SOURCE_NAMES or name.endswith(_MAYBE_NO_SOURCE),
+        )  # fmt: skip
+
+
+def is_source(name: str) -> bool:
+    """Whether a package is written in code by that name: not declarations, not settings that happen to be code."""
+    return not name.endswith(_NO_SOURCE_ENDINGS) and name not in _NO_SOURCE_NAMES

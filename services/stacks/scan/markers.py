@@ -1,0 +1,54 @@
+"""Files that say something about the packages at or below them, and are no manifests: most folders hold none."""
+
+from __future__ import annotations
+
+from services.stacks.manifests.version_files import READERS
+
+NODE_LOCKFILES = {
+    "bun.lock": "bun",
+    "bun.lockb": "bun",
+    "pnpm-lock.yaml": "pnpm",
+    "yarn.lock": "yarn",
+    "package-lock.json": "npm",
+    "npm-shrinkwrap.json": "npm",
+}
+NODE_SETTINGS = {".yarnrc.yml": "yarn", ".yarnrc": "yarn", "bunfig.toml": "bun", ".pnpmfile.cjs": "pnpm"}
+PYTHON_LOCKFILES = {
+    "uv.lock": "uv",
+    "poetry.lock": "poetry",
+    "pdm.lock": "pdm",
+    "Pipfile.lock": "pipenv",
+    "pixi.lock": "pixi",
+    "conda-lock.yml": "conda",
+}
+COMPOSE = ("docker-compose.yml", "docker-compose.yaml", "compose.yml", "compose.yaml")
+#: Each describes one program that a platform runs: the package beside it is no library.
+SERVERLESS = frozenset(
+    ("serverless.yml", "serverless.yaml", "serverless.ts", "wrangler.toml", "wrangler.json", "wrangler.jsonc")
+)
+#: Tools that serve, and keep the port in settings of their own.
+SERVER_SETTINGS = frozenset(
+    ["Rocket.toml"]
+    + [
+        f"{tool}.config.{module}{script}s"
+        for tool in ("vite", "nuxt", "vue", "astro", "quasar", "snowpack", "webpack")
+        for module in ("", "c", "m")
+        for script in "jt"
+    ]
+)
+MARKS = frozenset(
+    (
+        *NODE_LOCKFILES, *NODE_SETTINGS, *PYTHON_LOCKFILES, *COMPOSE, *SERVER_SETTINGS, *READERS,
+        "Cargo.lock", "Gemfile.lock", "composer.lock", "mix.lock", "pubspec.lock",
+        "tsconfig.json", "tsconfig.base.json",
+        "pnpm-workspace.yaml", "rush.json", "nx.json", "lerna.json", "go.work", "melos.yaml",
+        "hatch.toml", "mvnw", "gradlew",
+        "Procfile", "Containerfile", "fly.toml", "railway.json", *SERVERLESS,
+    )
+)  # fmt: skip
+_OPENINGS = ("Dockerfile.", ".env.")
+_ENDING = ".Dockerfile"
+
+
+def is_mark(name: str) -> bool:
+    return name in MARKS or name.startswith(_OPENINGS) or name.endswith(_ENDING)

@@ -1,0 +1,257 @@
+"""The scan phase: every folder once, every name looked up once; languages, manifests, and what does not count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from services.stacks.linguist.excluded import Excluded, generated
+from services.stacks.linguist.tables import Tables
+from services.stacks.manifests.kinds import Kind, parse
+from services.stacks.scan.attributes import Attributes, attributes
+from services.stacks.scan.filenames import Meaning, Names, is_source
+from services.stacks.scan.ignore import ignored
+from services.stacks.scan.markers import is_mark
+from services.stacks.scan.model import Scan, ScannedFolder, Sources
+from services.stacks.tree import HEAD_BYTES, NEVER_FIRST_PARTY, UNASKED, Tree, join, within
+
+#: Up to so many code files, the beginning of each is read: for generated code, shared extensions, ports and names.
+SMALL_TREE = 500
+#: Beyond that, so many files with an extension that several languages share are still read.
+MOST_AMBIGUOUS = 2000
+#: So many manifests of a source are read, in the order of their paths.
+MOST_MANIFESTS = 50_000
+#: Folders that belong to a build tool when this stands beside them.
+_FILLED_BY = {
+    "target": ("Cargo.toml", "pom.xml", "build.sbt", "project.clj", "deps.edn"),
+    "build": ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "CMakeLists.txt",
+              "pubspec.yaml", "meson.build", "gleam.toml", "setup.py"),
+    "dist": ("package.json", "pyproject.toml", "setup.py"),
+    "vendor": ("go.mod", "composer.json", "Gemfile"),
+    "Pods": ("Podfile",),
+    "_build": ("mix.exs", "dune-project", "rebar.config"),
+    "deps": ("mix.exs",),
+    "venv": ("pyproject.toml", "requirements.txt", "setup.py", "Pipfile"),
+    "env": (),
+    "lib": ("shard.yml",),
+    "zig-out": ("build.zig",),
+    "_site": ("_config.yml", "Gemfile", "package.json"),
+    "public": ("hugo.toml", "hugo.yaml", "gatsby-config.js", "gatsby-config.ts"),
+    "buck-out": (".buckconfig",),
+}  # fmt: skip
+_FIXTURE_NAMES = frozenset(
+    ("testdata", "__fixtures__", "__mocks__", "__snapshots__", "testfixtures", "test-fixtures", "test_fixtures",
+     "thirdparty", "third-party", "third_party", "3rdparty", "3rd-party", "3rd_party", ".yarn", ".github")
+)  # fmt: skip
+_TEST_NAMES = frozenset(("test", "tests", "spec", "specs", "__tests__", "e2e"))
+
+
+#: A file that may be code: its name, and what it stands for.
+_Entry = tuple[str, Meaning]
+
+
+class Scanner:
+    """Scans trees with one set of language tables."""
+
+    def __init__(self, tables: Tables, most_manifests: int = MOST_MANIFESTS) -> None:
+        self.tables = tables
+        self.most_manifests = most_manifests
+        self.names = Names(tables)
+        self.excluded = Excluded(tables)
+
+    def scan(self, tree: Tree, root: str = "") -> Scan:
+        scan = Scan(tree, root, warnings=list(tree.warnings))
+        skipped_folders, skipped_files = ignored(tree)
+        settings = attributes(tree)
+        code: list[tuple[ScannedFolder, list[_Entry]]] = []
+        fixtures: list[str] = []
+        left_out: set[str] = set()
+        every = bool(settings.rules)
+        for path in sorted(tree.folders):
+            folder = tree.folders[path]
+            outer_path = path.rpartition("/")[0]
+            if path and (outer_path in left_out or path in skipped_folders or self._filled(tree, path, outer_path)):
+                left_out.add(path)
+                continue
+            scanned = ScannedFolder(path, folder.files, folder.folders)
+            if not within(path, root):
+                if within(root, path):
+                    scan.outside[path] = scanned
+                    self._manifests(scan, scanned, self._sorted(scanned, every)[0], skipped_files)
+                continue
+            outer = scan.folders.get(outer_path) if path else None
+            scanned.aside = (outer is not None and outer.aside) or (bool(path) and self.excluded.folder(path))
+            if path != root:
+                _place(scanned, outer)
+            scan.folders[path] = scanned
+            scan.files += len(folder.files)
+            manifests, entries = self._sorted(scanned, every)
+            if manifests and scanned.fixture:
+                fixtures.append(path)
+            elif manifests:
+                self._manifests(scan, scanned, manifests, skipped_files)
+                if outer is not None and path.endswith(".xcodeproj"):  # a project file that is a folder
+                    outer.manifests += scanned.manifests
+                    scanned.manifests = []
+            if entries:
+                code.append((scanned, entries))
+        self._languages(scan, code, settings, skipped_files)
+        if scan.manifests > self.most_manifests:
+            unread = scan.manifests - self.most_manifests
+            scan.warnings.append(f"the source holds {scan.manifests:,} manifests: the last {unread:,} were not read")
+        if fixtures:
+            shown = ", ".join(fixtures[:3]) + (", ..." if len(fixtures) > 3 else "")
+            scan.warnings.append(f"test fixtures and third-party code are not services: {shown}")
+        return scan
+
+    def _filled(self, tree: Tree, path: str, outer: str) -> bool:
+        """Whether a tool fills the folder, so that nothing in it is first-party."""
+        name = path[len(outer) + 1 :] if outer else path
+        if name in NEVER_FIRST_PARTY or "pyvenv.cfg" in tree.folders[path].files:
+            return True
+        fillers = _FILLED_BY.get(name)
+        if not fillers:
+            return False
+        beside = tree.folders.get(outer)
+        return beside is not None and any(filler in beside.files for filler in fillers)
+
+    def _sorted(self, folder: ScannedFolder, every: bool) -> tuple[list[tuple[str, Kind]], list[_Entry]]:
+        """The manifests of a folder, and the files that may be code; ``every``: attributes may make code of any."""
+        by_name, by_ending, learn = self.names.by_name, self.names.by_ending, self.names.learn
+        manifests: list[tuple[str, Kind]] = []
+        entries: list[_Entry] = []
+        for name in folder.files:
+            dot = name.rfind(".")
+            ending = name[dot:] if dot >= 0 else ""
+            meaning = by_name.get(name) or by_ending.get(ending) or learn(name, ending)
+            if meaning.manifest is not None:
+                manifests.append((name, meaning.manifest))
+            if meaning.unknown:
+                folder.unknown.append(name)
+            if meaning.mark or (name[0] in ".D" and is_mark(name)):
+                folder.marks.append(name)
+            if meaning.counts or every:
+                entries.append((name, meaning))
+        return manifests, entries
+
+    def _manifests(
+        self, scan: Scan, folder: ScannedFolder, manifests: list[tuple[str, Kind]], skipped: set[str]
+    ) -> None:
+        for name, kind in sorted(manifests, key=lambda it: it[0]):
+            path = join(folder.path, name)
+            if path in skipped:
+                continue
+            scan.manifests += 1
+            if scan.manifests <= self.most_manifests:
+                folder.manifests.append(parse(scan.tree, path, kind))
+
+    def _languages(
+        self,
+        scan: Scan,
+        code: list[tuple[ScannedFolder, list[_Entry]]],
+        settings: Attributes,
+        skipped: set[str],
+    ) -> None:
+        """Bytes per language, and whose sources they are."""
+        reading = _Reading(scan, sum(len(entries) for _, entries in code) <= SMALL_TREE)
+        if reading.small:
+            scan.tree.reader.prefetch([join(folder.path, name) for folder, entries in code for name, _ in entries])
+        counted, total, measured = self.tables.counted, scan.languages, scan.tree.reader.size
+        excluded, by_attributes, by_name_only = self.excluded, bool(settings.rules), not reading.small
+        for folder, entries in code:
+            spans, aside, files = excluded.spans(folder.path), folder.aside, folder.files
+            prefix = folder.path + "/" if folder.path else ""
+            for name, meaning in entries:
+                path = prefix + name
+                if skipped and path in skipped:
+                    continue
+                size = files[name]
+                if size == UNASKED:
+                    size = files[name] = measured(path)
+                if not size:
+                    continue
+                counts, forced = not (aside or excluded.file(path, name, spans)), None
+                if by_attributes:
+                    counts, forced = _override(counts, settings.of(path, name))
+                    if meaning.unknown and not forced:
+                        continue
+                if by_name_only and meaning.plain and forced is None:
+                    language = meaning.likely
+                else:
+                    language = self._read(reading, path, name, size, meaning, forced)
+                if language is None or language not in counted:
+                    continue
+                if counts:
+                    total[language] = total.get(language, 0) + size
+                if not meaning.settings or is_source(name):
+                    sources = folder.sources.get(language)
+                    if sources is None:
+                        sources = folder.sources[language] = Sources(first=path)
+                    sources.bytes += size
+                    sources.files += 1
+        scan.languages = self._grouped(total)
+
+    def _grouped(self, total: dict[str, int]) -> dict[str, int]:
+        """Under the languages that linguist shows, the largest first."""
+        shown: dict[str, int] = {}
+        for language, size in total.items():
+            group = self.tables.groups[language]
+            shown[group] = shown.get(group, 0) + size
+        return dict(sorted(shown.items(), key=lambda item: (-item[1], item[0])))
+
+    def _read(
+        self, reading: _Reading, path: str, name: str, size: int, meaning: Meaning, forced: str | None
+    ) -> str | None:
+        """The language of a file whose beginning is looked at; None when a program wrote it, or nothing tells."""
+        head: bytes | None = None
+        if reading.small or (not meaning.plain and reading.done < MOST_AMBIGUOUS and size < HEAD_BYTES * 16):
+            reading.done += 1
+            head = reading.scan.tree.reader.read(path, HEAD_BYTES)
+        language = self.tables.by_name.get(forced.lower()) if forced else None
+        language = language or self._language(name, meaning, head)
+        if language is None:
+            return None
+        if reading.small and head is not None:
+            reading.scan.heads[path] = head
+        return None if head is not None and generated(head, name) else language
+
+    def _language(self, name: str, meaning: Meaning, head: bytes | None) -> str | None:
+        if len(meaning.candidates) == 1:
+            return meaning.candidates[0]
+        if head is not None and b"\0" in head[:1024]:
+            return None
+        if not meaning.candidates:
+            return self.tables.by_shebang(head[:200].decode("utf-8", "replace")) if head else None
+        if head is None:
+            return self.tables.likely(meaning.ending, meaning.candidates)
+        return self.tables.decide(name, meaning.candidates, head.decode("utf-8", "replace"))
+
+
+@dataclass(slots=True)
+class _Reading:
+    """How many beginnings of files were read: all of a small tree, else only where the name does not tell."""
+
+    scan: Scan
+    small: bool
+    done: int = 0
+
+
+def _place(folder: ScannedFolder, outer: ScannedFolder | None) -> None:
+    """Whether a folder lies among test fixtures or the code of others; what is above it was asked before."""
+    name = folder.path.rpartition("/")[2]
+    if outer is not None:
+        folder.fixture, folder.test = outer.fixture, outer.test
+    if name in _FIXTURE_NAMES or (folder.test and name in {"fixture", "fixtures"}):
+        folder.fixture = True
+    elif name in _TEST_NAMES:
+        folder.test = True
+
+
+def _override(counts: bool, said: dict[str, str]) -> tuple[bool, str | None]:
+    aside = [said[key] for key in ("vendored", "generated", "documentation") if key in said]
+    if "true" in aside:
+        counts = False
+    elif "false" in aside:
+        counts = True
+    if said.get("detectable") == "false":
+        counts = False
+    return counts, said.get("language")

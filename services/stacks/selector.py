@@ -1,0 +1,81 @@
+"""Which files of an archive are worth keeping, decided by their paths while the stream passes by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from services.stacks.linguist.tables import DOMINANT, Tables
+from services.stacks.manifests.kinds import kind_of
+from services.stacks.manifests.version_files import READERS
+from services.stacks.phases.facts.code import CODE, CONFIGS, ENTRIES
+from services.stacks.scan.markers import COMPOSE
+from services.stacks.scan.noise import is_noise
+from services.stacks.scan.scanner import MOST_AMBIGUOUS, SMALL_TREE
+from services.stacks.tree import HEAD_BYTES, MANIFEST_BYTES, NEVER_FIRST_PARTY
+
+_LOCKFILES = frozenset(
+    ("package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "uv.lock", "poetry.lock",
+     "pdm.lock", "Pipfile.lock", "Cargo.lock", "Gemfile.lock", "composer.lock", "mix.lock", "pubspec.lock")
+)  # fmt: skip
+_READ = frozenset(
+    (".gitignore", ".gitattributes", "go.work", "pnpm-workspace.yaml", "lerna.json", "rush.json", "melos.yaml",
+     "libs.versions.toml", "gradle-wrapper.properties", "maven-wrapper.properties", "build.properties", "Procfile",
+     "plugins.sbt", "Rocket.toml",
+     "fly.toml", "railway.json", "render.yaml", "launchSettings.json", "appsettings.json", "Directory.Build.props",
+     "Directory.Packages.props", ".yarnrc.yml", "Containerfile", *COMPOSE, *CONFIGS, *READERS)
+)  # fmt: skip
+_SETTINGS = ("vite.config.", "nuxt.config.", "vue.config.", "astro.config.")
+_KUBERNETES = ("/k8s/", "/kubernetes/", "/deploy/", "/deployment/", "/manifests/", "/workflows/")
+_UNKNOWN_BYTES = 4096
+_MOST_UNKNOWN = 300
+
+
+@dataclass
+class ArchiveInterest:
+    """Asked once for every entry, in the order of the archive."""
+
+    tables: Tables
+    code: int = 0
+    ambiguous: int = 0
+    unknown: int = 0
+    _folder: str = ""  #: of the entry before
+    _foreign: bool = False  #: whether that lies in a folder that tools fill
+
+    def __call__(self, path: str) -> int:
+        folder, _, name = path.rpartition("/")
+        if folder != self._folder:
+            self._folder = folder
+            self._foreign = not NEVER_FIRST_PARTY.isdisjoint(folder.split("/"))
+        if self._foreign:
+            return 0
+        if name in _READ or name in _LOCKFILES or kind_of(name) is not None:
+            return MANIFEST_BYTES
+        if name.startswith((".env", "Dockerfile", *_SETTINGS)) or name.endswith(".Dockerfile"):
+            return HEAD_BYTES
+        if name.endswith((".yml", ".yaml")) and (
+            path.count("/") <= 1 or any(part in "/" + path for part in _KUBERNETES)
+        ):
+            return HEAD_BYTES * 4
+        return self._of_code(path, name)
+
+    def _of_code(self, path: str, name: str) -> int:
+        candidates = self.tables.candidates(name)
+        if not candidates and "." in name.lstrip("."):
+            return self._of_unknown(name)
+        if candidates and not any(one in self.tables.counted for one in candidates):
+            return 0
+        self.code += 1
+        ending = name[name.rfind(".") :].lower()
+        if self.code <= SMALL_TREE + 1:
+            return HEAD_BYTES
+        if (len(candidates) > 1 and ending not in DOMINANT) or not candidates:
+            self.ambiguous += 1
+            return HEAD_BYTES if self.ambiguous <= MOST_AMBIGUOUS else 0
+        entry = name.partition(".")[0].lower() in ENTRIES and name.endswith(CODE)
+        return HEAD_BYTES if entry and path.count("/") <= 7 else 0
+
+    def _of_unknown(self, name: str) -> int:
+        if is_noise(name):
+            return 0
+        self.unknown += 1
+        return _UNKNOWN_BYTES if self.unknown <= _MOST_UNKNOWN else 0

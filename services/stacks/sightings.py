@@ -1,0 +1,56 @@
+"""What a detection teaches: technologies that a model named and no rule knows, and which files gave them away."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+from services.stacks.linguist.tables import Tables
+from services.stacks.manifests.kinds import kind_of
+from services.stacks.rules.technologies import Rules
+from services.stacks.scan.noise import is_plain
+from shared.contracts.definitions import Kind, SightedFile
+from shared.contracts.detect import Candidate, DetectResult, Evidence
+from shared.stacks.proposals import Seen
+
+_MOST_FILES = 10
+_MOST_SEEN = 200
+_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+
+
+def custom_sightings(result: DetectResult, rules: Rules, tables: Tables) -> list[Seen]:
+    """The custom technologies of a result that only a model told of."""
+    found = [
+        Seen(it.kind, it.id, it.name, service.path, it.confidence, resembling(rules, it.kind, it.id), files)
+        for service in result.services
+        for it in service.candidates
+        if it.custom and it.source == "llm" and _ID.fullmatch(it.id) and (files := list(_files(it, tables)))
+    ]
+    return found[:_MOST_SEEN]
+
+
+def resembling(rules: Rules, kind: Kind, id: str) -> str | None:
+    """A known technology of the kind that is spelled much alike; a person decides whether it is meant."""
+    known = [technology.id for technology in rules.of(kind)]
+    return next(iter(difflib.get_close_matches(id, known, 1, 0.8)), None)
+
+
+def _files(candidate: Candidate, tables: Tables) -> Iterable[SightedFile]:
+    """The cited files that could stand in a rule: not those that prove something else already."""
+    for proof in candidate.evidence[:_MOST_FILES]:
+        pattern = _pattern(candidate.kind, proof, tables)
+        if pattern is not None:
+            yield SightedFile(file=proof.file, line=proof.line, pattern=pattern)
+
+
+def _pattern(kind: Kind, proof: Evidence, tables: Tables) -> str | None:
+    """Sources by their ending, all else by its name; None for what would prove it everywhere."""
+    name = proof.file.rpartition("/")[2]
+    stem, _, ending = name.rpartition(".")
+    owners = tables.candidates(name)
+    explained = kind_of(name) is not None or name in tables.filenames or any(it in tables.counted for it in owners)
+    if explained or is_plain(stem or name) or re.search(r"[*?\[\]\\]", name):
+        return None
+    pattern = f"*.{ending}" if kind == "language" and stem and not owners else name
+    return pattern if len(pattern) <= 200 else None
