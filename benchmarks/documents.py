@@ -25,8 +25,8 @@ from services.execution.documents import template, values
 from services.execution.documents.document import Documents
 from services.execution.documents.parse import parse
 from services.execution.documents.renderer import Renderer, Seen
+from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
 from services.execution.sandbox.run import Session
-from services.execution.sandbox.sandbox import WarmSandbox, open_sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from shared.contracts.document import DocumentInput
 from shared.contracts.execute import Limits

@@ -19,14 +19,14 @@ import pyarrow.ipc
 
 from benchmarks.sandbox_memory import descendants, pss_mb
 from benchmarks.table import at_least, at_most, show, within
-from services.execution.sandbox.box import bubblewrap_call
-from services.execution.sandbox.request import Order
+from services.execution.sandbox.host.request import Order
+from services.execution.sandbox.host.runtime import describe_runtime
+from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
+from services.execution.sandbox.host.scratch import Corner
+from services.execution.sandbox.host.supervise import Supervision
+from services.execution.sandbox.host.zygote import bubblewrap_call
 from services.execution.sandbox.run import Frame, Run
-from services.execution.sandbox.runtime import describe_runtime
-from services.execution.sandbox.sandbox import WarmSandbox, open_sandbox
-from services.execution.sandbox.scratch import Corner
 from services.execution.sandbox.settings import SandboxSettings
-from services.execution.sandbox.supervise import Supervision
 from shared.contracts.execute import Limits, Verdict
 
 GROUPBY = "import pandas as pd\npd.DataFrame({'k': ['a', 'b', 'a'], 'v': [1, 2, 3]}).groupby('k').v.sum()"

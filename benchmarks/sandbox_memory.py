@@ -11,7 +11,7 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-from services.execution.sandbox.sandbox import open_sandbox
+from services.execution.sandbox.host.sandbox import open_sandbox
 from services.execution.sandbox.settings import SandboxSettings
 
 _FEW, _MANY = 1, 9

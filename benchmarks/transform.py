@@ -29,8 +29,8 @@ from obstore.store import ObjectStore
 
 from benchmarks.transform_tasks import TASKS
 from benchmarks.transform_tasks.task import Task, content, same
+from services.execution.sandbox.host.sandbox import open_sandbox
 from services.execution.sandbox.run import Sandbox
-from services.execution.sandbox.sandbox import open_sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from services.execution.transform.transform import Transform
 from shared import blobs

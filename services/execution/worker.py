@@ -9,8 +9,8 @@ from pydantic import JsonValue
 from services.execution.documents.document import Documents
 from services.execution.documents.renderer import Renderer
 from services.execution.execute import Execute
+from services.execution.sandbox.host.sandbox import open_sandbox
 from services.execution.sandbox.run import Sandbox
-from services.execution.sandbox.sandbox import open_sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from services.execution.transform.transform import Transform
 from shared.contracts.document import DocumentInput

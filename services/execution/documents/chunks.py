@@ -17,7 +17,7 @@ from services.execution.documents.names import Names, names_of
 from services.execution.documents.nodes import Chunk, Expression
 from services.execution.documents.state import Kept
 from services.execution.documents.work import Work
-from services.execution.sandbox.bridge import rows_of
+from services.execution.sandbox.host.bridge import rows_of
 from services.execution.sandbox.run import KernelError, Outcome, Shown, Value
 from shared.contracts.document import Block
 from shared.contracts.execute import Display, Verdict

@@ -21,8 +21,8 @@ from services.execution.documents.renderer import Renderer
 from services.execution.documents.splice import unanswered
 from services.execution.documents.walk import MOST_INCLUDED, Walk
 from services.execution.documents.work import Work
-from services.execution.sandbox.exact import plain
 from services.execution.sandbox.run import Sandbox
+from services.execution.sandbox.values import plain
 from shared.contracts.document import DocumentFile, DocumentInput, DocumentResult, Estimate
 from shared.contracts.document_declarations import schema, wrong
 from shared.contracts.execute import InputFile

@@ -11,7 +11,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from services.execution.kernels.python.exact import Encoder
+from services.execution.sandbox.protocol.exact import Encoder
 from services.execution.sandbox.run import KernelError, Look, Outcome, Sandbox, Session, Value
 from shared.contracts.execute import CodeError, Language, Limits, Verdict
 from shared.loop import Budget

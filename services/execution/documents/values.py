@@ -10,9 +10,9 @@ from typing import cast
 from pydantic import JsonValue
 
 from services.execution.documents.renderer import Seen
-from services.execution.sandbox.exact import plain, tag_of
-from services.execution.sandbox.exact import text_of as unusual
 from services.execution.sandbox.run import Look, Value
+from services.execution.sandbox.values import plain, tag_of
+from services.execution.sandbox.values import text_of as unusual
 from shared.contracts.document import BlockVariable
 
 _MOST_JSON, _MOST_TEXT, _SHOWN = 1_000_000, 12_000, 5

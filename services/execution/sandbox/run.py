@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from pydantic import JsonValue
 
-from services.execution.sandbox.exact import plain
+from services.execution.sandbox.values import plain
 from shared.contracts.execute import CodeError, Language, Limits, RunUsage, ValueView, Verdict
 
 #: When a run is over. ``result``, for code of ours only: with its answer. ``table``: with the table that it answers

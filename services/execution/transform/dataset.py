@@ -9,9 +9,9 @@ from pathlib import Path
 
 import polars as pl
 
-from services.execution.kernels.reading.names import TypeName
-from services.execution.kernels.reading.portable import read_portable
 from services.execution.transform.preview import Picture, Shown, picture_of
+from services.execution.transform.reading.names import TypeName
+from services.execution.transform.reading.portable import read_portable
 from shared.contracts.transform import Column, InputSeen
 
 

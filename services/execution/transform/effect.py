@@ -8,7 +8,7 @@ from typing import cast
 import polars as pl
 from pydantic import JsonValue
 
-from services.execution.kernels.reading.names import type_name
+from services.execution.transform.reading.names import type_name
 from shared.contracts.transform import Effect
 
 #: Beyond so many cells, what needs a hash of every row is left out.

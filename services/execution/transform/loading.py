@@ -14,12 +14,12 @@ from threading import Event as Flag
 
 from pydantic import BaseModel, ValidationError
 
-from services.execution.kernels.reading.columns import ColumnProfile
-from services.execution.kernels.reading.names import TypeName
 from services.execution.sandbox.run import Run, Sandbox
 from services.execution.transform.dataset import Arrived, DataRead
 from services.execution.transform.limits import TransformLimits
 from services.execution.transform.preview import Picture
+from services.execution.transform.reading.columns import ColumnProfile
+from services.execution.transform.reading.names import TypeName
 from shared.contracts.execute import Verdict
 from shared.contracts.transform import DataSet
 from shared.errors import InvalidData
@@ -118,7 +118,7 @@ class Loader:
     def _run(self, name: str, source: _Source, loc: list[str | int], early: Queue[_Report]) -> tuple[_Report, Arrived]:
         """Read the file in the sandbox; the report is handed over before the table has come out."""
         code = (
-            "from services.execution.kernels.reading.read import answer\n"  # the warm interpreter has it already
+            "from services.execution.transform.reading.read import answer\n"  # the warm interpreter has it already
             f"result = answer('input/data', {source.file_name!r}, {self.reader!r}, {self.rows})\n"
         )
         files = {"input/data": source.path}

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from services.execution.kernels.reading.columns import ColumnProfile, profile
-from services.execution.kernels.reading.names import TypeName
 from services.execution.transform.quoting import quote, quote_row
+from services.execution.transform.reading.columns import ColumnProfile, profile
+from services.execution.transform.reading.names import TypeName
 
 #: Tokens are estimated from characters; tables are denser than prose.
 _CHARACTERS_PER_TOKEN = 3

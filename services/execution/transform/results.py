@@ -13,9 +13,9 @@ from pathlib import Path
 import polars as pl
 from pydantic import JsonValue
 
-from services.execution.kernels.reading.names import TypeName, type_name
-from services.execution.kernels.reading.portable import read_portable
 from services.execution.transform.dataset import DataRead
+from services.execution.transform.reading.names import TypeName, type_name
+from services.execution.transform.reading.portable import read_portable
 from shared.contracts.transform import Column, Table
 
 _INDEX = re.compile(r"__index_level_\d+__")

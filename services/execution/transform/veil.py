@@ -11,8 +11,8 @@ from pathlib import Path
 
 import polars as pl
 
-from services.execution.kernels.reading.portable import read_portable
 from services.execution.transform.dataset import DataRead
+from services.execution.transform.reading.portable import read_portable
 
 #: Beyond so many distinct values, stand-ins are numbered instead of shaped like the value.
 _MOST_SHAPED = 50_000

@@ -13,7 +13,7 @@ from typing import BinaryIO, cast
 import pytest
 
 from services.execution.execute import Execute
-from services.execution.sandbox.sandbox import WarmSandbox, open_sandbox
+from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from shared.contracts.execute import ExecuteInput, Verdict
 from shared.contracts.files import FileInfo

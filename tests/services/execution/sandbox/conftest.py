@@ -7,8 +7,8 @@ from typing import Protocol
 
 import pytest
 
+from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
 from services.execution.sandbox.run import Outcome, Run
-from services.execution.sandbox.sandbox import WarmSandbox, open_sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from shared.contracts.execute import Language, Limits
 

@@ -8,7 +8,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from services.execution.sandbox import stage
+from services.execution.sandbox.host import drop_root as stage
 
 _REPOSITORY = Path(__file__).parents[4]
 _PLACE = "/mnt"  # hidden by the stage, in a mount namespace of its own

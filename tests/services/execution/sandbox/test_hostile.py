@@ -19,8 +19,8 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
+from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
 from services.execution.sandbox.run import Frame, KernelError, Run
-from services.execution.sandbox.sandbox import WarmSandbox, open_sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from shared.contracts.execute import Language, Limits, Verdict
 from tests.services.execution.sandbox.attacks import HIDERS, HIDING, HOARDS, PRELUDE, REACHES, TIMEOUT, Attack
@@ -160,11 +160,11 @@ def test_21_sockets_and_devices_cannot_be_made_and_a_pipe_in_place_of_a_table_en
     assert {refused.split(":")[0] for refused in outcome.refused} <= {"pipe", "bound"}
     flood = (
         "import os, threading, pandas\nos.mkfifo('/out/endless')\n"
-        "import services.execution.kernels.python.tables as tables\n"
+        "import services.execution.languages.python.guest.tables as tables\n"
         "tables.write(pandas.DataFrame({'a': [1]}), '/work/mine')\nos.symlink('/work/mine', '/out/link')\n"
         "def flood():\n    with open('/out/endless', 'wb') as pipe:\n        while True: pipe.write(bytes(65536))\n"
         "threading.Thread(target=flood, daemon=True).start()\n"
-        "import services.execution.kernels.python.kernel as kernel\n"
+        "import services.execution.languages.python.guest.kernel as kernel\n"
         "kernel.outward = lambda value, path, file: {'kind': 'table', 'type': 'x', 'text': '', 'file': claimed}\n"
     )
     with sandbox.session("python", Limits(wall_seconds=60), {}) as session:

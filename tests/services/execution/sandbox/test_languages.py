@@ -13,8 +13,8 @@ import pyarrow
 import pyarrow.ipc
 import pytest
 
+from services.execution.sandbox.host.sandbox import WarmSandbox
 from services.execution.sandbox.run import Frame, KernelError, Run
-from services.execution.sandbox.sandbox import WarmSandbox
 from shared.contracts.execute import Language, Limits, Verdict
 from tests.services.execution.sandbox.conftest import RunCode
 
@@ -88,7 +88,7 @@ def test_errors_are_told_in_the_words_of_the_language(sample: Sample, run_code: 
     assert outcome.verdict is Verdict.USER_ERROR
     assert outcome.error is not None
     assert "broken" in outcome.error.message
-    assert "/runtime/kernels" not in outcome.error.traceback
+    assert "/runtime/guest" not in outcome.error.traceback
 
 
 def test_an_exit_status_is_a_user_error(sample: Sample, run_code: RunCode) -> None:

@@ -8,8 +8,8 @@ from threading import Event, Thread
 
 import pytest
 
+from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
 from services.execution.sandbox.run import KernelError
-from services.execution.sandbox.sandbox import WarmSandbox, open_sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from shared.contracts.execute import Limits, Verdict
 

@@ -9,8 +9,8 @@ import pyarrow
 import pyarrow.ipc
 import pytest
 
+from services.execution.sandbox.host.sandbox import WarmSandbox
 from services.execution.sandbox.run import Frame, Run
-from services.execution.sandbox.sandbox import WarmSandbox
 from shared.contracts.execute import Language, Limits, Verdict
 
 _SOURCE = {
@@ -163,7 +163,7 @@ def test_any_other_answer_waits_for_what_the_end_tells(
 def test_a_forged_answer_that_names_no_table_of_its_room_gives_none(sandbox: WarmSandbox, name: str) -> None:
     code = f"""
 import gc
-from services.execution.kernels.service import Replies
+from services.execution.sandbox.guest.service import Replies
 replies = next(one for one in gc.get_objects() if isinstance(one, Replies))
 replies.send({{"t": "result", "error": None, "table": "{name}"}})
 """

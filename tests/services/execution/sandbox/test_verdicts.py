@@ -8,8 +8,8 @@ from threading import Event, Thread
 
 import pytest
 
+from services.execution.sandbox.host.sandbox import WarmSandbox
 from services.execution.sandbox.run import Run
-from services.execution.sandbox.sandbox import WarmSandbox
 from shared.contracts.execute import Language, Limits, Verdict
 from shared.errors import JobCancelled
 from tests.services.execution.sandbox.conftest import RunCode
@@ -33,7 +33,7 @@ def test_an_error_comes_with_the_traceback_of_the_code_only(run_code: RunCode) -
     assert outcome.error is not None
     assert outcome.error.type == "ZeroDivisionError"
     assert "return 1 / 0" in outcome.error.traceback
-    assert "kernels" not in outcome.error.traceback
+    assert "guest" not in outcome.error.traceback
 
 
 @pytest.mark.parametrize("code", ["import sys; sys.exit(0)", "import os; os._exit(0)", "raise SystemExit", "exit()"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from services.execution.sandbox.sandbox import WarmSandbox, open_sandbox
+from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from tests.services.execution.transform.support import Folder, Lab
 

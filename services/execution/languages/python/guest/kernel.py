@@ -1,0 +1,157 @@
+"""The Python kernel: one name space that a call leaves to the next."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import platform
+import sys
+import types
+from collections.abc import Callable, Mapping
+from importlib import metadata
+from typing import Any, cast
+
+from services.execution.languages.python.guest import tables
+from services.execution.languages.python.guest.repeatable import seed_all
+from services.execution.languages.python.guest.soundness import demand_sound
+from services.execution.languages.python.guest.values import exactly, inward, listed, looks, outward
+from services.execution.languages.python.guest.views import view
+from services.execution.sandbox.guest import service
+from services.execution.sandbox.guest.displays import Stage, figure_of, picture, rendered
+from services.execution.sandbox.guest.isolate import CODE, OUT, WORK
+from services.execution.sandbox.guest.program import compiled, run
+from services.execution.sandbox.guest.warmth import use_pandas
+from services.execution.sandbox.protocol.wire import Json, Message
+
+
+class PythonKernel:
+    stop: Callable[[], None] | None = None
+
+    def __init__(self, stage: Stage) -> None:
+        self._calls = 0
+        self._module = types.ModuleType("__main__")
+        self._module.__dict__["__builtins__"] = builtins
+        builtins.display = stage.display  # type: ignore[attr-defined]
+        sys.modules["__main__"] = self._module
+        sys.path.append(WORK)  # last: a file of the job never stands in for a library
+        pyplot: Any = sys.modules.get("matplotlib.pyplot")
+        if pyplot is not None:
+            pyplot.show = lambda *_args, **_options: stage.show_open_figures()
+        self._own = set(self.space)
+
+    @property
+    def space(self) -> dict[str, object]:
+        return self._module.__dict__
+
+    def rehearse(self) -> Message:
+        made = self.execute({"code": "pass", "seed": None, "frames": [], "take": "view"})
+        pandas = sys.modules.get("pandas")
+        if pandas is not None and "pyarrow" in sys.modules:
+            table = f"{OUT}/rehearsal.arrow"
+            tables.write(use_pandas(pandas), table)
+            demand_sound(tables.read(table, "source"))
+            view(tables.read(table, "pandas"))
+            os.unlink(table)
+        self._calls = 0
+        return made
+
+    def execute(self, request: Message) -> Message:
+        self._calls += 1
+        name = f"{CODE}/main.py" if self._calls == 1 else f"{CODE}/main_{self._calls}.py"
+        code = str(request["code"])
+        if self._calls == 1:  # later ones are known to the tracebacks alone: there is little room
+            with open(name, "w", encoding="utf-8", errors="surrogatepass") as handle:
+                handle.write(code)
+            self._module.__file__ = name
+            self._own.add("__file__")
+            sys.argv = [name]
+            seed_all(cast("int | None", request["seed"]))
+        for frame in cast("list[Mapping[str, str]]", request["frames"]):
+            self.space[frame["name"]] = tables.given(frame, frame["dataframe"])
+        value = run(compiled(code, name), self.space)
+        service.flush()
+        return self._described_result(value, str(request["take"]))
+
+    def _described_result(self, value: object, take: str) -> Message:
+        if take == "view":
+            return {"value": None if value is None else view(value), "class": type(value).__name__}
+        if "result" in self.space:
+            value = self.space["result"]
+        if tables.is_table(value):  # it leaves whole: drawing it as text would take longer than most code does
+            rows = tables.write(value, f"{OUT}/result.arrow", plain=True)
+            return {"class": type(value).__name__, "rows": rows, "table": "result.arrow"}
+        made: dict[str, Json] = {"value": view(value), "class": type(value).__name__}
+        if take == "plot":
+            made.update(_plotted(value))
+        return made
+
+    def evaluate(self, request: Message) -> Message:
+        program = compiled(str(request["code"]), f"{CODE}/expression.py")
+        if program.body is not None or program.last is None:
+            raise SyntaxError("an expression is wanted, not statements")
+        value = run(program, self.space)
+        reply: dict[str, Json] = {"value": view(value), "class": type(value).__name__}
+        if (file := request.get("file")) is not None:
+            reply["typed"] = outward(value, f"{OUT}/{file}", str(file))
+        return reply
+
+    def look(self, request: Message) -> Message:
+        return looks(self.space, request)
+
+    def picture(self, request: Message) -> Message:
+        figure = figure_of(self.space[str(request["name"])])
+        if figure is None:
+            raise TypeError("it is no figure")
+        with open(f"{OUT}/picture.png", "wb") as handle:
+            handle.write(picture(figure))
+        return {"picture": "picture.png"}
+
+    def get(self, request: Message) -> Message:
+        name = str(request["name"])
+        if name not in self.space:
+            raise NameError(f"name {name!r} is not defined")
+        file = str(request["file"])
+        return {"typed": outward(self.space[name], f"{OUT}/{file}", file)}
+
+    def set(self, request: Message) -> Message:
+        sent = cast("Message", request["typed"])
+        value = self.space[str(request["name"])] = inward(sent)
+        return exactly(value) if sent["kind"] == "json" else {}
+
+    def list(self, _request: Message) -> Message:
+        hidden = (types.ModuleType, types.FunctionType, type)
+        shown = {
+            name: value
+            for name, value in self.space.items()
+            if name not in self._own and not name.startswith("_") and not isinstance(value, hidden)
+        }
+        return {"variables": [listed(name, value) for name, value in shown.items()]}
+
+    def remove(self, request: Message) -> Message:
+        self.space.pop(str(request["name"]), None)
+        return {}
+
+    def info(self, _request: Message) -> Message:
+        return {"language": "python", "version": platform.python_version()}
+
+    def packages(self, _request: Message) -> Message:
+        return {"packages": {each.name: each.version for each in metadata.distributions() if each.name}}
+
+
+def _plotted(value: object) -> Message:
+    """A picture of the value, or of the figure that is open when the value is none."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    figure, kind = figure_of(value), type(value).__name__
+    if figure is None and pyplot is not None and pyplot.get_fignums():
+        figure = pyplot.gcf()
+    made: tuple[str, str | bytes, str] = rendered(value) if figure is None else ("image/png", picture(figure), ".png")
+    media_type, content, suffix = made
+    if media_type not in ("image/png", "image/svg+xml"):
+        return {}
+    with open(f"{OUT}/result{suffix}", "wb") as handle:
+        handle.write(content.encode() if isinstance(content, str) else content)
+    return {"plot": f"result{suffix}", "plot_type": media_type, "class": "Figure" if figure is not None else kind}
+
+
+def serve(requests: int, replies: int) -> None:
+    service.serve(PythonKernel, requests, replies)

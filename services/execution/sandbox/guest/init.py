@@ -1,0 +1,324 @@
+"""The first process of a room: it lets the code start, watches what it uses, ends it, and hands its files out."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import select
+import signal
+import socket
+import stat
+import time
+from dataclasses import dataclass, replace
+from typing import NoReturn, cast
+
+from services.execution.sandbox.guest import linux as kernel
+from services.execution.sandbox.guest.artifacts import Caps, Haul, gather, snapshot
+from services.execution.sandbox.guest.interpreters import start
+from services.execution.sandbox.guest.isolate import CODE, EMPTY_MB, GIVEN, OUT, WORK, Ends, become_job, resize_store
+from services.execution.sandbox.guest.meter import FairShare, Meter, Reading
+from services.execution.sandbox.protocol.wire import Json, Message, control_pair, receive, send
+
+_GLANCE = 0.01  #: seconds between two looks at what is used
+_REST = 0.5  #: while a session waits for its next call
+_OWN_TASKS = {"sql": 24, "javascript": 16, "r": 4}  #: threads that an interpreter may start on its own account
+_ROOTS = {"work": WORK, "code": CODE, "given": GIVEN}
+_SAMPLE: Message = {"t": "ended", "reason": "exit", "status": 0, "cpu_ms": 0.5, "full": False, "names": []}
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """The limits of a run, and where it stood when it began."""
+
+    deadline: float
+    cpu_seconds: float
+    memory_kb: int
+    tasks: int
+    glance: float = _GLANCE
+
+    def exceeded(self, now: Reading, fair: FairShare) -> str | None:
+        if now.cpu_seconds > self.cpu_seconds:
+            return "cpu"
+        if time.monotonic() >= self.deadline:
+            return "wall"
+        if now.memory_kb <= self.memory_kb:
+            return None
+        return "memory" if now.processes == 1 or fair.over(self.memory_kb) else None
+
+
+class Warden:
+    """Runs as process 1 of the room, out of the code's sight and reach."""
+
+    def __init__(self, descriptors: list[int], language: str, memfd: bool, meter: Meter) -> None:
+        control, requests, replies, stdin, stdout, stderr = descriptors
+        self._control = socket.socket(fileno=control)
+        self._gifts, gifts = control_pair()
+        ends = Ends(requests, replies, stdin, stdout, stderr, gifts.fileno())
+        self._own_tasks = _OWN_TASKS.get(language, 1)
+        # Its control group, if there is one, must be set before there is a child that would stay outside.
+        send(self._control, {"t": "ready"})
+        if receive(self._control)[0] is None:
+            os._exit(0)
+        self._job = os.fork()
+        if self._job == 0:
+            _run_job(ends, language, memfd)
+        kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+        for descriptor in (ends.requests, ends.replies, ends.stdin, ends.stdout, ends.stderr):
+            os.close(descriptor)
+        gifts.close()
+        with contextlib.suppress(OSError), open(f"/proc/{self._job}/oom_score_adj", "w", encoding="ascii") as handle:
+            handle.write("1000")
+        self._watch = os.pidfd_open(self._job)
+        self._allowed: Allowance | None = None
+        self._first = Reading(0, 0, 0, 0, 0.0)
+        self._begun_cpu = 0.0
+        self._peak_kb = 0
+        self._meter = meter
+        self._fair = FairShare(meter)
+        self._crowded = False
+        self._full = False
+        self._status: int | None = None
+        self._before: dict[str, tuple[int, int, int]] = {}
+        self._caps: Caps | None = None
+        self._rehearse()
+
+    def _rehearse(self) -> None:
+        """Go once the ways of a run, now that nobody waits: what they touch is no longer shared with the parent."""
+        self._meter.read()
+        self._data_bytes()
+        resize_store(EMPTY_MB, 0)
+        os.statvfs(WORK)
+        gather(WORK, Haul(Caps(0, 0), snapshot(WORK), lambda _path, _size, _descriptor: None))
+        here, there = control_pair()
+        with here, there:
+            send(here, _SAMPLE)
+            receive(there)
+
+    def guard(self) -> None:
+        """From the first word of the supervisor to the last file."""
+        reason = self._watch_over()
+        last = self._end_all()
+        send(
+            self._control,
+            {
+                "t": "ended",
+                "reason": reason,
+                "status": self._status,
+                **self._used(last),
+                "crowded": self._crowded,
+                "full": self._full,
+            },
+        )
+        if self._caps is not None:
+            self._hand_out(self._caps)
+        send(self._control, {"t": "bye"})
+
+    def _used(self, now: Reading) -> Message:
+        """By the run, or by the last call of a session; memory is all that the code has added so far."""
+        return {
+            "cpu_ms": max(0.0, now.cpu_seconds - self._begun_cpu) * 1000,
+            "peak_mb": max(0, self._peak_kb - self._first.added_kb) / 1024,
+        }
+
+    def _count_anew(self, now: Reading) -> None:
+        """From the end of one call, not from the word of the next: its code may be faster than that word."""
+        self._begun_cpu, self._peak_kb = now.cpu_seconds, now.added_kb
+
+    def _watch_over(self) -> str:
+        poll = select.poll()
+        poll.register(self._control.fileno(), select.POLLIN)
+        poll.register(self._watch, select.POLLIN)
+        while True:
+            ready = {descriptor for descriptor, _ in poll.poll(self._patience())}
+            if self._control.fileno() in ready:
+                reason = self._obey()
+                if reason is not None:
+                    return reason
+            if self._watch in ready:
+                return "exit"
+            if self._allowed is not None:
+                now = self._look(self._allowed)
+                reason = self._allowed.exceeded(now, self._fair)
+                if reason is not None:
+                    return reason
+            self._reap()
+
+    def _patience(self) -> float | None:
+        if self._allowed is None:
+            return None
+        return max(0.0, min(self._allowed.glance, self._allowed.deadline - time.monotonic())) * 1000
+
+    def _look(self, allowed: Allowance) -> Reading:
+        now = self._meter.read()
+        self._peak_kb = max(self._peak_kb, now.added_kb)
+        self._crowded = self._crowded or now.tasks >= allowed.tasks
+        return now
+
+    def _obey(self) -> str | None:
+        """Do what the supervisor asks; a reason to end, if it gives one."""
+        message, descriptors, _ = receive(self._control)
+        if message is None or message["t"] == "stop":
+            return "stopped"
+        if message["t"] == "start":
+            self._start(message, descriptors)
+        elif message["t"] == "put":
+            self._put(message, descriptors)
+            send(self._control, {"t": "put"})
+        elif message["t"] == "rest" and self._allowed is not None:
+            now = self._look(self._allowed)
+            send(self._control, {"t": "used", **self._used(now)})
+            self._count_anew(now)
+            endless = float("inf")
+            self._allowed = replace(self._allowed, deadline=endless, cpu_seconds=endless, glance=_REST)
+        elif message["t"] == "take":
+            self._give(str(message["path"]))
+        elif message["t"] == "interrupt":
+            os.kill(self._job, signal.SIGINT)
+        elif message["t"] == "extend":
+            self._allow(message)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        return None
+
+    def _start(self, message: Message, descriptors: list[int]) -> None:
+        files = cast("list[dict[str, str]]", message["files"])
+        self._hand_over(descriptors[len(files) :])
+        descriptors = descriptors[: len(files)]
+        given = sum(os.fstat(descriptor).st_size for descriptor in descriptors)
+        disk = int(cast("int", message["disk_mb"]))
+        resize_store(disk + -(-given // 1_000_000) + len(files) // 200 + 1, 2 * len(files))
+        self._put(message, descriptors)
+        self._before = snapshot(WORK)
+        if message["collect"] is not None:
+            count, size = cast("list[int]", message["collect"])
+            self._caps = Caps(count, size)
+        self._first = self._meter.read()
+        self._count_anew(self._first)
+        megabytes = int(cast("int", message["memory_mb"]))
+        processes = int(cast("int", message["processes"]))
+        # What the language itself has running is not the code's.
+        self._own_tasks = max(self._own_tasks, self._first.tasks)
+        tasks = processes + self._own_tasks - 1
+        limits = {
+            # And this warden. A group refuses first where there is one: it counts its refusals.
+            resource.RLIMIT_NPROC: tasks + (9 if message["grouped"] else 1),
+            resource.RLIMIT_FSIZE: (disk + 64) << 20,
+            resource.RLIMIT_DATA: self._data_bytes() + (2 * megabytes + 320 << 20),
+            resource.RLIMIT_CPU: int(cast("float", message["cpu_seconds"])) + 5,
+        }
+        for limit, value in limits.items():
+            resource.prlimit(self._job, limit, (value, value))
+        self._allow(message)
+        send(self._control, {"t": "started"})
+
+    def _hand_over(self, descriptors: list[int]) -> None:
+        """Files that the kernel gets as they are, without a copy; this door is open once, before there is any code."""
+        with self._gifts, contextlib.suppress(OSError):
+            if descriptors:
+                send(self._gifts, {"t": "gifts"}, descriptors)
+
+    def _allow(self, message: Message) -> None:
+        """Limits count from here: a session gets them anew for each call."""
+        now = self._meter.read()
+        wall = cast("float | None", message["wall_seconds"])
+        self._allowed = Allowance(
+            float("inf") if wall is None else time.monotonic() + wall,
+            now.cpu_seconds + float(cast("float", message["cpu_seconds"])),
+            self._first.memory_kb + (int(cast("int", message["memory_mb"])) << 10),
+            int(cast("int", message["processes"])) + self._own_tasks - 1,
+        )
+
+    def _data_bytes(self) -> int:
+        with open(f"/proc/{self._job}/status", encoding="ascii", errors="replace") as handle:
+            return next((int(line.split()[1]) << 10 for line in handle if line.startswith("VmData:")), 0)
+
+    def _put(self, message: Message, descriptors: list[int]) -> None:
+        for file, descriptor in zip(cast("list[dict[str, str]]", message["files"]), descriptors, strict=True):
+            target = os.path.join(_ROOTS[file["root"]], file["path"])
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            # A file of an earlier call may still be mapped: it is replaced, never cut.
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(target)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            written = os.open(target, flags, 0o644)
+            offset, size = 0, os.fstat(descriptor).st_size
+            os.truncate(written, size)  # only within their size do files get large pages
+            while offset < size:
+                sent = os.sendfile(written, descriptor, offset, size - offset)
+                if sent == 0:
+                    break
+                offset += sent
+            os.close(written)
+
+    def _reap(self) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                if pid == self._job:
+                    self._status = status
+
+    def _end_all(self) -> Reading:
+        """Kill whatever is left, until nothing is; then nobody can change the files any more."""
+        store = os.statvfs(WORK)
+        self._full = store.f_bavail == 0 or store.f_favail == 0
+        self._reap()
+        if self._status is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._job, signal.SIGKILL)
+        while self._meter.others():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(-1, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                pid, status = os.waitpid(-1, 0)
+                if pid == self._job:
+                    self._status = status
+        return self._meter.read()
+
+    def _hand_out(self, caps: Caps) -> None:
+        def take(path: str, size: int, descriptor: int) -> None:
+            send(self._control, {"t": "file", "path": path, "size": size}, [descriptor])
+
+        haul = Haul(caps, self._before, take)
+        gather(WORK, haul)
+        for name in sorted(os.listdir(OUT)):
+            self._give(name)
+        refusals: list[Json] = list(haul.refused)
+        send(self._control, {"t": "refused", "names": refusals})
+
+    def _give(self, name: str) -> None:
+        """A file of the way out, by its name: the code chose it, and in a session it lives while we look."""
+        descriptor = _opened_out(name)
+        if descriptor is None:
+            send(self._control, {"t": "missing", "path": name})
+            return
+        try:
+            send(self._control, {"t": "out", "path": name, "size": os.fstat(descriptor).st_size}, [descriptor])
+        finally:
+            os.close(descriptor)
+
+
+def _opened_out(name: str) -> int | None:
+    """A regular file that stands in ``OUT`` itself: no other path, no link, no pipe that would never end."""
+    if os.path.basename(name) != name or "\x00" in name:
+        return None
+    try:
+        descriptor = os.open(os.path.join(OUT, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, UnicodeError):
+        return None
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def _run_job(ends: Ends, language: str, memfd: bool) -> NoReturn:
+    try:
+        become_job(ends, memfd)
+        start(language)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.write(2, f"kernel: {type(error).__name__}: {error}\n".encode())
+    os._exit(70)

@@ -1,0 +1,105 @@
+"""Run a program text: statements, then the last expression as its value; and say in plain words how it failed."""
+
+from __future__ import annotations
+
+import ast
+import errno
+import linecache
+import sys
+import traceback
+from dataclasses import dataclass
+from types import CodeType, TracebackType
+
+from services.execution.sandbox.guest.isolate import CODE
+from services.execution.sandbox.protocol.wire import Message
+
+_LONGEST = 20_000  #: characters of a traceback or message
+
+
+@dataclass(frozen=True)
+class Program:
+    body: CodeType | None
+    last: CodeType | None
+
+
+def compiled(code: str, name: str) -> Program:
+    """Raises: SyntaxError, ValueError, RecursionError, MemoryError."""
+    linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+    tree = compile(code, name, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    assert isinstance(tree, ast.Module)
+    last: CodeType | None = None
+    if tree.body and isinstance(tree.body[-1], ast.Expr):
+        expression = tree.body.pop()
+        assert isinstance(expression, ast.Expr)
+        last = compile(ast.Expression(expression.value), name, "eval", dont_inherit=True)
+    body = compile(tree, name, "exec", dont_inherit=True) if tree.body else None
+    return Program(body, last)
+
+
+def run(program: Program, space: dict[str, object]) -> object:
+    """The value of the last expression; ``None`` without one. Raises: whatever the code raises."""
+    if program.body is not None:
+        exec(program.body, space)  # noqa: S102 - this is what the room is for
+    return None if program.last is None else eval(program.last, space)  # noqa: S307
+
+
+def described(error: BaseException) -> Message:
+    """The error as a message: type, message, traceback without our own frames, and which limit it speaks of."""
+    trace = _of_the_code(error.__traceback__)
+    try:
+        message = str(error)
+    except Exception:
+        message = ""
+    try:
+        lines = traceback.format_exception(type(error), error, trace)
+    except Exception:
+        lines = [f"{type(error).__name__}: {message}\n"]
+    text = "".join(lines)
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]}\n...\n{text[-_LONGEST // 2 :]}"
+    return {
+        "type": type(error).__name__,
+        "message": message[:_LONGEST],
+        "traceback": text,
+        "limit": _limit_behind(error, message),
+    }
+
+
+def _of_the_code(trace: TracebackType | None) -> TracebackType | None:
+    """From the code's first frame on, without ours where an interrupt was heard; SQL has no frames at all."""
+    here = __file__.rpartition("/sandbox/guest/")[0]
+    while trace is not None and not trace.tb_frame.f_code.co_filename.startswith(f"{CODE}/"):
+        trace = trace.tb_next
+    each = trace
+    while each is not None:
+        after = each.tb_next
+        if after is not None and after.tb_next is None and after.tb_frame.f_code.co_filename.startswith(here):
+            each.tb_next = None
+        each = each.tb_next
+    return trace
+
+
+def _limit_behind(error: BaseException, message: str) -> str | None:
+    if isinstance(error, MemoryError) or type(error).__name__ in ("ArrowMemoryError", "OutOfMemoryException"):
+        return "memory"
+    if isinstance(error, OSError):
+        if error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
+            return "disk"
+        if error.errno == errno.ENOMEM:
+            return "memory"
+        if error.errno == errno.EAGAIN and isinstance(error, BlockingIOError) and error.filename is None:
+            return "processes"
+    if isinstance(error, RuntimeError) and "can't start new thread" in message:
+        return "processes"
+    return None
+
+
+def exit_status(stop: SystemExit) -> int:
+    """What the interpreter would exit with; a text is printed on stderr, as it does."""
+    code = stop.code
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF if -(2**63) <= code < 2**63 else 255
+    print(code, file=sys.stderr)  # noqa: T201
+    return 1

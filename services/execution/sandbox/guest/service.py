@@ -1,0 +1,238 @@
+"""What the Python-hosted kernels share: the request loop, replies under the run's nonce, errors in plain words."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Protocol, cast
+
+from services.execution.sandbox.guest.displays import Stage
+from services.execution.sandbox.guest.isolate import GIFTS
+from services.execution.sandbox.guest.program import described, exit_status
+from services.execution.sandbox.protocol.wire import Json, Message, frame, read_frame, receive, write_frame
+
+
+class Replies:
+    """The way back. Only the process that was asked answers; a fork of the code's own speaks for nobody."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._asked = os.getpid()
+        self.nonce = ""
+        self.cut = False
+        self.answered = True  #: the last request has its result
+
+    @property
+    def mine(self) -> bool:
+        return os.getpid() == self._asked
+
+    def send(self, message: Message) -> None:
+        if self.mine:
+            self.answered = self.answered or message.get("t") == "result"
+            try:
+                write_frame(self._descriptor, {**message, "nonce": self.nonce})
+            except OSError:  # the code has closed it: then it ends as it would without us, and says no more
+                self.cut = True
+
+
+class Kernel(Protocol):
+    """One language. Every operation returns the fields of its reply, and raises whatever the code raises."""
+
+    stop: Callable[[], None] | None  #: called from another thread, where an engine does not hear signals while it works
+
+    def rehearse(self) -> Message: ...
+
+    def execute(self, request: Message) -> Message: ...
+
+    def evaluate(self, request: Message) -> Message: ...
+
+    def look(self, request: Message) -> Message: ...
+
+    def picture(self, request: Message) -> Message: ...
+
+    def get(self, request: Message) -> Message: ...
+
+    def set(self, request: Message) -> Message: ...
+
+    def list(self, request: Message) -> Message: ...
+
+    def remove(self, request: Message) -> Message: ...
+
+    def info(self, request: Message) -> Message: ...
+
+    def packages(self, request: Message) -> Message: ...
+
+
+OPERATIONS = ("execute", "evaluate", "look", "picture", "get", "set", "list", "remove", "info", "packages")
+
+
+class Relay:
+    """Passes interrupts on to an engine that does not hear signals while it works."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop = stop
+        self._passing_on = threading.Lock()
+        self._heard, signalled = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        signal.set_wakeup_fd(signalled, warn_on_full_buffer=False)
+        threading.Thread(target=self._pass_on, daemon=True).start()
+
+    def forget(self) -> None:
+        """What has been heard was for an earlier call."""
+        with self._passing_on:
+            self._take()
+
+    def _take(self) -> bool:
+        with contextlib.suppress(BlockingIOError):
+            return bool(os.read(self._heard, 4096))
+        return False
+
+    def _pass_on(self) -> None:
+        while select.select([self._heard], (), ()):
+            with self._passing_on:
+                if self._take():
+                    self._stop()
+
+
+class Interrupts:
+    """An interrupt is for a call that runs: not for the words about it, and not for the kernel that waits."""
+
+    def __init__(self, stop: Callable[[], None] | None) -> None:
+        self.wanted = False
+        self._relay = None if stop is None else Relay(stop)
+        signal.signal(signal.SIGINT, self._raise)
+
+    def _raise(self, _number: int, _frame: object) -> None:
+        if self.wanted:
+            raise KeyboardInterrupt
+
+    def begin(self) -> None:
+        self.wanted = True
+        if self._relay is not None:
+            self._relay.forget()
+
+
+def serve(make: Callable[[Stage], Kernel], requests: int, replies: int) -> None:
+    """Answer requests until one of them, or the code, says that this is the end."""
+    _open_streams()
+    _forget_exit_functions()
+    answers = Replies(replies)
+    stage = Stage(answers.send)
+    kernel = make(stage)
+    interrupts = Interrupts(kernel.stop)
+    door = socket.socket(fileno=GIFTS)
+    while True:
+        try:
+            request = read_frame(requests)
+            if request is None:
+                leave(0)
+                return
+            if request["op"] == "rehearse":
+                _rehearse(kernel, stage, answers)
+                continue
+            answers.nonce, answers.answered = str(request["nonce"]), False
+            status = _answer(kernel, stage, answers, _with_gifts(request, door), interrupts)
+            if status is not None or request["once"] or answers.cut:
+                leave(status or 0)
+        except KeyboardInterrupt as late:  # one too many, while the error of the first was told
+            interrupts.wanted = False
+            if not answers.answered:
+                answers.send({"t": "result", "error": described(late), "exit": None})
+
+
+def _rehearse(kernel: Kernel, stage: Stage, answers: Replies) -> None:
+    """Do what most code does, and forget it: a fork pays for each page that it touches first, and code should not."""
+    with contextlib.suppress(Exception):
+        stage.begin()
+        frame(kernel.rehearse())
+        stage.show_open_figures()
+        flush()
+    answers.send({"t": "hello"})
+
+
+def _with_gifts(request: Message, door: socket.socket) -> Message:
+    """The first request with its frames at the open files that came for it; after it that door is closed."""
+    if door.fileno() == -1:
+        return request
+    with door:
+        if not request.get("gifts"):
+            return request
+        _, descriptors, _ = receive(door)
+    frames = cast("list[Mapping[str, Json]]", request["frames"])
+    places = zip(frames, descriptors, strict=True)
+    return {**request, "frames": [{**each, "descriptor": number} for each, number in places]}
+
+
+def _answer(kernel: Kernel, stage: Stage, answers: Replies, request: Message, interrupts: Interrupts) -> int | None:
+    """Do one operation; an exit status when the code asked to exit."""
+    reply: dict[str, Json] = {"t": "result", "error": None}
+    status: int | None = None
+    operation = str(request["op"])
+    stage.begin()
+    try:
+        interrupts.begin()
+        reply.update(getattr(kernel, operation if operation in OPERATIONS else "info")(request))
+        if not answers.mine:
+            leave(0)
+    except SystemExit as stop:
+        status = exit_status(stop)
+    except BaseException as error:
+        if not answers.mine:
+            sys.excepthook(type(error), error, error.__traceback__)
+            leave(1)
+        reply["error"] = described(error)
+        if request["once"] and request.get("take") == "view":
+            _tell_as_a_script_would(str(reply["error"]["traceback"]))  # type: ignore[index, call-overload]
+    with contextlib.suppress(BaseException):
+        stage.show_open_figures()
+    interrupts.wanted = False
+    flush()
+    if status is None or not request["once"]:
+        answers.send({**reply, "exit": status})
+    if status is None and answers.cut and reply["error"] is not None:
+        status = 1  # nobody has heard of the error
+    return status if request["once"] else None
+
+
+def _tell_as_a_script_would(text: str) -> None:
+    with contextlib.suppress(Exception):
+        sys.stderr.write(text)
+
+
+def _open_streams() -> None:
+    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape")  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc]
+
+
+def _forget_exit_functions() -> None:
+    """Libraries registered theirs in the warm parent; some wait for threads that a fork does not have."""
+    atexit._clear()
+    multiprocessing = sys.modules.get("multiprocessing.util")
+    if multiprocessing is not None:
+        atexit.register(multiprocessing._exit_function)
+
+
+def flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+
+
+def leave(status: int) -> None:
+    """End as the interpreter would: threads, then exit functions, then what is still buffered."""
+    try:
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+    except BaseException:
+        traceback.print_exc()
+    flush()
+    os._exit(status)

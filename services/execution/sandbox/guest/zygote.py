@@ -1,0 +1,101 @@
+"""The warm parent: it has every library in memory, and forks a fresh room whenever it is asked to."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import signal
+import site
+import socket
+import sys
+from typing import NoReturn
+
+from services.execution.sandbox.guest import linux as kernel
+from services.execution.sandbox.guest.init import Warden
+from services.execution.sandbox.guest.isolate import NAMESPACES, mount_room, settle_in
+from services.execution.sandbox.guest.meter import Meter
+from services.execution.sandbox.guest.warmth import load, warm_up
+from services.execution.sandbox.protocol.wire import Message, receive, send
+
+_LARGE = 1 << 21  #: bytes of a large page
+
+
+def serve(control: socket.socket) -> None:
+    """Fork a room per request until the other side is gone."""
+    warm = load()
+    warm_up(warm)
+    sys.path[:] = [path for path in sys.path if path != "/runtime/guest"]
+    site.setquit()
+    site.sethelper()
+    for name in ("python.guest.kernel", "python.guest.soundness", "sql.guest.kernel"):
+        importlib.import_module(f"services.execution.languages.{name}")
+    with contextlib.suppress(ImportError):  # it needs libraries that a box may do without
+        importlib.import_module("services.execution.transform.reading.read")
+    gc.collect()
+    gc.freeze()
+    gather_memory()
+    who = os.getuid(), os.getgid()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how a room ended
+    send(control, {"t": "warm", "python": sys.version.split()[0], "libraries": warm})
+    while True:
+        message, descriptors, _ = receive(control)
+        if message is None:
+            return
+        try:
+            if kernel.fork_into(NAMESPACES) == 0:
+                _be_room(message, descriptors, control, *who)
+        except OSError as error:  # whoever waits for the room hears that it does not come
+            _complain(error)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def gather_memory() -> None:
+    """What the libraries made, in large pages: a fork copies an entry for each page, and its end drops them again."""
+    with open("/proc/self/smaps", encoding="utf-8", errors="replace") as handle:
+        area: list[str] = []
+        for line in handle:
+            name, *rest = line.split()
+            if not name.endswith(":"):
+                area = [name, *rest]
+            elif name == "Anonymous:" and area[1] == "rw-p" and area[5:] in ([], ["[heap]"]):
+                start, end = (int(part, 16) for part in area[0].split("-"))
+                # An area that is mostly empty, like a thread's stack, would only grow.
+                if int(rest[0]) << 10 > (end - start) * 3 // 4:
+                    _gather(-(-start // _LARGE) * _LARGE, end)
+
+
+def _gather(start: int, end: int) -> None:
+    for place in range(start, end - _LARGE + 1, _LARGE):
+        with contextlib.suppress(OSError):  # the kernel is too old, or has none to spare
+            kernel.gather_pages(place, _LARGE)
+
+
+def _be_room(message: Message, descriptors: list[int], control: socket.socket, uid: int, gid: int) -> NoReturn:
+    status = 1
+    try:
+        control.close()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        settle_in(uid, gid)
+        # Its own process group: a signal to the box's group is not for the job.
+        os.setsid()
+        meter = Meter(mount_room())
+        Warden(descriptors, str(message["language"]), bool(message["memfd"]), meter).guard()
+        status = 0
+    except BaseException as error:
+        _complain(error)
+    finally:
+        os._exit(status)
+
+
+def _complain(error: BaseException) -> None:
+    with contextlib.suppress(OSError):
+        os.write(2, f"room: {type(error).__name__}: {error}\n".encode())
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
+    serve(socket.socket(fileno=int(sys.argv[1])))

@@ -1,0 +1,176 @@
+"""A room as this side sees it: its pipes, its warden's socket, and a sure way to end it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import time
+from collections.abc import Sequence
+
+from services.execution.sandbox.host.cgroups import Counted, Group
+from services.execution.sandbox.host.zygote import Box
+from services.execution.sandbox.protocol.wire import FrameReader, Message, control_pair, frame, receive, send
+from shared.contracts.execute import Limits
+from shared.errors import SandboxUnavailable
+
+_READY_WITHIN = 20.0
+_REHEARSED_WITHIN = 5.0
+_HELLO_WITHIN = 60.0  #: for an interpreter that starts, and loads its libraries, in the room
+_ROOM_MB = 96  #: of the warden, the kernel itself, and results on their way out
+_ROOM_TASKS = {"python": 1, "sql": 26, "javascript": 17}  #: the warden, and threads of the interpreter's own
+_AT_ONCE = ("python", "sql")  #: forks of the warm parent: ready when their warden is
+
+
+class Slot:
+    """Single use. Made isolated and waiting; closed, nothing of it is left."""
+
+    def __init__(self, box: Box, language: str, group: Group | None) -> None:
+        """Raises: SandboxUnavailable."""
+        self.language = language
+        self._box = box
+        self.born = time.monotonic()
+        self.group = group
+        self.rehearsed = language not in _AT_ONCE  #: what most code does first has been done in it
+        self._reader = FrameReader()
+        self._open: list[int] = []
+        self._watch: int | None = None
+        self.control, inside = control_pair()
+        self.control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        try:
+            request_end, self.requests = self._pipe()
+            self.replies, reply_end = self._pipe()
+            stdin_end, self.stdin = self._pipe()
+            self.stdout, stdout_end = self._pipe()
+            self.stderr, stderr_end = self._pipe()
+            theirs = [request_end, reply_end, stdin_end, stdout_end, stderr_end]
+            try:
+                memfd = group is not None and group.counts_memory
+                box.fork(language, [inside.fileno(), *theirs], memfd)
+            finally:
+                inside.close()
+                for descriptor in theirs:
+                    self._close(descriptor)
+            self.warden = self._wait_ready()
+            if language not in _AT_ONCE:
+                self._wait_hello()
+        except BaseException:
+            self.close()
+            raise
+
+    def _pipe(self) -> tuple[int, int]:
+        ends = os.pipe2(os.O_CLOEXEC)
+        self._open += ends
+        if os.geteuid() == 0:
+            os.fchown(ends[0], self._box.uid, self._box.uid)  # or /dev/stdout and its kin could not be opened inside
+        return ends
+
+    def _close(self, descriptor: int) -> None:
+        if descriptor in self._open:
+            self._open.remove(descriptor)
+            os.close(descriptor)
+
+    def _wait_ready(self) -> int:
+        self.control.settimeout(_READY_WITHIN)
+        try:
+            message, _, sender = receive(self.control)
+        except OSError:
+            message, sender = None, None
+        if message is None or message["t"] != "ready" or sender is None:
+            raise SandboxUnavailable(self._box.why("A room could not be isolated."))
+        pid, uid = sender
+        if uid == 0:
+            raise SandboxUnavailable("Code would run as this machine's root; the sandbox refuses that.")
+        self._watch = os.pidfd_open(pid)
+        self.control.settimeout(None)
+        if self.group is not None:
+            self.group.add(pid)
+        self.tell({"t": "go"})
+        return pid
+
+    def rehearse(self) -> None:
+        """Do in it what most code does first; nobody may have it meanwhile."""
+        with contextlib.suppress(OSError):
+            os.write(self.requests, frame({"op": "rehearse"}))
+            self.rehearsed = self._says_hello(_REHEARSED_WITHIN)
+
+    def _says_hello(self, seconds: float) -> bool:
+        """Whether the interpreter says within this time that it waits for code."""
+        poll = select.poll()
+        poll.register(self.replies, select.POLLIN)
+        deadline = time.monotonic() + seconds
+        while poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+            data = os.read(self.replies, 4096)
+            if not data:
+                break
+            if any(message.get("t") == "hello" for message in self._reader.feed(data)):
+                return True
+        return False
+
+    def _wait_hello(self) -> None:
+        if self._says_hello(_HELLO_WITHIN):
+            return
+        os.set_blocking(self.stderr, False)
+        with contextlib.suppress(OSError):
+            said = os.read(self.stderr, 4096).decode(errors="replace").strip().splitlines()
+            if said:
+                raise SandboxUnavailable(f"The {self.language} interpreter did not start. It said: {said[-1][:300]}")
+        raise SandboxUnavailable(f"The {self.language} interpreter did not become ready.")
+
+    @property
+    def grouped(self) -> bool:
+        return self.group is not None and self.group.counts_tasks
+
+    @property
+    def alive(self) -> bool:
+        if self._watch is None:
+            return False
+        poll = select.poll()
+        poll.register(self._watch, select.POLLIN)
+        return not poll.poll(0)
+
+    def limit(self, limits: Limits, given_mb: int) -> None:
+        """The group's limits; files count as memory in it, so what may be written is on top of it."""
+        if self.group is not None:
+            memory = limits.memory_mb + limits.disk_mb + given_mb + _ROOM_MB
+            self.group.limit(memory, limits.processes + _ROOM_TASKS.get(self.language, 8))
+
+    def counted(self) -> Counted:
+        return Counted() if self.group is None else self.group.counted()
+
+    def tell(self, message: Message, descriptors: Sequence[int] = ()) -> None:
+        """A word to the warden; one that is gone hears nothing."""
+        with contextlib.suppress(OSError):
+            send(self.control, message, descriptors)
+
+    def close_stdin(self) -> None:
+        self._close(self.stdin)
+
+    def kill(self) -> None:
+        """End every process of the room at once: its first process takes the others with it."""
+        if self._watch is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._watch, signal.SIGKILL)
+
+    def gone(self, seconds: float = 5.0) -> bool:
+        """Whether every process of a room that was killed is dead within this time: its first one goes last."""
+        if self._watch is None:
+            return True
+        poll = select.poll()
+        poll.register(self._watch, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
+
+    def close(self) -> None:
+        self.kill()
+        self.control.close()
+        for descriptor in tuple(self._open):
+            self._close(descriptor)
+        if self._watch is not None:
+            self.gone()
+            os.close(self._watch)
+            self._watch = None
+        if self.group is not None:
+            self.group.remove()
+            self.group = None

