@@ -1,4 +1,4 @@
-"""Every room that has tables, imported for the metadata that ``alembic check`` compares with the database."""
+"""Every package that has tables, imported for the metadata that ``alembic check`` compares with the database."""
 
 import services.search.tables
 import shared.blobs

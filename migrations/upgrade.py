@@ -10,8 +10,8 @@ import psycopg
 HERE = Path(__file__).parent
 
 
-def upgrade(url: str) -> None:
-    """Run every revision that ``url`` does not have yet, in one transaction."""
+def upgrade(url: str, revision: str = "head") -> None:
+    """Run every revision up to this one that ``url`` does not have yet, in one transaction."""
     if not heads():
         return
     from alembic import command  # noqa: PLC0415 - half a second that a current database does not need
@@ -27,7 +27,7 @@ def upgrade(url: str) -> None:
             # An index on a large table may take longer than any request may.
             connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
             config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+            command.upgrade(config, revision)
     finally:
         engine.dispose()
 

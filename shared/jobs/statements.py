@@ -179,7 +179,7 @@ def hand_back(job_id: str, fence: int) -> TextClause:
     """Queue a running job again because its worker is stopping; that is no crash."""
     return _sql(
         """
-        UPDATE jobs SET state = 'queued', lease_until = NULL, rung_at = NULL
+        UPDATE jobs SET state = 'queued', lease_until = NULL, notified_at = NULL
         WHERE id = :id AND fence = :fence AND state = 'running' RETURNING kind
         """,
         id=job_id,
@@ -278,7 +278,7 @@ def reclaim(crashes_until_dead: int, detail: Mapping[str, JsonValue]) -> TextCla
         WITH expired AS (
             SELECT id FROM jobs WHERE state = 'running' AND lease_until < clock_timestamp() FOR UPDATE SKIP LOCKED
         ), job AS (
-            UPDATE jobs SET crashes = crashes + 1, lease_until = NULL, rung_at = NULL,
+            UPDATE jobs SET crashes = crashes + 1, lease_until = NULL, notified_at = NULL,
                 state = CASE WHEN cancel_requested_at IS NOT NULL THEN 'cancelled'
                              WHEN crashes + 1 >= :most THEN 'dead' ELSE 'queued' END,
                 error = CASE WHEN cancel_requested_at IS NULL AND crashes + 1 >= :most THEN CAST(:error AS jsonb) END,
@@ -313,7 +313,7 @@ def waiting_jobs(quiet_seconds: float) -> TextClause:
     return _sql(
         f"""
         SELECT kind, count(*) AS ready,
-               count(*) FILTER (WHERE coalesce(rung_at, '-infinity')
+               count(*) FILTER (WHERE coalesce(notified_at, '-infinity')
                                       < clock_timestamp() - make_interval(secs => :quiet)) AS quiet
         FROM jobs WHERE {_CLAIMABLE} GROUP BY kind
         """,  # noqa: S608 - a constant of ours
@@ -325,9 +325,9 @@ def unnotified_jobs(kind: str, quiet_seconds: float, limit: int) -> TextClause:
     """The queued jobs of a kind that had no notification lately, oldest first; they count as notified from now on."""
     return _sql(
         f"""
-        UPDATE jobs SET rung_at = clock_timestamp() WHERE id IN (
+        UPDATE jobs SET notified_at = clock_timestamp() WHERE id IN (
             SELECT id FROM jobs WHERE kind = :kind AND {_CLAIMABLE}
-              AND (rung_at IS NULL OR rung_at < clock_timestamp() - make_interval(secs => :quiet))
+              AND (notified_at IS NULL OR notified_at < clock_timestamp() - make_interval(secs => :quiet))
             ORDER BY id LIMIT :most FOR UPDATE SKIP LOCKED)
         RETURNING id
         """,  # noqa: S608 - a constant of ours

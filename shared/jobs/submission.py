@@ -24,7 +24,7 @@ SUBMIT = text(
     WITH job AS (
         INSERT INTO jobs (id, tenant_id, kind, priority, input, labels, budget, overrides, conversation_id,
                           replayed_from, batch_id, actor, request_id, trace_context, webhook, warnings,
-                          last_seq, rung_at)
+                          last_seq, notified_at)
         VALUES (:id, :tenant_id, :kind, :priority, :input, :labels, :budget, :overrides, :conversation_id,
                 :replayed_from, :batch_id, :actor, :request_id, :trace_context, :webhook, :warnings,
                 1, clock_timestamp())
@@ -56,7 +56,7 @@ _SUBMIT_MANY = text(
     ), job AS (
         INSERT INTO jobs (id, tenant_id, kind, priority, input, labels, budget, overrides, conversation_id,
                           replayed_from, batch_id, actor, request_id, trace_context, webhook, warnings,
-                          last_seq, rung_at)
+                          last_seq, notified_at)
         SELECT id, tenant_id, kind, priority, input, labels, budget, overrides, conversation_id,
                replayed_from, batch_id, actor, request_id, trace_context, webhook, warnings, 1, clock_timestamp()
         FROM given

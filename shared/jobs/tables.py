@@ -71,7 +71,7 @@ jobs = Table(
     Column("last_seq", Integer, nullable=False, server_default="0"),  # of job_events
     _time("lease_until"),
     _time("run_at", default=True),
-    _time("rung_at"),
+    _time("notified_at"),
     _time("cancel_requested_at"),
     _time("created_at", default=True),
     _time("started_at"),

@@ -156,7 +156,7 @@ def test_only_jobs_that_could_run_lack_a_notification(connection: Connection) ->
     submit(connection, conversation="c")
     later = submit(connection)
     connection.execute(text("UPDATE jobs SET run_at = run_at + interval '1 h' WHERE id = :id"), {"id": later})
-    connection.execute(text("UPDATE jobs SET rung_at = rung_at - interval '2 s'"))
+    connection.execute(text("UPDATE jobs SET notified_at = notified_at - interval '2 s'"))
     assert connection.execute(statements.waiting_jobs(1)).all() == [("execute", 1, 1)]
     assert connection.execute(statements.unnotified_jobs("execute", 1, 10)).scalars().all() == [first]
     assert connection.execute(statements.unnotified_jobs("execute", 1, 10)).scalars().all() == []

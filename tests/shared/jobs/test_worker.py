@@ -94,7 +94,7 @@ def test_a_running_job_that_does_not_listen_is_ended_all_the_same(platform: Plat
 
 def test_ten_thousand_jobs_of_one_tenant_do_not_delay_anothers(platform: Platform) -> None:
     rows = text(
-        "INSERT INTO jobs (id, tenant_id, kind, input, conversation_id, actor, last_seq, rung_at) "
+        "INSERT INTO jobs (id, tenant_id, kind, input, conversation_id, actor, last_seq, notified_at) "
         """SELECT 'flood-' || n, 'flood', 'execute', '{"language": "python", "code": "sleep 0.05"}', 'flood-' || n, """
         "'test', 1, clock_timestamp() FROM generate_series(1, 10000) n"
     )
