@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, JsonValue, ValidationInfo, field_validator, model_validator
+from pydantic import Field, JsonValue, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from shared.contracts.common import Answer, FileId, Request
-from shared.contracts.document_declarations import refuse, wrong
 from shared.contracts.execute import Display, InputFile, Text, apart
+from shared.declarations.documents import parameter_faults
 
 
 class DocumentInput(Request):
@@ -34,13 +36,23 @@ class DocumentInput(Request):
         """What a document in a file declares is checked when the job reads it."""
         markdown = info.data.get("markdown")
         if markdown is not None:
-            refuse(wrong(markdown, given))
+            _refuse(parameter_faults(markdown, given))
         return given
 
     @field_validator("files")
     @classmethod
     def _files_apart(cls, files: list[InputFile]) -> list[InputFile]:
         return apart(files)
+
+
+def _refuse(faults: Mapping[str, str]) -> None:
+    """Raises: ValidationError that names each parameter."""
+    lines = [
+        InitErrorDetails(type=PydanticCustomError("value_error", "{fault}", {"fault": fault}), loc=(name,), input=None)
+        for name, fault in faults.items()
+    ]
+    if lines:
+        raise ValidationError.from_exception_data("parameters", lines)
 
 
 BlockKind = Literal[

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
-from shared.contracts.assertions import parse_assertion
 from shared.contracts.common import Answer, FileId, Request
+from shared.declarations.assertions import parse_assertion
 
 DataName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
 ColumnType = Literal["int", "float", "decimal", "bool", "string", "date", "datetime", "duration", "list", "struct"]
@@ -20,7 +20,7 @@ def _parses(text: str) -> str:
     return text
 
 
-#: Something that must hold of the result; its grammar is in ``shared.contracts.assertions``.
+#: Something that must hold of the result; its grammar is in ``shared.declarations.assertions``.
 AssertionText = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_parses)]
 
 

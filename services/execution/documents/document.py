@@ -24,8 +24,8 @@ from services.execution.documents.work import Work
 from services.execution.sandbox.run import Sandbox
 from services.execution.sandbox.values import plain
 from shared.contracts.document import DocumentFile, DocumentInput, DocumentResult, Estimate
-from shared.contracts.document_declarations import schema, wrong
 from shared.contracts.execute import InputFile
+from shared.declarations.documents import parameter_faults, parameters_schema
 from shared.errors import InvalidRequest, SourceTooLarge
 from shared.jobs.job import Context
 
@@ -47,11 +47,11 @@ class Documents:
         tree = parse(markdown, request.flavour)
         if request.execute == "none":
             return _untouched(context, request, tree)
-        if request.file_id is not None and (bad := wrong(markdown, request.parameters)):
+        if request.file_id is not None and (faults := parameter_faults(markdown, request.parameters)):
             errors: list[tuple[list[str | int], str]] = [
-                (["body", "input", "parameters", name], words) for name, words in bad.items()
+                (["body", "input", "parameters", name], fault) for name, fault in faults.items()
             ]
-            raise InvalidRequest("; ".join(words for _, words in errors[:3]), errors)
+            raise InvalidRequest("; ".join(fault for _, fault in errors[:3]), errors)
         self._renderer.warm()
         with self._sandbox.scratch() as folder:
             files = _fetched(context, request, folder)
@@ -94,7 +94,7 @@ class Documents:
             variables=_variables(work),
             warnings=work.warnings,
             estimate=_estimate(work) if request.dry_run else None,
-            parameters_schema=schema(tree.source),
+            parameters_schema=parameters_schema(tree.source),
             state_file_id=state.save(context, work.after),
             files=[] if request.dry_run else _files(context, walk.included),
         )
@@ -155,7 +155,7 @@ def _untouched(context: Context, request: DocumentInput, tree: Tree) -> Document
         blocks=check.blocks(),
         variables={},
         warnings=check.warnings(),
-        parameters_schema=schema(tree.source),
+        parameters_schema=parameters_schema(tree.source),
     )
 
 

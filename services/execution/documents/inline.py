@@ -6,8 +6,8 @@ import re
 
 from services.execution.documents import headers
 from services.execution.documents.nodes import Expression, Node, Parameter
-from shared.contracts.document_declarations import DECLARED
-from shared.contracts.document_parameters import declared
+from shared.declarations.documents import DECLARED
+from shared.declarations.parameters import parse_declaration
 
 _TICKS = re.compile(r"`+")
 _BRACES = re.compile(r"\{([^{}]*)\}")
@@ -40,7 +40,7 @@ def found_in(line: str, number: int, flavour: str) -> list[Node]:
     if "&[" in line:
         for match in DECLARED.finditer(line):
             if not any(start <= match.start() < end for start, end in spans):
-                parameter = declared(match[1], match[2] or "")
+                parameter = parse_declaration(match[1], match[2] or "")
                 found.append((match.start(), Parameter(number, number + 1, declared=parameter)))
     return [node for _, node in sorted(found, key=lambda pair: pair[0])]
 

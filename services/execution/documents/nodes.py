@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from shared.contracts.document_parameters import Declared
+from shared.declarations.parameters import Declaration
 
 Level = Literal["info", "warning", "error"]
 
@@ -51,7 +51,7 @@ class Expression(Node):
 
 @dataclass(slots=True)
 class Parameter(Node):
-    declared: Declared = field(default_factory=lambda: Declared("", "any", {}))
+    declared: Declaration = field(default_factory=lambda: Declaration("", "any", {}))
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ from services.execution.documents.nodes import (
     Tree,
 )
 from services.execution.documents.opening import clause, opened
-from shared.contracts.document_declarations import front_fault, front_matter, in_front
+from shared.declarations.documents import front_matter, front_matter_fault, in_front_matter
 
 _CODE = re.compile(r"([ \t]*)(`{3,}|~{3,})[ \t]*(.*)$")
 _BOM = "\ufeff"
@@ -77,9 +77,9 @@ class _Reader:
         self.at = front_matter(self.lines)
         if self.at:
             text = "".join(self.lines[1 : self.at - 1])
-            for declared, line in in_front(text):
+            for declared, line in in_front_matter(text):
                 self.root.append(Parameter(line + 1, line + 2, declared=declared))
-            if why := front_fault(text):
+            if why := front_matter_fault(text):
                 self.notes.append((0, Note("warning", "bad_front_matter", f"The front matter cannot be read: {why}.")))
 
     def _line(self, line: str) -> None:

@@ -6,7 +6,7 @@ from services.execution.documents import messages
 from services.execution.documents.chunks import Chunks
 from services.execution.documents.nodes import Prompt
 from shared.contracts.document import Block
-from shared.contracts.document_declarations import front_matter
+from shared.declarations.documents import front_matter
 
 _MOST = 20_000
 

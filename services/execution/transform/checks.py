@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 import polars as pl
 
 from services.execution.transform.effect import same_sum, total
-from shared.contracts.assertions import (
+from shared.contracts.transform import AssertionCheck
+from shared.declarations.assertions import (
     Assertion,
     ColumnsContain,
     NoNulls,
@@ -19,7 +20,6 @@ from shared.contracts.assertions import (
     Unique,
     parse_assertion,
 )
-from shared.contracts.transform import AssertionCheck
 
 _COMPARE: Mapping[Operator, Callable[[int, int], bool]] = {
     "==": operator.eq,

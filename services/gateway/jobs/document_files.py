@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.resources import Resources
 from shared import blobs
 from shared.contracts.document import DocumentInput
-from shared.contracts.document_declarations import wrong
+from shared.declarations.documents import parameter_faults
 from shared.errors import InvalidRequest
 
 _MOST = 4_000_000  #: bytes; the worker checks what is in a larger file
@@ -31,10 +31,10 @@ async def parameters(has: Resources, record: AsyncConnection, tenant: str, submi
         content = b"".join([chunk async for chunk in blobs.stream(has.blobs, row.sha256, 0, row.size)])
     except FileNotFoundError:
         return
-    bad = await asyncio.to_thread(wrong, content.decode("utf-8", "replace"), input.parameters)
+    faults = await asyncio.to_thread(parameter_faults, content.decode("utf-8", "replace"), input.parameters)
     errors: list[tuple[list[str | int], str]] = [
-        (["body", "input", "parameters", name], words) for name, words in bad.items()
+        (["body", "input", "parameters", name], fault) for name, fault in faults.items()
     ]
     if errors:
-        told = "; ".join(f"{'.'.join(map(str, loc))}: {words}" for loc, words in errors[:3])
-        raise InvalidRequest(told, errors[:100])
+        detail = "; ".join(f"{'.'.join(map(str, loc))}: {fault}" for loc, fault in errors[:3])
+        raise InvalidRequest(detail, errors[:100])

@@ -17,8 +17,8 @@ from services.execution.documents.extents import walk
 from services.execution.documents.nodes import Chunk, Expression, If, Instruction, Node
 from services.execution.documents.parse import parse
 from services.execution.documents.splice import Given, answers, spliced
-from shared.contracts.document_declarations import in_text
-from shared.contracts.document_parameters import declared
+from shared.declarations.documents import declarations
+from shared.declarations.parameters import parse_declaration
 from tests.services.execution.documents.support import python
 
 _PIECES = st.sampled_from(
@@ -181,9 +181,8 @@ def test_nothing_in_a_comment_counts() -> None:
     assert kinds(f"<!--\n{inside}-->\n\n  <!-- `x`{{python exec}} -->\n```python exec\n2\n```\n") == [Chunk]
     assert kinds(f"::: note\n<!-- a\n::: if x\n-->\n{python('1')}:::\n")[1:] == [Chunk]
     assert kinds("```python exec\n<!--\n```\n::: describe -->\n:::\n") == [Chunk, Instruction]
-    assert list(
-        in_text(f"&[a]{{int}}\n<!--\n{inside}-->\n&[b]{{int}}\n```\n<!--\n```\n&[c]{{int}}\n<!--\n&[d]{{int}}\n")
-    ) == [declared(name, "int") for name in "abcd"]
+    text = f"&[a]{{int}}\n<!--\n{inside}-->\n&[b]{{int}}\n```\n<!--\n```\n&[c]{{int}}\n<!--\n&[d]{{int}}\n"
+    assert declarations(text) == {name: parse_declaration(name, "int") for name in "abcd"}
 
 
 def test_a_comment_without_an_end_is_text_with_a_warning() -> None:

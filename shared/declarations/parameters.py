@@ -20,7 +20,7 @@ _MOST_MATCHED = 256
 
 
 @dataclass(frozen=True)
-class Declared:
+class Declaration:
     name: str
     type: str
     options: Mapping[str, str]
@@ -35,32 +35,32 @@ class Declared:
         return self.fit(self._read(self.options["def"]))
 
     def fit(self, value: JsonValue) -> JsonValue:
-        """The value as the parameter's type. Raises: ValueError with plain words."""
+        """The value as the parameter's type. Raises: ValueError that says why it does not fit."""
         fitted = self._typed(value)
         self._within(fitted)
         return fitted
 
     def schema(self) -> dict[str, JsonValue]:
         """The parameter as a JSON Schema."""
-        told: dict[str, JsonValue] = {}
-        named = _JSON_TYPES.get(self.type, "string" if self.type != "enum" else None)
-        if named is not None:
-            told["type"] = named
+        schema: dict[str, JsonValue] = {}
+        type_ = _JSON_TYPES.get(self.type, "string" if self.type != "enum" else None)
+        if type_ is not None:
+            schema["type"] = type_
         if self.type in _FORMATS:
-            told["format"] = _FORMATS[self.type]
+            schema["format"] = _FORMATS[self.type]
         if self.choices:
-            told["enum"] = list(self.choices)
+            schema["enum"] = list(self.choices)
         for name, keyword in _KEYWORDS.items():
             if name in self.options and (bound := _bound(self.options[name])) is not None:
-                told[keyword] = bound
+                schema[keyword] = bound
         for name, keyword in (("pattern", "pattern"), ("label", "title")):
             if name in self.options:
-                told[keyword] = self.options[name]
+                schema[keyword] = self.options[name]
         try:
             default = self.default
         except ValueError:
             default = None
-        return told if default is None else {**told, "default": default}
+        return schema if default is None else {**schema, "default": default}
 
     def _read(self, text: str) -> JsonValue:
         if self.type == "bool":
@@ -127,7 +127,7 @@ class Declared:
         if "maxlen" in self.options and len(value) > _number(self.options["maxlen"], "num"):
             raise ValueError(f"it has to have at most {self.options['maxlen']} characters")
         pattern = self.options.get("pattern")
-        if pattern is not None and _is_tame(pattern):
+        if pattern is not None and _is_bounded(pattern):
             if len(value) > _MOST_MATCHED:
                 raise ValueError(f"it has to have at most {_MOST_MATCHED} characters")
             if re.search(pattern, value) is None:
@@ -150,7 +150,7 @@ _KEYWORDS = {
 }  # fmt: skip
 
 
-def declared(name: str, text: str) -> Declared:
+def parse_declaration(name: str, text: str) -> Declaration:
     """A declaration from what stands in its braces; without a type, from its bounds and default."""
     options: dict[str, str] = {}
     for match in _PAIR.finditer(text[:4000]):
@@ -163,7 +163,7 @@ def declared(name: str, text: str) -> Declared:
     choices = tuple(_bare(item) for item in _ITEM.findall(options["vals"].strip("[]"))[:1000] if item) if (
         "vals" in options
     ) else ()  # fmt: skip
-    return Declared(name, type_ or _inferred(options), options, choices)
+    return Declaration(name, type_ or _inferred(options), options, choices)
 
 
 def _bare(value: str) -> str:
@@ -189,7 +189,7 @@ def _inferred(options: Mapping[str, str]) -> str:
     return "int" if all(re.fullmatch(r"[+-]?\d+", number) for number in numbers) else "num"
 
 
-def _is_tame(pattern: str) -> bool:
+def _is_bounded(pattern: str) -> bool:
     """Whether matching takes a bounded time: no repeated group, no back reference, three open ends at most."""
     bare = re.sub(r"\[\^?\]?[^\]]*\]", "c", re.sub(r"\\[^1-9gkbB]", "c", pattern))
     if len(pattern) > 500 or "\\" in bare.replace("\\b", "").replace("\\B", ""):
@@ -212,12 +212,12 @@ def _bound(text: str) -> JsonValue:
 
 def _number(text: str, type_: str) -> int | float:
     try:
-        found = int(text) if type_ == "int" or re.fullmatch(r"[+-]?\d{1,18}", text) else float(text)
+        number = int(text) if type_ == "int" or re.fullmatch(r"[+-]?\d{1,18}", text) else float(text)
     except ValueError:
         raise ValueError(f"the document's {text[:40]!r} is no number") from None
-    if not math.isfinite(found):
+    if not math.isfinite(number):
         raise ValueError(f"the document's {text[:40]!r} is no number")
-    return found
+    return number
 
 
 def _moment(type_: str, value: str) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from shared.contracts.assertions import (
+from shared.contracts.transform import TransformInput
+from shared.declarations.assertions import (
     Assertion,
     AssertionSyntax,
     ColumnsContain,
@@ -16,7 +17,6 @@ from shared.contracts.assertions import (
     Unique,
     parse_assertion,
 )
-from shared.contracts.transform import TransformInput
 
 
 @pytest.mark.parametrize(

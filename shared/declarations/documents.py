@@ -5,13 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 
-from pydantic import JsonValue, ValidationError
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic import JsonValue
 
-from shared.contracts.document_parameters import Declared, declared
+from shared.declarations.parameters import Declaration, parse_declaration
 
 DECLARED = re.compile(r"&\[([A-Za-z_]\w{0,99})\](?:\{((?:[^{}\"']|\"[^\"]*\"|'[^']*')*)\})?")
 TAGGED = re.compile(r"(?:#\||:|--\||//\|)\s*tags:.*\bparameters\b")
@@ -29,29 +27,19 @@ _TYPES = {"integer": "int", "number": "num", "string": "str", "boolean": "bool",
 _FORMATS = {"date": "date", "time": "time", "date-time": "datetime", "duration": "duration"}
 
 
-@dataclass(frozen=True)
-class Place:
-    """A declaration and the line that it stands on, from 0."""
-
-    declared: Declared
-    line: int
-    source: str  #: ``text``, ``front`` or ``cell``
-
-
-def in_text(markdown: str) -> Iterator[Declared]:
-    """Every declaration outside of code, the first of each name."""
-    known: set[str] = set()
-    for place in places(markdown):
-        if place.declared.name not in known:
-            known.add(place.declared.name)
-            yield place.declared
+def declarations(markdown: str) -> dict[str, Declaration]:
+    """Every parameter declared outside of code, by name; the first of each name counts."""
+    known: dict[str, Declaration] = {}
+    for declaration in _declarations(markdown):
+        known.setdefault(declaration.name, declaration)
+    return known
 
 
-def places(markdown: str) -> Iterator[Place]:
+def _declarations(markdown: str) -> Iterator[Declaration]:
     lines = markdown.removeprefix("\ufeff").split("\n")
     front = front_matter(lines)
-    for one, number in in_front("\n".join(lines[1 : front - 1])) if front else ():
-        yield Place(one, number + 1, "front")
+    if front:
+        yield from (declaration for declaration, _ in in_front_matter("\n".join(lines[1 : front - 1])))
     fence, tagged = "", False
     comments = _comments(lines) if "<!--" in markdown else {}
     hidden = 0  #: the line after the comment that is open
@@ -66,30 +54,29 @@ def places(markdown: str) -> Iterator[Place]:
                 fence = ""
             elif not fence:
                 fence, tagged = mark, False
-            continue
-        if fence:
+        elif fence:
             tagged = tagged or TAGGED.match(line.strip()) is not None
-            if tagged and (one_ := _assigned(line)):
-                yield Place(one_, number, "cell")
+            if tagged and (declaration := _assigned(line)):
+                yield declaration
         elif "&[" in line:
-            yield from (Place(one, number, "text") for one in _in_line(line))
+            yield from _in_line(line)
 
 
-def _in_line(line: str) -> Iterator[Declared]:
+def _in_line(line: str) -> Iterator[Declaration]:
     bare = _SPAN.sub(lambda span: " " * len(span[0]), line) if len(line) <= _MOST_LINE else ""
     for match in DECLARED.finditer(bare):
-        yield declared(match[1], match[2] or "")
+        yield parse_declaration(match[1], match[2] or "")
 
 
 def _comments(lines: list[str]) -> dict[int, int]:
     """By the lines where comments of HTML may begin, the lines after their ends."""
-    found: dict[int, int] = {}
+    ends: dict[int, int] = {}
     end: int | None = None
     for number in range(len(lines) - 1, -1, -1):
         end = number + 1 if "-->" in lines[number] else end
         if end is not None and lines[number].lstrip(" \t").startswith("<!--"):
-            found[number] = end
-    return found
+            ends[number] = end
+    return ends
 
 
 def front_matter(lines: list[str]) -> int:
@@ -102,25 +89,25 @@ def front_matter(lines: list[str]) -> int:
     return 0
 
 
-def in_front(text: str) -> list[tuple[Declared, int]]:
+def in_front_matter(text: str) -> list[tuple[Declaration, int]]:
     """What ``params`` or ``parameters`` of a front matter declares, with lines from 0 in it."""
     if len(text) > _MOST_FRONT or not (head := re.search(r"^(params|parameters)\s*:", text, re.M)):
         return []
     values = _yaml(text).get(head[1])
     if isinstance(values, list):
-        values = {str(one.get("name")): one for one in values if isinstance(one, dict) and "name" in one}
+        values = {str(each.get("name")): each for each in values if isinstance(each, dict) and "name" in each}
     if not isinstance(values, dict):
         return []
-    found: list[tuple[Declared, int]] = []
+    declared: list[tuple[Declaration, int]] = []
     for name, value in list(values.items())[:200]:
         if _NAME.fullmatch(name):
             at = re.search(rf"^\s+(?:- *name: *)?[\"']?{name}[\"']?\s*(?::|$)", text[head.start() :], re.M)
-            found.append((_in_yaml(name, value), text[: head.start() + (at.start() if at else 0)].count("\n")))
-    return found
+            declared.append((_in_yaml(name, value), text[: head.start() + (at.start() if at else 0)].count("\n")))
+    return declared
 
 
-def front_fault(text: str) -> str | None:
-    """Why a front matter that speaks of parameters declares none, in plain words; ``None`` when all is well."""
+def front_matter_fault(text: str) -> str | None:
+    """Why a front matter that speaks of parameters declares none; ``None`` when there is nothing wrong."""
     if not re.search(r"^(params|parameters)\s*:", text, re.M):
         return None
     if len(text) > _MOST_FRONT:
@@ -128,68 +115,58 @@ def front_fault(text: str) -> str | None:
     return None if _yaml(text) else "it is no YAML with plain values"
 
 
-def wrong(markdown: str, given: Mapping[str, JsonValue]) -> dict[str, str]:
-    """What is wrong with the values given, by name, in plain words."""
+def parameter_faults(markdown: str, given: Mapping[str, JsonValue]) -> dict[str, str]:
+    """What is wrong with the values given, by name."""
     if not given:
         return {}
-    known = {one.name: one for one in in_text(markdown)}
-    found: dict[str, str] = {}
+    known = declarations(markdown)
+    faults: dict[str, str] = {}
     for name, value in given.items():
         if name not in known:
             if known or not _NAME.fullmatch(name):
-                found[name] = f"the document has no parameter {name[:100]!r}; it has {', '.join(known) or 'none'}"
+                faults[name] = f"the document has no parameter {name[:100]!r}; it has {', '.join(known) or 'none'}"
             continue
         try:
             known[name].fit(value)
         except ValueError as error:
-            found[name] = f"parameter {name!r}: {error}"
-    return found
+            faults[name] = f"parameter {name!r}: {error}"
+    return faults
 
 
-def refuse(wrong: Mapping[str, str]) -> None:
-    """Raises: ValidationError that names each parameter."""
-    lines = [
-        InitErrorDetails(type=PydanticCustomError("value_error", "{words}", {"words": words}), loc=(name,), input=None)
-        for name, words in wrong.items()
-    ]
-    if lines:
-        raise ValidationError.from_exception_data("parameters", lines)
-
-
-def schema(markdown: str) -> dict[str, JsonValue]:
+def parameters_schema(markdown: str) -> dict[str, JsonValue]:
     """A JSON Schema of what may be submitted as ``parameters``."""
     return {
         "type": "object",
-        "properties": {one.name: one.schema() for one in in_text(markdown)},
+        "properties": {name: declaration.schema() for name, declaration in declarations(markdown).items()},
         "additionalProperties": False,
     }
 
 
-def _assigned(line: str) -> Declared | None:
+def _assigned(line: str) -> Declaration | None:
     match = _ASSIGNED.match(line)
     if match is None:
         return None
     try:
         value = ast.literal_eval(match[2].strip().rstrip(";"))
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-        return Declared(match[1], "any", {})
-    plain = _plain(value)
-    return Declared(match[1], _kind_of(plain, whole=False), {}, preset=plain)
+        return Declaration(match[1], "any", {})
+    preset = _as_json(value)
+    return Declaration(match[1], _kind_of(preset, whole=False), {}, preset=preset)
 
 
-def _in_yaml(name: str, value: JsonValue) -> Declared:
+def _in_yaml(name: str, value: JsonValue) -> Declaration:
     """A default, or a mapping with keywords of a JSON Schema around one."""
     if not isinstance(value, dict) or not {"type", "default", "value", "enum", "choices"} & set(value):
-        return Declared(name, _kind_of(value), {}, preset=value)
+        return Declaration(name, _kind_of(value), {}, preset=value)
     default = value.get("default", value.get("value"))
-    options = {_KEYWORDS[key]: _text(said) for key, said in value.items() if key in _KEYWORDS}
+    options = {_KEYWORDS[key]: _text(bound) for key, bound in value.items() if key in _KEYWORDS}
     choices = value.get("enum", value.get("choices"))
-    named = str(value.get("type", ""))
-    kind = _TYPES.get(named, named) or ("enum" if isinstance(choices, list) else _kind_of(default))
+    type_ = str(value.get("type", ""))
+    kind = _TYPES.get(type_, type_) or ("enum" if isinstance(choices, list) else _kind_of(default))
     if kind == "str":
         kind = _FORMATS.get(str(value.get("format", "")), "str")
     known = kind if kind in (*_JSON_KINDS, *_FORMATS.values()) else "any"
-    return Declared(name, known, options, tuple(choices) if isinstance(choices, list) else (), default)
+    return Declaration(name, known, options, tuple(choices) if isinstance(choices, list) else (), default)
 
 
 _JSON_KINDS = ("bool", "int", "num", "str", "list", "object", "enum", "any", "timestamp")
@@ -217,12 +194,12 @@ def _yaml(text: str) -> dict[str, JsonValue]:
     except (yaml.YAMLError, ValueError, RecursionError):
         return {}
     try:
-        return {str(key): _plain(value) for key, value in read.items()} if isinstance(read, dict) else {}
+        return {str(key): _as_json(value) for key, value in read.items()} if isinstance(read, dict) else {}
     except (ValueError, RecursionError):
         return {}
 
 
-def _plain(value: object, left: list[int] | None = None) -> JsonValue:
+def _as_json(value: object, left: list[int] | None = None) -> JsonValue:
     """As JSON has it. Raises: ValueError when its references make it larger than it looks."""
     left = [_MOST_VALUES] if left is None else left
     left[0] -= 1
@@ -233,7 +210,7 @@ def _plain(value: object, left: list[int] | None = None) -> JsonValue:
     if isinstance(value, float):
         return value if abs(value) < float("inf") else str(value)
     if isinstance(value, dict):
-        return {str(key): _plain(inner, left) for key, inner in value.items()}
+        return {str(key): _as_json(inner, left) for key, inner in value.items()}
     if isinstance(value, (list, tuple, set)):
-        return [_plain(inner, left) for inner in value]
+        return [_as_json(inner, left) for inner in value]
     return value.isoformat() if isinstance(value, (date, datetime)) else str(value)
