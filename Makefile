@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down test check bench lock docs venv clean
+.PHONY: help demo up down test check bench lock generate venv clean
 
 help: ## Show what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +25,7 @@ check: venv ## Style, types, imports, schema, manifests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m scripts.generate_sync --check
 	$(BIN)/python -m scripts.check_schema
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
 	$(BIN)/hadolint deploy/*/Dockerfile
@@ -39,7 +40,8 @@ lock: venv ## Pin all dependencies anew (pip finds the newest that fit)
 		--no-emit-index-url --no-header --quiet -o requirements.lock
 	$(BIN)/python -m scripts.lock_images
 
-docs: venv ## Write the generated parts of the documentation anew
+generate: venv ## Write the generated files anew: the synchronous client, the table of settings
+	@$(BIN)/python -m scripts.generate_sync
 	@$(BIN)/python -m scripts.settings_table
 
 clean: ## Remove the environment and the local installation's data

@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from assay.aio import AsyncClient
-    from assay.aio_job import AsyncJob
-    from assay.client import Client
+    from assay._async.client import AsyncClient
+    from assay._async.job import AsyncJob
+    from assay._sync.client import Client
+    from assay._sync.job import Job
     from assay.errors import (
         APIConnectionError,
         APIError,
@@ -35,13 +36,12 @@ if TYPE_CHECKING:
         Unavailable,
     )
     from assay.events import JobEvent
-    from assay.job import Job
 
 _HOMES = {
-    "AsyncClient": "assay.aio",
-    "AsyncJob": "assay.aio_job",
-    "Client": "assay.client",
-    "Job": "assay.job",
+    "AsyncClient": "assay._async.client",
+    "AsyncJob": "assay._async.job",
+    "Client": "assay._sync.client",
+    "Job": "assay._sync.job",
     "JobEvent": "assay.events",
 }
 

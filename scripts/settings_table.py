@@ -18,7 +18,7 @@ _INTERNAL = frozenset({"ASSAY_READY_FILE", "ASSAY_LOCAL_PATHS", "ASSAY_EMBEDDED"
 _HEAD = """# Settings
 
 Environment variables, read once when a process starts. Model providers are all that most installations need to set.
-This page is written by `make docs` from the settings classes.
+This page is written by `make generate` from the settings classes.
 """
 
 

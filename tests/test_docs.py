@@ -13,7 +13,7 @@ README = ROOT / "README.md"
 
 
 def test_the_page_of_settings_is_current() -> None:
-    assert settings_table.PAGE.read_text("utf-8") == settings_table.page(), "run `make docs`"
+    assert settings_table.PAGE.read_text("utf-8") == settings_table.page(), "run `make generate`"
 
 
 def test_links_lead_somewhere() -> None:

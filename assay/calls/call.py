@@ -82,6 +82,40 @@ def segment(id: str) -> str:
     return quote(id, safe="")
 
 
+def as_model(name: str) -> Callable[[Reply], Any]:
+    """Reads an answer as the contract model ``"module.Class"``, which is imported with the first answer."""
+
+    def read(reply: Reply) -> Any:
+        return contract(name).model_validate_json(reply.body)
+
+    return read
+
+
+def as_page(name: str) -> Callable[[Reply], Any]:
+    """Reads one page of a list of these contract models."""
+
+    def read(reply: Reply) -> Any:
+        return contract("common.Page")[contract(name)].model_validate_json(reply.body)
+
+    return read
+
+
+def contract(name: str) -> Any:
+    """The class in ``shared.contracts``."""
+    from importlib import import_module  # noqa: PLC0415
+
+    module, _, kind = name.rpartition(".")
+    return getattr(import_module(f"shared.contracts.{module}"), kind)
+
+
+def body_of(reply: Reply) -> bytes:
+    return reply.body
+
+
+def text_of(reply: Reply) -> str:
+    return reply.text
+
+
 def nothing(reply: Reply) -> None:
     """For answers that only say that it is done."""
 

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from assay.calls import answers
-from assay.calls.call import Call, Upload, nothing, segment
+from assay.calls.call import Call, Upload, as_model, as_page, body_of, nothing, segment
 
 if TYPE_CHECKING:
     from shared.contracts.common import Page
@@ -27,15 +26,15 @@ def put(content: Content, name: str | None = None, media_type: str | None = None
     kind = media_type or mimetypes.guess_type(known)[0] or "application/octet-stream"
     upload = _upload(content)
     headers = {"Content-Type": kind}
-    return Call("POST", "/v1/files", answers.file, query={"name": known}, upload=upload, headers=headers)
+    return Call("POST", "/v1/files", as_model("files.FileInfo"), query={"name": known}, upload=upload, headers=headers)
 
 
 def page(limit: int | None = None, cursor: str | None = None) -> Call[Page[FileInfo]]:
-    return Call("GET", "/v1/files", answers.files, query={"limit": limit, "cursor": cursor})
+    return Call("GET", "/v1/files", as_page("files.FileInfo"), query={"limit": limit, "cursor": cursor})
 
 
 def get(id: str) -> Call[FileInfo]:
-    return Call("GET", f"/v1/files/{segment(id)}", answers.file)
+    return Call("GET", f"/v1/files/{segment(id)}", as_model("files.FileInfo"))
 
 
 def content(id: str, first: int | None = None, last: int | None = None) -> Call[bytes]:
@@ -43,7 +42,7 @@ def content(id: str, first: int | None = None, last: int | None = None) -> Call[
     headers = {}
     if first is not None or last is not None:
         headers["Range"] = f"bytes={'' if first is None else first}-{'' if last is None else last}"
-    return Call("GET", content_path(id), answers.content, headers=headers)
+    return Call("GET", content_path(id), body_of, headers=headers)
 
 
 def content_path(id: str) -> str:

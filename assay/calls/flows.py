@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from assay.calls import answers
-from assay.calls.call import Call, nothing, raw, segment, without_none
+from assay.calls.call import Call, nothing, raw, segment, text_of, without_none
 
 Json = dict[str, Any]
 Format = Literal["mermaid", "dot", "json", "svg"]
@@ -93,7 +92,7 @@ def discard(id: str, proposal_id: str) -> Call[Any]:
 
 
 def export(id: str, format: Format) -> Call[str]:
-    return Call("GET", _path(id, "export"), answers.text, query={"format": format})
+    return Call("GET", _path(id, "export"), text_of, query={"format": format})
 
 
 def import_text(format: Literal["mermaid", "json"], text: str, name: str | None = None) -> Call[Json]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from assay.calls import answers
-from assay.calls.call import Call, raw, segment, without_none
+from assay.calls.call import Call, as_model, as_page, body_of, raw, segment, without_none
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -42,7 +41,9 @@ def create(
     if idempotency_key is not None:
         headers["Idempotency-Key"] = idempotency_key
     body = {"kind": kind, "input": input, **(options or {})}
-    return Call("POST", "/v1/jobs", answers.job, body=body, headers=headers, wait_seconds=min(wait or 0, 60))
+    return Call(
+        "POST", "/v1/jobs", as_model("jobs.JobView"), body=body, headers=headers, wait_seconds=min(wait or 0, 60)
+    )
 
 
 def page(
@@ -54,11 +55,11 @@ def page(
 ) -> Call[Page[JobView]]:
     label = [f"{key}:{value}" for key, value in (labels or {}).items()]
     query = {"kind": kind, "state": state, "label": label, "limit": limit, "cursor": cursor}
-    return Call("GET", "/v1/jobs", answers.jobs, query=query)
+    return Call("GET", "/v1/jobs", as_page("jobs.JobView"), query=query)
 
 
 def get(id: str) -> Call[JobView]:
-    return Call("GET", f"/v1/jobs/{segment(id)}", answers.job)
+    return Call("GET", f"/v1/jobs/{segment(id)}", as_model("jobs.JobView"))
 
 
 def result(id: str) -> Call[Any]:
@@ -66,11 +67,11 @@ def result(id: str) -> Call[Any]:
 
 
 def result_form(id: str, format: str) -> Call[bytes]:
-    return Call("GET", f"/v1/jobs/{segment(id)}/result", answers.content, query={"format": format})
+    return Call("GET", f"/v1/jobs/{segment(id)}/result", body_of, query={"format": format})
 
 
 def cancel(id: str) -> Call[JobView]:
-    return Call("POST", f"/v1/jobs/{segment(id)}/cancel", answers.job)
+    return Call("POST", f"/v1/jobs/{segment(id)}/cancel", as_model("jobs.JobView"))
 
 
 def replay(
@@ -80,12 +81,12 @@ def replay(
     budget: Mapping[str, float | None] | None = None,
     prompt_version: int | None = None,
 ) -> Call[JobView]:
-    body = without_none(input=input, model=model, budget=budget, prompt_version=prompt_version)
-    return Call("POST", f"/v1/jobs/{segment(id)}/replay", answers.job, body=body)
+    body = without_none(input=input, model=as_model, budget=budget, prompt_version=prompt_version)
+    return Call("POST", f"/v1/jobs/{segment(id)}/replay", as_model("jobs.JobView"), body=body)
 
 
 def llm_calls(id: str) -> Call[LlmCalls]:
-    return Call("GET", f"/v1/jobs/{segment(id)}/llm-calls", answers.llm_calls)
+    return Call("GET", f"/v1/jobs/{segment(id)}/llm-calls", as_model("models.LlmCalls"))
 
 
 def events_path(id: str) -> str:
@@ -94,11 +95,11 @@ def events_path(id: str) -> str:
 
 def create_batch(jobs: Sequence[Mapping[str, Any]], idempotency_key: str | None = None) -> Call[BatchView]:
     headers = {"Idempotency-Key": idempotency_key} if idempotency_key is not None else {}
-    return Call("POST", "/v1/batches", answers.batch, body={"jobs": list(jobs)}, headers=headers)
+    return Call("POST", "/v1/batches", as_model("jobs.BatchView"), body={"jobs": list(jobs)}, headers=headers)
 
 
 def get_batch(id: str) -> Call[BatchView]:
-    return Call("GET", f"/v1/batches/{segment(id)}", answers.batch)
+    return Call("GET", f"/v1/batches/{segment(id)}", as_model("jobs.BatchView"))
 
 
 Form = Literal["universalbuild", "cyclonedx", "dockerfile"]

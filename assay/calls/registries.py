@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from assay.calls import answers
-from assay.calls.call import Call, raw, segment
+from assay.calls.call import Call, as_model, as_page, raw, segment
 
 if TYPE_CHECKING:
     from shared.contracts.common import Page
@@ -14,32 +13,32 @@ if TYPE_CHECKING:
 
 
 def prompts() -> Call[Page[Prompt]]:
-    return Call("GET", "/v1/prompts", answers.prompts)
+    return Call("GET", "/v1/prompts", as_page("models.Prompt"))
 
 
 def prompt(key: str) -> Call[Prompt]:
-    return Call("GET", f"/v1/prompts/{segment(key)}", answers.prompt)
+    return Call("GET", f"/v1/prompts/{segment(key)}", as_model("models.Prompt"))
 
 
 def set_prompt(key: str, text: str, if_match: str | None = None) -> Call[Prompt]:
     headers = {"If-Match": if_match} if if_match is not None else {}
-    return Call("PUT", f"/v1/prompts/{segment(key)}", answers.prompt, body={"text": text}, headers=headers)
+    return Call("PUT", f"/v1/prompts/{segment(key)}", as_model("models.Prompt"), body={"text": text}, headers=headers)
 
 
 def prompt_versions(key: str) -> Call[Page[Prompt]]:
-    return Call("GET", f"/v1/prompts/{segment(key)}/versions", answers.prompts)
+    return Call("GET", f"/v1/prompts/{segment(key)}/versions", as_page("models.Prompt"))
 
 
 def roll_back_prompt(key: str, version: int) -> Call[Prompt]:
-    return Call("POST", f"/v1/prompts/{segment(key)}/rollback", answers.prompt, body={"version": version})
+    return Call("POST", f"/v1/prompts/{segment(key)}/rollback", as_model("models.Prompt"), body={"version": version})
 
 
 def reset_prompt(key: str) -> Call[Prompt]:
-    return Call("POST", f"/v1/prompts/{segment(key)}/reset", answers.prompt)
+    return Call("POST", f"/v1/prompts/{segment(key)}/reset", as_model("models.Prompt"))
 
 
 def models() -> Call[Models]:
-    return Call("GET", "/v1/models", answers.models)
+    return Call("GET", "/v1/models", as_model("models.Models"))
 
 
 def set_chain(role: str, chain: Sequence[Mapping[str, Any]]) -> Call[Any]:
@@ -47,7 +46,7 @@ def set_chain(role: str, chain: Sequence[Mapping[str, Any]]) -> Call[Any]:
 
 
 def test_model(role: str) -> Call[ModelTest]:
-    return Call("POST", f"/v1/models/{segment(role)}/test", answers.model_test, wait_seconds=60)
+    return Call("POST", f"/v1/models/{segment(role)}/test", as_model("models.ModelTest"), wait_seconds=60)
 
 
 def reset_models() -> Call[Any]:
@@ -55,4 +54,4 @@ def reset_models() -> Call[Any]:
 
 
 def providers() -> Call[Providers]:
-    return Call("GET", "/v1/providers", answers.providers)
+    return Call("GET", "/v1/providers", as_model("models.Providers"))

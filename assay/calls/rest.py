@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from assay.calls import answers
-from assay.calls.call import Call, nothing, raw, segment, without_none
+from assay.calls.call import Call, as_model, as_page, nothing, raw, segment, without_none
 
 if TYPE_CHECKING:
     from shared.contracts.capabilities import Capabilities
@@ -18,11 +17,11 @@ if TYPE_CHECKING:
 
 def create_key(tenant: str, name: str, scopes: Sequence[str], expires_at: str | None = None) -> Call[NewKey]:
     body = without_none(tenant=tenant, name=name, scopes=list(scopes), expires_at=expires_at)
-    return Call("POST", "/v1/keys", answers.new_key, body=body)
+    return Call("POST", "/v1/keys", as_model("keys.NewKey"), body=body)
 
 
 def keys(limit: int | None = None, cursor: str | None = None) -> Call[Page[KeyInfo]]:
-    return Call("GET", "/v1/keys", answers.keys, query={"limit": limit, "cursor": cursor})
+    return Call("GET", "/v1/keys", as_page("keys.KeyInfo"), query={"limit": limit, "cursor": cursor})
 
 
 def revoke_key(id: str) -> Call[None]:
@@ -30,7 +29,7 @@ def revoke_key(id: str) -> Call[None]:
 
 
 def capabilities() -> Call[Capabilities]:
-    return Call("GET", "/v1/capabilities", answers.capabilities)
+    return Call("GET", "/v1/capabilities", as_model("capabilities.Capabilities"))
 
 
 def ready() -> Call[Any]:
@@ -38,11 +37,16 @@ def ready() -> Call[Any]:
 
 
 def conversations(limit: int | None = None, cursor: str | None = None) -> Call[Page[ConversationSummary]]:
-    return Call("GET", "/v1/conversations", answers.conversations, query={"limit": limit, "cursor": cursor})
+    return Call(
+        "GET",
+        "/v1/conversations",
+        as_page("conversations.ConversationSummary"),
+        query={"limit": limit, "cursor": cursor},
+    )
 
 
 def conversation(id: str) -> Call[Conversation]:
-    return Call("GET", f"/v1/conversations/{segment(id)}", answers.conversation)
+    return Call("GET", f"/v1/conversations/{segment(id)}", as_model("conversations.Conversation"))
 
 
 def delete_conversation(id: str) -> Call[None]:
@@ -51,15 +55,15 @@ def delete_conversation(id: str) -> Call[None]:
 
 def create_collection(name: str, tables: Mapping[str, Any], embedding: str | None = None) -> Call[Collection]:
     body = without_none(name=name, tables=tables, embedding=embedding)
-    return Call("POST", "/v1/collections", answers.collection, body=body)
+    return Call("POST", "/v1/collections", as_model("search.Collection"), body=body)
 
 
 def collections(limit: int | None = None, cursor: str | None = None) -> Call[Page[Collection]]:
-    return Call("GET", "/v1/collections", answers.collections, query={"limit": limit, "cursor": cursor})
+    return Call("GET", "/v1/collections", as_page("search.Collection"), query={"limit": limit, "cursor": cursor})
 
 
 def collection(name: str) -> Call[Collection]:
-    return Call("GET", f"/v1/collections/{segment(name)}", answers.collection)
+    return Call("GET", f"/v1/collections/{segment(name)}", as_model("search.Collection"))
 
 
 def delete_collection(name: str) -> Call[None]:

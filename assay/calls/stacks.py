@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from assay.calls import answers
-from assay.calls.call import Call, segment, without_none
+from assay.calls.call import Call, as_model, as_page, segment, without_none
 
 if TYPE_CHECKING:
     from shared.contracts.common import Page
@@ -17,36 +16,38 @@ Definitions = str | Sequence[Mapping[str, Any]]
 
 
 def definitions() -> Call[DefinitionSet]:
-    return Call("GET", _PATH, answers.definition_set)
+    return Call("GET", _PATH, as_model("definitions.DefinitionSet"))
 
 
 def set_definitions(definitions: Definitions, if_match: str | None = None) -> Call[DefinitionSet]:
     """``definitions``: the YAML, or a list."""
-    return Call("PUT", _PATH, answers.definition_set, body=_body(definitions), headers=_headers(if_match))
+    return Call(
+        "PUT", _PATH, as_model("definitions.DefinitionSet"), body=_body(definitions), headers=_headers(if_match)
+    )
 
 
 def delete_definitions(if_match: str | None = None) -> Call[DefinitionSet]:
-    return Call("DELETE", _PATH, answers.definition_set, headers=_headers(if_match))
+    return Call("DELETE", _PATH, as_model("definitions.DefinitionSet"), headers=_headers(if_match))
 
 
 def check_definitions(definitions: Definitions) -> Call[DefinitionsCheck]:
-    return Call("POST", f"{_PATH}/check", answers.definitions_check, body=_body(definitions))
+    return Call("POST", f"{_PATH}/check", as_model("definitions.DefinitionsCheck"), body=_body(definitions))
 
 
 def definition_versions() -> Call[Page[DefinitionsVersion]]:
-    return Call("GET", f"{_PATH}/versions", answers.definition_versions)
+    return Call("GET", f"{_PATH}/versions", as_page("definitions.DefinitionsVersion"))
 
 
 def definition_version(number: int) -> Call[DefinitionSet]:
-    return Call("GET", f"{_PATH}/versions/{number}", answers.definition_set)
+    return Call("GET", f"{_PATH}/versions/{number}", as_model("definitions.DefinitionSet"))
 
 
 def roll_back_definitions(version: int) -> Call[DefinitionSet]:
-    return Call("POST", f"{_PATH}/rollback", answers.definition_set, body={"version": version})
+    return Call("POST", f"{_PATH}/rollback", as_model("definitions.DefinitionSet"), body={"version": version})
 
 
 def proposals(at_least: int | None = None) -> Call[Page[Proposal]]:
-    return Call("GET", "/v1/stacks/proposals", answers.proposals, query={"at_least": at_least})
+    return Call("GET", "/v1/stacks/proposals", as_page("definitions.Proposal"), query={"at_least": at_least})
 
 
 def promote(
@@ -55,11 +56,11 @@ def promote(
     """``axis``: the technology's kind, such as ``language``."""
     body = without_none(id=new_id, name=name, files=None if files is None else list(files))
     path = f"/v1/stacks/proposals/{segment(axis)}/{segment(id)}/promote"
-    return Call("POST", path, answers.definition_set, body=body)
+    return Call("POST", path, as_model("definitions.DefinitionSet"), body=body)
 
 
 def dismiss(axis: str, id: str) -> Call[Proposal]:
-    return Call("POST", f"/v1/stacks/proposals/{segment(axis)}/{segment(id)}/dismiss", answers.proposal)
+    return Call("POST", f"/v1/stacks/proposals/{segment(axis)}/{segment(id)}/dismiss", as_model("definitions.Proposal"))
 
 
 def _body(definitions: Definitions) -> dict[str, Any]:

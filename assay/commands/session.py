@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.client import Client
+    from assay import Client
 
 DONE, FAILED, USAGE, NOT_FOUND, NOT_AUTHORISED, UNREACHABLE, TIMED_OUT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 124, 130
 
@@ -38,7 +38,7 @@ class Session:
 
     @cached_property
     def client(self) -> Client:
-        from assay.client import Client  # noqa: PLC0415 - httpx2 costs a tenth of a second
+        from assay import Client  # noqa: PLC0415 - httpx2 costs a tenth of a second
 
         return Client(self.flags.url, self.flags.api_key)
 

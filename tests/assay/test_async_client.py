@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from assay import AsyncClient, AsyncJob, Client, Job, JobFailed, Unavailable, aio_resources, resources
+from assay import AsyncClient, JobFailed, Unavailable
+from scripts import generate_sync
 from tests.assay.server import RESULT, Answer, Script, event, job, ok, problem, stream
 
 
@@ -60,19 +59,5 @@ def test_uploads_failures_and_errors(tmp_path: Path) -> None:
     asyncio.run(walk())
 
 
-_NOUNS = [name for name, kind in vars(resources).items() if isinstance(kind, type) and issubclass(kind, resources.Noun)]
-
-
-@pytest.mark.parametrize(
-    ("sync", "other"),
-    [(Client, AsyncClient), (Job, AsyncJob), *((getattr(resources, n), getattr(aio_resources, n)) for n in _NOUNS)],
-)
-def test_both_clients_have_one_surface(sync: type, other: type) -> None:
-    assert _surface(sync) == _surface(other)
-
-
-def _surface(kind: type) -> dict[str, list[str]]:
-    def parameters(method: Callable[..., object]) -> list[str]:
-        return [f"{each.name}={each.default}" for each in inspect.signature(method).parameters.values()]
-
-    return {name: parameters(method) for name, method in vars(kind).items() if callable(method) and name[0] != "_"}
+def test_the_synchronous_client_is_generated_from_this_one() -> None:
+    assert [name for name in generate_sync.MODULES if not generate_sync.current(name)] == [], "run `make generate`"

@@ -6,22 +6,20 @@ import os
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 
-import anyio
 import httpx2
 
-from assay import aio_resources as resources
 from assay import submits
-from assay.aio_job import AsyncJob
+from assay._async import blocking, resources
+from assay._async.job import AsyncJob
 from assay.calls import files, jobs, rest
 from assay.calls.call import Call, Reply, Upload, raw
-from assay.client import EndOfEvents, fault_of, refuse, reply_of
 from assay.events import Feed, JobEvent
 from assay.exchange import Answer, Options, Outcome, Send, Steps, error_of, exchange
 from assay.target import Target, find_target
+from assay.transport import CHUNK_BYTES, EndOfEvents, fault_of, refuse, reply_of
 
 if TYPE_CHECKING:
     from shared.contracts.capabilities import Capabilities
@@ -33,11 +31,9 @@ if TYPE_CHECKING:
     from shared.contracts.search import IngestResult, SearchResult
     from shared.contracts.transform import TransformResult
 
-_CHUNK = 256 * 1024
-
 
 class AsyncClient:
-    """Talks to one Assay; one per event loop. ``async with AsyncClient() as assay: ...`` closes its connections."""
+    """Talks to one Assay; ``async with AsyncClient() as assay: ...`` closes its connections."""
 
     def __init__(
         self,
@@ -204,7 +200,8 @@ class AsyncClient:
 
     async def fetch(self, call: Call[Any]) -> Any:
         """Send a call and take its answer's JSON as it is. Raises: APIError."""
-        return (await self.drive(exchange(call, self.options))).json()
+        reply = await self.drive(exchange(call, self.options))
+        return reply.json()
 
     async def drive(self, steps: Steps[Answer]) -> Answer:
         """Perform what the core asks for."""
@@ -216,7 +213,7 @@ class AsyncClient:
                 if isinstance(step, Send):
                     outcome = await self._perform(step)
                 else:
-                    await anyio.sleep(step.seconds)
+                    await blocking.sleep(step.seconds)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
 
@@ -226,7 +223,7 @@ class AsyncClient:
             async with self._http.stream("GET", path, timeout=self.options.timeout) as response:
                 if response.status_code >= 400:
                     raise error_of(reply_of(response, await response.aread()))
-                async for chunk in response.aiter_bytes(_CHUNK):
+                async for chunk in response.aiter_bytes(CHUNK_BYTES):
                     target.write(chunk)
         except httpx2.HTTPError as fault:
             raise fault_of(fault) from fault
@@ -245,7 +242,7 @@ class AsyncClient:
             except EndOfEvents:
                 return
             except httpx2.HTTPError:
-                await anyio.sleep(feed.pause(deadline))
+                await blocking.sleep(feed.pause(deadline))
 
     async def _listen(
         self, job_id: str, feed: Feed, patience: float, deadline: float | None
@@ -267,7 +264,8 @@ class AsyncClient:
 
     async def _ended(self, job_id: str) -> bool:
         """Whether a stream was silent because everything in it had been seen before."""
-        return (await self.send(jobs.get(job_id))).state.terminal
+        job = await self.send(jobs.get(job_id))
+        return job.state.terminal
 
     async def _perform(self, request: Send) -> Outcome:
         stream = request.upload.open() if request.upload is not None else None
@@ -301,16 +299,5 @@ class AsyncClient:
 
 
 async def chunks_of(stream: BinaryIO) -> AsyncIterator[bytes]:
-    while chunk := await anyio.to_thread.run_sync(stream.read, _CHUNK):
+    while chunk := await blocking.read(stream, CHUNK_BYTES):
         yield chunk
-
-
-async def save(client: AsyncClient, path: str, target: Path) -> None:
-    """Download into ``target``, which appears only when it is whole."""
-    beside = target.with_name(f".{target.name}.part")
-    try:
-        with beside.open("wb") as file:
-            await client.download(path, file)
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from assay.calls import files, flows, jobs, registries, rest, stacks
 
 if TYPE_CHECKING:
-    from assay.aio import AsyncClient
-    from assay.aio_job import AsyncJob
+    from assay._async.client import AsyncClient
+    from assay._async.job import AsyncJob
     from shared.contracts.common import Page
     from shared.contracts.conversations import Conversation, ConversationSummary
     from shared.contracts.definitions import DefinitionsCheck, DefinitionSet, DefinitionsVersion, Proposal
@@ -80,7 +80,8 @@ class Jobs(Noun):
         return await self._client.send(jobs.cancel(id))
 
     async def replay(self, id: str, input: Mapping[str, Any] | None = None, model: str | None = None) -> AsyncJob[Any]:
-        return await (await self._client.job(id)).replay(input, model=model)
+        job = await self._client.job(id)
+        return await job.replay(input, model=model)
 
     async def llm_calls(self, id: str) -> LlmCalls:
         return await self._client.send(jobs.llm_calls(id))
@@ -111,10 +112,14 @@ class Files(Noun):
 
     async def save(self, id: str, target: str | os.PathLike[str]) -> Path:
         """Stream the content into a file, which appears only when it is whole."""
-        from assay.aio import save  # noqa: PLC0415
-
         path = Path(target)
-        await save(self._client, files.content_path(id), path)
+        beside = path.with_name(f".{path.name}.part")
+        try:
+            with beside.open("wb") as file:
+                await self._client.download(files.content_path(id), file)
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
         return path
 
     async def delete(self, id: str) -> None:

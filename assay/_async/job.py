@@ -1,0 +1,89 @@
+"""A job as a future."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from assay.calls import files, jobs
+from assay.errors import JobTimeout
+from assay.events import JobEvent
+from assay.results import result_of, table_file
+
+if TYPE_CHECKING:
+    from assay._async.client import AsyncClient
+    from shared.contracts.jobs import JobState, JobView
+    from shared.contracts.models import LlmCalls
+
+Result = TypeVar("Result")
+
+
+class AsyncJob(Generic[Result]):
+    """``view`` is the job as it was last heard of."""
+
+    def __init__(self, client: AsyncClient, view: JobView) -> None:
+        self._client = client
+        self.view = view
+
+    @property
+    def id(self) -> str:
+        return self.view.id
+
+    @property
+    def state(self) -> JobState:
+        return self.view.state
+
+    @property
+    def done(self) -> bool:
+        return self.view.state.terminal
+
+    async def refresh(self) -> JobView:
+        self.view = await self._client.send(jobs.get(self.id))
+        return self.view
+
+    async def wait(self, timeout: float | None = None) -> JobView:
+        """Return when the job has ended, well or not. Raises: JobTimeout; the job goes on."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self.done:
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is None or left > 0:
+                async for _ in self._client.events(self.id, timeout=left):
+                    pass
+            view = await self.refresh()
+            if not view.state.terminal and deadline is not None and time.monotonic() >= deadline:
+                raise JobTimeout(self.id, timeout or 0)
+        return self.view
+
+    async def result(self, timeout: float | None = None) -> Result:
+        """The result; ``timeout=0`` only looks. Raises: JobFailed, JobTimeout."""
+        return result_of(await self.wait(timeout))  # type: ignore[no-any-return]
+
+    def events(self, after: int = 0, timeout: float | None = None) -> AsyncIterator[JobEvent]:
+        """What happens, as it happens, from the beginning or after an event's number."""
+        return self._client.events(self.id, after, timeout)
+
+    async def cancel(self) -> JobView:
+        self.view = await self._client.send(jobs.cancel(self.id))
+        return self.view
+
+    async def replay(
+        self,
+        input: Mapping[str, Any] | None = None,
+        *,
+        model: str | None = None,
+        budget: Mapping[str, float | None] | None = None,
+    ) -> AsyncJob[Result]:
+        """A new job with the same input, but for what is given here."""
+        return AsyncJob(self._client, await self._client.send(jobs.replay(self.id, input, model, budget)))
+
+    async def llm_calls(self) -> LlmCalls:
+        return await self._client.send(jobs.llm_calls(self.id))
+
+    async def frame(self, timeout: float | None = None) -> Any:
+        """The result's table as a pandas frame (pandas and pyarrow have to be installed)."""
+        content = await self._client.send(files.content(table_file(await self.wait(timeout))))
+        import pandas  # noqa: PLC0415
+
+        return pandas.read_parquet(io.BytesIO(content))
