@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
+from services.gateway.dependencies import opened
 from services.gateway.flows import compatibility_chat, flow_events, flow_history, flows
 from services.gateway.http import problems
 from services.gateway.http.edge import Edge
 from services.gateway.http.openapi import describe
 from services.gateway.metrics import Metrics
-from services.gateway.resources import opened
 from services.gateway.routes import (
     batches,
     calls,

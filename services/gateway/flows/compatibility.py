@@ -34,7 +34,7 @@ class CompatibilityRoute(Route):
         failed = _FAILED.get(self.endpoint.__name__, "Internal server error")
 
         async def answer(request: Request) -> Response:
-            key = request.app.state.resources.settings.http.compatibility_key
+            key = request.app.state.dependencies.settings.http.compatibility_key
             if key and not any(name == b"authorization" for name, _ in request.scope["headers"]):
                 request.scope["headers"] = [*request.scope["headers"], (b"authorization", f"Bearer {key}".encode())]
             try:
@@ -108,7 +108,7 @@ async def history_status(desk: Desk) -> Response:
     if flow is None:
         entries, applied, newest = 0, 0, None
     else:
-        row = (await desk.record.execute(statements.extent(flow.id))).one()
+        row = (await desk.db.execute(statements.extent(flow.id))).one()
         entries, applied, newest = row.entries, row.in_effect, row.newest_at
     return Json(
         {
@@ -192,8 +192,8 @@ async def find_main(desk: FlowDesk) -> Flow | None:
     """The tenant's flow named ``main``, if there is one yet."""
 
     def find(connection: Connection) -> Flow | None:
-        row = connection.execute(statements.named(desk.who.tenant, MAIN)).mappings().one_or_none()
-        return None if row is None else desk.store.read(connection, desk.who.tenant, row["id"])
+        row = connection.execute(statements.named(desk.caller.tenant, MAIN)).mappings().one_or_none()
+        return None if row is None else desk.store.read(connection, desk.caller.tenant, row["id"])
 
     return await desk.run(find)
 
@@ -202,7 +202,7 @@ async def main_flow(desk: FlowDesk) -> Flow:
     """The same, locked, and made when there is none."""
 
     def find(connection: Connection) -> tuple[Flow, bool]:
-        tenant = desk.who.tenant
+        tenant = desk.caller.tenant
         row = connection.execute(statements.named(tenant, MAIN)).mappings().one_or_none()
         if row is None:
             connection.execute(statements.name_lock(tenant, MAIN))

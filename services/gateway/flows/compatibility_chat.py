@@ -44,13 +44,13 @@ async def converse(request: Request, desk: Desk, body: Sent = None) -> Response:
     if not isinstance(message, str) or not message.strip() or len(message) > _LONGEST:
         return Json({"error": "Message is required and must be a string"}, 400)
     flow = await main_flow(desk)
-    if not await desk.has.models.configured("flows.edit"):
+    if not await desk.deps.llm.configured("flows.edit"):
         disabled = {"success": False, "thinking": _DISABLED, "response": _NOT_CONFIGURED, "iterations": 0}
         return Json({**disabled, "updatedFlow": content(flow)})
     job_id = await _submit(request, desk, flow, message)
 
     async def hold(response: Response) -> Response:
-        job = await waits.finished(desk.has, desk.who.tenant, job_id, _WAIT_SECONDS)
+        job = await waits.finished(desk.deps, desk.caller.tenant, job_id, _WAIT_SECONDS)
         if job is None:
             return Json({"error": _FAILED}, 500)  # the job goes on; the conversation will show it
         return _answer(job)
@@ -63,14 +63,14 @@ async def _submit(request: Request, desk: FlowDesk, flow: Flow, message: str) ->
     """The id of the flow job, in the conversation of these routes."""
     conversation = flow.conversation_id or new_id()
     if flow.conversation_id is None:
-        await desk.record.execute(statements.converse(flow.id, conversation))
+        await desk.db.execute(statements.converse(flow.id, conversation))
     given = {"flow_id": flow.id, "message": message}
     submit = REQUESTS[JobKind.FLOW].model_validate(
         {"kind": JobKind.FLOW.value, "input": given, "conversation_id": conversation}
     )
-    await desk.has.pressure.admit_tokens(desk.who.tenant)
-    row = row_of(request, desk.who, submit, given)
-    view = await accept(desk.has, desk.record, desk.unit, row)
+    await desk.deps.admission.admit_tokens(desk.caller.tenant)
+    row = row_of(request, desk.caller, submit, given)
+    view = await accept(desk.deps, desk.db, desk.unit, row)
     return str(view["id"])
 
 
@@ -114,7 +114,7 @@ async def debug_conversation(desk: Desk) -> Response:
 async def clear_conversation(desk: Desk) -> Response:
     flow = await find_main(desk)
     if flow is not None and flow.conversation_id is not None:
-        await desk.record.execute(conversations.forget(desk.who.tenant, flow.conversation_id))
+        await desk.db.execute(conversations.forget(desk.caller.tenant, flow.conversation_id))
     return Json({"success": True})
 
 
@@ -145,14 +145,14 @@ async def save_notes(desk: Desk, body: Sent = None) -> Response:
 
 async def _keep(desk: FlowDesk, bullets: Sequence[str], **more: object) -> Response:
     flow = await main_flow(desk)
-    await desk.record.execute(statements.note(flow.id, list(bullets)))
+    await desk.db.execute(statements.note(flow.id, list(bullets)))
     return Json({"success": True, "bullets": bullets, **more})
 
 
 async def _bullets(desk: FlowDesk, flow: Flow | None) -> list[str]:
     if flow is None:
         return []
-    kept = (await desk.record.execute(statements.notes_of(flow.id))).scalar_one_or_none()
+    kept = (await desk.db.execute(statements.notes_of(flow.id))).scalar_one_or_none()
     return list(kept or [])
 
 
@@ -160,8 +160,8 @@ async def _history(desk: FlowDesk, flow: Flow | None) -> list[dict[str, Any]]:
     """The conversation, the oldest message first."""
     if flow is None or flow.conversation_id is None:
         return []
-    statement = conversations.messages_of(desk.who.tenant, flow.conversation_id)
-    rows = (await desk.record.execute(statement)).mappings().all()
+    statement = conversations.messages_of(desk.caller.tenant, flow.conversation_id)
+    rows = (await desk.db.execute(statement)).mappings().all()
     return [
         {
             "role": row["role"],
@@ -176,19 +176,19 @@ async def _history(desk: FlowDesk, flow: Flow | None) -> list[dict[str, Any]]:
 async def _noted(desk: FlowDesk, bullets: Sequence[str], message: str) -> tuple[str, list[str]]:
     """What a model finds worth noting; without one, or without a readable answer, what was said."""
     said = [line.strip(" -*•\t")[:_BULLET] for line in message.splitlines() if line.strip(" -*•\t")]
-    if not await desk.has.models.configured("flows.edit"):
+    if not await desk.deps.llm.configured("flows.edit"):
         return _DISABLED, said
-    layer = desk.has.models.layer
+    layer = desk.deps.llm.layer
 
     def ask() -> str:
         prompt = layer.prompts.render("flows.notes", bullets="\n".join(f"- {b}" for b in bullets), message=message)
         question = (ChatMessage("user", prompt.text),)
         deadline = time.monotonic() + 60
         request = ChatRequest("flows.edit", question, max_tokens=2048, deadline=deadline, prompt=prompt.version)
-        return layer.for_job(Owner(desk.who.tenant, None), Budget(seconds=60)).complete(request).text
+        return layer.for_job(Owner(desk.caller.tenant, None), Budget(seconds=60)).complete(request).text
 
     try:
-        text = await desk.has.models.ask(ask)
+        text = await desk.deps.llm.ask(ask)
     except (AssayError, BudgetSpent):
         return _FAILED, said
     thinking, found = parse_tagged(text).thinking, text.partition("<response>")[2].partition("</response>")[0]

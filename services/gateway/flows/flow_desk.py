@@ -10,10 +10,10 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, Request, Response
 from sqlalchemy import Connection
 
-from services.gateway.http.auth import Who
+from services.gateway.database import Db, Unit
+from services.gateway.dependencies import Deps
+from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.responses import Json, has_tag
-from services.gateway.record import Db, Unit
-from services.gateway.resources import Has
 from services.gateway.streams import watchers
 from shared.flows import editing
 from shared.flows.calls import Call
@@ -30,32 +30,32 @@ class FlowDesk:
     """One request's dealings with flows."""
 
     request: Request
-    who: Who
-    record: Db
+    caller: CurrentCaller
+    db: Db
     unit: Unit
-    has: Has
+    deps: Deps
 
     @property
     def store(self) -> Store:
-        return self.has.flows
+        return self.deps.flows
 
     def author(self, origin: str = "api") -> Author:
-        return Author(self.who.key_id, origin)
+        return Author(self.caller.key_id, origin)
 
     async def run(self, work: Callable[[Connection], Answer]) -> Answer:
         """Execute statements on the request's connection."""
-        return await self.record.run_sync(work)
+        return await self.db.run_sync(work)
 
     async def read(self, flow_id: str) -> Flow:
         """Raises: NotFound."""
-        return await self.run(lambda connection: self.store.read(connection, self.who.tenant, flow_id))
+        return await self.run(lambda connection: self.store.read(connection, self.caller.tenant, flow_id))
 
     async def lock(self, flow_id: str) -> Flow:
         """The flow, until the request ends; it must be the version that ``If-Match`` names.
 
         Raises: NotFound, PreconditionFailed.
         """
-        flow = await self.run(lambda connection: self.store.lock(connection, self.who.tenant, flow_id))
+        flow = await self.run(lambda connection: self.store.lock(connection, self.caller.tenant, flow_id))
         wanted = self.request.headers.get("if-match")
         if wanted is not None and not has_tag(wanted, etag(flow.version)):
             raise stale(flow.version)
@@ -77,7 +77,7 @@ class FlowDesk:
         """Once it is committed, the next reader starts from the new version, and those who follow the flow hear."""
         if before is None or after.version != before.version:
             self.unit.after.append(lambda: self.store.committed(after))
-            self.unit.after.append(lambda: self.has.soon(watchers.notify_watchers(self.has.redis, after.id)))
+            self.unit.after.append(lambda: self.deps.soon(watchers.notify_watchers(self.deps.redis, after.id)))
 
 
 Desk = Annotated[FlowDesk, Depends(FlowDesk)]

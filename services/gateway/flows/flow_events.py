@@ -9,10 +9,10 @@ from typing import Annotated
 from fastapi import Header, Query, Response
 from sqlalchemy import RowMapping
 
-from services.gateway.http.auth import Who
+from services.gateway.dependencies import Dependencies, Deps
+from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.ids import Id
 from services.gateway.http.routing import routes
-from services.gateway.resources import Has, Resources
 from services.gateway.streams import event_stream
 from services.gateway.streams.event_stream import COMMENT, COMMENT_SECONDS, OPENING, frame
 from shared.errors import DatabaseUnavailable, NotFound
@@ -35,73 +35,73 @@ _STREAM = event_stream.described(
 @router.get("/events", summary="Follow a flow", response_class=Response, responses=_STREAM)
 async def stream_flow_events(
     id: Id,
-    who: Who,
-    has: Has,
+    caller: CurrentCaller,
+    deps: Deps,
     after: Annotated[int, Query(ge=0, le=2**62, description="The last version that was seen")] = 0,
     last_event_id: Annotated[int | None, Header(ge=0, le=2**62, description="The same, as browsers send it")] = None,
 ) -> Response:
     """The operations of every version after the last one seen, then live ones. An event `reset` says that older
     versions are not kept any more: read the flow again."""
     version = after if last_event_id is None else last_event_id
-    if await _version(has, who.tenant, id) is None:
+    if await _version(deps, caller.tenant, id) is None:
         raise NotFound("There is no such flow.")
-    return event_stream.answer(_stream(has, who.tenant, id, version))
+    return event_stream.answer(_stream(deps, caller.tenant, id, version))
 
 
-async def _stream(has: Resources, tenant: str, flow_id: str, seen: int) -> AsyncIterator[bytes]:
-    has.metrics.streams.inc()
+async def _stream(deps: Dependencies, tenant: str, flow_id: str, seen: int) -> AsyncIterator[bytes]:
+    deps.metrics.streams.inc()
     try:
-        with has.watchers.watch(flow_id) as changed:
+        with deps.watchers.watch(flow_id) as changed:
             yield OPENING
             spoke = time.monotonic()
-            while not has.closing.is_set():
-                current = await has.undisturbed(_patient_version(has, tenant, flow_id, seen))
+            while not deps.closing.is_set():
+                current = await deps.undisturbed(_patient_version(deps, tenant, flow_id, seen))
                 if current is None:
                     return
                 if current > seen:
-                    rows = await has.undisturbed(_news(has, flow_id, seen, current))
+                    rows = await deps.undisturbed(_news(deps, flow_id, seen, current))
                     if not rows or rows[0]["version"] != seen + 1:
                         seen = current
                         yield frame(seen, "reset", {"version": seen})
                     else:
                         if rows[0]["kind"] == "create":
-                            yield await has.undisturbed(_beginning(has, flow_id, rows[0]))
+                            yield await deps.undisturbed(_beginning(deps, flow_id, rows[0]))
                         for row in rows:
                             if row["kind"] != "create":
                                 yield _of(flow_id, row)
                         seen = rows[-1]["version"]
                     spoke = time.monotonic()
                     continue
-                await has.watchers.wait(changed, _LOOK_SECONDS)
+                await deps.watchers.wait(changed, _LOOK_SECONDS)
                 if time.monotonic() - spoke >= COMMENT_SECONDS:
                     yield COMMENT
                     spoke = time.monotonic()
     finally:
-        has.metrics.streams.dec()
+        deps.metrics.streams.dec()
 
 
-async def _version(has: Resources, tenant: str, flow_id: str) -> int | None:
-    async with has.record.read() as record:
-        return (await record.execute(statements.version_of(tenant, flow_id))).scalar_one_or_none()
+async def _version(deps: Dependencies, tenant: str, flow_id: str) -> int | None:
+    async with deps.database.read() as db:
+        return (await db.execute(statements.version_of(tenant, flow_id))).scalar_one_or_none()
 
 
-async def _patient_version(has: Resources, tenant: str, flow_id: str, seen: int) -> int | None:
+async def _patient_version(deps: Dependencies, tenant: str, flow_id: str, seen: int) -> int | None:
     try:
-        return await _version(has, tenant, flow_id)
+        return await _version(deps, tenant, flow_id)
     except DatabaseUnavailable:
         return seen
 
 
-async def _news(has: Resources, flow_id: str, seen: int, current: int) -> Sequence[RowMapping]:
-    async with has.record.read() as record:
-        found = await record.execute(statements.tail(flow_id, seen, current, _PAGE))
+async def _news(deps: Dependencies, flow_id: str, seen: int, current: int) -> Sequence[RowMapping]:
+    async with deps.database.read() as db:
+        found = await db.execute(statements.tail(flow_id, seen, current, _PAGE))
         return list(found.mappings())
 
 
-async def _beginning(has: Resources, flow_id: str, row: RowMapping) -> bytes:
+async def _beginning(deps: Dependencies, flow_id: str, row: RowMapping) -> bytes:
     """The event of a flow's creation, with all that it was created with."""
-    async with has.record.read() as record:
-        document = await record.run_sync(lambda connection: has.flows.document_at(connection, flow_id, 1))
+    async with deps.database.read() as db:
+        document = await db.run_sync(lambda connection: deps.flows.document_at(connection, flow_id, 1))
     return frame(1, "create", {**_data(flow_id, row), "operations": changes.to_json(difference(Document(), document))})
 
 

@@ -42,7 +42,7 @@ Version = Annotated[int, Path(ge=1, le=2**62, description="The version")]
 @router.get("/history", summary="List a flow's changes, newest first", response_model=Page[ChangeSetView])
 async def list_changes(desk: Desk, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
     flow = await desk.read(id)
-    rows = (await desk.record.execute(statements.history(flow.id, limit + 1, _before(cursor)))).mappings().all()
+    rows = (await desk.db.execute(statements.history(flow.id, limit + 1, _before(cursor)))).mappings().all()
 
     def view(row: RowMapping) -> object:
         return ChangeSetView.model_validate({**row, "time": row["at"], "undone": row["undone_at"] is not None})
@@ -53,7 +53,7 @@ async def list_changes(desk: Desk, id: Id, limit: Limit = 50, cursor: Cursor = N
 @router.get("/versions", summary="List a flow's versions, newest first", response_model=Page[FlowVersion])
 async def list_versions(desk: Desk, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
     flow = await desk.read(id)
-    rows = (await desk.record.execute(statements.version_list(flow.id, limit + 1, _before(cursor)))).mappings().all()
+    rows = (await desk.db.execute(statements.version_list(flow.id, limit + 1, _before(cursor)))).mappings().all()
 
     def view(row: RowMapping) -> object:
         return FlowVersion.model_validate({**row, "time": row["at"]})
@@ -72,7 +72,7 @@ async def name_version(desk: Desk, id: Id, number: Version, body: VersionName) -
     """`null` takes the name away."""
     await desk.lock(id)
     await desk.run(lambda connection: desk.store.keep_snapshot(connection, id, number))
-    row = (await desk.record.execute(statements.name_version(id, number, body.name))).mappings().one_or_none()
+    row = (await desk.db.execute(statements.name_version(id, number, body.name))).mappings().one_or_none()
     if row is None:
         raise NotFound(f"Version {number} is not there.")
     return Json(FlowVersion.model_validate({**row, "time": row["at"]}))
@@ -116,7 +116,7 @@ async def lint_flow(desk: Desk, id: Id) -> Response:
 async def list_proposals(desk: Desk, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
     flow = await desk.read(id)
     statement = statements.proposal_list(flow.id, limit + 1, read_cursor(cursor))
-    rows = (await desk.record.execute(statement)).mappings().all()
+    rows = (await desk.db.execute(statement)).mappings().all()
     names = ("id", "flow_id", "base_version", "state", "summary", "actor")
     return Json(page(rows, limit, lambda row: {**{name: row[name] for name in names}, "time": row["created_at"]}))
 

@@ -49,8 +49,8 @@ async def create_flow(request: Request, desk: Desk, body: FlowCreate) -> Respons
 
 @router.get("", summary="List flows, newest first", response_model=Page[FlowSummary])
 async def list_flows(desk: Desk, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    statement = statements.listing(desk.who.tenant, limit + 1, read_cursor(cursor))
-    rows = (await desk.record.execute(statement)).mappings().all()
+    statement = statements.listing(desk.caller.tenant, limit + 1, read_cursor(cursor))
+    rows = (await desk.db.execute(statement)).mappings().all()
     return Json(page(rows, limit, lambda row: FlowSummary.model_validate(dict(row))))
 
 
@@ -89,7 +89,7 @@ async def save_flow(request: Request, desk: Desk, id: Id, body: FlowSave) -> Res
 @router.delete("/{id}", summary="Delete a flow with its history", status_code=204, response_class=Response)
 async def delete_flow(desk: Desk, id: Id) -> Response:
     await desk.lock(id)
-    await desk.record.execute(statements.remove(desk.who.tenant, id))
+    await desk.db.execute(statements.remove(desk.caller.tenant, id))
     return Response(status_code=204)
 
 
@@ -155,7 +155,7 @@ async def export_flow(
 
 async def _created(desk: FlowDesk, name: str, document: Document, **more: object) -> Response:
     author = desk.author()
-    flow = await desk.run(lambda connection: desk.store.create(connection, desk.who.tenant, name, document, author))
+    flow = await desk.run(lambda connection: desk.store.create(connection, desk.caller.tenant, name, document, author))
     desk.done(None, flow)
     return whole(flow, 201, {"Location": f"/v1/flows/{flow.id}"}, **more)
 

@@ -9,7 +9,7 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Request
 
-from services.gateway.record import Record
+from services.gateway.database import Database
 from shared import keys
 from shared.contracts.keys import Scope
 from shared.errors import MissingScope, NotAuthenticated
@@ -26,11 +26,11 @@ class Caller:
     scopes: frozenset[str]
 
 
-class Doorman:
+class Authenticator:
     """Knows callers by their keys, and remembers each for a second."""
 
-    def __init__(self, record: Record) -> None:
-        self._record = record
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._known: dict[bytes, tuple[Caller, float]] = {}
 
     async def admit(self, authorization: str | None, scope: Scope) -> Caller:
@@ -54,7 +54,7 @@ class Doorman:
         known = self._known.get(digest)
         if known is not None and now < known[1]:
             return known[0]
-        async with self._record.read() as connection:
+        async with self._database.read() as connection:
             row = (await connection.execute(keys.valid(id))).mappings().one_or_none()
         if row is None or not keys.matches(key, row["hash"]):
             self._known.pop(digest, None)
@@ -84,4 +84,4 @@ async def _caller(request: Request) -> Caller:
 
 
 #: The caller of the request; the route has checked the scope already.
-Who = Annotated[Caller, Depends(_caller)]
+CurrentCaller = Annotated[Caller, Depends(_caller)]

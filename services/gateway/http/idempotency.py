@@ -19,7 +19,7 @@ _KEPT_HEADERS = ("location", "retry-after", "etag", "content-type")
 
 
 @dataclass(frozen=True)
-class Attempt:
+class KeyedRequest:
     """A request that carries an idempotency key."""
 
     tenant: str

@@ -15,7 +15,7 @@ from limits.aio.strategies import FixedWindowRateLimiter
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from services.gateway.record import Record
+from services.gateway.database import Database
 from services.gateway.settings import HttpSettings
 from shared.errors import Overloaded, QuotaExceeded, TooManyRequests
 from shared.jobs import submission
@@ -38,13 +38,13 @@ class _Handful:
     resets_at: float
 
 
-class Pressure:
+class AdmissionControl:
     """Admits requests and jobs, or says when to come again."""
 
-    def __init__(self, settings: HttpSettings, tokens_per_day: int, record: Record, redis: Redis) -> None:
+    def __init__(self, settings: HttpSettings, tokens_per_day: int, database: Database, redis: Redis) -> None:
         self._settings = settings
         self._tokens_per_day = tokens_per_day
-        self._record = record
+        self._database = database
         self._limit: RateLimitItem = RateLimitItemPerMinute(max(1, settings.requests_per_minute))
         self._handful_size = max(1, settings.requests_per_minute // 1000)
         self._shared = FixedWindowRateLimiter(
@@ -85,7 +85,7 @@ class Pressure:
         mine, everyone, until = self._queued.get(tenant, (0, 0, 0.0))
         if time.monotonic() >= until:
             began = time.monotonic()
-            async with self._record.read() as connection:
+            async with self._database.read() as connection:
                 row = (await connection.execute(submission.queued(tenant))).one()
             # A long queue takes long to count: then it is counted less often.
             trusted = max(_TRUST_SECONDS, 50 * (time.monotonic() - began))
@@ -106,7 +106,7 @@ class Pressure:
             return
         now = datetime.now(UTC)
         midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-        async with self._record.read() as connection:
+        async with self._database.read() as connection:
             spent = (await connection.execute(tokens_since(tenant, midnight))).scalar_one()
         if spent >= self._tokens_per_day:
             tomorrow = midnight + timedelta(days=1)

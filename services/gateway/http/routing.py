@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeVar, cast
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 
+from services.gateway.database import UnitOfWork
+from services.gateway.dependencies import Dependencies
 from services.gateway.http import bodies, idempotency
-from services.gateway.record import Work
-from services.gateway.resources import Resources
 from shared.contracts.keys import Scope
 from shared.errors import InvalidRequest
 
@@ -72,28 +72,28 @@ class Route(APIRoute):
         takes_body = self.body_field is not None
 
         async def answer(request: Request) -> Response:
-            resources = cast(Resources, request.app.state.resources)
+            dependencies = cast(Dependencies, request.app.state.dependencies)
             if not kept.open:
-                await _admit(resources, request, kept)
-            content = None if kept.raw else await _content(resources, request, kept, takes_body)
+                await _admit(dependencies, request, kept)
+            content = None if kept.raw else await _content(dependencies, request, kept, takes_body)
             alone = kept.single and "idempotency-key" not in request.headers
-            work = Work(resources.record, writes=request.method != "GET" and not alone)
-            request.state.work = work
+            unit = UnitOfWork(dependencies.database, writes=request.method != "GET" and not alone)
+            request.state.unit = unit
             try:
-                response = await _once(request, work, kept, content, handle)
+                response = await _once(request, unit, kept, content, handle)
                 if response.status_code < 400:
-                    await work.finish()
+                    await unit.finish()
             except BaseException as error:
-                await work.give_up(error)
+                await unit.give_up(error)
                 raise
             if response.status_code >= 400:
-                await work.give_up(_Refused())
+                await unit.give_up(_Refused())
                 return response
             if request.state.head_only:
                 return Response(status_code=response.status_code, headers=response.headers)  # no stream is begun
-            for then in work.after:
+            for then in unit.after:
                 then()
-            return response if work.hold is None else await work.hold(response)
+            return response if unit.hold is None else await unit.hold(response)
 
         return answer
 
@@ -102,16 +102,16 @@ class _Refused(Exception):
     """The route has answered with an error of its own: nothing is kept."""
 
 
-async def _admit(resources: Resources, request: Request, kept: Rules) -> None:
+async def _admit(dependencies: Dependencies, request: Request, kept: Rules) -> None:
     scope = kept.scope or ("read" if request.method == "GET" else "write")
-    caller = await resources.doorman.admit(request.headers.get("authorization"), scope)
+    caller = await dependencies.authenticator.admit(request.headers.get("authorization"), scope)
     request.state.caller = caller
-    await resources.pressure.admit_request(caller.tenant, request.state.headers)
+    await dependencies.admission.admit_request(caller.tenant, request.state.headers)
 
 
-async def _content(resources: Resources, request: Request, kept: Rules, takes_body: bool) -> object:
+async def _content(dependencies: Dependencies, request: Request, kept: Rules, takes_body: bool) -> object:
     """The JSON body, or None when there is none. Raises: TooLarge, MalformedJson, InvalidRequest, ..."""
-    http = resources.settings.http
+    http = dependencies.settings.http
     if request.method == "GET":
         return None
     body = await bodies.read(request, http.large_body_bytes if kept.large else http.body_bytes)
@@ -128,25 +128,25 @@ async def _content(resources: Resources, request: Request, kept: Rules, takes_bo
 
 
 async def _once(
-    request: Request, work: Work, kept: Rules, content: object, handle: Callable[[Request], Awaitable[Response]]
+    request: Request, unit: UnitOfWork, kept: Rules, content: object, handle: Callable[[Request], Awaitable[Response]]
 ) -> Response:
-    """Do the work, or give the answer of the attempt that did it."""
+    """Do the work, or give the kept answer of the request that did it."""
     header = request.headers.get("idempotency-key")
     if header is None or request.method != "POST" or kept.raw or kept.open:
         return await handle(request)
     target = f"{request.url.path}?{request.url.query}"
-    attempt = idempotency.Attempt(
+    keyed = idempotency.KeyedRequest(
         request.state.caller.tenant,
         idempotency.read_key(header),
         idempotency.fingerprint(request.method, target, content),
     )
-    connection = await work.connect()
-    replayed = await attempt.begin(connection)
+    connection = await unit.connect()
+    replayed = await keyed.begin(connection)
     if replayed is not None:
         if kept.again is not None:
             kept.again(request, replayed)
         return replayed
     response = await handle(request)
     if response.status_code < 400:
-        await attempt.keep(connection, response, kept.secret)
+        await keyed.keep(connection, response, kept.secret)
     return response

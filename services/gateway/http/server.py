@@ -7,8 +7,8 @@ import socket
 import uvicorn
 from fastapi import FastAPI
 
+from services.gateway.dependencies import Dependencies
 from services.gateway.http.wire import Protocol
-from services.gateway.resources import Resources
 
 
 class Server(uvicorn.Server):
@@ -20,7 +20,7 @@ class Server(uvicorn.Server):
         self._app = app
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        resources = getattr(self._app.state, "resources", None)
-        if isinstance(resources, Resources):
-            resources.end_streams()
+        dependencies = getattr(self._app.state, "resources", None)
+        if isinstance(dependencies, Dependencies):
+            dependencies.end_streams()
         await super().shutdown(sockets)

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, HttpUrl
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.resources import Resources
+from services.gateway.dependencies import Dependencies
 from shared.contracts.addresses import private_by_its_looks
 from shared.contracts.common import file_references
 from shared.contracts.detect import DetectInput
@@ -74,12 +74,12 @@ def _references(submit: Submit) -> Iterator[tuple[str, Loc, str]]:
         yield "job", ("input", "previous_job_id"), given.previous_job_id
 
 
-def webhooks(has: Resources, submits: Sequence[tuple[Loc, Submit]]) -> None:
+def webhooks(deps: Dependencies, submits: Sequence[tuple[Loc, Submit]]) -> None:
     """Refuse at once what would never be called; where a name leads is seen when it is called.
 
     Raises: InvalidRequest.
     """
-    if has.settings.jobs.webhook_private:
+    if deps.settings.jobs.webhook_private:
         return
     for loc, submit in submits:
         if submit.webhook is not None and (reason := _not_callable(submit.webhook.url)):
@@ -97,37 +97,37 @@ def _not_callable(url: HttpUrl) -> str | None:
     return None
 
 
-async def servable(has: Resources, tenant: str, submit: Submit) -> None:
+async def servable(deps: Dependencies, tenant: str, submit: Submit) -> None:
     """Whether anything could ever serve the job, and the tenant may still ask models today.
 
     Raises: NoProviderConfigured, QuotaExceeded, LanguageUnavailable, SourceNotAllowed.
     """
     given = _input(submit)
-    if isinstance(given, DetectInput) and given.source.path is not None and not has.settings.http.embedded:
+    if isinstance(given, DetectInput) and given.source.path is not None and not deps.settings.http.embedded:
         loc: list[str | int] = ["body", "input", "source", "path"]
         message = "local paths are read by an installation on one machine only; upload an archive"
         raise SourceNotAllowed(f"{'.'.join(map(str, loc))}: {message}", errors=[{"loc": list(loc), "msg": message}])
     role = _role(given)
-    if role is not None and not await has.models.configured(role):
+    if role is not None and not await deps.llm.configured(role):
         raise NoProviderConfigured(
             "This job asks a model, and no provider has a key here. Set GROQ_API_KEY, CEREBRAS_API_KEY, "
             "ANTHROPIC_API_KEY or OPENAI_API_KEY and start again."
         )
     if role is not None:
-        await has.pressure.admit_tokens(tenant)
+        await deps.admission.admit_tokens(tenant)
     if isinstance(given, (ExecuteInput, TransformInput)):
-        await _language(has, submit, given.language)
+        await _language(deps, submit, given.language)
 
 
-async def warnings(has: Resources, kind: str) -> list[str]:
+async def warnings(deps: Dependencies, kind: str) -> list[str]:
     """What the caller should know of a job that is accepted all the same."""
-    if await has.workforce.serving(kind):
+    if await deps.workforce.serving(kind):
         return []
-    return [f"{has.workforce.absence(kind)} The job waits until one can."]
+    return [f"{deps.workforce.absence(kind)} The job waits until one can."]
 
 
-async def _language(has: Resources, submit: Submit, language: str) -> None:
-    workers = await has.workforce.serving(_kind(submit))
+async def _language(deps: Dependencies, submit: Submit, language: str) -> None:
+    workers = await deps.workforce.serving(_kind(submit))
     said = [worker.facts["languages"] for worker in workers if "languages" in worker.facts]
     known = [languages[language] for languages in said if language in languages]
     if said and not any(found.get("available") for found in known):

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.resources import Resources
+from services.gateway.dependencies import Dependencies
 from shared import blobs
 from shared.contracts.document import DocumentInput
 from shared.declarations.documents import parameter_faults
@@ -17,18 +17,18 @@ from shared.errors import InvalidRequest
 _MOST = 4_000_000  #: bytes; the worker checks what is in a larger file
 
 
-async def parameters(has: Resources, record: AsyncConnection, tenant: str, submit: BaseModel) -> None:
+async def parameters(deps: Dependencies, db: AsyncConnection, tenant: str, submit: BaseModel) -> None:
     """Raises: InvalidRequest naming each parameter that does not fit."""
     input = getattr(submit, "input", None)
     if not isinstance(input, DocumentInput) or input.file_id is None or not input.parameters:
         return
     files = blobs.files
     found = select(files.c.size, files.c.sha256).where(files.c.id == input.file_id, files.c.tenant_id == tenant)
-    row = (await record.execute(found)).one_or_none()
+    row = (await db.execute(found)).one_or_none()
     if row is None or row.size > _MOST:
         return
     try:
-        content = b"".join([chunk async for chunk in blobs.stream(has.blobs, row.sha256, 0, row.size)])
+        content = b"".join([chunk async for chunk in blobs.stream(deps.blobs, row.sha256, 0, row.size)])
     except FileNotFoundError:
         return
     faults = await asyncio.to_thread(parameter_faults, content.decode("utf-8", "replace"), input.parameters)

@@ -11,10 +11,10 @@ from pydantic import JsonValue
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils import uuid7
 
+from services.gateway.database import UnitOfWork
+from services.gateway.dependencies import Dependencies
 from services.gateway.http.auth import Caller
 from services.gateway.jobs import checks, views
-from services.gateway.record import Work
-from services.gateway.resources import Resources
 from shared.contracts.jobs import JobRequestFields
 from shared.jobs import submission
 
@@ -54,23 +54,23 @@ def row_of(
     }
 
 
-async def accept(has: Resources, record: AsyncConnection, unit: Work, row: Row) -> views.View:
+async def accept(deps: Dependencies, db: AsyncConnection, unit: UnitOfWork, row: Row) -> views.View:
     """Insert the job, and notify once it is committed. Raises: QuotaExceeded, Overloaded."""
     kind = row["kind"]
-    await has.pressure.admit_jobs(row["tenant_id"], 1)
-    served = bool(await has.workforce.serving(kind))
-    row["warnings"] = [] if served else await checks.warnings(has, kind)
-    found = (await record.execute(submission.SUBMIT, row)).mappings().one()
-    unit.after.append(lambda: notify(has, {kind: [row["id"]]}))
+    await deps.admission.admit_jobs(row["tenant_id"], 1)
+    served = bool(await deps.workforce.serving(kind))
+    row["warnings"] = [] if served else await checks.warnings(deps, kind)
+    found = (await db.execute(submission.SUBMIT, row)).mappings().one()
+    unit.after.append(lambda: notify(deps, {kind: [row["id"]]}))
     if served:
         waiting = views.in_queue(found["ahead"], submission.MOST_AHEAD_AT_SUBMIT)
     else:
-        waiting = views.no_worker(has.workforce.absence(kind))
+        waiting = views.no_worker(deps.workforce.absence(kind))
     return views.accepted(row, found["created_at"], waiting)
 
 
-def notify(has: Resources, jobs: Mapping[str, list[str]]) -> None:
+def notify(deps: Dependencies, jobs: Mapping[str, list[str]]) -> None:
     """Notify workers of accepted jobs; the answer does not wait for it."""
     for kind, ids in jobs.items():
-        has.metrics.submitted.labels(kind).inc(len(ids))
-    has.notifier.notify(jobs)
+        deps.metrics.submitted.labels(kind).inc(len(ids))
+    deps.notifier.notify(jobs)

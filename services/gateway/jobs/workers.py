@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from services.gateway.record import Record
+from services.gateway.database import Database
 from shared.contracts.kinds import KINDS, JobKind
 from shared.jobs import queries
 
@@ -31,8 +31,8 @@ class LiveWorker:
 class Workforce:
     """The live workers as of a second ago at most, and an absence as of a moment ago."""
 
-    def __init__(self, record: Record) -> None:
-        self._record = record
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._known: Sequence[LiveWorker] = ()
         self._seen_at = -_TRUST_SECONDS
         self._looking = asyncio.Lock()
@@ -67,7 +67,7 @@ class Workforce:
         async with self._looking:
             if time.monotonic() - self._seen_at < trust_seconds:
                 return  # another request has looked meanwhile
-            async with self._record.read() as connection:
+            async with self._database.read() as connection:
                 rows = (await connection.execute(queries.live_workers(_ALIVE_SECONDS))).mappings().all()
             self._known = [
                 LiveWorker(row["id"], row["service"], frozenset(row["kinds"]), row["version"], row["facts"])

@@ -8,14 +8,14 @@ from typing import Annotated, Any, cast
 from fastapi import Request, Response
 from pydantic import Field, JsonValue
 
-from services.gateway.http.auth import Who
+from services.gateway.database import Db, Unit
+from services.gateway.dependencies import Dependencies, Deps
+from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.ids import Id
 from services.gateway.http.responses import Json, tagged
 from services.gateway.http.routing import routes, rules
 from services.gateway.jobs import checks, views
 from services.gateway.jobs.submit import new_id, notify, row_of
-from services.gateway.record import Db, Unit
-from services.gateway.resources import Has, Resources
 from shared.contracts.common import Request as Strict
 from shared.contracts.jobs import BatchView, JobRequest, JobState
 from shared.errors import NotFound
@@ -32,62 +32,64 @@ class BatchInput(Strict):
 
 @router.post("", summary="Submit many jobs", status_code=202, response_model=BatchView)
 @rules(large="ingest")
-async def submit_batch(request: Request, body: BatchInput, who: Who, record: Db, unit: Unit, has: Has) -> Response:
+async def submit_batch(
+    request: Request, body: BatchInput, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps
+) -> Response:
     """All of them are accepted, or none: one that does not fit refuses the batch, and the error names it."""
     submits = cast("list[checks.Submit]", body.jobs)
     located: list[tuple[checks.Loc, checks.Submit]] = [
         (("body", "jobs", index), submit) for index, submit in enumerate(submits)
     ]
-    checks.webhooks(has, located)
-    await checks.references(record, who.tenant, located)
+    checks.webhooks(deps, located)
+    await checks.references(db, caller.tenant, located)
     for _, submit in located:
-        await checks.servable(has, who.tenant, submit)
-    await has.pressure.admit_jobs(who.tenant, len(submits))
+        await checks.servable(deps, caller.tenant, submit)
+    await deps.admission.admit_jobs(caller.tenant, len(submits))
     batch_id = new_id()
     sent = cast("dict[str, list[dict[str, dict[str, JsonValue]]]]", await request.json())["jobs"]
     rows = [
-        row_of(request, who, submit, given["input"], batch_id=batch_id)
+        row_of(request, caller, submit, given["input"], batch_id=batch_id)
         for submit, given in zip(submits, sent, strict=True)
     ]
     kinds: defaultdict[str, list[str]] = defaultdict(list)
     for row in rows:
         kinds[row["kind"]].append(row["id"])
-    warned = {kind: await checks.warnings(has, kind) for kind in kinds}
+    warned = {kind: await checks.warnings(deps, kind) for kind in kinds}
     for row in rows:
         row["warnings"] = warned[row["kind"]]
-    inserted = await record.execute(submission.submit_batch(batch_id, who.tenant, rows))
+    inserted = await db.execute(submission.submit_batch(batch_id, caller.tenant, rows))
     times = {row.id: row.created_at for row in inserted}
-    unit.after.append(lambda: notify(has, kinds))
-    jobs = [views.accepted(row, times[row["id"]], _waiting(has, row, warned), brief=True) for row in rows]
+    unit.after.append(lambda: notify(deps, kinds))
+    jobs = [views.accepted(row, times[row["id"]], _waiting(deps, row, warned), brief=True) for row in rows]
     view = {"id": batch_id, "counts": {JobState.QUEUED.value: len(rows)}, "jobs": jobs}
     return Json(view, 202, {"Location": f"/v1/batches/{batch_id}", "Retry-After": "1"})
 
 
 @router.get("/{id}", summary="Look at a batch", response_model=BatchView)
-async def get_batch(request: Request, id: Id, who: Who, record: Db, has: Has) -> Response:
+async def get_batch(request: Request, id: Id, caller: CurrentCaller, db: Db, deps: Deps) -> Response:
     """How many jobs are in which state, and the jobs in their order, without inputs and results."""
-    if (await record.execute(submission.batch(id, who.tenant))).scalar_one_or_none() is None:
+    if (await db.execute(submission.batch(id, caller.tenant))).scalar_one_or_none() is None:
         raise NotFound(f"There is no batch {id}.")
-    counts = {row.state: row.count for row in await record.execute(queries.batch_counts(id, who.tenant))}
-    rows = (await record.execute(queries.page(who.tenant, _MOST_JOBS, batch_id=id))).mappings().all()
-    served = {kind for worker in await has.workforce.all() for kind in worker.kinds}
+    counts = {row.state: row.count for row in await db.execute(queries.batch_counts(id, caller.tenant))}
+    rows = (await db.execute(queries.page(caller.tenant, _MOST_JOBS, batch_id=id))).mappings().all()
+    served = {kind for worker in await deps.workforce.all() for kind in worker.kinds}
     queued = [row["id"] for row in rows if row["state"] == JobState.QUEUED]
     ahead: dict[str, int] = {}
     if queued:
-        ahead = {row.id: row.ahead for row in await record.execute(submission.places(who.tenant, queued))}
+        ahead = {row.id: row.ahead for row in await db.execute(submission.places(caller.tenant, queued))}
 
     def waiting(row: views.Row) -> views.View | None:
         if row["state"] != JobState.QUEUED:
             return None
         if row["kind"] not in served:
-            return views.no_worker(has.workforce.absence(row["kind"]))
+            return views.no_worker(deps.workforce.absence(row["kind"]))
         return views.in_queue(ahead.get(row["id"], submission.MOST_AHEAD))
 
     jobs = [views.summary(row, waiting(row)) for row in sorted(rows, key=lambda row: str(row["id"]))]
     return tagged(request, {"id": id, "counts": counts, "jobs": jobs})
 
 
-def _waiting(has: Resources, row: dict[str, Any], warned: dict[str, list[str]]) -> views.View:
+def _waiting(deps: Dependencies, row: dict[str, Any], warned: dict[str, list[str]]) -> views.View:
     if warned[row["kind"]]:
-        return views.no_worker(has.workforce.absence(row["kind"]))
+        return views.no_worker(deps.workforce.absence(row["kind"]))
     return {**views.in_queue(0), "position": None}

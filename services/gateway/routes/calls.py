@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fastapi import Response
 
-from services.gateway.http.auth import Who
+from services.gateway.database import Db
+from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.ids import Id
 from services.gateway.http.responses import Json
 from services.gateway.http.routing import routes
-from services.gateway.record import Db
 from shared.contracts.models import LlmCalls
 from shared.errors import NotFound
 from shared.jobs import submission
@@ -18,9 +18,9 @@ router = routes("/v1/jobs", "Jobs")
 
 
 @router.get("/{id}/llm-calls", summary="List a job's model calls", response_model=LlmCalls)
-async def list_job_llm_calls(id: Id, who: Who, record: Db) -> Response:
+async def list_job_llm_calls(id: Id, caller: CurrentCaller, db: Db) -> Response:
     """A provider that was passed over is listed as `skipped`; unknown tokens and prices are null."""
-    if (await record.execute(submission.state(id, who.tenant))).scalar_one_or_none() is None:
+    if (await db.execute(submission.state(id, caller.tenant))).scalar_one_or_none() is None:
         raise NotFound(f"There is no job {id}.")
-    rows = (await record.execute(calls_of(who.tenant, id))).all()
+    rows = (await db.execute(calls_of(caller.tenant, id))).all()
     return Json(LlmCalls(items=[as_call({**row._mapping}) for row in rows]))

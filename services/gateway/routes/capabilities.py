@@ -9,11 +9,11 @@ from typing import Any
 from fastapi import Response
 from pydantic import ValidationError
 
-from services.gateway.http.auth import Who
+from services.gateway.dependencies import Deps
+from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.responses import Json
 from services.gateway.http.routing import routes
 from services.gateway.jobs.workers import LiveWorker
-from services.gateway.resources import Has
 from shared.contracts.capabilities import Capabilities, IsolationState, KindState, LanguageState
 from shared.contracts.kinds import JobKind
 
@@ -27,10 +27,10 @@ _NO_PROVIDER = "No model provider has a key."
 
 
 @router.get("", summary="See what can be done here", response_model=Capabilities)
-async def get_capabilities(who: Who, has: Has) -> Response:
-    workers = await has.workforce.all()
-    with_model = await has.models.configured()
-    kinds = {kind: _kind(kind, workers, with_model, has.workforce.absence(kind)) for kind in JobKind}
+async def get_capabilities(caller: CurrentCaller, deps: Deps) -> Response:
+    workers = await deps.workforce.all()
+    with_model = await deps.llm.configured()
+    kinds = {kind: _kind(kind, workers, with_model, deps.workforce.absence(kind)) for kind in JobKind}
     return Json(Capabilities(kinds=kinds, languages=_languages(workers), isolation=isolation_of(workers)))
 
 

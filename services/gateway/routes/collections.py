@@ -8,11 +8,11 @@ from fastapi import Response
 from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.http.auth import Who
+from services.gateway.database import Db
+from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.ids import Id
 from services.gateway.http.responses import Cursor, Json, Limit, page, read_cursor
 from services.gateway.http.routing import routes
-from services.gateway.record import Db
 from shared import collections
 from shared.contracts.common import Page
 from shared.contracts.search import CollectionInput, CollectionView
@@ -25,10 +25,10 @@ _THERE: dict[int | str, dict[str, Any]] = {200: {"model": CollectionView, "descr
 
 
 @router.post("", summary="Create a collection", status_code=201, response_model=CollectionView, responses=_THERE)
-async def create_collection(body: CollectionInput, who: Who, record: Db) -> Response:
+async def create_collection(body: CollectionInput, caller: CurrentCaller, db: Db) -> Response:
     """Tables with weighted facets and typed fields. The same declaration again answers 200 with what is there."""
-    created = (await record.execute(collections.create(who.tenant, body))).one_or_none()
-    row = await _find(record, who.tenant, body.name)
+    created = (await db.execute(collections.create(caller.tenant, body))).one_or_none()
+    row = await _find(db, caller.tenant, body.name)
     if created is None and not collections.declares(row, body):
         raise Conflict(f"There is a collection {body.name!r} with other tables; delete it, or take another name.")
     headers = {"Location": f"/v1/collections/{body.name}"}
@@ -36,27 +36,27 @@ async def create_collection(body: CollectionInput, who: Who, record: Db) -> Resp
 
 
 @router.get("", summary="List collections, newest first", response_model=Page[CollectionView])
-async def list_collections(who: Who, record: Db, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    rows = (await record.execute(collections.page(who.tenant, limit + 1, read_cursor(cursor)))).mappings().all()
+async def list_collections(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    rows = (await db.execute(collections.page(caller.tenant, limit + 1, read_cursor(cursor)))).mappings().all()
     return Json(page(rows, limit, collections.view))
 
 
 @router.get("/{name}", summary="Look at a collection", response_model=CollectionView)
-async def get_collection(name: Id, who: Who, record: Db) -> Response:
+async def get_collection(name: Id, caller: CurrentCaller, db: Db) -> Response:
     """Its tables, how many records they hold, and the thresholds that the last ingest measured."""
-    return Json(collections.view(await _find(record, who.tenant, name)))
+    return Json(collections.view(await _find(db, caller.tenant, name)))
 
 
 @router.delete("/{name}", summary="Delete a collection", status_code=204, response_class=Response)
-async def delete_collection(name: Id, who: Who, record: Db) -> Response:
+async def delete_collection(name: Id, caller: CurrentCaller, db: Db) -> Response:
     """With all of its records; the search worker removes their vectors when it next ingests or starts."""
-    if (await record.execute(collections.drop(who.tenant, name))).one_or_none() is None:
+    if (await db.execute(collections.drop(caller.tenant, name))).one_or_none() is None:
         raise NotFound(f"There is no collection {name}.")
     return Response(status_code=204)
 
 
-async def _find(record: AsyncConnection, tenant: str, name: str) -> RowMapping:
-    row: RowMapping | None = (await record.execute(collections.find(tenant, name))).mappings().one_or_none()
+async def _find(db: AsyncConnection, tenant: str, name: str) -> RowMapping:
+    row: RowMapping | None = (await db.execute(collections.find(tenant, name))).mappings().one_or_none()
     if row is None:
         raise NotFound(f"There is no collection {name}.")
     return row

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fastapi import Response
 
-from services.gateway.http.auth import Who
+from services.gateway.database import Db
+from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.ids import Id
 from services.gateway.http.responses import Cursor, Json, Limit, page, read_cursor
 from services.gateway.http.routing import routes
-from services.gateway.record import Db
 from shared import conversations
 from shared.contracts.common import Page
 from shared.contracts.conversations import Conversation, ConversationSummary, Message
@@ -18,27 +18,27 @@ router = routes("/v1/conversations", "Conversations")
 
 
 @router.get("", summary="List conversations, newest first", response_model=Page[ConversationSummary])
-async def list_conversations(who: Who, record: Db, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    statement = conversations.listing(who.tenant, limit + 1, read_cursor(cursor))
-    rows = (await record.execute(statement)).mappings().all()
+async def list_conversations(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    statement = conversations.listing(caller.tenant, limit + 1, read_cursor(cursor))
+    rows = (await db.execute(statement)).mappings().all()
     return Json(page(rows, limit, lambda row: ConversationSummary.model_validate(dict(row))))
 
 
 @router.get("/{id}", summary="Read a conversation", response_model=Conversation)
-async def get_conversation(id: Id, who: Who, record: Db) -> Response:
+async def get_conversation(id: Id, caller: CurrentCaller, db: Db) -> Response:
     """The newest 1,000 messages, in the order in which they were said."""
-    found = (await record.execute(conversations.one(who.tenant, id))).mappings().one_or_none()
+    found = (await db.execute(conversations.one(caller.tenant, id))).mappings().one_or_none()
     if found is None:
         raise _missing(id)
-    rows = (await record.execute(conversations.messages_of(who.tenant, id))).mappings().all()
+    rows = (await db.execute(conversations.messages_of(caller.tenant, id))).mappings().all()
     messages = [Message.model_validate(dict(row)) for row in reversed(rows)]
     return Json(Conversation(**dict(found), messages=messages, messages_count=len(messages)))
 
 
 @router.delete("/{id}", summary="Forget a conversation", status_code=204, response_class=Response)
-async def delete_conversation(id: Id, who: Who, record: Db) -> Response:
+async def delete_conversation(id: Id, caller: CurrentCaller, db: Db) -> Response:
     """Its messages are gone; its jobs stay."""
-    if (await record.execute(conversations.forget(who.tenant, id))).rowcount != 1:
+    if (await db.execute(conversations.forget(caller.tenant, id))).rowcount != 1:
         raise _missing(id)
     return Response(status_code=204)
 

@@ -10,16 +10,16 @@ from fastapi.responses import StreamingResponse
 from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.gateway.database import Db, Unit
+from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http import bodies, idempotency, ranges
-from services.gateway.http.auth import Who
+from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.ids import Id
 from services.gateway.http.multipart import FilePart
 from services.gateway.http.names import disposition, media_type, safe_name
 from services.gateway.http.responses import Cursor, Json, Limit, has_tag, page, read_cursor
 from services.gateway.http.routing import routes, rules
 from services.gateway.jobs.submit import new_id
-from services.gateway.record import Db, Unit
-from services.gateway.resources import Has, Resources
 from shared import blobs
 from shared.contracts.common import Page
 from shared.contracts.files import FileInfo
@@ -50,35 +50,35 @@ _UPLOAD: dict[str, Any] = {
 @rules(raw=True)
 async def upload_file(
     request: Request,
-    who: Who,
+    caller: CurrentCaller,
     unit: Unit,
-    has: Has,
+    deps: Deps,
     name: Annotated[str | None, Query(max_length=1000, description="The name of a raw body")] = None,
 ) -> Response:
     """A multipart form with a field `file`, or the raw bytes with `?name=`. The name is a label, never a path."""
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise UnsupportedMediaType("Send the file as it is, without Content-Encoding.")
     content_type = request.headers.get("content-type", "")
-    body = bodies.stream(request, has.settings.http.upload_bytes)
+    body = bodies.stream(request, deps.settings.http.upload_bytes)
     if content_type.lower().startswith("multipart/"):
         form = FilePart(content_type, body)
-        blob = await _receive(has, form.chunks())
+        blob = await _receive(deps, form.chunks())
         label = safe_name(name or form.part.name)
         kind = media_type(form.part.media_type, label)
     else:
-        blob = await _receive(has, body)
+        blob = await _receive(deps, body)
         label = safe_name(name)
         kind = media_type(content_type, label)
     # Only now: no transaction waits for a slow client.
-    return await _filed(request, who, await unit.connect(), label, kind, blob)
+    return await _filed(request, caller, await unit.connect(), label, kind, blob)
 
 
-async def _receive(has: Resources, chunks: AsyncIterator[bytes]) -> blobs.Blob:
-    return await blobs.receive(has.blobs, chunks)
+async def _receive(deps: Dependencies, chunks: AsyncIterator[bytes]) -> blobs.Blob:
+    return await blobs.receive(deps.blobs, chunks)
 
 
 async def _filed(
-    request: Request, who: Who, record: AsyncConnection, label: str, kind: str, blob: blobs.Blob
+    request: Request, caller: CurrentCaller, db: AsyncConnection, label: str, kind: str, blob: blobs.Blob
 ) -> Response:
     """Enter the file in the record, once per idempotency key."""
     attempt = None
@@ -86,26 +86,26 @@ async def _filed(
     if header is not None:
         told = f"{blob.sha256} {label} {kind}".encode()
         mark = idempotency.fingerprint("POST", request.url.path, told)
-        attempt = idempotency.Attempt(who.tenant, idempotency.read_key(header), mark)
-        if (replayed := await attempt.begin(record)) is not None:
+        attempt = idempotency.KeyedRequest(caller.tenant, idempotency.read_key(header), mark)
+        if (replayed := await attempt.begin(db)) is not None:
             return replayed
-    statement = filing.add(new_id(), who.tenant, label, kind, blob.sha256, blob.size)
-    row = (await record.execute(statement)).mappings().one()
+    statement = filing.add(new_id(), caller.tenant, label, kind, blob.sha256, blob.size)
+    row = (await db.execute(statement)).mappings().one()
     response = Json(_view(row), 201, {"Location": f"/v1/files/{row['id']}"})
     if attempt is not None:
-        await attempt.keep(record, response)
+        await attempt.keep(db, response)
     return response
 
 
 @router.get("", summary="List files, newest first", response_model=Page[FileInfo])
-async def list_files(who: Who, record: Db, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    rows = (await record.execute(filing.page(who.tenant, limit + 1, read_cursor(cursor)))).mappings().all()
+async def list_files(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    rows = (await db.execute(filing.page(caller.tenant, limit + 1, read_cursor(cursor)))).mappings().all()
     return Json(page(rows, limit, _view))
 
 
 @router.get("/{id}", summary="Look at a file", response_model=FileInfo)
-async def get_file(id: Id, who: Who, record: Db) -> Response:
-    return Json(_view(await _find(record, id, who.tenant)))
+async def get_file(id: Id, caller: CurrentCaller, db: Db) -> Response:
+    return Json(_view(await _find(db, id, caller.tenant)))
 
 
 _CONTENT: dict[int | str, dict[str, Any]] = {
@@ -117,10 +117,10 @@ _CONTENT: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("/{id}/content", summary="Fetch a file's bytes", response_class=Response, responses=_CONTENT)
-async def get_file_content(request: Request, id: Id, who: Who, has: Has) -> Response:
+async def get_file_content(request: Request, id: Id, caller: CurrentCaller, deps: Deps) -> Response:
     """`Range: bytes=from-to` gives a part; `ETag` is the SHA-256."""
-    async with has.record.read() as record:  # not held while the bytes flow
-        row = await _find(record, id, who.tenant)
+    async with deps.database.read() as db:  # not held while the bytes flow
+        row = await _find(db, id, caller.tenant)
     tag = f'"{row["sha256"]}"'
     if has_tag(request.headers.get("if-none-match"), tag):
         return Response(status_code=304, headers={"ETag": tag})
@@ -145,7 +145,7 @@ async def get_file_content(request: Request, id: Id, who: Who, has: Has) -> Resp
         status = 206
     start, end = (span.start, span.end) if span else (0, size)
     headers["Content-Length"] = str(end - start)
-    content = await _started(blobs.stream(has.blobs, row["sha256"], start, end))
+    content = await _started(blobs.stream(deps.blobs, row["sha256"], start, end))
     return StreamingResponse(content, status, headers)
 
 
@@ -166,15 +166,15 @@ async def _started(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 @router.delete("/{id}", summary="Delete a file", status_code=204, response_class=Response)
-async def delete_file(id: Id, who: Who, record: Db) -> Response:
+async def delete_file(id: Id, caller: CurrentCaller, db: Db) -> Response:
     """The bytes are collected later, unless another file has the same."""
-    if (await record.execute(filing.remove(id, who.tenant))).rowcount != 1:
+    if (await db.execute(filing.remove(id, caller.tenant))).rowcount != 1:
         raise _missing(id)
     return Response(status_code=204)
 
 
-async def _find(record: AsyncConnection, id: str, tenant: str) -> RowMapping:
-    row: RowMapping | None = (await record.execute(filing.find(id, tenant))).mappings().one_or_none()
+async def _find(db: AsyncConnection, id: str, tenant: str) -> RowMapping:
+    row: RowMapping | None = (await db.execute(filing.find(id, tenant))).mappings().one_or_none()
     if row is None:
         raise _missing(id)
     return row

@@ -6,10 +6,10 @@ from fastapi import Response
 from pydantic import BaseModel
 from sqlalchemy import text
 
+from services.gateway.database import Db
+from services.gateway.dependencies import Deps
 from services.gateway.http.responses import Json
 from services.gateway.http.routing import routes, rules
-from services.gateway.record import Db
-from services.gateway.resources import Has
 from services.gateway.routes.capabilities import isolation_of
 from shared.contracts.capabilities import IsolationState
 from shared.contracts.kinds import JobKind
@@ -35,11 +35,11 @@ async def healthz() -> Response:
 
 @router.get("/readyz", summary="Can it serve: does Postgres answer?", response_model=Readiness)
 @rules(open=True)
-async def readyz(record: Db, has: Has) -> Response:
-    if has.closing.is_set():
+async def readyz(db: Db, deps: Deps) -> Response:
+    if deps.closing.is_set():
         raise DatabaseUnavailable("The gateway is stopping.")
-    await record.execute(text("SELECT 1"))
-    return Json(Readiness(status="ok", isolation=isolation_of(await has.workforce.all())))
+    await db.execute(text("SELECT 1"))
+    return Json(Readiness(status="ok", isolation=isolation_of(await deps.workforce.all())))
 
 
 _TEXT = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
@@ -47,11 +47,11 @@ _TEXT = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
 
 @router.get("/metrics", summary="Numbers for Prometheus", response_class=Response, responses=_TEXT)  # type: ignore[arg-type]
 @rules(open=True)
-async def metrics(has: Has) -> Response:
+async def metrics(deps: Deps) -> Response:
     kinds = [kind.value for kind in JobKind]
     try:
-        async with has.record.read() as record:
-            rows = (await record.execute(queries.depth())).mappings().all()
+        async with deps.database.read() as db:
+            rows = (await db.execute(queries.depth())).mappings().all()
     except DatabaseUnavailable:
         rows, kinds = (), []  # our own numbers still count
-    return Response(has.metrics.text(rows, kinds), media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(deps.metrics.text(rows, kinds), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -8,16 +8,16 @@ from fastapi import Body, Header, Query, Request, Response
 from pydantic import AfterValidator, JsonValue, ValidationError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.gateway.database import Db, Unit
+from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http import problems
-from services.gateway.http.auth import Who
+from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.ids import Id
 from services.gateway.http.responses import Cursor, Json, Limit, encode, has_tag, page, read_cursor, tag_of, tagged
 from services.gateway.http.routing import routes, rules
 from services.gateway.jobs import checks, document_files, views
 from services.gateway.jobs.examples import JOBS
 from services.gateway.jobs.submit import accept, row_of
-from services.gateway.record import Db, Unit
-from services.gateway.resources import Has, Resources
 from services.gateway.streams import watchers
 from services.gateway.streams.waits import find, hold, hold_again
 from shared.contracts.common import Page
@@ -39,18 +39,18 @@ _ACCEPTED: dict[int | str, dict[str, Any]] = {
 async def submit_job(
     request: Request,
     body: Annotated[JobRequest, Body(openapi_examples=JOBS)],
-    who: Who,
-    record: Db,
+    caller: CurrentCaller,
+    db: Db,
     unit: Unit,
-    has: Has,
+    deps: Deps,
 ) -> Response:
     """`Prefer: wait=N` holds the answer for up to N seconds (60 at most) and gives 200 when the job ended in time."""
-    checks.webhooks(has, [(("body",), body)])
-    await checks.references(record, who.tenant, [(("body",), body)])
-    await document_files.parameters(has, record, who.tenant, body)
-    await checks.servable(has, who.tenant, body)
+    checks.webhooks(deps, [(("body",), body)])
+    await checks.references(db, caller.tenant, [(("body",), body)])
+    await document_files.parameters(deps, db, caller.tenant, body)
+    await checks.servable(deps, caller.tenant, body)
     sent = cast("dict[str, dict[str, JsonValue]]", await request.json())
-    view = await accept(has, record, unit, row_of(request, who, body, sent["input"]))
+    view = await accept(deps, db, unit, row_of(request, caller, body, sent["input"]))
     hold(request, view["id"])
     return Json(view, 202, {"Location": view["links"]["self"], "Retry-After": "1"})
 
@@ -64,9 +64,9 @@ def _label(pair: str) -> str:
 
 @router.get("", summary="List jobs, newest first", response_model=Page[JobView])
 async def list_jobs(
-    who: Who,
-    record: Db,
-    has: Has,
+    caller: CurrentCaller,
+    db: Db,
+    deps: Deps,
     kind: JobKind | None = None,
     state: JobState | None = None,
     label: Annotated[
@@ -78,30 +78,30 @@ async def list_jobs(
 ) -> Response:
     """Items have neither `input` nor `result`."""
     labels = dict(pair.split(":", 1) for pair in label or [])
-    statement = queries.page(who.tenant, limit + 1, read_cursor(cursor), kind, state, labels)
-    rows = (await record.execute(statement)).mappings().all()
+    statement = queries.page(caller.tenant, limit + 1, read_cursor(cursor), kind, state, labels)
+    rows = (await db.execute(statement)).mappings().all()
     queued = [row["id"] for row in rows if row["state"] == JobState.QUEUED]
     ahead: dict[str, int] = {}
     if queued:
-        placed = await record.execute(submission.places(who.tenant, queued))
+        placed = await db.execute(submission.places(caller.tenant, queued))
         ahead = {row.id: row.ahead for row in placed}
-    served = {kind for worker in await has.workforce.all() for kind in worker.kinds}
+    served = {kind for worker in await deps.workforce.all() for kind in worker.kinds}
 
     def view(row: views.Row) -> views.View:
         if row["state"] != JobState.QUEUED:
             return views.summary(row)
         waiting = views.in_queue(ahead.get(row["id"], submission.MOST_AHEAD))
         return views.summary(
-            row, waiting if row["kind"] in served else views.no_worker(has.workforce.absence(row["kind"]))
+            row, waiting if row["kind"] in served else views.no_worker(deps.workforce.absence(row["kind"]))
         )
 
     return Json(page(rows, limit, view))
 
 
 @router.get("/{id}", summary="Look at a job", response_model=JobView, responses={304: {"description": "Not modified"}})
-async def get_job(request: Request, id: Id, who: Who, record: Db, has: Has) -> Response:
-    row = await find(record, id, who.tenant)
-    waiting = await views.waiting_of(record, has.workforce, has.settings.jobs.tenant_running, row)
+async def get_job(request: Request, id: Id, caller: CurrentCaller, db: Db, deps: Deps) -> Response:
+    row = await find(db, id, caller.tenant)
+    waiting = await views.waiting_of(db, deps.workforce, deps.settings.jobs.tenant_running, row)
     headers = {} if JobState(row["state"]).terminal else {"Retry-After": "1"}
     return tagged(request, views.job_view(row, waiting), headers)
 
@@ -118,12 +118,12 @@ _RESULT: dict[int | str, dict[str, Any]] = {
 async def get_job_result(
     request: Request,
     id: Id,
-    who: Who,
-    record: Db,
+    caller: CurrentCaller,
+    db: Db,
     format: Annotated[str, Query(max_length=64, pattern=r"^[a-z0-9_.-]+$")] = "json",
 ) -> Response:
     """404 `job_not_finished` before the job's end. `format` asks for another form, where the kind has any."""
-    row = await find(record, id, who.tenant)
+    row = await find(db, id, caller.tenant)
     state = JobState(row["state"])
     if not state.terminal:
         raise JobNotFinished(f"The job is {state}; its result comes with its end.")
@@ -132,7 +132,7 @@ async def get_job_result(
         raise NotFound(f"The job ended as {state} and has no result: {why}.")
     if format == "json":
         return tagged(request, row["result"])
-    form = (await record.execute(queries.form(id, format))).one_or_none()
+    form = (await db.execute(queries.form(id, format))).one_or_none()
     if form is None:
         message = "the result has no such form"
         raise InvalidRequest(f"query.format: {message}", [(["query", "format"], message)])
@@ -141,31 +141,31 @@ async def get_job_result(
 
 @router.post("/{id}/cancel", summary="Cancel a job", status_code=202, response_model=JobView)
 async def cancel_job(
-    id: Id, who: Who, record: Db, unit: Unit, has: Has, if_match: Annotated[str | None, Header()] = None
+    id: Id, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps, if_match: Annotated[str | None, Header()] = None
 ) -> Response:
     """A queued job ends at once; a running one within seconds. 409 `job_finished` when it has ended."""
     if if_match is not None:
-        await _check_unchanged(record, has, id, who.tenant, if_match)
-    row = (await record.execute(statements.cancel(id, who.tenant))).mappings().one_or_none()
+        await _check_unchanged(db, deps, id, caller.tenant, if_match)
+    row = (await db.execute(statements.cancel(id, caller.tenant))).mappings().one_or_none()
     if row is None:
-        ended = await find(record, id, who.tenant)
+        ended = await find(db, id, caller.tenant)
         raise JobFinished(f"The job has already ended: {ended['state']}.")
     has_ended = row["state"] != JobState.RUNNING
-    unit.after.append(lambda: has.soon(watchers.notify_watchers(has.redis, id, ended=has_ended)))
-    waiting = await views.waiting_of(record, has.workforce, has.settings.jobs.tenant_running, row)
+    unit.after.append(lambda: deps.soon(watchers.notify_watchers(deps.redis, id, ended=has_ended)))
+    waiting = await views.waiting_of(db, deps.workforce, deps.settings.jobs.tenant_running, row)
     return Json(views.job_view(row, waiting), 202)
 
 
 @router.post("/{id}/replay", summary="Run a job's input again", status_code=202, responses=_ACCEPTED)
 @rules(again=hold_again)
 async def replay_job(
-    request: Request, id: Id, who: Who, record: Db, unit: Unit, has: Has, body: ReplayInput | None = None
+    request: Request, id: Id, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps, body: ReplayInput | None = None
 ) -> Response:
     """`input` is merged into the old one field by field; `model` and `budget` replace the old job's."""
     change = body or ReplayInput()
-    old = await find(record, id, who.tenant)
+    old = await find(db, id, caller.tenant)
     merged = {**old["input"], **change.input}
-    opened = (await record.execute(submission.opens_conversation(id, old["conversation_id"]))).scalar_one()
+    opened = (await db.execute(submission.opens_conversation(id, old["conversation_id"]))).scalar_one()
     wanted = {
         "kind": old["kind"],
         "input": merged,
@@ -180,21 +180,21 @@ async def replay_job(
     except ValidationError as error:
         found = [{**part, "loc": ("body", *part["loc"])} for part in error.errors(include_url=False)]
         raise problems.invalid(found, wanted) from None
-    await checks.references(record, who.tenant, [(("body",), submit)])
-    await document_files.parameters(has, record, who.tenant, submit)
-    await checks.servable(has, who.tenant, submit)
+    await checks.references(db, caller.tenant, [(("body",), submit)])
+    await document_files.parameters(deps, db, caller.tenant, submit)
+    await checks.servable(deps, caller.tenant, submit)
     if change.budget is not None:
         submit.budget = BudgetInput.model_validate(change.budget)
     overrides = {**old["overrides"], **change.model_dump(include={"model", "prompt_version"}, exclude_none=True)}
-    row = row_of(request, who, submit, merged, replayed_from=id, overrides=overrides)
-    view = await accept(has, record, unit, row)
+    row = row_of(request, caller, submit, merged, replayed_from=id, overrides=overrides)
+    view = await accept(deps, db, unit, row)
     hold(request, view["id"])
     return Json(view, 202, {"Location": view["links"]["self"], "Retry-After": "1"})
 
 
-async def _check_unchanged(record: AsyncConnection, has: Resources, id: str, tenant: str, if_match: str) -> None:
+async def _check_unchanged(db: AsyncConnection, deps: Dependencies, id: str, tenant: str, if_match: str) -> None:
     """Raises: NotFound, PreconditionFailed when the job is not any more what the client read."""
-    row = await find(record, id, tenant)
-    waiting = await views.waiting_of(record, has.workforce, has.settings.jobs.tenant_running, row)
+    row = await find(db, id, tenant)
+    waiting = await views.waiting_of(db, deps.workforce, deps.settings.jobs.tenant_running, row)
     if not has_tag(if_match, tag_of(encode(views.job_view(row, waiting)))):
         raise PreconditionFailed("The job has changed since you read it; read it again.")

@@ -6,11 +6,11 @@ from typing import Annotated
 
 from fastapi import Header, Request, Response
 
-from services.gateway.http.auth import Who
+from services.gateway.dependencies import Deps
+from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.ids import Id
 from services.gateway.http.responses import Cursor, Json, Limit, part, tagged
 from services.gateway.http.routing import routes, rules
-from services.gateway.resources import Has
 from shared.contracts.common import Page
 from shared.contracts.models import Prompt, PromptInput, RollbackInput
 from shared.errors import PreconditionFailed
@@ -21,54 +21,60 @@ IfMatch = Annotated[str | None, Header(description="The `ETag` of the version th
 
 
 @router.get("", summary="List prompts", response_model=Page[Prompt])
-async def list_prompts(who: Who, has: Has, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    return Json(part(await has.models.ask(lambda: _all(has)), limit, cursor))
+async def list_prompts(caller: CurrentCaller, deps: Deps, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    return Json(part(await deps.llm.ask(lambda: _all(deps)), limit, cursor))
 
 
 @router.get("/{id}", summary="Read a prompt", response_model=Prompt, responses={304: {"description": "Not modified"}})
-async def get_prompt(request: Request, id: Id, who: Who, has: Has) -> Response:
+async def get_prompt(request: Request, id: Id, caller: CurrentCaller, deps: Deps) -> Response:
     """The version in use, with the variables that a text must and may have."""
-    prompt = await has.models.ask(lambda: has.models.layer.prompts.get(id))
+    prompt = await deps.llm.ask(lambda: deps.llm.layer.prompts.get(id))
     return tagged(request, prompt, tag=_tag(prompt))
 
 
 @router.put("/{id}", summary="Change a prompt", response_model=Prompt)
 @rules(scope="admin")
-async def set_prompt(id: Id, body: PromptInput, who: Who, has: Has, if_match: IfMatch = None) -> Response:
+async def set_prompt(
+    id: Id, body: PromptInput, caller: CurrentCaller, deps: Deps, if_match: IfMatch = None
+) -> Response:
     """A new version, in use at once. 422 when a variable is unknown or a required one is gone."""
-    expected = await _expected(has, id, if_match)
-    return _changed(await has.models.ask(lambda: has.models.layer.prompts.save(id, body.text, who.key_id, expected)))
+    expected = await _expected(deps, id, if_match)
+    return _changed(await deps.llm.ask(lambda: deps.llm.layer.prompts.save(id, body.text, caller.key_id, expected)))
 
 
 @router.get("/{id}/versions", summary="List a prompt's versions, newest first", response_model=Page[Prompt])
-async def list_prompt_versions(id: Id, who: Who, has: Has, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    return Json(part(await has.models.ask(lambda: has.models.layer.prompts.versions(id)), limit, cursor))
+async def list_prompt_versions(
+    id: Id, caller: CurrentCaller, deps: Deps, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
+    return Json(part(await deps.llm.ask(lambda: deps.llm.layer.prompts.versions(id)), limit, cursor))
 
 
 @router.post("/{id}/rollback", summary="Use an old version's text again", response_model=Prompt)
 @rules(scope="admin")
-async def rollback_prompt(id: Id, body: RollbackInput, who: Who, has: Has, if_match: IfMatch = None) -> Response:
+async def rollback_prompt(
+    id: Id, body: RollbackInput, caller: CurrentCaller, deps: Deps, if_match: IfMatch = None
+) -> Response:
     """As a new version: version numbers only grow."""
-    expected = await _expected(has, id, if_match)
-    registry = has.models.layer.prompts
-    return _changed(await has.models.ask(lambda: registry.rollback(id, body.version, who.key_id, expected)))
+    expected = await _expected(deps, id, if_match)
+    registry = deps.llm.layer.prompts
+    return _changed(await deps.llm.ask(lambda: registry.rollback(id, body.version, caller.key_id, expected)))
 
 
 @router.post("/{id}/reset", summary="Use the built-in text again", response_model=Prompt)
 @rules(scope="admin")
-async def reset_prompt(id: Id, who: Who, has: Has, if_match: IfMatch = None) -> Response:
+async def reset_prompt(id: Id, caller: CurrentCaller, deps: Deps, if_match: IfMatch = None) -> Response:
     """As a new version."""
-    expected = await _expected(has, id, if_match)
-    return _changed(await has.models.ask(lambda: has.models.layer.prompts.reset(id, who.key_id, expected)))
+    expected = await _expected(deps, id, if_match)
+    return _changed(await deps.llm.ask(lambda: deps.llm.layer.prompts.reset(id, caller.key_id, expected)))
 
 
-def _all(has: Has) -> list[Prompt]:
-    registry = has.models.layer.prompts
+def _all(deps: Deps) -> list[Prompt]:
+    registry = deps.llm.layer.prompts
     keys = registry.keys()
     return [registry.get(key) for key in keys]
 
 
-async def _expected(has: Has, key: str, if_match: str | None) -> int | None:
+async def _expected(deps: Deps, key: str, if_match: str | None) -> int | None:
     """The version that the client read. Raises: NotFound, PreconditionFailed for a tag that is no version."""
     if if_match is None or if_match.strip() == "*":
         return None
@@ -76,7 +82,7 @@ async def _expected(has: Has, key: str, if_match: str | None) -> int | None:
         version = tag.strip().strip('"')
         if version.isascii() and version.isdecimal() and len(version) < 10:
             return int(version)
-    await has.models.ask(lambda: has.models.layer.prompts.get(key))
+    await deps.llm.ask(lambda: deps.llm.layer.prompts.get(key))
     raise PreconditionFailed("If-Match has to be the ETag of a version of this prompt.")
 
 

@@ -10,10 +10,10 @@ from typing import Annotated
 from fastapi import Path, Query, Request, Response
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.http.auth import Caller, Who
+from services.gateway.database import Db
+from services.gateway.http.auth import Caller, CurrentCaller
 from services.gateway.http.responses import Cursor, Json, Limit, part, tagged
 from services.gateway.http.routing import routes
-from services.gateway.record import Db
 from services.gateway.routes.prompts import IfMatch
 from shared.contracts.common import Page
 from shared.contracts.definitions import (
@@ -44,27 +44,27 @@ TechnologyId = Annotated[str, Path(min_length=1, max_length=200, description="Th
     response_model=DefinitionSet,
     responses={304: {"description": "Not modified"}},
 )
-async def get_definitions(request: Request, who: Who, record: Db) -> Response:
+async def get_definitions(request: Request, caller: CurrentCaller, db: Db) -> Response:
     """Version 0 is the empty set that every tenant begins with."""
-    found = await _find(record, who.tenant)
+    found = await _find(db, caller.tenant)
     return tagged(request, found, tag=_tag(found))
 
 
 @router.put("/definitions", summary="Change the definitions", response_model=DefinitionSet)
-async def set_definitions(body: DefinitionsInput, who: Who, record: Db, if_match: IfMatch = None) -> Response:
+async def set_definitions(body: DefinitionsInput, caller: CurrentCaller, db: Db, if_match: IfMatch = None) -> Response:
     """The whole set, as a new version that the next job uses. 422 names each fault with its line."""
     text, said = await asyncio.to_thread(_understood, body)
-    return _changed(await _keep(record, who, text, said, await _expected(record, who.tenant, if_match)))
+    return _changed(await _keep(db, caller, text, said, await _expected(db, caller.tenant, if_match)))
 
 
 @router.delete("/definitions", summary="Use no definitions any more", response_model=DefinitionSet)
-async def delete_definitions(who: Who, record: Db, if_match: IfMatch = None) -> Response:
+async def delete_definitions(caller: CurrentCaller, db: Db, if_match: IfMatch = None) -> Response:
     """An empty set as a new version; the versions before it stay."""
-    return _changed(await _keep(record, who, "", [], await _expected(record, who.tenant, if_match)))
+    return _changed(await _keep(db, caller, "", [], await _expected(db, caller.tenant, if_match)))
 
 
 @router.post("/definitions/check", summary="Check definitions without keeping them", response_model=DefinitionsCheck)
-async def check_definitions(body: DefinitionsInput, who: Who) -> Response:
+async def check_definitions(body: DefinitionsInput, caller: CurrentCaller) -> Response:
     _, said = await asyncio.to_thread(_understood, body)
     broad = [it for it in said if any(len(pattern.strip("*?.")) < 2 for pattern in it.files)]
     warnings = [f"{it.kind} {it.id}: a pattern is so short that it may fit files of others" for it in broad]
@@ -72,25 +72,27 @@ async def check_definitions(body: DefinitionsInput, who: Who) -> Response:
 
 
 @router.get("/definitions/versions", summary="List versions, newest first", response_model=Page[DefinitionsVersion])
-async def list_definition_versions(who: Who, record: Db, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    rows = (await record.execute(statements.versions(who.tenant))).mappings().all()
+async def list_definition_versions(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    rows = (await db.execute(statements.versions(caller.tenant))).mappings().all()
     return Json(part([statements.summary(row) for row in rows], limit, cursor))
 
 
 @router.get("/definitions/versions/{number}", summary="Read one version", response_model=DefinitionSet)
-async def get_definition_version(number: Number, who: Who, record: Db) -> Response:
-    return Json(await _version(record, who.tenant, number))
+async def get_definition_version(number: Number, caller: CurrentCaller, db: Db) -> Response:
+    return Json(await _version(db, caller.tenant, number))
 
 
 @router.post("/definitions/rollback", summary="Use an old version again", response_model=DefinitionSet)
-async def rollback_definitions(body: RollbackInput, who: Who, record: Db, if_match: IfMatch = None) -> Response:
+async def rollback_definitions(
+    body: RollbackInput, caller: CurrentCaller, db: Db, if_match: IfMatch = None
+) -> Response:
     """As a new version: version numbers only grow."""
     try:
-        old = await _version(record, who.tenant, body.version)
+        old = await _version(db, caller.tenant, body.version)
     except NotFound as missing:
         raise InvalidRequest(f"body.version: {missing.detail}", [(["body", "version"], missing.detail)]) from None
-    expected = await _expected(record, who.tenant, if_match)
-    return _changed(await _keep(record, who, old.yaml, old.definitions, expected))
+    expected = await _expected(db, caller.tenant, if_match)
+    return _changed(await _keep(db, caller, old.yaml, old.definitions, expected))
 
 
 AtLeast = Annotated[int, Query(ge=1, le=1000, description="In how many jobs a technology was named")]
@@ -98,35 +100,35 @@ AtLeast = Annotated[int, Query(ge=1, le=1000, description="In how many jobs a te
 
 @router.get("/proposals", summary="List technologies that recur without a rule", response_model=Page[Proposal])
 async def list_stack_proposals(
-    who: Who, record: Db, at_least: AtLeast = 3, limit: Limit = 50, cursor: Cursor = None
+    caller: CurrentCaller, db: Db, at_least: AtLeast = 3, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
     """What models named in several jobs and no rule knows, as the rule that it would be, with its evidence."""
-    return Json(part(await _proposals(record, who.tenant, at_least), limit, cursor))
+    return Json(part(await _proposals(db, caller.tenant, at_least), limit, cursor))
 
 
 @router.post("/proposals/{kind}/{id}/promote", summary="Make a proposal a definition", response_model=DefinitionSet)
 async def promote_stack_proposal(
-    kind: Kind, id: TechnologyId, who: Who, record: Db, body: PromotionInput | None = None
+    kind: Kind, id: TechnologyId, caller: CurrentCaller, db: Db, body: PromotionInput | None = None
 ) -> Response:
     """Adds it to the definitions, as a new version; the body changes what is to be other than proposed."""
-    proposal = await _proposal(record, who.tenant, kind, id)
+    proposal = await _proposal(db, caller.tenant, kind, id)
     changed = body.model_dump(exclude_none=True) if body else {}
     new = Definition.model_validate({**proposal.definition.model_dump(), **changed})
     check_set([new], loc=["body"])
-    now = await _find(record, who.tenant)
+    now = await _find(db, caller.tenant)
     if any((it.kind, it.id) == (new.kind, new.id) for it in now.definitions):
         raise Conflict(f"There is a definition of the {new.kind} {new.id} already.")
     text = await asyncio.to_thread(extended, now.yaml, now.definitions, new)
-    await record.execute(proposals.decide(who.tenant, kind, id, "promoted", who.key_id))
-    return _changed(await _keep(record, who, text, [*now.definitions, new], now.version))
+    await db.execute(proposals.decide(caller.tenant, kind, id, "promoted", caller.key_id))
+    return _changed(await _keep(db, caller, text, [*now.definitions, new], now.version))
 
 
 @router.post("/proposals/{kind}/{id}/dismiss", summary="Dismiss a proposal", response_model=Proposal)
-async def dismiss_stack_proposal(kind: Kind, id: TechnologyId, who: Who, record: Db) -> Response:
+async def dismiss_stack_proposal(kind: Kind, id: TechnologyId, caller: CurrentCaller, db: Db) -> Response:
     """It stays listed as dismissed, and can still be promoted."""
-    await _proposal(record, who.tenant, kind, id)
-    await record.execute(proposals.decide(who.tenant, kind, id, "dismissed", who.key_id))
-    return Json(await _proposal(record, who.tenant, kind, id))
+    await _proposal(db, caller.tenant, kind, id)
+    await db.execute(proposals.decide(caller.tenant, kind, id, "dismissed", caller.key_id))
+    return Json(await _proposal(db, caller.tenant, kind, id))
 
 
 def _understood(body: DefinitionsInput) -> tuple[str, Sequence[Definition]]:
@@ -139,56 +141,56 @@ def _understood(body: DefinitionsInput) -> tuple[str, Sequence[Definition]]:
 
 
 async def _keep(
-    record: AsyncConnection, who: Caller, text: str, said: Sequence[Definition], expected: int | None
+    db: AsyncConnection, caller: Caller, text: str, said: Sequence[Definition], expected: int | None
 ) -> DefinitionSet:
     """Raises: PreconditionFailed when ``expected`` is not the newest, Conflict when others write all the time."""
     for _ in range(5):
-        added = await record.execute(statements.add(who.tenant, text, said, who.key_id, expected))
+        added = await db.execute(statements.add(caller.tenant, text, said, caller.key_id, expected))
         row = added.mappings().one_or_none()
         if row is not None:
-            await record.execute(statements.forget(who.tenant, row["version"]))
+            await db.execute(statements.forget(caller.tenant, row["version"]))
             return statements.view(row)
         if expected is not None:
             raise PreconditionFailed("The definitions have changed since you read them; read them again.")
     raise Conflict("The definitions are being changed by others; try again.")
 
 
-async def _find(record: AsyncConnection, tenant: str) -> DefinitionSet:
-    return statements.view((await record.execute(statements.find(tenant))).mappings().one_or_none())
+async def _find(db: AsyncConnection, tenant: str) -> DefinitionSet:
+    return statements.view((await db.execute(statements.find(tenant))).mappings().one_or_none())
 
 
-async def _version(record: AsyncConnection, tenant: str, number: int) -> DefinitionSet:
-    row = (await record.execute(statements.find(tenant, number))).mappings().one_or_none()
+async def _version(db: AsyncConnection, tenant: str, number: int) -> DefinitionSet:
+    row = (await db.execute(statements.find(tenant, number))).mappings().one_or_none()
     if row is None:
         raise NotFound(f"There is no version {number} of the definitions.")
     return statements.view(row)
 
 
-async def _expected(record: AsyncConnection, tenant: str, if_match: str | None) -> int | None:
+async def _expected(db: AsyncConnection, tenant: str, if_match: str | None) -> int | None:
     """The version that the client read. Raises: PreconditionFailed when it is another one now."""
     if if_match is None or if_match.strip() == "*":
         return None
-    now = await _find(record, tenant)
+    now = await _find(db, tenant)
     if _tag(now) not in {tag.strip().removeprefix("W/") for tag in if_match.split(",")}:
         raise PreconditionFailed("The definitions have changed since you read them; read them again.")
     return now.version
 
 
 async def _proposals(
-    record: AsyncConnection, tenant: str, at_least: int, key: tuple[str, str] | None = None
+    db: AsyncConnection, tenant: str, at_least: int, key: tuple[str, str] | None = None
 ) -> list[Proposal]:
-    rows = (await record.execute(proposals.recurring(tenant, at_least, key))).mappings().all()
+    rows = (await db.execute(proposals.recurring(tenant, at_least, key))).mappings().all()
     if not rows:
         return []
-    newest = await record.execute(proposals.latest(tenant, [(row["kind"], row["id"]) for row in rows]))
+    newest = await db.execute(proposals.latest(tenant, [(row["kind"], row["id"]) for row in rows]))
     seen = defaultdict(list)
     for row in newest.mappings():
         seen[row["kind"], row["id"]].append(row)
     return [proposals.view(row, seen[row["kind"], row["id"]]) for row in rows if seen[row["kind"], row["id"]]]
 
 
-async def _proposal(record: AsyncConnection, tenant: str, kind: str, id: str) -> Proposal:
-    found = await _proposals(record, tenant, 1, (kind, id))
+async def _proposal(db: AsyncConnection, tenant: str, kind: str, id: str) -> Proposal:
+    found = await _proposals(db, tenant, 1, (kind, id))
     if not found:
         raise NotFound(f"No model has named a {kind} {id} that the rules do not know.")
     return found[0]

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 from fastapi import Header, Query, Response
 
-from services.gateway.http.auth import Who
+from services.gateway.dependencies import Dependencies, Deps
+from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.ids import Id
 from services.gateway.http.routing import routes
-from services.gateway.resources import Has, Resources
 from services.gateway.streams import event_stream
 from services.gateway.streams.event_stream import COMMENT, COMMENT_SECONDS, OPENING, frame
 from shared.contracts.jobs import JobState
@@ -32,8 +32,8 @@ _STREAM = event_stream.described(
 @router.get("/{id}/events", summary="Watch a job", response_class=Response, responses=_STREAM)
 async def stream_job_events(
     id: Id,
-    who: Who,
-    has: Has,
+    caller: CurrentCaller,
+    deps: Deps,
     after: Annotated[int, Query(ge=0, le=_MOST_SEQ, description="The last event that was seen")] = 0,
     last_event_id: Annotated[
         int | None, Header(ge=0, le=_MOST_SEQ, description="The same, as browsers send it")
@@ -41,23 +41,23 @@ async def stream_job_events(
 ) -> Response:
     """Events after the last one seen, then live ones; the job's last event ends the stream."""
     seq = after if last_event_id is None else last_event_id
-    first = await _news(has, id, who.tenant, seq)
+    first = await _news(deps, id, caller.tenant, seq)
     if not first:
         raise NotFound(f"There is no job {id}.")
-    return event_stream.answer(_stream(has, id, who.tenant, seq, first))
+    return event_stream.answer(_stream(deps, id, caller.tenant, seq, first))
 
 
 Rows = list[Mapping[str, Any]]
 
 
-async def _stream(has: Resources, job_id: str, tenant: str, seq: int, first: Rows) -> AsyncIterator[bytes]:
-    has.metrics.streams.inc()
+async def _stream(deps: Dependencies, job_id: str, tenant: str, seq: int, first: Rows) -> AsyncIterator[bytes]:
+    deps.metrics.streams.inc()
     try:
-        with has.watchers.watch(job_id) as changed:
+        with deps.watchers.watch(job_id) as changed:
             yield OPENING
             spoke = time.monotonic()
             rows = first
-            while not has.closing.is_set():
+            while not deps.closing.is_set():
                 found = [row for row in rows if row["seq"] is not None]
                 if found:
                     seq = found[-1]["seq"]
@@ -66,26 +66,26 @@ async def _stream(has: Resources, job_id: str, tenant: str, seq: int, first: Row
                 if len(found) < _PAGE:
                     if not rows or JobState(rows[0]["state"]).terminal:
                         return
-                    await has.watchers.wait(changed, spoke + COMMENT_SECONDS - time.monotonic())
+                    await deps.watchers.wait(changed, spoke + COMMENT_SECONDS - time.monotonic())
                     if time.monotonic() - spoke >= COMMENT_SECONDS:
                         yield COMMENT
                         spoke = time.monotonic()
-                rows = await _patient_news(has, job_id, tenant, seq, rows)
+                rows = await _patient_news(deps, job_id, tenant, seq, rows)
     finally:
-        has.metrics.streams.dec()
+        deps.metrics.streams.dec()
 
 
-async def _news(has: Resources, job_id: str, tenant: str, seq: int) -> Rows:
-    async with has.record.read() as record:
-        found = (await record.execute(submission.news(job_id, tenant, seq, _PAGE))).mappings().all()
+async def _news(deps: Dependencies, job_id: str, tenant: str, seq: int) -> Rows:
+    async with deps.database.read() as db:
+        found = (await db.execute(submission.news(job_id, tenant, seq, _PAGE))).mappings().all()
     return [dict(row) for row in found]
 
 
-async def _patient_news(has: Resources, job_id: str, tenant: str, seq: int, before: Rows) -> Rows:
+async def _patient_news(deps: Dependencies, job_id: str, tenant: str, seq: int, before: Rows) -> Rows:
     """What is new; nothing while Postgres is away, and the stream goes on when it is back."""
     try:
         # The client may be gone any moment, and with it the task that asks.
-        return await has.undisturbed(_news(has, job_id, tenant, seq))
+        return await deps.undisturbed(_news(deps, job_id, tenant, seq))
     except DatabaseUnavailable:
         return [{"state": before[0]["state"], "seq": None}]
 

@@ -13,11 +13,11 @@ from fastapi import Request, Response
 from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.gateway.database import UnitOfWork
+from services.gateway.dependencies import Dependencies
 from services.gateway.http.auth import Caller
 from services.gateway.http.responses import Json
 from services.gateway.jobs import views
-from services.gateway.record import Work
-from services.gateway.resources import Resources
 from shared.contracts.jobs import JobState
 from shared.errors import DatabaseUnavailable, NotFound
 from shared.jobs import queries
@@ -31,16 +31,16 @@ def hold(request: Request, job_id: str) -> None:
     seconds = wanted_seconds(request)
     if not seconds:
         return
-    has = cast(Resources, request.app.state.resources)
-    unit = cast(Work, request.state.work)
+    deps = cast(Dependencies, request.app.state.dependencies)
+    unit = cast(UnitOfWork, request.state.unit)
     watch = ExitStack()
     ends: list[asyncio.Event] = []
     # Watched from the commit on: no notification can have come before, so the first look can wait for one.
-    unit.after.append(lambda: ends.append(watch.enter_context(has.watchers.watch(job_id, end_only=True))))
+    unit.after.append(lambda: ends.append(watch.enter_context(deps.watchers.watch(job_id, end_only=True))))
 
     async def held(response: Response) -> Response:
         with watch:
-            row = await _row_of_end(has, _tenant(request), job_id, seconds, ends[0])
+            row = await _row_of_end(deps, _tenant(request), job_id, seconds, ends[0])
         return response if row is None else _instead(response, row)
 
     unit.hold = held
@@ -51,14 +51,14 @@ def hold_again(request: Request, replayed: Response) -> None:
     seconds = wanted_seconds(request)
     if replayed.status_code != 202 or not seconds:
         return
-    has = cast(Resources, request.app.state.resources)
+    deps = cast(Dependencies, request.app.state.dependencies)
     job_id = str(orjson.loads(replayed.body)["id"])
 
     async def held(response: Response) -> Response:
-        row = await finished(has, _tenant(request), job_id, seconds)
+        row = await finished(deps, _tenant(request), job_id, seconds)
         return response if row is None else _instead(response, row)
 
-    cast(Work, request.state.work).hold = held
+    cast(UnitOfWork, request.state.unit).hold = held
 
 
 def _tenant(request: Request) -> str:
@@ -79,26 +79,26 @@ def wanted_seconds(request: Request) -> float:
     return min(float(found[1]), _MOST_SECONDS) if found else 0.0
 
 
-async def finished(has: Resources, tenant: str, job_id: str, seconds: float) -> RowMapping | None:
+async def finished(deps: Dependencies, tenant: str, job_id: str, seconds: float) -> RowMapping | None:
     """The job's row when it has ended, or ends in time; None otherwise."""
-    with has.watchers.watch(job_id, end_only=True) as ended:
+    with deps.watchers.watch(job_id, end_only=True) as ended:
         ended.set()  # look at once: it may have ended already
-        return await _row_of_end(has, tenant, job_id, seconds, ended)
+        return await _row_of_end(deps, tenant, job_id, seconds, ended)
 
 
 async def _row_of_end(
-    has: Resources, tenant: str, job_id: str, seconds: float, ended: asyncio.Event
+    deps: Dependencies, tenant: str, job_id: str, seconds: float, ended: asyncio.Event
 ) -> RowMapping | None:
     deadline = time.monotonic() + seconds
-    while not has.closing.is_set():
+    while not deps.closing.is_set():
         left = deadline - time.monotonic()
         if left <= 0:
             return None
-        await has.watchers.wait(ended, left)
+        await deps.watchers.wait(ended, left)
         # If the record is away, it may be back before the time is over: the job is accepted.
         with suppress(DatabaseUnavailable):
-            async with has.record.read() as record:
-                row: RowMapping | None = (await record.execute(queries.find(job_id, tenant))).mappings().one_or_none()
+            async with deps.database.read() as db:
+                row: RowMapping | None = (await db.execute(queries.find(job_id, tenant))).mappings().one_or_none()
             if row is None:
                 return None
             if JobState(row["state"]).terminal:
@@ -106,9 +106,9 @@ async def _row_of_end(
     return None
 
 
-async def find(record: AsyncConnection, id: str, tenant: str) -> views.Row:
+async def find(db: AsyncConnection, id: str, tenant: str) -> views.Row:
     """The row of a job. Raises: NotFound."""
-    row: views.Row | None = (await record.execute(queries.find(id, tenant))).mappings().one_or_none()
+    row: views.Row | None = (await db.execute(queries.find(id, tenant))).mappings().one_or_none()
     if row is None:
         raise NotFound(f"There is no job {id}.")
     return row

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from services.gateway.record import told_apart
+from services.gateway.database import database_errors
 from services.gateway.settings import Settings
 from shared.db import connect
 from shared.llm.client import LlmLayer
@@ -14,7 +14,7 @@ from shared.llm.client import LlmLayer
 Answer = TypeVar("Answer")
 
 
-class Models:
+class LlmAccess:
     """Chains, providers and their health."""
 
     def __init__(self, settings: Settings) -> None:
@@ -27,7 +27,7 @@ class Models:
 
     async def ask(self, work: Callable[[], Answer]) -> Answer:
         """Do it in a thread. Raises: DatabaseUnavailable, and whatever ``work`` raises of ``shared.errors``."""
-        with told_apart():
+        with database_errors():
             return await asyncio.to_thread(work)
 
     def close(self) -> None:

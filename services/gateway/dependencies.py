@@ -14,12 +14,12 @@ from obstore.store import ObjectStore
 from redis.asyncio import Redis
 from sqlalchemy.util import await_only
 
-from services.gateway.http.auth import Doorman
-from services.gateway.http.limits import Pressure
+from services.gateway.database import Database
+from services.gateway.http.auth import Authenticator
+from services.gateway.http.limits import AdmissionControl
 from services.gateway.jobs.workers import Workforce
+from services.gateway.llm import LlmAccess
 from services.gateway.metrics import Metrics
-from services.gateway.modelside import Models
-from services.gateway.record import Record
 from services.gateway.settings import Settings
 from services.gateway.streams.notifier import Notifier
 from services.gateway.streams.watchers import Watchers
@@ -40,18 +40,18 @@ def beside(work: Callable[[], Answer], /) -> Answer:
 
 
 @dataclass
-class Resources:
+class Dependencies:
     settings: Settings
     metrics: Metrics
-    record: Record
+    database: Database
     redis: Redis
     blobs: ObjectStore
-    doorman: Doorman
+    authenticator: Authenticator
     workforce: Workforce
-    pressure: Pressure
+    admission: AdmissionControl
     watchers: Watchers
     notifier: Notifier
-    models: Models
+    llm: LlmAccess
     flows: Store
     closing: asyncio.Event = field(default_factory=asyncio.Event)  #: set when the process is asked to stop
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -89,7 +89,7 @@ class Resources:
 
 
 @asynccontextmanager
-async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIterator[Resources]:
+async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIterator[Dependencies]:
     """The resources for the life of the process; none of them has to be reachable yet."""
     redis = Redis.from_url(
         settings.stores.redis_url,
@@ -98,43 +98,43 @@ async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIte
         health_check_interval=0,
         retry=None,
     )
-    record = Record(settings.stores.database_url, settings.http.database_connections)
+    database = Database(settings.stores.database_url, settings.http.database_connections)
     # What requests look up in passing has connections of its own, so that none waits for one while it holds another.
-    aside = Record(settings.stores.database_url, connections=2)
+    side_database = Database(settings.stores.database_url, connections=2)
     store = blobs.open_store(settings.stores.blob_url)
-    resources = Resources(
+    dependencies = Dependencies(
         settings=settings,
         metrics=metrics,
-        record=record,
+        database=database,
         redis=redis,
         blobs=store,
-        doorman=Doorman(aside),
-        workforce=Workforce(aside),
-        pressure=Pressure(settings.http, settings.calls.tenant_tokens_per_day, aside, redis),
+        authenticator=Authenticator(side_database),
+        workforce=Workforce(side_database),
+        admission=AdmissionControl(settings.http, settings.calls.tenant_tokens_per_day, side_database, redis),
         watchers=Watchers(settings.stores.redis_url),
         notifier=Notifier(redis),
-        models=Models(settings),
+        llm=LlmAccess(settings),
         flows=Store(settings.flows.undo_depth, settings.flows.flow_versions, beside=beside),
     )
-    app.state.resources = resources
-    resources.watchers.start()
+    app.state.dependencies = dependencies
+    dependencies.watchers.start()
     try:
-        yield resources
+        yield dependencies
     finally:
-        resources.closing.set()
-        await resources.watchers.stop()
-        await resources.settle()
-        await resources.notifier.settle()
+        dependencies.closing.set()
+        await dependencies.watchers.stop()
+        await dependencies.settle()
+        await dependencies.notifier.settle()
         await redis.aclose()
-        resources.models.close()
-        await record.close()
-        await aside.close()
+        dependencies.llm.close()
+        await database.close()
+        await side_database.close()
 
 
-async def _resources(request: Request) -> Resources:
-    found = request.app.state.resources
-    assert isinstance(found, Resources)
+async def _dependencies(request: Request) -> Dependencies:
+    found = request.app.state.dependencies
+    assert isinstance(found, Dependencies)
     return found
 
 
-Has = Annotated[Resources, Depends(_resources)]
+Deps = Annotated[Dependencies, Depends(_dependencies)]

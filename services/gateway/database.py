@@ -13,9 +13,9 @@ from fastapi import Depends, Request, Response
 from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from services.gateway.engine import connect_async
+from shared.db import CONNECT, READ_JSON, with_driver
 from shared.errors import DatabaseUnavailable, InvalidRequest
 
 #: SQLSTATE classes and codes that say that the server cannot serve now, whatever the statement is.
@@ -27,14 +27,28 @@ _TURN_SECONDS = 10.0
 _SILENT_SECONDS = 0.1
 
 
-class Record:
+def _engine(url: str, pool_size: int, *, autocommit: bool = False) -> AsyncEngine:
+    """An engine; with ``autocommit`` every statement stands alone, and nothing is reset after use."""
+    return create_async_engine(
+        with_driver(url),
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        pool_timeout=1,
+        connect_args=CONNECT,
+        json_deserializer=READ_JSON,
+        isolation_level="AUTOCOMMIT" if autocommit else "READ COMMITTED",
+        pool_reset_on_return=None if autocommit else "rollback",
+    )
+
+
+class Database:
     """Connections to Postgres, and its faults as problems."""
 
     def __init__(self, url: str, connections: int) -> None:
-        self._engine = connect_async(url, connections)
+        self._engine = _engine(url, connections)
         # Connections of their own: changing one from transactions to single statements and back costs as much as
         # a statement does.
-        self._plain = connect_async(url, connections, autocommit=True)
+        self._plain = _engine(url, connections, autocommit=True)
         self._answered_at = -_SILENT_SECONDS
         for engine in (self._engine, self._plain):
             event.listen(engine.sync_engine, "after_cursor_execute", self._answered)
@@ -58,7 +72,7 @@ class Record:
 
     @asynccontextmanager
     async def _connection(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-        with told_apart():
+        with database_errors():
             connection = await self._acquire(engine)
             try:
                 yield connection
@@ -121,11 +135,11 @@ class Record:
                     raise
 
 
-class Work:
+class UnitOfWork:
     """One request's connection, opened when it is first needed, and what happens once it is committed."""
 
-    def __init__(self, record: Record, writes: bool) -> None:
-        self._record = record
+    def __init__(self, database: Database, writes: bool) -> None:
+        self._database = database
         self._writes = writes
         self._open: Any = None
         self.connection: AsyncConnection | None = None
@@ -134,7 +148,7 @@ class Work:
 
     async def connect(self) -> AsyncConnection:
         if self.connection is None:
-            opened = self._record.write() if self._writes else self._record.read()
+            opened = self._database.write() if self._writes else self._database.read()
             self.connection = await opened.__aenter__()
             self._open = opened
         return self.connection
@@ -164,7 +178,7 @@ _CLOSING: set[asyncio.Future[None]] = set()
 _DETAIL = "Postgres does not answer; nothing was written. Try again shortly."
 
 
-class told_apart:  # noqa: N801 - it is used as a word
+class database_errors:  # noqa: N801 - it is used as a word
     """Turns the driver's faults into problems: the server's into 503, values it cannot hold into 422."""
 
     def __enter__(self) -> None: ...
@@ -182,14 +196,14 @@ class told_apart:  # noqa: N801 - it is used as a word
 
 
 async def _connection(request: Request) -> AsyncConnection:
-    return await cast(Work, request.state.work).connect()
+    return await cast(UnitOfWork, request.state.unit).connect()
 
 
-async def _work(request: Request) -> Work:
-    return cast(Work, request.state.work)
+async def _unit(request: Request) -> UnitOfWork:
+    return cast(UnitOfWork, request.state.unit)
 
 
 #: The request's connection: a transaction for POST, PUT and DELETE, committed when the route has answered below 400.
 Db = Annotated[AsyncConnection, Depends(_connection)]
 #: The request's dealings with the record: ``after`` the commit, and ``hold`` of the answer.
-Unit = Annotated[Work, Depends(_work)]
+Unit = Annotated[UnitOfWork, Depends(_unit)]
