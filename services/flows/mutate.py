@@ -12,11 +12,11 @@ from services.flows.words import request_message, retry_message, unreadable_mess
 from shared.contracts.flow import FlowInput, FlowResult, ToolCall
 from shared.errors import JobCancelled
 from shared.flows.calls import Call, Outcome
-from shared.flows.changes import to_contract
 from shared.flows.document import Json
 from shared.flows.lint import lint
+from shared.flows.operations import to_contract
 from shared.flows.store import Author, Flow
-from shared.flows.tools.definitions import DEFINITIONS
+from shared.flows.tools.table import OFFERED
 from shared.flows.turns import Flows, FlowTurn
 from shared.jobs.job import Context
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish, RenderedPrompt, Tool
@@ -29,7 +29,7 @@ _UNREADABLE = "Failed to parse tool calls: "
 _NO_CALLS = "No tool calls generated"
 #: What of a result is another when the turn lands on a newer flow.
 _FOLLOWS_THE_FLOW = {"success", "execution", "flow", "version", "errors"}
-_TOOLS = tuple(Tool(tool.name, tool.description, tool.parameters) for tool in DEFINITIONS)
+_TOOLS = tuple(Tool(tool.name, tool.description, tool.parameters) for tool in OFFERED)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from services.flows.state import state_of
 from shared.flows.calls import Call, Outcome
 from shared.flows.document import Document, Json, description_of, label_of, text_of
-from shared.flows.settings import merged
-from shared.flows.tools.definitions import DEFINITIONS
+from shared.flows.tools.table import OFFERED
+from shared.flows.visuals import merged
 from shared.llm.chat import Prompts
 
 _PARAMETERS = 400  #: characters of a call that a retry repeats
@@ -18,7 +18,7 @@ _LISTED = 300  #: nodes, and edges, that a retry lists
 
 def request_message(prompts: Prompts, document: Document, message: str, tokens: int) -> str:
     tools = "\n\n".join(
-        f"{tool.name}: {tool.description}\nParameters: {json.dumps(tool.parameters, indent=2)}" for tool in DEFINITIONS
+        f"{tool.name}: {tool.description}\nParameters: {json.dumps(tool.parameters, indent=2)}" for tool in OFFERED
     )
     settings = json.dumps(merged(document.settings), indent=2, ensure_ascii=False)[:_SETTINGS]
     flow = state_of(document, message, tokens)

@@ -7,7 +7,7 @@ from services.flows.settings import TurnSettings
 from shared.contracts.flow import FlowInput
 from shared.contracts.kinds import JobKind
 from shared.db import connect
-from shared.flows.flow_settings import FlowSettings
+from shared.flows.settings import FlowSettings
 from shared.flows.store import Store
 from shared.flows.turns import Flows
 from shared.jobs.process import open_worker

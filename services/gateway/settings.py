@@ -8,7 +8,7 @@ from functools import partial
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from shared.flows.flow_settings import FlowSettings
+from shared.flows.settings import FlowSettings
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.settings import JobSettings, StoreSettings
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableSequence, Sequence
 from dataclasses import dataclass, replace
 
 from shared.flows.calls import Call, Outcome
-from shared.flows.changes import DoesNotApply, Operation
-from shared.flows.document import Document
+from shared.flows.document import Document, random_id
 from shared.flows.draft import Change, Draft
-from shared.flows.ids import random_id
-from shared.flows.repeats import repeated
+from shared.flows.operations import DoesNotApply, Operation
 from shared.flows.suggestions import suggest
-from shared.flows.tools.arguments import Arguments, CallFailed, Made
-from shared.flows.tools.registry import TOOLS
+from shared.flows.tools.arguments import Arguments, CallFailed, ToolResult
+from shared.flows.tools.table import TOOLS
+
+#: The calls that go along the history instead of changing the draft.
+HISTORY_CALLS = ("undo", "redo")
+#: Doing these again would double, collide or miss; all other calls may simply run again.
+_ONCE = frozenset(["addNode", "addEdge", "deleteNode", "deleteEdge", "createGroup", "ungroup", "changeDimensions"])
 
 
 @dataclass(frozen=True)
-class Past:
+class HistoryEntry:
     """An entry of the history as a batch sees it."""
 
     seq: int
@@ -29,8 +32,8 @@ class Past:
 class History:
     """As far as a batch may want to go: of the applied the newest last, of the undone the next to redo last."""
 
-    applied: tuple[Past, ...] = ()
-    undone: tuple[Past, ...] = ()
+    applied: tuple[HistoryEntry, ...] = ()
+    undone: tuple[HistoryEntry, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class Batch:
         mark, applied, undone = self.draft.mark(), list(self._applied), list(self._undone)
         steps, moves = list(self._steps), list(self.moves)
         done_before = [outcome for outcome in earlier if outcome.success and not outcome.rolled_back]
-        outcomes = [repeated(self.draft, call, done_before) or self._run(call) for call in calls]
+        outcomes = [_repeated(self.draft, call, done_before) or self._run(call) for call in calls]
         if atomic and not all(outcome.success for outcome in outcomes):
             self.draft.take_back(mark)
             self._applied, self._undone, self._steps, self.moves = applied, undone, steps, moves
@@ -89,27 +92,27 @@ class Batch:
     def _run(self, call: Call) -> Outcome:
         mark = self.draft.mark()
         try:
-            made = self._do(call, mark)
+            result = self._do(call, mark)
         except CallFailed as failed:
             if self.draft.mark() > mark:
                 self.draft.take_back(mark)
             return Outcome(call, str(failed), wanted=failed.wanted)
-        return Outcome(call, None, made.node_id, made.edge_id, made.group_id, made.did_change)
+        return Outcome(call, None, result.node_id, result.edge_id, result.group_id, result.did_change)
 
-    def _do(self, call: Call, mark: int) -> Made:
-        if call.name in ("undo", "redo"):
+    def _do(self, call: Call, mark: int) -> ToolResult:
+        if call.name in HISTORY_CALLS:
             Arguments(call.params).no_more()
             return self._undo() if call.name == "undo" else self._redo()
         tool = TOOLS.get(call.name)
-        if tool is None:
+        if tool is None or tool.run is None:
             raise CallFailed(f"Unknown tool: {call.name}")
-        made = tool(self.draft, Arguments(call.params))
+        result = tool.run(self.draft, Arguments(call.params))
         self._steps.append(mark)
         self._taken_back.clear()
         self._undone.clear()
-        return made
+        return result
 
-    def _undo(self) -> Made:
+    def _undo(self) -> ToolResult:
         if self._steps:
             self._taken_back.append(self.draft.take_back(self._steps.pop()))
         elif self._applied:
@@ -118,9 +121,9 @@ class Batch:
             self._undone.append(self._applied.pop())
         else:
             raise CallFailed("Nothing to undo")
-        return Made()
+        return ToolResult()
 
-    def _redo(self) -> Made:
+    def _redo(self) -> ToolResult:
         if self._undone:
             past = self._undone[-1]
             self._walk(past, past.forward, undone=False)
@@ -130,11 +133,38 @@ class Batch:
             self.draft.repeat(self._taken_back.pop())
         else:
             raise CallFailed("Nothing to redo")
-        return Made()
+        return ToolResult()
 
-    def _walk(self, past: Past, operations: tuple[Operation, ...], undone: bool) -> None:
+    def _walk(self, past: HistoryEntry, operations: tuple[Operation, ...], undone: bool) -> None:
         try:
             self.draft.apply(operations)
         except DoesNotApply as refused:
             raise CallFailed(f"Later changes stand in the way: {refused}") from None
         self.moves.append(Move(past.seq, undone))
+
+
+def _repeated(draft: Draft, call: Call, done_before: MutableSequence[Outcome]) -> Outcome | None:
+    """The earlier outcome of the very same call, used up by this one; None when the call has to run.
+
+    A retry often sends again what its first attempt had done.
+    """
+    if call.name not in _ONCE:
+        return None
+    for index, earlier in enumerate(done_before):
+        if (earlier.call.name, earlier.call.params) == (call.name, call.params) and _stands(draft, earlier):
+            del done_before[index]
+            return replace(earlier, call=call, repeated=True)
+    return None
+
+
+def _stands(draft: Draft, earlier: Outcome) -> bool:
+    """Whether what the call did is still so."""
+    there = {
+        "addNode": earlier.node_id in draft.nodes,
+        "createGroup": earlier.group_id in draft.nodes,
+        "addEdge": earlier.edge_id in draft.edges,
+        "deleteNode": earlier.node_id not in draft.nodes,
+        "ungroup": earlier.group_id not in draft.nodes,
+        "deleteEdge": earlier.edge_id not in draft.edges,
+    }
+    return there.get(earlier.call.name, True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import secrets
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -29,8 +32,13 @@ class Item:
 Table = Mapping[str, Item]
 
 MAX_COORDINATE = 1e15
+MAX_ID = 256  #: characters
 
-#: Keys and members with this mark never come from a client's tool call; they carry what a lenient save brought.
+_BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+_NOT_PLAIN = re.compile(r"[^a-z0-9]+")
+_NOT_WORD = re.compile(r"[\W_]+")
+
+#: Keys and members with this prefix never come from a client's tool call; they hold what has no id of its own.
 _FOREIGN = "\x00"
 
 
@@ -117,3 +125,14 @@ def _number(value: JsonValue) -> float:
 
 def is_group(body: Mapping[str, JsonValue]) -> bool:
     return body.get("type") == "group" or "isCollapsed" in body
+
+
+def id_of_label(label: str) -> str:
+    """``My Node`` becomes ``my_node``; a label without plain letters keeps its own script; no letters at all: empty."""
+    plain = _NOT_PLAIN.sub("_", label.lower()).strip("_")
+    return (plain or _NOT_WORD.sub("_", label.lower()).strip("_"))[:MAX_ID]
+
+
+def random_id() -> str:
+    """Milliseconds and nine random characters, so that ids made later sort later."""
+    return f"{int(time.time() * 1000)}_{''.join(secrets.choice(_BASE36) for _ in range(9))}"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from shared.flows.changes import Element, Operation, apply, difference
-from shared.flows.document import Document, Item, Json, Kind, label_of, text_of
-from shared.flows.ids import random_id
+from shared.flows.document import Document, Item, Json, Kind, label_of, random_id, text_of
+from shared.flows.operations import Element, Operation, apply, difference
 
 
 @dataclass(frozen=True, slots=True)

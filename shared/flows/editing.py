@@ -11,9 +11,9 @@ from sqlalchemy import Connection
 from shared.flows import history
 from shared.flows.batch import Batch, Move
 from shared.flows.calls import Call, Outcome
-from shared.flows.changes import difference
 from shared.flows.document import Document, Kind, resembles
 from shared.flows.history import Edit
+from shared.flows.operations import difference
 from shared.flows.store import Author, Flow, Store
 
 

@@ -10,20 +10,19 @@ import orjson
 from pydantic import JsonValue
 
 from shared.errors import InvalidRequest
-from shared.flows import changes
-from shared.flows.changes import Operation
 from shared.flows.document import Document, Item, Json, Kind, Table
+from shared.flows.operations import Operation, from_json, to_json
 
 _WORTH_IT = 2_000
 
 
 def encode_operations(operations: Iterable[Operation]) -> bytes:
     """Raises: InvalidRequest for what cannot be kept as JSON."""
-    return _pack(changes.to_json(operations))
+    return _pack(to_json(operations))
 
 
 def decode_operations(stored: bytes) -> tuple[Operation, ...]:
-    return tuple(changes.from_json(cast("list[JsonValue]", _unpack(stored))))
+    return tuple(from_json(cast("list[JsonValue]", _unpack(stored))))
 
 
 def encode_document(document: Document) -> bytes:

@@ -9,10 +9,10 @@ from typing import Literal
 from sqlalchemy import Connection, RowMapping
 
 from shared.flows import statements
-from shared.flows.changes import Add, DoesNotApply, Element, Operation, Update, apply, conflicts, difference
 from shared.flows.document import Document, Kind, text_of
 from shared.flows.encoding import decode_operations, encode_operations
 from shared.flows.errors import UndoConflict
+from shared.flows.operations import Add, DoesNotApply, Element, Operation, Update, apply, conflicts, difference
 from shared.flows.store import Author, Flow, Store
 
 Scope = Literal["all", "mine"]

@@ -11,7 +11,7 @@ from pydantic import JsonValue, ValidationError
 from shared.contracts.flow_document import FlowCreate, FlowSave
 from shared.contracts.flow_routes import ImportWarning
 from shared.errors import InvalidRequest
-from shared.flows import settings
+from shared.flows import visuals
 from shared.flows.document import Document, Item, Json, document_of
 from shared.flows.errors import FlowTooLarge
 from shared.flows.forms.mermaid_import import read_mermaid
@@ -28,7 +28,7 @@ def received(checked: FlowCreate | FlowSave, given: Mapping[str, JsonValue], oth
     edges = cast("list[JsonValue]", given.get("edges", []))
     _check_unique("nodes", nodes)
     _check_unique("edges", edges)
-    own = settings.stored(checked.settings) if checked.settings is not None else dict(otherwise)
+    own = visuals.stored(checked.settings) if checked.settings is not None else dict(otherwise)
     return document_of(nodes, edges, own)
 
 

@@ -9,12 +9,12 @@ from sqlalchemy import Connection, RowMapping
 
 from shared.errors import InvalidRequest, NotFound
 from shared.flows import history, statements
-from shared.flows.changes import DoesNotApply, Operation, apply, difference
 from shared.flows.document import Document
 from shared.flows.encoding import decode_operations, encode_operations
 from shared.flows.errors import ProposalClosed
 from shared.flows.history import Edit
 from shared.flows.lint import lint
+from shared.flows.operations import DoesNotApply, Operation, apply, difference
 from shared.flows.store import Author, Flow, Store, stale
 
 KEPT = 200  #: proposals of a flow

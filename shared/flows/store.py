@@ -13,13 +13,13 @@ from sqlalchemy import Connection, RowMapping
 
 from shared.contracts.flow_document import MAX_EDGES, MAX_NODES
 from shared.errors import NotFound, PreconditionFailed
-from shared.flows import settings, statements
-from shared.flows.batch import History, Past
+from shared.flows import statements, visuals
+from shared.flows.batch import History, HistoryEntry
 from shared.flows.cache import DocumentCache
-from shared.flows.changes import Operation, apply
 from shared.flows.document import Document, Json, Kind, shown
 from shared.flows.encoding import decode_document, decode_operations, encode_document, encode_operations
 from shared.flows.errors import too_large
+from shared.flows.operations import Operation, apply
 
 _SNAPSHOT_EVERY = 64  #: versions
 _TAIL_BYTES = 64_000  #: a tail shorter than this is read faster than a snapshot is written
@@ -47,7 +47,7 @@ class Flow:
         return {
             "nodes": shown(self.document, Kind.NODE),
             "edges": shown(self.document, Kind.EDGE),
-            "settings": settings.merged(self.document.settings),
+            "settings": visuals.merged(self.document.settings),
         }
 
     def view(self) -> dict[str, JsonValue]:
@@ -243,8 +243,8 @@ class Store:
         )
 
 
-def past_of(row: RowMapping) -> Past:
-    return Past(row["seq"], decode_operations(row["forward"]), decode_operations(row["inverse"]))
+def past_of(row: RowMapping) -> HistoryEntry:
+    return HistoryEntry(row["seq"], decode_operations(row["forward"]), decode_operations(row["inverse"]))
 
 
 def stale(version: int) -> PreconditionFailed:

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from shared.flows.calls import Outcome
 from shared.flows.document import label_of
 from shared.flows.draft import Draft
-from shared.flows.tools.registry import TOOLS
+from shared.flows.tools.table import TOOLS
 
 MOST = 3
 _LOOKED_UP = 5  #: failures of one batch that get suggestions
@@ -32,7 +32,7 @@ def _near(draft: Draft, outcome: Outcome) -> list[str]:
     if outcome.wanted is not None and len(outcome.wanted) <= 100:
         return closest(outcome.wanted, _names(draft, outcome))
     if outcome.error is not None and outcome.error.startswith("Unknown tool"):
-        return closest(outcome.call.name, [*TOOLS, "undo", "redo"])
+        return closest(outcome.call.name, TOOLS)
     return []
 
 

@@ -11,11 +11,10 @@ from sqlalchemy import Connection, Engine
 from shared.flows import editing, proposals
 from shared.flows.batch import Batch, History
 from shared.flows.calls import Call, Outcome
-from shared.flows.changes import Operation, apply, conflicts
-from shared.flows.document import Document
+from shared.flows.document import Document, random_id
 from shared.flows.errors import UndoConflict
 from shared.flows.history import left_hanging
-from shared.flows.ids import random_id
+from shared.flows.operations import Operation, apply, conflicts
 from shared.flows.store import Author, Flow, Store
 
 #: See ``shared.jobs.job.Report.effect``.

@@ -17,8 +17,8 @@ from shared.errors import AssayError
 from shared.flows import editing, history, statements
 from shared.flows.calls import Call
 from shared.flows.document import Document, document_of
-from shared.flows.settings import merged
 from shared.flows.store import Flow
+from shared.flows.visuals import merged
 
 Sent = Annotated[JsonValue, Body()]
 

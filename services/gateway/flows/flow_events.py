@@ -16,10 +16,10 @@ from services.gateway.http.routing import routes
 from services.gateway.streams import event_stream
 from services.gateway.streams.event_stream import COMMENT, COMMENT_SECONDS, OPENING, frame
 from shared.errors import DatabaseUnavailable, NotFound
-from shared.flows import changes, statements
-from shared.flows.changes import difference
+from shared.flows import statements
 from shared.flows.document import Document
 from shared.flows.encoding import decode_operations
+from shared.flows.operations import difference, to_json
 
 router = routes("/v1/flows/{id}", "Flows")
 
@@ -102,7 +102,7 @@ async def _beginning(deps: Dependencies, flow_id: str, row: RowMapping) -> bytes
     """The event of a flow's creation, with all that it was created with."""
     async with deps.database.read() as db:
         document = await db.run_sync(lambda connection: deps.flows.document_at(connection, flow_id, 1))
-    return frame(1, "create", {**_data(flow_id, row), "operations": changes.to_json(difference(Document(), document))})
+    return frame(1, "create", {**_data(flow_id, row), "operations": to_json(difference(Document(), document))})
 
 
 def _of(flow_id: str, row: RowMapping) -> bytes:
@@ -117,5 +117,5 @@ def _data(flow_id: str, row: RowMapping) -> dict[str, object]:
         "actor": row["actor"],
         "origin": row["origin"],
         "at": row["at"],
-        "operations": changes.to_json(decode_operations(row["operations"])),
+        "operations": to_json(decode_operations(row["operations"])),
     }

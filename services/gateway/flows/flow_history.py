@@ -27,11 +27,11 @@ from shared.contracts.flow_routes import (
     Walked,
 )
 from shared.errors import InvalidRequest, NotFound
-from shared.flows import changes, editing, history, proposals, statements
-from shared.flows.changes import difference
+from shared.flows import editing, history, proposals, statements
 from shared.flows.encoding import decode_operations
-from shared.flows.forms.difference import drawn
+from shared.flows.forms.mermaid import difference_chart
 from shared.flows.lint import lint
+from shared.flows.operations import apply, difference, to_contract, to_json
 from shared.flows.store import Flow
 
 router = routes("/v1/flows/{id}", "Flows")
@@ -101,9 +101,9 @@ async def diff_versions(
     _, before = await _at(desk, id, from_)
     current, after = await _at(desk, id, to)
     operations = await asyncio.to_thread(difference, before.document, after.document)
-    picture = await asyncio.to_thread(drawn, before.document, after.document, operations)
+    picture = await asyncio.to_thread(difference_chart, before.document, after.document, operations)
     number = current.version if to is None else to
-    return Json({"from": from_, "to": number, "operations": changes.to_json(operations), "mermaid": picture})
+    return Json({"from": from_, "to": number, "operations": to_json(operations), "mermaid": picture})
 
 
 @router.get("/lint", summary="What is legal in a flow and probably not meant", response_model=LintView)
@@ -156,7 +156,7 @@ async def _at(desk: FlowDesk, id: str, number: int | None) -> tuple[Flow, Flow]:
 async def _proposal(desk: FlowDesk, flow: Flow, row: RowMapping) -> ProposalView:
     base = (await _at(desk, flow.id, row["base_version"]))[1].document
     operations = decode_operations(row["forward"])
-    after = changes.apply(base, operations)
+    after = apply(base, operations)
     return ProposalView(
         id=row["id"],
         flow_id=flow.id,
@@ -165,9 +165,9 @@ async def _proposal(desk: FlowDesk, flow: Flow, row: RowMapping) -> ProposalView
         summary=row["summary"],
         actor=row["actor"],
         time=row["created_at"],
-        operations=changes.to_contract(operations),
+        operations=to_contract(operations),
         lint=lint(after),
-        mermaid=drawn(base, after, operations),
+        mermaid=difference_chart(base, after, operations),
     )
 
 

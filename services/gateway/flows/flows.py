@@ -35,7 +35,7 @@ from shared.flows.forms.svg import svg
 from shared.flows.history import Edit
 from shared.flows.incoming import imported, received
 from shared.flows.store import Flow
-from shared.flows.tools.arrange import arrange
+from shared.flows.tools.visuals import arrange
 
 router = routes("/v1/flows", "Flows")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from shared.flows.document import Document, is_group, label_of
-from shared.flows.forms.names import Outline, colors_of, edges_of, outline
+from shared.flows.forms.outline import Outline, colors_of, edges_of, outline
 
 
 def dot(document: Document, direction: Literal["LR", "TB"] = "LR") -> str:

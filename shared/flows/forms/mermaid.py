@@ -1,13 +1,15 @@
-"""A flow as a Mermaid flowchart."""
+"""A flow, or the difference of two of its versions, as a Mermaid flowchart."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from shared.flows.document import Document, Json, is_group, label_of, text_in
-from shared.flows.forms.names import Outline, colors_of, edges_of, outline
+from shared.flows import visuals
+from shared.flows.document import Document, Item, Json, Kind, is_group, label_of, text_in
+from shared.flows.forms.outline import Outline, colors_of, edges_of, outline
+from shared.flows.operations import Add, Operation, Remove
 
 SHAPES = {
     "rect": ("[", "]"),
@@ -22,6 +24,7 @@ SHAPES = {
 LINES = {"arrow": "-->", "open": "---", "dotted": "-.->", "thick": "==>"}
 #: Stands for an empty label, which Mermaid does not know.
 EMPTY = "\u200b"
+_DIFFERENCE_COLORS = {"added": "#2e7d32", "changed": "#f9a825", "removed": "#c62828"}
 
 _ENTITIES = {
     '"': "#quot;",
@@ -49,6 +52,27 @@ def mermaid(document: Document, direction: Literal["LR", "TB"] = "LR") -> str:
     lines += _colors(document, found)
     lines += [f"  %% id {found.short[key]} {json.dumps(key)}" for key in found.order]
     return "\n".join(lines) + "\n"
+
+
+def difference_chart(before: Document, after: Document, operations: Sequence[Operation]) -> str:
+    """Both versions in one chart: green is new, amber changed, red removed; new edges thick, removed ones dotted."""
+    nodes, edges = dict(after.nodes), dict(after.edges)
+    colors: dict[str, Item] = {}
+    for operation in operations:
+        change = "added" if isinstance(operation, Add) else "removed" if isinstance(operation, Remove) else "changed"
+        if operation.kind is Kind.NODE:
+            if change == "removed":
+                nodes[operation.key] = before.nodes[operation.key]
+            colors[visuals.node_color(operation.key, "border")] = Item(0, {"value": _DIFFERENCE_COLORS[change]})
+        elif operation.kind is Kind.EDGE and change != "changed":
+            item = before.edges[operation.key] if change == "removed" else edges[operation.key]
+            data = item.body.get("data")
+            line: Json = {
+                **(data if isinstance(data, dict) else {}),
+                "line": "dotted" if change == "removed" else "thick",
+            }
+            edges[operation.key] = Item(item.rank, {**item.body, "data": line})
+    return mermaid(Document(nodes, edges, colors, after.top))
 
 
 def escaped(label: str) -> str:

@@ -10,15 +10,14 @@ from dataclasses import dataclass, field
 from shared.contracts.flow_document import MAX_EDGES, MAX_NODES
 from shared.contracts.flow_routes import ImportWarning
 from shared.errors import InvalidRequest
-from shared.flows import settings
+from shared.flows import visuals
 from shared.flows.colors import is_color
-from shared.flows.document import Document, Item, Json, document_of
+from shared.flows.document import MAX_ID, Document, Item, Json, document_of
 from shared.flows.errors import too_large
 from shared.flows.forms.mermaid import EMPTY
 from shared.flows.forms.mermaid_statements import Chain, NotUnderstood, Reference, read_chain, read_subgraph
-from shared.flows.ids import MAX_ID
 from shared.flows.layout.place import layout
-from shared.flows.settings import size_of
+from shared.flows.visuals import size_of
 
 _HEADER = re.compile(r"(?:graph|flowchart)(?:\s+(TD|TB|LR|RL|BT))?\s*;?\s*\Z")
 _ID_COMMENT = re.compile(r"%% id (\S+) (\".*\")\Z")
@@ -196,8 +195,8 @@ def _color(chart: _Chart, node: str | None, style: str) -> None:
         raise NotUnderstood
     for name, value in found.items():
         part = _PART_OF[name]
-        pointer = settings.all_nodes_color(part) if node is None else settings.node_color(node, part)
-        if node is not None or value != settings.DEFAULTS[pointer]:
+        pointer = visuals.all_nodes_color(part) if node is None else visuals.node_color(node, part)
+        if node is not None or value != visuals.DEFAULTS[pointer]:
             chart.settings[pointer] = Item(0, {"value": value})
 
 
@@ -221,7 +220,7 @@ def _document(chart: _Chart) -> Document:
     for pointer, item in chart.settings.items():
         head, _, rest = pointer.partition("/perNode/")
         short, _, part = rest.rpartition("/")
-        colors[settings.node_color(renamed[short], part) if rest else head] = item
+        colors[visuals.node_color(renamed[short], part) if rest else head] = item
     return document_of(list(chart.nodes.values()), list(chart.edges), colors)
 
 

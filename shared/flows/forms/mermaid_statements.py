@@ -6,7 +6,7 @@ import html
 import re
 from dataclasses import dataclass, field
 
-from shared.flows.ids import MAX_ID
+from shared.flows.document import MAX_ID
 
 
 class NotUnderstood(Exception):

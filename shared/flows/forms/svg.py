@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from shared.flows import settings
+from shared.flows import visuals
 from shared.flows.document import Document, is_group, label_of, position_of
-from shared.flows.forms.names import Outline, edges_of, outline
+from shared.flows.forms.outline import Outline, edges_of, outline
 
 _MARGIN = 40.0
 _CHARACTER = 7.5  #: about the width of one, at 13 px
@@ -30,7 +30,7 @@ def svg(document: Document) -> str:
     top = min((box.y for box in boxes.values()), default=0) - _MARGIN
     width = max((box.x + box.width for box in boxes.values()), default=0) + _MARGIN - left
     height = max((box.y + box.height for box in boxes.values()), default=0) + _MARGIN - top
-    background = escape(settings.color(document.settings, settings.BACKGROUND))
+    background = escape(visuals.color(document.settings, visuals.BACKGROUND))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{_n(left)} {_n(top)} {_n(width)} {_n(height)}" '
         f'width="{_n(width)}" height="{_n(height)}" style="background: {background}" '
@@ -50,7 +50,7 @@ def _boxes(document: Document, found: Outline) -> dict[str, _Box]:
     boxes: dict[str, _Box] = {}
     visible = [key for key in found.order if document.nodes[key].body.get("hidden") is not True]
     for key in visible:
-        boxes[key] = _Box(*position_of(document.nodes[key].body), *settings.size_of(document.settings, key))
+        boxes[key] = _Box(*position_of(document.nodes[key].body), *visuals.size_of(document.settings, key))
     for key in reversed(visible):
         members = [boxes[member] for member in found.inside.get(key, ()) if member in boxes]
         if members:
@@ -65,15 +65,15 @@ def _boxes(document: Document, found: Outline) -> dict[str, _Box]:
 
 def _node(document: Document, key: str, box: _Box) -> str:
     fill, stroke, color = (
-        escape(settings.color(document.settings, settings.node_color(key, part), settings.all_nodes_color(part)))
+        escape(visuals.color(document.settings, visuals.node_color(key, part), visuals.all_nodes_color(part)))
         for part in ("background", "border", "text")
     )
     if "gradient(" in fill:
-        fill = str(settings.DEFAULTS[settings.all_nodes_color("background")])
+        fill = str(visuals.DEFAULTS[visuals.all_nodes_color("background")])
     body = document.nodes[key].body
     open_group = is_group(body) and body.get("isCollapsed") is not True
-    radius = settings.number(
-        document.settings, settings.node_size(key, "borderRadius"), settings.node_size(None, "borderRadius")
+    radius = visuals.number(
+        document.settings, visuals.node_size(key, "borderRadius"), visuals.node_size(None, "borderRadius")
     )
     look = f'fill="none" stroke="{stroke}" stroke-dasharray="6 4"' if open_group else f'fill="{fill}" stroke="{stroke}"'
     x, y = box.middle

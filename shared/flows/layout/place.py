@@ -8,7 +8,7 @@ from typing import Literal
 
 from shared.flows.document import Document, Kind, is_group, position_of, text_of
 from shared.flows.layout.components import Box, Gaps, Point, arrangement
-from shared.flows.settings import number, size_of, spacing
+from shared.flows.visuals import number, size_of, spacing
 
 Direction = Literal["LR", "TB"]
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from shared.flows.document import MAX_COORDINATE
+from shared.flows.document import MAX_COORDINATE, MAX_ID
 from shared.flows.draft import Draft
-from shared.flows.ids import MAX_ID
 
 MAX_LABEL = 10_000
 MAX_REFERENCE = 1_000_000  #: whatever a saved document holds can be named; what it does not hold is not found
@@ -26,7 +25,7 @@ class CallFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Made:
+class ToolResult:
     """What a call brought about."""
 
     node_id: str | None = None

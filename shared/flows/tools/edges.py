@@ -5,23 +5,23 @@ from __future__ import annotations
 from shared.contracts.flow_document import MAX_EDGES
 from shared.flows.document import Json, Kind
 from shared.flows.draft import Draft
-from shared.flows.tools.arguments import MAX_LABEL, Arguments, CallFailed, Made, existing_edge, existing_node
+from shared.flows.tools.arguments import MAX_LABEL, Arguments, CallFailed, ToolResult, existing_edge, existing_node
 
 _ENDS = "sourceNodeId and targetNodeId are required"
 _LABEL = "edgeId and label are required"
 
 
-def add_edge(draft: Draft, arguments: Arguments) -> Made:
+def add_edge(draft: Draft, arguments: Arguments) -> ToolResult:
     source = arguments.needed("sourceNodeId", _ENDS)
     target = arguments.needed("targetNodeId", _ENDS)
     label = arguments.text("label", MAX_LABEL)
     arguments.no_more()
     existing_node(draft, source, "Source node {} not found")
     existing_node(draft, target, "Target node {} not found")
-    return Made(edge_id=connect(draft, source, target, label))
+    return ToolResult(edge_id=connect(draft, source, target, label))
 
 
-def update_edge(draft: Draft, arguments: Arguments) -> Made:
+def update_edge(draft: Draft, arguments: Arguments) -> ToolResult:
     key = arguments.needed("edgeId", _LABEL)
     label = arguments.text("label", MAX_LABEL)
     if label is None:
@@ -33,14 +33,14 @@ def update_edge(draft: Draft, arguments: Arguments) -> Made:
     if label:
         kept["label"] = label
     draft.change(Kind.EDGE, key, data=kept)
-    return Made(edge_id=key)
+    return ToolResult(edge_id=key)
 
 
-def delete_edge(draft: Draft, arguments: Arguments) -> Made:
+def delete_edge(draft: Draft, arguments: Arguments) -> ToolResult:
     key = arguments.needed("edgeId", "edgeId is required")
     arguments.no_more()
     draft.remove(Kind.EDGE, existing_edge(draft, key))
-    return Made(edge_id=key)
+    return ToolResult(edge_id=key)
 
 
 def connect(draft: Draft, source: str, target: str, label: str | None) -> str:

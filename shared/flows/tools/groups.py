@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 
-from shared.flows import settings
+from shared.flows import visuals
 from shared.flows.document import Json, Kind, is_group, position_of, text_of
 from shared.flows.draft import Draft
-from shared.flows.tools.arguments import MAX_LABEL, Arguments, CallFailed, Made, existing_node
+from shared.flows.tools.arguments import MAX_LABEL, Arguments, CallFailed, ToolResult, existing_node
 from shared.flows.tools.nodes import room_for_node
 from shared.flows.tools.visibility import inside_collapsed, release, set_hidden, show_members
 
 _TWO = "At least 2 memberIds are required"
 
 
-def create_group(draft: Draft, arguments: Arguments) -> Made:
+def create_group(draft: Draft, arguments: Arguments) -> ToolResult:
     members = arguments.texts("memberIds", _TWO)
     if len(members) < 2:
         raise CallFailed(_TWO)
@@ -41,10 +41,10 @@ def create_group(draft: Draft, arguments: Arguments) -> Made:
     for member in members:
         draft.change(Kind.NODE, member, parentGroupId=key)
     show_members(draft, key)
-    return Made(group_id=key)
+    return ToolResult(group_id=key)
 
 
-def ungroup(draft: Draft, arguments: Arguments) -> Made:
+def ungroup(draft: Draft, arguments: Arguments) -> ToolResult:
     key = arguments.needed("groupId", "groupId is required")
     arguments.no_more()
     _existing_group(draft, key)
@@ -54,12 +54,12 @@ def ungroup(draft: Draft, arguments: Arguments) -> Made:
     for edge in draft.incident(key):
         draft.remove(Kind.EDGE, edge)
     draft.remove(Kind.NODE, key)
-    for pointer in settings.of_node(key):
+    for pointer in visuals.of_node(key):
         draft.remove(Kind.SETTING, pointer)
-    return Made(group_id=key)
+    return ToolResult(group_id=key)
 
 
-def toggle_group_expansion(draft: Draft, arguments: Arguments) -> Made:
+def toggle_group_expansion(draft: Draft, arguments: Arguments) -> ToolResult:
     key = arguments.needed("groupId", "groupId is required")
     expand = arguments.flag("expand")
     arguments.no_more()
@@ -67,10 +67,10 @@ def toggle_group_expansion(draft: Draft, arguments: Arguments) -> Made:
     if draft.nodes[key].body.get("isCollapsed") is expand or "isCollapsed" not in draft.nodes[key].body:
         draft.change(Kind.NODE, key, isCollapsed=not expand)
     show_members(draft, key)
-    return Made(group_id=key)
+    return ToolResult(group_id=key)
 
 
-def toggle_subtree_collapse(draft: Draft, arguments: Arguments) -> Made:
+def toggle_subtree_collapse(draft: Draft, arguments: Arguments) -> ToolResult:
     """Hide or show everything that can be reached from a node; the node itself stays, in a ring too."""
     key = arguments.needed("nodeId", "nodeId is required")
     collapsed = arguments.flag("collapsed")
@@ -79,7 +79,7 @@ def toggle_subtree_collapse(draft: Draft, arguments: Arguments) -> Made:
     for below in descendants(draft, key):
         group = text_of(draft.nodes[below].body, "parentGroupId")
         set_hidden(draft, below, collapsed or inside_collapsed(draft, group))
-    return Made(node_id=key)
+    return ToolResult(node_id=key)
 
 
 def descendants(draft: Draft, root: str) -> list[str]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from shared.contracts.flow_document import MAX_NODES
-from shared.flows import settings
-from shared.flows.document import Json, Kind, is_group, position_of, text_of
+from shared.flows import visuals
+from shared.flows.document import MAX_ID, Json, Kind, id_of_label, is_group, position_of, text_of
 from shared.flows.draft import Draft
-from shared.flows.ids import MAX_ID, sanitize_id
 from shared.flows.tools.arguments import (
     MAX_DESCRIPTION,
     MAX_LABEL,
     MAX_REFERENCE,
     Arguments,
     CallFailed,
-    Made,
+    ToolResult,
     existing_node,
     one_of,
 )
@@ -23,7 +22,7 @@ from shared.flows.tools.visibility import inside_collapsed, release
 RIGHT_OF_PARENT = 200
 
 
-def add_node(draft: Draft, arguments: Arguments) -> Made:
+def add_node(draft: Draft, arguments: Arguments) -> ToolResult:
     label = arguments.needed("label", "label is required", MAX_LABEL)
     given = arguments.text("id")
     description = arguments.text("description", MAX_DESCRIPTION)
@@ -35,10 +34,10 @@ def add_node(draft: Draft, arguments: Arguments) -> Made:
         "onConflict must be one of: error, suffix, reuse",
     )
     arguments.no_more()
-    key = given or sanitize_id(label) or draft.new_id()
+    key = given or id_of_label(label) or draft.new_id()
     if key in draft.nodes:
         if on_conflict == "reuse":
-            return Made(node_id=key)
+            return ToolResult(node_id=key)
         if on_conflict == "error":
             raise CallFailed(f'Node ID "{key}" already exists. Please choose a different ID.')
         key = _free(draft, key)
@@ -47,10 +46,10 @@ def add_node(draft: Draft, arguments: Arguments) -> Made:
     if parent:
         connect(draft, parent, key, edge_label)
     draft.add(Kind.NODE, key, _body(draft, key, label, description, parent))
-    return Made(node_id=key)
+    return ToolResult(node_id=key)
 
 
-def update_node(draft: Draft, arguments: Arguments) -> Made:
+def update_node(draft: Draft, arguments: Arguments) -> ToolResult:
     key = arguments.needed("nodeId", "nodeId is required")
     label = arguments.text("label", MAX_LABEL)
     description = arguments.text("description", MAX_DESCRIPTION)
@@ -69,10 +68,10 @@ def update_node(draft: Draft, arguments: Arguments) -> Made:
         draft.change(Kind.NODE, key, data={**(data if isinstance(data, dict) else {}), **named, **described})
     if position is not None:
         draft.change(Kind.NODE, key, position={"x": position[0], "y": position[1]})
-    return Made(node_id=key)
+    return ToolResult(node_id=key)
 
 
-def delete_node(draft: Draft, arguments: Arguments) -> Made:
+def delete_node(draft: Draft, arguments: Arguments) -> ToolResult:
     key = arguments.needed("nodeId", "nodeId is required")
     arguments.no_more()
     existing_node(draft, key)
@@ -81,9 +80,9 @@ def delete_node(draft: Draft, arguments: Arguments) -> Made:
     for edge in draft.incident(key):
         draft.remove(Kind.EDGE, edge)
     draft.remove(Kind.NODE, key)
-    for pointer in settings.of_node(key):
+    for pointer in visuals.of_node(key):
         draft.remove(Kind.SETTING, pointer)
-    return Made(node_id=key)
+    return ToolResult(node_id=key)
 
 
 def parent_of(draft: Draft, name: str) -> str:
@@ -95,7 +94,7 @@ def parent_of(draft: Draft, name: str) -> str:
         raise CallFailed(f"Parent node {name} is ambiguous")
     if labelled:
         return labelled[0]
-    sanitized = sanitize_id(name)
+    sanitized = id_of_label(name)
     if sanitized in draft.nodes:
         return sanitized
     raise CallFailed(f"Parent node {name} not found", name)

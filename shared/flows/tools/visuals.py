@@ -1,16 +1,19 @@
-"""changeVisuals and changeDimensions: colours, sizes, zoom and spacing, ten percent a step."""
+"""changeVisuals, changeDimensions, autoLayout: colours; sizes, zoom and spacing, ten percent a step; places."""
 
 from __future__ import annotations
 
-from shared.flows import settings
+from shared.flows import visuals
 from shared.flows.colors import is_color, is_paint
+from shared.flows.document import Kind, position_of
 from shared.flows.draft import Draft
-from shared.flows.tools.arguments import Arguments, CallFailed, Made, existing_node, one_of
+from shared.flows.layout.place import Direction, layout
+from shared.flows.tools.arguments import Arguments, CallFailed, ToolResult, existing_node, one_of
 
 _UP, _DOWN = 1.1, 0.9
+_SMALLEST_MOVE = 0.01
 
 
-def change_visuals(draft: Draft, arguments: Arguments) -> Made:
+def change_visuals(draft: Draft, arguments: Arguments) -> ToolResult:
     target = arguments.needed("target", "target is required")
     color = arguments.needed("color", "color is required", 10_000)
     part = arguments.any("property") or "background"
@@ -20,17 +23,17 @@ def change_visuals(draft: Draft, arguments: Arguments) -> Made:
     node = _node(draft, target, arguments)
     arguments.no_more()
     if target == "node" and node:
-        draft.set(settings.node_color(node, part), color.strip())
+        draft.set(visuals.node_color(node, part), color.strip())
     elif target == "all_nodes":
-        draft.set(settings.all_nodes_color(part), color.strip())
+        draft.set(visuals.all_nodes_color(part), color.strip())
     elif target == "background":
-        draft.set(settings.BACKGROUND, color.strip())
+        draft.set(visuals.BACKGROUND, color.strip())
     else:
         raise CallFailed("Invalid target for changeVisuals")
-    return Made(node_id=node if target == "node" else None)
+    return ToolResult(node_id=node if target == "node" else None)
 
 
-def change_dimensions(draft: Draft, arguments: Arguments) -> Made:
+def change_dimensions(draft: Draft, arguments: Arguments) -> ToolResult:
     target = arguments.needed("target", "target is required")
     direction = one_of(
         arguments.any("direction"), ("increase", "decrease"), 'direction must be "increase" or "decrease"'
@@ -48,13 +51,29 @@ def change_dimensions(draft: Draft, arguments: Arguments) -> Made:
         for one in axes:
             _resize(draft, node, one, factor)
     elif target == "zoom":
-        _scale(draft, settings.ZOOM_AT, "", factor, settings.ZOOM)
+        _scale(draft, visuals.ZOOM_AT, "", factor, visuals.ZOOM)
     elif target == "layout_spacing":
         for one in axes:
-            _scale(draft, settings.spacing(one), "", factor, settings.SPACING)
+            _scale(draft, visuals.spacing(one), "", factor, visuals.SPACING)
     else:
         raise CallFailed("Invalid target for changeDimensions")
-    return Made(node_id=node)
+    return ToolResult(node_id=node)
+
+
+def auto_layout(draft: Draft, arguments: Arguments) -> ToolResult:
+    arguments.no_more()
+    return ToolResult(did_change=arrange(draft, "LR"))
+
+
+def arrange(draft: Draft, direction: Direction) -> bool:
+    """Move nodes to their places; whether any moved."""
+    moved = False
+    for key, (x, y) in layout(draft.document(), direction).items():
+        was_x, was_y = position_of(draft.nodes[key].body)
+        if abs(x - was_x) >= _SMALLEST_MOVE or abs(y - was_y) >= _SMALLEST_MOVE:
+            draft.change(Kind.NODE, key, position={"x": x, "y": y})
+            moved = True
+    return moved
 
 
 def _node(draft: Draft, target: str, arguments: Arguments) -> str | None:
@@ -66,10 +85,10 @@ def _node(draft: Draft, target: str, arguments: Arguments) -> str | None:
 
 
 def _resize(draft: Draft, node: str | None, axis: str, factor: float) -> None:
-    part, within = ("width", settings.WIDTH) if axis == "horizontal" else ("height", settings.HEIGHT)
-    _scale(draft, settings.node_size(node, part), settings.node_size(None, part), factor, within)
+    part, within = ("width", visuals.WIDTH) if axis == "horizontal" else ("height", visuals.HEIGHT)
+    _scale(draft, visuals.node_size(node, part), visuals.node_size(None, part), factor, within)
 
 
 def _scale(draft: Draft, pointer: str, otherwise: str, factor: float, within: tuple[float, float]) -> None:
-    value = settings.number(draft.settings, pointer, otherwise)
-    draft.set(pointer, settings.scaled(value, factor, within))
+    value = visuals.number(draft.settings, pointer, otherwise)
+    draft.set(pointer, visuals.scaled(value, factor, within))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from shared.flows.batch import Batch, History, Past
-from shared.flows.changes import apply, from_json, to_json
+from shared.flows.batch import Batch, History, HistoryEntry
 from shared.flows.document import Document, label_of
+from shared.flows.operations import apply, from_json, to_json
 from tests.shared.flows.drafts import call, diagram, edge, node, run
 
 
-def past(document: Document, seq: int, *calls: tuple[str, dict[str, object]]) -> tuple[Document, Past]:
+def past(document: Document, seq: int, *calls: tuple[str, dict[str, object]]) -> tuple[Document, HistoryEntry]:
     batch = Batch(document)
     batch.run([call(name, **params) for name, params in calls])  # type: ignore[arg-type]
     forward, inverse = batch.draft.operations()
-    return batch.draft.document(), Past(seq, tuple(forward), tuple(inverse))
+    return batch.draft.document(), HistoryEntry(seq, tuple(forward), tuple(inverse))
 
 
 def test_a_failed_call_does_not_stop_the_rest() -> None:

@@ -11,7 +11,6 @@ from pydantic import JsonValue
 from services.flows.state import state_of
 from shared.flows.batch import Batch
 from shared.flows.calls import Call
-from shared.flows.changes import apply
 from shared.flows.document import Kind, document_of, shown
 from shared.flows.editing import replacement
 from shared.flows.encoding import decode_document, encode_document
@@ -21,6 +20,7 @@ from shared.flows.forms.mermaid_import import read_mermaid
 from shared.flows.forms.svg import svg
 from shared.flows.layout.place import layout
 from shared.flows.lint import lint
+from shared.flows.operations import apply
 from tests.shared.flows.test_properties import anything
 
 text = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=4) | st.sampled_from(["a", "b", "c"])

@@ -18,7 +18,7 @@ from shared.flows.forms.dot import dot
 from shared.flows.forms.mermaid import mermaid
 from shared.flows.forms.mermaid_import import read_mermaid
 from shared.flows.forms.svg import svg
-from shared.flows.settings import all_nodes_color, node_color
+from shared.flows.visuals import all_nodes_color, node_color
 from tests.shared.flows.drafts import diagram, edge, node
 
 label = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12).filter(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.flows.graph import components, cycles
-from shared.flows.lint import lint
+from shared.flows.lint import components, cycles, lint
 from tests.shared.flows.drafts import diagram, edge, node
 
 

@@ -8,10 +8,10 @@ from hypothesis.strategies import SearchStrategy
 from pydantic import JsonValue
 
 from shared.contracts.flow_document import Edge, Node
-from shared.flows.batch import Batch, History, Past
+from shared.flows.batch import Batch, History, HistoryEntry
 from shared.flows.calls import Call
-from shared.flows.changes import apply, conflicts
 from shared.flows.document import Document, is_group, text_of
+from shared.flows.operations import apply, conflicts
 from tests.shared.flows.drafts import diagram, edge, node
 
 NAMES = ["a", "b", "c", "login", "home page", "日本", "", "g1"]
@@ -75,7 +75,7 @@ def group_call(document: Document, how: str) -> Call:
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.lists(anything | GROUPS, max_size=6), max_size=5))
 def test_any_sequence_keeps_the_document_valid_and_is_taken_back_exactly(turns: list[list[Call | str]]) -> None:
-    document, applied = START, list[Past]()
+    document, applied = START, list[HistoryEntry]()
     states = [START]
     for seq, turn in enumerate(turns, 1):
         batch = Batch(document, History(tuple(applied)))
@@ -89,7 +89,7 @@ def test_any_sequence_keeps_the_document_valid_and_is_taken_back_exactly(turns: 
         assert not conflicts(after, forward)
         assert not conflicts(document, inverse)
         document = after
-        applied.append(Past(seq, tuple(forward), tuple(inverse)))
+        applied.append(HistoryEntry(seq, tuple(forward), tuple(inverse)))
         states.append(document)
     for past, state in zip(reversed(applied), reversed(states[:-1]), strict=True):
         document = apply(document, past.inverse)

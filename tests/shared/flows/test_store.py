@@ -17,10 +17,10 @@ from shared.errors import InvalidRequest, NotFound, PreconditionFailed
 from shared.flows import editing, history, proposals, statements
 from shared.flows.batch import Batch
 from shared.flows.calls import Call
-from shared.flows.changes import difference
 from shared.flows.document import Document, Kind, document_of, label_of
 from shared.flows.editing import Edited, replacement
 from shared.flows.errors import FlowTooLarge, ProposalClosed, UndoConflict
+from shared.flows.operations import difference
 from shared.flows.store import Author, Flow, Store
 from shared.flows.tables import change_sets, snapshots, versions
 from tests.shared.flows.drafts import call, diagram, edge, node

@@ -7,9 +7,8 @@ import re
 import pytest
 from pydantic import JsonValue
 
-from shared.flows.document import Json, label_of
-from shared.flows.ids import sanitize_id
-from shared.flows.settings import merged, of_node
+from shared.flows.document import Json, id_of_label, label_of
+from shared.flows.visuals import merged, of_node
 from tests.shared.flows.drafts import call, diagram, edge, error, node, run
 
 TWO = diagram(node("login", "Login"), node("home", "Home"), edges=(edge("login", "home", "e1"),))
@@ -123,7 +122,7 @@ def test_an_empty_group_cannot_be_dissolved() -> None:
     [("My Node", "my_node"), ("My@Node#123!", "my_node_123"), ("Café", "caf"), ("__x__", "x"), ("日本 語", "日本_語")],
 )
 def test_an_id_is_made_from_the_label(label: str, key: str) -> None:
-    assert sanitize_id(label) == key
+    assert id_of_label(label) == key
 
 
 def test_a_label_without_letters_gets_a_random_id_every_time() -> None:

@@ -1,18 +1,29 @@
-"""The tools as a model is told about them: name, description, JSON schema of the parameters."""
+"""The table of tools: what runs each of them, and what a model is told about it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from shared.flows.document import Json
+from shared.flows.draft import Draft
+from shared.flows.tools.arguments import Arguments, ToolResult
+from shared.flows.tools.edges import add_edge, delete_edge, update_edge
+from shared.flows.tools.groups import create_group, toggle_group_expansion, toggle_subtree_collapse, ungroup
+from shared.flows.tools.nodes import add_node, delete_node, update_node
+from shared.flows.tools.visuals import auto_layout, change_dimensions, change_visuals
+
+Run = Callable[[Draft, Arguments], ToolResult]
 
 
 @dataclass(frozen=True)
-class Definition:
+class ToolSpec:
     name: str
     description: str
-    parameters: Json
+    parameters: Json  #: JSON schema
+    run: Run | None  #: None for undo and redo: the batch does them, because they concern more than the draft
+    offered: bool = True  #: to models
 
 
 def _text(description: str) -> Json:
@@ -30,13 +41,23 @@ _POSITION: Json = {
 }
 
 
-def _define(name: str, description: str, properties: Mapping[str, Json], required: Sequence[str] = ()) -> Definition:
-    return Definition(name, description, {"type": "object", "properties": {**properties}, "required": [*required]})
+def _tool(
+    name: str,
+    run: Run | None,
+    description: str,
+    properties: Mapping[str, Json],
+    required: Sequence[str] = (),
+    *,
+    offered: bool = True,
+) -> ToolSpec:
+    parameters: Json = {"type": "object", "properties": {**properties}, "required": [*required]}
+    return ToolSpec(name, description, parameters, run, offered)
 
 
-DEFINITIONS: tuple[Definition, ...] = (
-    _define(
+_TOOLS: tuple[ToolSpec, ...] = (
+    _tool(
         "addNode",
+        add_node,
         "Creates a new node. Its id is made from the label (`My Node` becomes `my_node`) unless `id` is given. If "
         "parentNodeId is provided, the node is placed to the right of that parent, with an edge from the parent.",
         {
@@ -49,8 +70,9 @@ DEFINITIONS: tuple[Definition, ...] = (
         },
         ["label"],
     ),
-    _define(
+    _tool(
         "updateNode",
+        update_node,
         "Changes a node's label, description or position; its id stays.",
         {
             "nodeId": _text("Id of the node"),
@@ -60,14 +82,16 @@ DEFINITIONS: tuple[Definition, ...] = (
         },
         ["nodeId"],
     ),
-    _define(
+    _tool(
         "deleteNode",
+        delete_node,
         "Deletes a node and the edges at it; its children stay.",
         {"nodeId": _text("Id of the node")},
         ["nodeId"],
     ),
-    _define(
+    _tool(
         "addEdge",
+        add_edge,
         "Connects two existing nodes.",
         {
             "sourceNodeId": _text("Id of the node where the edge starts"),
@@ -76,17 +100,19 @@ DEFINITIONS: tuple[Definition, ...] = (
         },
         ["sourceNodeId", "targetNodeId"],
     ),
-    _define(
+    _tool(
         "updateEdge",
+        update_edge,
         "Changes an edge's label; an empty label clears it.",
         {"edgeId": _text("Id of the edge"), "label": _text("New label")},
         ["edgeId", "label"],
     ),
-    _define("deleteEdge", "Removes an edge.", {"edgeId": _text("Id of the edge")}, ["edgeId"]),
-    _define("undo", "Reverts the last change.", {}),
-    _define("redo", "Applies the last undone change again.", {}),
-    _define(
+    _tool("deleteEdge", delete_edge, "Removes an edge.", {"edgeId": _text("Id of the edge")}, ["edgeId"]),
+    _tool("undo", None, "Reverts the last change.", {}),
+    _tool("redo", None, "Applies the last undone change again.", {}),
+    _tool(
         "changeVisuals",
+        change_visuals,
         "Changes the colour of the background, of all nodes, or of one node. Any CSS colour; the background takes "
         "gradients too.",
         {
@@ -97,8 +123,9 @@ DEFINITIONS: tuple[Definition, ...] = (
         },
         ["target", "color"],
     ),
-    _define(
+    _tool(
         "changeDimensions",
+        change_dimensions,
         "Makes one node, all nodes, the zoom or the layout spacing ten percent larger or smaller.",
         {
             "target": _choice("What to scale", "node", "all_nodes", "zoom", "layout_spacing"),
@@ -108,8 +135,9 @@ DEFINITIONS: tuple[Definition, ...] = (
         },
         ["target", "direction"],
     ),
-    _define(
+    _tool(
         "createGroup",
+        create_group,
         "Puts at least two nodes into a new, collapsed group.",
         {
             "memberIds": {
@@ -123,12 +151,26 @@ DEFINITIONS: tuple[Definition, ...] = (
         },
         ["memberIds"],
     ),
-    _define("ungroup", "Dissolves a group; its members stay.", {"groupId": _text("Id of the group")}, ["groupId"]),
-    _define(
+    _tool(
+        "ungroup", ungroup, "Dissolves a group; its members stay.", {"groupId": _text("Id of the group")}, ["groupId"]
+    ),
+    _tool(
         "toggleGroupExpansion",
+        toggle_group_expansion,
         "Expands or collapses a group.",
         {"groupId": _text("Id of the group"), "expand": {"type": "boolean", "description": "true shows the members"}},
         ["groupId", "expand"],
     ),
-    _define("autoLayout", "Arranges all visible nodes from left to right.", {}),
+    _tool("autoLayout", auto_layout, "Arranges all visible nodes from left to right.", {}),
+    _tool(
+        "toggleSubtreeCollapse",
+        toggle_subtree_collapse,
+        "Hides or shows what can be reached from a node.",
+        {},
+        offered=False,
+    ),
 )
+
+TOOLS: Mapping[str, ToolSpec] = MappingProxyType({tool.name: tool for tool in _TOOLS})
+#: What a model is told about.
+OFFERED = tuple(tool for tool in _TOOLS if tool.offered)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from shared.flows import settings
+from shared.flows import visuals
 from shared.flows.document import Document, Kind, is_group, text_of
 
 #: Colours that no format can take for its own syntax.
@@ -56,9 +56,9 @@ def colors_of(document: Document, node: str | None) -> dict[str, str]:
     """Fill, stroke and text colour of one node, as far as its own are stored; of all nodes for None."""
     colors: dict[str, str] = {}
     for part, name in PARTS:
-        pointer = settings.node_color(node, part) if node else settings.all_nodes_color(part)
+        pointer = visuals.node_color(node, part) if node else visuals.all_nodes_color(part)
         item = document.table(Kind.SETTING).get(pointer)
-        value = item.body["value"] if item else None if node else settings.DEFAULTS[pointer]
+        value = item.body["value"] if item else None if node else visuals.DEFAULTS[pointer]
         if isinstance(value, str) and _PLAIN_COLOR.match(value):
             colors[name] = value
     return colors

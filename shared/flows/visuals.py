@@ -1,0 +1,139 @@
+"""Visual settings: only what differs is stored, by JSON pointer, and merged over the defaults when read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from pydantic import JsonValue
+
+from shared.contracts.flow_document import VisualSettings
+from shared.errors import InvalidRequest
+from shared.flows.colors import is_color, is_paint
+from shared.flows.document import Item, Json, Table
+
+DEFAULTS: Mapping[str, float | str] = {
+    "/colors/background": "linear-gradient(180deg, #0f0a1a 0%, #1a0f2e 100%)",
+    "/colors/allNodes/background": "#1a192b",
+    "/colors/allNodes/border": "#2b2253",
+    "/colors/allNodes/text": "#ffffff",
+    "/dimensions/node/default/width": 172,
+    "/dimensions/node/default/height": 76,
+    "/dimensions/node/default/borderRadius": 4,
+    "/dimensions/dagre/horizontal": 50,
+    "/dimensions/dagre/vertical": 50,
+    "/dimensions/fitViewPadding": 0.25,
+    "/dimensions/zoom": 1,
+}
+
+WIDTH, HEIGHT, SPACING, ZOOM = (60, 600), (24, 320), (10, 400), (0.2, 2.5)
+
+BACKGROUND, ZOOM_AT = "/colors/background", "/dimensions/zoom"
+
+
+def all_nodes_color(part: str) -> str:
+    return f"/colors/allNodes/{part}"
+
+
+def node_color(node: str, part: str) -> str:
+    return f"/colors/perNode/{_escaped(node)}/{part}"
+
+
+def node_size(node: str | None, part: str) -> str:
+    """Where a node's own width, height or radius stands; the default's for None."""
+    return f"/dimensions/node/overrides/{_escaped(node)}/{part}" if node else f"/dimensions/node/default/{part}"
+
+
+def spacing(axis: str) -> str:
+    return f"/dimensions/dagre/{axis}"
+
+
+def of_node(node: str) -> list[str]:
+    """Every pointer under which something about one node can stand."""
+    colors = [node_color(node, part) for part in ("background", "border", "text")]
+    return colors + [node_size(node, part) for part in ("width", "height", "borderRadius")]
+
+
+def number(settings: Table, pointer: str, otherwise: str = "") -> float:
+    """A setting that is a number: the stored one, else the one at ``otherwise``, else the default."""
+    for place in (pointer, otherwise):
+        item = settings.get(place)
+        if item is not None and isinstance(value := item.body["value"], (int, float)):
+            return value
+    default = DEFAULTS.get(pointer, DEFAULTS.get(otherwise, 0))
+    assert not isinstance(default, str)
+    return default
+
+
+def color(settings: Table, pointer: str, otherwise: str = "") -> str:
+    """A setting that is a colour, found like ``number``."""
+    for place in (pointer, otherwise):
+        item = settings.get(place)
+        if item is not None and isinstance(value := item.body["value"], str):
+            return value
+    return str(DEFAULTS.get(pointer, DEFAULTS.get(otherwise, "")))
+
+
+def size_of(settings: Table, node: str) -> tuple[float, float]:
+    """Width and height of a node."""
+    width = number(settings, node_size(node, "width"), node_size(None, "width"))
+    return width, number(settings, node_size(node, "height"), node_size(None, "height"))
+
+
+def scaled(value: float, factor: float, within: tuple[float, float]) -> float:
+    """One step up or down: rounded to two decimals, half up, then kept within the limits."""
+    stepped = math.floor(value * factor * 100 + 0.5) / 100
+    kept = min(max(stepped, within[0]), within[1])
+    return int(kept) if float(kept).is_integer() else kept
+
+
+def merged(settings: Table) -> Json:
+    """The whole settings as a client sees them."""
+    tree: Json = {"colors": {"perNode": {}}, "dimensions": {"node": {"overrides": {}}}}
+    for pointer, default in DEFAULTS.items():
+        _plant(tree, pointer, default)
+    for pointer, item in settings.items():
+        _plant(tree, pointer, item.body["value"])
+    return tree
+
+
+def stored(settings: VisualSettings) -> dict[str, Item]:
+    """What a client gave, by pointer, as far as it differs from the defaults.
+
+    Raises: InvalidRequest, for a colour that is none.
+    """
+    given = dict(_leaves(settings.model_dump(exclude_none=True), ""))
+    wrong: list[tuple[list[str | int], str]] = [
+        (["body", "settings", *(_plain(part) for part in pointer.split("/")[1:])], "is not a CSS colour")
+        for pointer, value in given.items()
+        if isinstance(value, str) and not (is_paint(value) if pointer.endswith("/background") else is_color(value))
+    ]
+    if wrong:
+        raise InvalidRequest("The settings hold colours that are not colours.", wrong)
+    own = {pointer: value for pointer, value in given.items() if DEFAULTS.get(pointer) != value}
+    return {pointer: Item(0, {"value": value}) for pointer, value in own.items()}
+
+
+def _leaves(value: JsonValue, pointer: str) -> Iterator[tuple[str, JsonValue]]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _leaves(inner, f"{pointer}/{_escaped(name)}")
+    else:
+        yield pointer, int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _plant(tree: Json, pointer: str, value: JsonValue) -> None:
+    *path, last = (_plain(part) for part in pointer.split("/")[1:])
+    for name in path:
+        inner = tree.setdefault(name, {})
+        assert isinstance(inner, dict)
+        tree = inner
+    tree[last] = value
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def _plain(part: str) -> str:
+    return part.replace("~1", "/").replace("~0", "~")
