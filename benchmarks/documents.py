@@ -21,10 +21,10 @@ import jinja2
 from rich.console import Console
 
 from benchmarks.table import Line, at_most, show
-from services.execution.documents import template, values
 from services.execution.documents.document import Documents
-from services.execution.documents.parse import parse
-from services.execution.documents.renderer import Renderer, Seen
+from services.execution.documents.parse.reader import parse
+from services.execution.documents.resolve import template, values
+from services.execution.documents.resolve.renderer import Renderer, Seen
 from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
 from services.execution.sandbox.run import Session
 from services.execution.sandbox.settings import SandboxSettings

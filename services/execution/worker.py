@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from services.execution.documents.document import Documents
-from services.execution.documents.renderer import Renderer
+from services.execution.documents.resolve.renderer import Renderer
 from services.execution.execute import Execute
 from services.execution.sandbox.host.sandbox import open_sandbox
 from services.execution.sandbox.run import Sandbox

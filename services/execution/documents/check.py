@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
-from services.execution.documents import schemas
-from services.execution.documents.extents import walk
-from services.execution.documents.inline import spans_of
-from services.execution.documents.kernels import LANGUAGES
-from services.execution.documents.names import names_of
-from services.execution.documents.nodes import (
+from services.execution.documents.ask import schemas
+from services.execution.documents.ask.schemas import BadSchema
+from services.execution.documents.parse.extents import walk
+from services.execution.documents.parse.inline import spans_of
+from services.execution.documents.parse.nodes import (
     Assertion,
     Chunk,
     Expression,
@@ -31,9 +30,10 @@ from services.execution.documents.nodes import (
     Suggestion,
     Tree,
 )
-from services.execution.documents.schemas import BadSchema
-from services.execution.documents.template import asks
-from services.execution.documents.work import MOST_BLOCKS, kind_of
+from services.execution.documents.resolve.template import asks
+from services.execution.documents.run.kernels import LANGUAGES
+from services.execution.documents.run.names import names_of
+from services.execution.documents.run.running import MOST_BLOCKS, kind_of
 from shared.contracts.document import Block, BlockMessage, DocumentInput
 from shared.errors import AssayError
 from shared.jobs.job import Context

@@ -9,18 +9,18 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from services.execution.documents import state
-from services.execution.documents.ask import Asking
+from services.execution.documents.ask.instructions import Asking
 from services.execution.documents.check import Check
-from services.execution.documents.chunks import Chunks
-from services.execution.documents.kernels import Kernels
-from services.execution.documents.nodes import Parameter, Tree
 from services.execution.documents.page import page
-from services.execution.documents.parse import parse
-from services.execution.documents.renderer import Renderer
+from services.execution.documents.parse.nodes import Parameter, Tree
+from services.execution.documents.parse.reader import parse
+from services.execution.documents.resolve.renderer import Renderer
+from services.execution.documents.run import state
+from services.execution.documents.run.chunks import Chunks
+from services.execution.documents.run.kernels import Kernels
+from services.execution.documents.run.running import Work
 from services.execution.documents.splice import unanswered
 from services.execution.documents.walk import MOST_INCLUDED, Walk
-from services.execution.documents.work import Work
 from services.execution.sandbox.run import Sandbox
 from services.execution.sandbox.values import plain
 from shared.contracts.document import DocumentFile, DocumentInput, DocumentResult, Estimate

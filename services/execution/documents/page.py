@@ -13,10 +13,10 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from services.execution.documents.extents import walk
-from services.execution.documents.nodes import Chunk, Expression, Instruction, Node, Suggestion, Tree
+from services.execution.documents.parse.extents import walk
+from services.execution.documents.parse.nodes import Chunk, Expression, Instruction, Node, Suggestion, Tree
+from services.execution.documents.run.running import Work
 from services.execution.documents.tracked import show_changes
-from services.execution.documents.work import Work
 from shared.contracts.document import Block
 from shared.contracts.execute import Display
 from shared.errors import NotFound

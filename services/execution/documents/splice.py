@@ -10,9 +10,9 @@ from itertools import pairwise
 
 from pydantic import JsonValue
 
-from services.execution.documents.changes import mark_of
-from services.execution.documents.extents import walk
-from services.execution.documents.nodes import Instruction, Suggestion, Tree
+from services.execution.documents.parse.changes import mark_of
+from services.execution.documents.parse.extents import walk
+from services.execution.documents.parse.nodes import Instruction, Suggestion, Tree
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from services.execution.documents import headers
+from services.execution.documents.parse import notation
 
 _ATTRIBUTES = re.compile(r"\{([^{}\n]{0,500})\}")
 _COMMENT = re.compile(r"\{(?:>>|<<)[\w.-]{1,100}\}")
@@ -37,7 +37,7 @@ def _change(state: StateInline, silent: bool) -> bool:
     state.pos = braces.end() if braces else end + 3
     if silent:
         return True
-    by = (headers.attributes(braces[1]) if braces else {}).get("by", "")
+    by = (notation.attributes(braces[1]) if braces else {}).get("by", "")
     old, _, new = content.partition("~>") if sign == "~~" else (content, "", content)
     if sign != "++":
         _show(state, "del", old, by)

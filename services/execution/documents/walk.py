@@ -10,12 +10,9 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from services.execution.documents import prompting
-from services.execution.documents.ask import Asking
-from services.execution.documents.chunks import Chunks
-from services.execution.documents.extents import walk as every
-from services.execution.documents.names import names_of
-from services.execution.documents.nodes import (
+from services.execution.documents.ask.instructions import Asking
+from services.execution.documents.parse.extents import walk as every
+from services.execution.documents.parse.nodes import (
     Assertion,
     Chunk,
     Clause,
@@ -30,10 +27,13 @@ from services.execution.documents.nodes import (
     Section,
     Suggestion,
 )
-from services.execution.documents.parse import parse
+from services.execution.documents.parse.reader import parse
+from services.execution.documents.resolve import prompting
+from services.execution.documents.run.chunks import Chunks
+from services.execution.documents.run.names import names_of
+from services.execution.documents.run.running import MOST_BLOCKS, Work
+from services.execution.documents.run.state import Kept, digest
 from services.execution.documents.splice import unanswered
-from services.execution.documents.state import Kept, digest
-from services.execution.documents.work import MOST_BLOCKS, Work
 from shared.contracts.document import Block
 
 _MOST_TURNS, _DEEPEST = 1000, 10

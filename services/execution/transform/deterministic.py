@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from services.execution.transform.attempts import Entry
 from services.execution.transform.done import is_done
-from services.execution.transform.extract import Code, fenced_blocks, find_code
-from services.execution.transform.progress import Entry
+from services.execution.transform.replies import Code, fenced_blocks, find_code
 from services.execution.transform.strategy import DONE, Ending, Step, Strategy
 from shared.llm.chat import ChatReply, Finish
 from shared.loop import Again, Done

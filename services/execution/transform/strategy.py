@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from services.execution.transform.bench import Attempt, Bench
-from services.execution.transform.progress import Entry, Progress
-from services.execution.transform.telling import Telling
+from services.execution.transform.attempts import Entry, Progress
+from services.execution.transform.feedback import Telling
+from services.execution.transform.runner import Attempt, Bench
 from shared.contracts.transform import Iteration, Probe
 from shared.errors import JobCancelled
 from shared.jobs.job import Context

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
+from services.execution.transform.attempts import Entry
 from services.execution.transform.done import is_done
-from services.execution.transform.progress import Entry
 from services.execution.transform.strategy import DONE, Ending, Step, Strategy
 from shared.llm.chat import ChatMessage, ChatReply, Tool, ToolUse
 from shared.loop import Again, BudgetSpent, Done

@@ -13,18 +13,18 @@ import polars as pl
 from pydantic import JsonValue
 
 from services.execution.sandbox.run import Sandbox
-from services.execution.transform.bench import Attempt, Bench
+from services.execution.transform.attempts import Progress
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.deterministic import Deterministic
+from services.execution.transform.feedback import Telling
 from services.execution.transform.followup import Start, drift_of, expected_schema, start_of
 from services.execution.transform.limits import TransformLimits
 from services.execution.transform.loading import Loader
-from services.execution.transform.progress import Progress
+from services.execution.transform.masking import masked_columns, stand_in, veil_of
+from services.execution.transform.runner import Attempt, Bench
 from services.execution.transform.skills import SHIPPED, Skill, load_skills, matching
 from services.execution.transform.strategy import Strategy
-from services.execution.transform.telling import Telling
 from services.execution.transform.tools import ToolCalling
-from services.execution.transform.veil import masked_columns, stand_in, veil_of
 from shared.contracts.transform import Drift, Iteration, TransformInput, TransformResult
 from shared.errors import (
     BudgetSpentError,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from services.execution.documents.renderer import Renderer
+from services.execution.documents.resolve.renderer import Renderer
 from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from tests.services.execution.documents.support import Desk

@@ -9,7 +9,7 @@ import jinja2
 from pydantic import JsonValue
 
 from services.execution.documents.document import Documents
-from services.execution.documents.renderer import Renderer
+from services.execution.documents.resolve.renderer import Renderer
 from services.execution.sandbox.run import Sandbox
 from shared.contracts.document import Block, DocumentInput, DocumentResult
 from shared.jobs.job import FinishedJob

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from services.execution.documents.extents import walk
-from services.execution.documents.nodes import Chunk, Instruction, Suggestion
-from services.execution.documents.parse import parse
+from services.execution.documents.parse.extents import walk
+from services.execution.documents.parse.nodes import Chunk, Instruction, Suggestion
+from services.execution.documents.parse.reader import parse
 from services.execution.documents.splice import Given, answers, spliced
 
 OLD, NEW = "```python exec\nold\n```\n", "```python exec\nnew\n```\n"

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from services.execution.documents.nodes import Instruction
-from services.execution.documents.parse import parse
+from services.execution.documents.parse.nodes import Instruction
+from services.execution.documents.parse.reader import parse
 
 
 def read(header: str, flavour: str = "stencila") -> Instruction:

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.execution.documents.extents import walk
-from services.execution.documents.nodes import Chunk, Expression, If, Instruction, Node
-from services.execution.documents.parse import parse
+from services.execution.documents.parse.extents import walk
+from services.execution.documents.parse.nodes import Chunk, Expression, If, Instruction, Node
+from services.execution.documents.parse.reader import parse
 from services.execution.documents.splice import Given, answers, spliced
 from shared.declarations.documents import declarations
 from shared.declarations.parameters import parse_declaration

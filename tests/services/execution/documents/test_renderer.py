@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from services.execution.documents.renderer import NotRendered, Renderer
-from services.execution.documents.template import render
+from services.execution.documents.resolve.renderer import NotRendered, Renderer
+from services.execution.documents.resolve.template import render
 from tests.support.wait import until
 
 
@@ -31,7 +31,7 @@ def alive(parent: int) -> set[int]:
     for entry in Path("/proc").iterdir():
         try:
             state, above = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
-            if int(above) == parent and state != "Z" and b"documents.rendering" in (entry / "cmdline").read_bytes():
+            if int(above) == parent and state != "Z" and b"resolve.rendering" in (entry / "cmdline").read_bytes():
                 found.add(int(entry.name))
         except (OSError, ValueError):
             continue

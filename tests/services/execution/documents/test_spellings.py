@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from services.execution.documents.extents import walk
-from services.execution.documents.nodes import (
+from services.execution.documents.parse.extents import walk
+from services.execution.documents.parse.nodes import (
     Assertion,
     Chunk,
     Expression,
@@ -18,7 +18,7 @@ from services.execution.documents.nodes import (
     Prompt,
     Section,
 )
-from services.execution.documents.parse import parse
+from services.execution.documents.parse.reader import parse
 
 
 def nodes(text: str, flavour: str) -> list[Node]:

@@ -9,7 +9,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from services.execution.documents.renderer import Seen
+from services.execution.documents.resolve.renderer import Seen
 from services.execution.sandbox.run import Look, Value
 from services.execution.sandbox.values import plain, tag_of
 from services.execution.sandbox.values import text_of as unusual

@@ -8,11 +8,11 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from services.execution.documents.chunks import Chunks, Sleeping
-from services.execution.documents.headers import language_of
-from services.execution.documents.kernels import LANGUAGES
-from services.execution.documents.names import names_of
-from services.execution.documents.state import Kept
+from services.execution.documents.parse.notation import language_of
+from services.execution.documents.run.chunks import Chunks, Sleeping
+from services.execution.documents.run.kernels import LANGUAGES
+from services.execution.documents.run.names import names_of
+from services.execution.documents.run.state import Kept
 from services.execution.sandbox.run import KernelError
 from shared.contracts.document import Block
 from shared.contracts.execute import Verdict

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from services.execution.documents.kernels import Kernels
-from services.execution.documents.nodes import (
+from services.execution.documents.parse.nodes import (
     Assertion,
     Chunk,
     Expression,
@@ -23,8 +22,9 @@ from services.execution.documents.nodes import (
     Prompt,
     Suggestion,
 )
-from services.execution.documents.renderer import Renderer
-from services.execution.documents.state import Kept, State, digest
+from services.execution.documents.resolve.renderer import Renderer
+from services.execution.documents.run.kernels import Kernels
+from services.execution.documents.run.state import Kept, State, digest
 from shared.contracts.document import Block, BlockKind, BlockMessage, DocumentInput
 from shared.errors import JobCancelled
 from shared.jobs.job import Context

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from services.execution.transform.bench import Attempt
+from services.execution.transform.runner import Attempt
 from shared.contracts.transform import CellsSent, Iteration, Probe
 
 IterationOutcome = Literal["result", "error", "no_code", "not_a_table", "assertion_failed", "no_op"]

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from services.execution.documents import values
-from services.execution.documents.chunks import Chunks
-from services.execution.documents.renderer import NotRendered, Seen
-from services.execution.documents.template import asks, render
+from services.execution.documents.resolve import values
+from services.execution.documents.resolve.renderer import NotRendered, Seen
+from services.execution.documents.resolve.template import asks, render
+from services.execution.documents.run.chunks import Chunks
 from services.execution.sandbox.run import KernelError
 from shared.contracts.document import Block, BlockVariable
 from shared.errors import AssayError, JobCancelled

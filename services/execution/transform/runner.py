@@ -14,8 +14,8 @@ from services.execution.transform.checks import check
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.effect import equal, measure, summarise
 from services.execution.transform.limits import TransformLimits
+from services.execution.transform.masking import error_name
 from services.execution.transform.results import ResultTable, read_result
-from services.execution.transform.veil import error_name
 from services.execution.transform.verdicts import explain
 from shared.contracts.execute import Limits, Verdict
 from shared.contracts.transform import AssertionCheck, Effect, TransformInput

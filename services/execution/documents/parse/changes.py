@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from services.execution.documents.headers import attributes
-from services.execution.documents.nodes import Suggestion
+from services.execution.documents.parse.nodes import Suggestion
+from services.execution.documents.parse.notation import attributes
 
 _FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
 _KINDS: dict[str, Literal["insert", "delete", "replace"]] = {"++": "insert", "--": "delete", "~~": "replace"}

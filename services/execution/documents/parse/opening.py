@@ -8,10 +8,10 @@ from functools import lru_cache
 
 from pydantic import JsonValue
 
-from services.execution.documents import headers
-from services.execution.documents.changes import suggestion
-from services.execution.documents.fields import TYPES, instruction
-from services.execution.documents.nodes import (
+from services.execution.documents.parse import notation
+from services.execution.documents.parse.changes import suggestion
+from services.execution.documents.parse.fields import TYPES, instruction
+from services.execution.documents.parse.nodes import (
     Argument,
     Assertion,
     Clause,
@@ -24,7 +24,7 @@ from services.execution.documents.nodes import (
     Prompt,
     Section,
 )
-from services.execution.documents.spellings import Header
+from services.execution.documents.parse.spellings import Header
 
 _FOR = re.compile(r"([A-Za-z_]\w*)\s+in\s+(.+)$")
 _CALL = re.compile(r"([^\s(]+)\s*(?:\((.*)\))?")
@@ -132,9 +132,9 @@ def _include(word: str, text: str, line: int) -> Node:
     if match is None:
         node.notes.append(Note("error", "bad_block", f"This {word} names no file."))
         return node
-    node.source = headers.unquoted(match[1])
-    if headers.is_language(first := (options.split() or [""])[0]):
-        node.language = headers.language_of(first)
+    node.source = notation.unquoted(match[1])
+    if notation.is_language(first := (options.split() or [""])[0]):
+        node.language = notation.language_of(first)
     node.arguments = {name: _argument(value) for name, value in _ARGUMENT.findall((match[2] or "")[:4000])}
     return node
 
@@ -142,7 +142,7 @@ def _include(word: str, text: str, line: int) -> Node:
 def _argument(text: str) -> Argument:
     if text[0] == "`":
         return Argument(code=text[1:-1].strip())
-    bare = headers.unquoted(text)
+    bare = notation.unquoted(text)
     return Argument(bare if bare != text else _literal(text))
 
 
@@ -160,8 +160,8 @@ def _expression(text: str) -> tuple[str, str]:
     text = _unended(text)
     before, options = _braced(text)
     language = ""
-    if headers.is_language(first := (options.split() or [""])[0]):
-        language, text = headers.language_of(first), before
+    if notation.is_language(first := (options.split() or [""])[0]):
+        language, text = notation.language_of(first), before
     text = text.strip()
     return (text[1:-1] if len(text) > 1 and text[0] == text[-1] == "`" else text), language
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 
-from services.execution.documents.inline import spans_of
-from services.execution.documents.renderer import Renderer, Seen
+from services.execution.documents.parse.inline import spans_of
+from services.execution.documents.resolve.renderer import Renderer, Seen
 
 Fetch = Callable[[list[str], list[str]], Mapping[str, Seen]]  #: the names, and those of which more rows are wanted
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import cast
 
-from services.execution.documents.changes import mark_of
-from services.execution.documents.nodes import (
+from services.execution.documents.parse.changes import mark_of
+from services.execution.documents.parse.nodes import (
     Assertion,
     Chunk,
     Expression,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from services.execution.documents import messages
-from services.execution.documents.chunks import Chunks
-from services.execution.documents.nodes import Prompt
+from services.execution.documents.parse.nodes import Prompt
+from services.execution.documents.resolve import messages
+from services.execution.documents.run.chunks import Chunks
 from shared.contracts.document import Block
 from shared.declarations.documents import front_matter
 

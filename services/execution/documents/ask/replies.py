@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
-from services.execution.documents import generated
-from services.execution.documents.chunks import Chunks
-from services.execution.documents.nodes import Instruction
-from services.execution.documents.schemas import Form
+from services.execution.documents.ask import generated
+from services.execution.documents.ask.schemas import Form
+from services.execution.documents.parse.nodes import Instruction
+from services.execution.documents.run.chunks import Chunks
 from services.execution.documents.splice import Given
 from shared.contracts.document import Block
 from shared.errors import AssayError, JobCancelled

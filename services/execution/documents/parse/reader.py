@@ -6,12 +6,12 @@ import io
 import re
 from dataclasses import dataclass, field, replace
 
-from services.execution.documents import headers, spellings
-from services.execution.documents.changes import Marks, change, mark_of, marks
-from services.execution.documents.extents import attach, children, name, walk
-from services.execution.documents.fields import take
-from services.execution.documents.inline import found_in
-from services.execution.documents.nodes import (
+from services.execution.documents.parse import notation, spellings
+from services.execution.documents.parse.changes import Marks, change, mark_of, marks
+from services.execution.documents.parse.extents import attach, children, name, walk
+from services.execution.documents.parse.fields import take
+from services.execution.documents.parse.inline import found_in
+from services.execution.documents.parse.nodes import (
     Chunk,
     Expression,
     For,
@@ -25,7 +25,7 @@ from services.execution.documents.nodes import (
     Suggestion,
     Tree,
 )
-from services.execution.documents.opening import clause, opened
+from services.execution.documents.parse.opening import clause, opened
 from shared.declarations.documents import front_matter, front_matter_fault, in_front_matter
 
 _CODE = re.compile(r"([ \t]*)(`{3,}|~{3,})[ \t]*(.*)$")
@@ -142,14 +142,14 @@ class _Reader:
             end += 1
         closed = end < count
         self.at = end + 1 if closed else end
-        fence = headers.fence(info, self.flavour)
+        fence = notation.fence(info, self.flavour)
         if fence.executable:
             self._chunk(begin, end, closed, len(indent), fence)
         elif self.flavour == "myst" and info.startswith("{") and closed:
             self._directive(begin, end, info)
         return True
 
-    def _chunk(self, begin: int, end: int, closed: bool, width: int, fence: headers.Fence) -> None:
+    def _chunk(self, begin: int, end: int, closed: bool, width: int, fence: notation.Fence) -> None:
         options = dict(fence.options)
         if self.flavour == "myst":
             own, first = spellings.options_of(self.lines, begin + 1, end)

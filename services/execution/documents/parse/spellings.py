@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from services.execution.documents.fields import TYPES
-from services.execution.documents.headers import attributes, unquoted
+from services.execution.documents.parse.fields import TYPES
+from services.execution.documents.parse.notation import attributes, unquoted
 
 WORDS = frozenset([*TYPES, "if", "elif", "else", "for", "include", "call", "prompt", "suggest", "assert"])
 #: Directives whose content is Markdown of the document.

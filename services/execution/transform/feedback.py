@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from services.execution.transform.bench import Attempt
+from services.execution.transform.attempts import Progress
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.limits import TransformLimits
+from services.execution.transform.masking import Veil
 from services.execution.transform.preview import Shown, picture_of, view
-from services.execution.transform.progress import Progress
 from services.execution.transform.quoting import plain
+from services.execution.transform.runner import Attempt
 from services.execution.transform.skills import Skill
-from services.execution.transform.veil import Veil
 from shared.contracts.transform import CellsSent, TransformInput
 from shared.llm.chat import Prompts, RenderedPrompt
 

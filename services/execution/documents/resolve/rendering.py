@@ -21,7 +21,7 @@ from jinja2 import StrictUndefined, Template, TemplateError, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from services.execution.documents.looks import (
+from services.execution.documents.resolve.looks import (
     OUTPUT,
     Other,
     Table,

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from services.execution.documents.state import KeptValue
-from services.execution.documents.work import Work
+from services.execution.documents.run.running import Work
+from services.execution.documents.run.state import KeptValue
 from services.execution.sandbox.run import KernelError, Look
 
 _MOST_TEXT = 200_000  #: characters of a plain value

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from keyword import iskeyword
 
-from services.execution.documents.headers import attributes
-from services.execution.documents.nodes import Instruction, Note
+from services.execution.documents.parse.nodes import Instruction, Note
+from services.execution.documents.parse.notation import attributes
 
 TYPES = ("create", "edit", "fix", "describe", "discuss")
 MOST_REPLICATES = 10

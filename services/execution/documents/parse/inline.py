@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from services.execution.documents import headers
-from services.execution.documents.nodes import Expression, Node, Parameter
+from services.execution.documents.parse import notation
+from services.execution.documents.parse.nodes import Expression, Node, Parameter
 from shared.declarations.documents import DECLARED
 from shared.declarations.parameters import parse_declaration
 
@@ -25,13 +25,13 @@ def found_in(line: str, number: int, flavour: str) -> list[Node]:
         width = len(_TICKS.match(line, start)[0])  # type: ignore[index]
         code = line[start + width : end - width].strip()
         braces = _BRACES.match(line, end)
-        options = headers.attributes(braces[1]) if braces else {}
+        options = notation.attributes(braces[1]) if braces else {}
         place = (start, braces.end() if braces else end)
         language = ""
         if flavour == "stencila" and "exec" in options:
-            language = headers.language_of(next(iter(options)).removeprefix("exec")) or "python"
+            language = notation.language_of(next(iter(options)).removeprefix("exec")) or "python"
         elif flavour == "quarto" and (quarto := _QUARTO.match(code)):
-            language, code = headers.language_of(quarto[1]), quarto[2]
+            language, code = notation.language_of(quarto[1]), quarto[2]
         elif flavour == "myst" and line.endswith("{eval}", 0, start):
             language, place = "python", (start - len("{eval}"), end)
         if language:

@@ -10,13 +10,14 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from services.execution.documents import keeping, state, values
-from services.execution.documents import names as naming
-from services.execution.documents.kernels import LANGUAGES
-from services.execution.documents.names import Names, names_of
-from services.execution.documents.nodes import Chunk, Expression
-from services.execution.documents.state import Kept
-from services.execution.documents.work import Work
+from services.execution.documents.parse.nodes import Chunk, Expression
+from services.execution.documents.resolve import values
+from services.execution.documents.run import keeping, state
+from services.execution.documents.run import names as naming
+from services.execution.documents.run.kernels import LANGUAGES
+from services.execution.documents.run.names import Names, names_of
+from services.execution.documents.run.running import Work
+from services.execution.documents.run.state import Kept
 from services.execution.sandbox.host.bridge import rows_of
 from services.execution.sandbox.run import KernelError, Outcome, Shown, Value
 from shared.contracts.document import Block

@@ -16,10 +16,10 @@ from types import TracebackType
 
 from pydantic import JsonValue
 
-_ROOT = Path(__file__).parents[3]
+_ROOT = Path(__file__).parents[4]
 _PROGRAM = (
     f"import sys; sys.path.append({str(_ROOT)!r}); "
-    "from services.execution.documents.rendering import start; start(int(sys.argv[1]))"
+    "from services.execution.documents.resolve.rendering import start; start(int(sys.argv[1]))"
 )
 #: Seconds. The fork's own limit on the processor is far lower than what a busy machine may make it wait.
 _STARTS_WITHIN, _ANSWERS_WITHIN = 60.0, 20.0

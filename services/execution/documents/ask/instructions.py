@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from services.execution.documents import generated, messages, prompting
-from services.execution.documents.chunks import Chunks
-from services.execution.documents.messages import Message
-from services.execution.documents.nodes import Instruction, Tree
-from services.execution.documents.replies import Replies, executes, pieces
-from services.execution.documents.schemas import BadSchema, Form, form
+from services.execution.documents.ask import generated
+from services.execution.documents.ask.replies import Replies, executes, pieces
+from services.execution.documents.ask.schemas import BadSchema, Form, form
+from services.execution.documents.parse.nodes import Instruction, Tree
+from services.execution.documents.resolve import messages, prompting
+from services.execution.documents.resolve.messages import Message
+from services.execution.documents.run.chunks import Chunks
+from services.execution.documents.run.running import Work
+from services.execution.documents.run.state import Kept, KeptAnswer
 from services.execution.documents.splice import Given, Splice, answers, passing, spliced, without
-from services.execution.documents.state import Kept, KeptAnswer
-from services.execution.documents.work import Work
 from shared.contracts.document import Block
 from shared.errors import AssayError
 from shared.llm.chat import ChatMessage, ChatRequest, Estimates, TokenUsage

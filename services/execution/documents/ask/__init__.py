@@ -1,0 +1,1 @@
+"""Asks models, and checks and repairs what they answer."""

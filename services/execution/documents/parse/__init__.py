@@ -1,0 +1,1 @@
+"""Reads a document: every block with its exact lines."""

@@ -1,0 +1,1 @@
+"""Fills the values of the kernels into messages."""

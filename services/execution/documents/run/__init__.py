@@ -1,0 +1,1 @@
+"""Runs the code of a document in its kernels."""
