@@ -20,7 +20,7 @@ class Server(uvicorn.Server):
         self._app = app
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        dependencies = getattr(self._app.state, "resources", None)
+        dependencies = getattr(self._app.state, "dependencies", None)
         if isinstance(dependencies, Dependencies):
             dependencies.end_streams()
         await super().shutdown(sockets)
