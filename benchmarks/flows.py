@@ -26,7 +26,7 @@ from sqlalchemy import Engine
 from benchmarks.table import Line, at_most, show
 from migrations.upgrade import upgrade
 from services.gateway.http.responses import encode
-from services.host.plan import free_port
+from services.host.installation import free_port
 from services.host.postgres import Postgres
 from services.host.redis import Redis
 from shared import keys

@@ -13,9 +13,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from services.host.control import end, look
-from services.host.home import Home, Status
-from services.host.plan import DEMO_SCRIPT, make_plan
+from services.host.folder import InstallationFolder, Status, end, look
+from services.host.installation import DEMO_SCRIPT, compose
 from services.host.settings import HostSettings, ServerSettings
 from shared.plugins import load_plugins
 from shared.settings import PluginSettings
@@ -32,35 +31,35 @@ def main() -> int:
         problem = error.errors()[0]
         _say(f"ASSAY_{str(problem['loc'][0]).upper()}: {problem['msg']}")
         return USAGE
-    home = Home(settings.home)
+    folder = InstallationFolder(settings.home)
     if words.command == "down":
-        return _down(home)
+        return _down(folder)
     if words.command == "status":
-        return _status(look(home) or _nothing(settings), words.output)
-    return _up(home, settings, words)
+        return _status(look(folder) or _nothing(settings), words.output)
+    return _up(folder, settings, words)
 
 
-def _up(home: Home, settings: HostSettings, words: argparse.Namespace) -> int:
+def _up(folder: InstallationFolder, settings: HostSettings, words: argparse.Namespace) -> int:
     script = words.script or (DEMO_SCRIPT if words.demo else None)
     if script is not None and not script.is_file():
         _say(f"there is no script {script}")
         return USAGE
-    if home.holder() is not None:
-        return _await_ready(home)
+    if folder.holder() is not None:
+        return _await_ready(folder)
     if words.detach:
-        return _detach(home, lambda: _supervise(home, settings, script))
-    return _supervise(home, settings, script)
+        return _detach(folder, lambda: _supervise(folder, settings, script))
+    return _supervise(folder, settings, script)
 
 
-def _supervise(home: Home, settings: HostSettings, script: Path | None) -> int:
+def _supervise(folder: InstallationFolder, settings: HostSettings, script: Path | None) -> int:
     from services.host.supervisor import AlreadyRunning, Supervisor  # noqa: PLC0415 - psycopg
 
     try:
-        plan = make_plan(os.environ, settings, ServerSettings(), script=script)
+        installation = compose(os.environ, settings, ServerSettings(), script=script)
         _say("Starting Assay ...")
-        Supervisor(plan, on_ready=_announce).run()
+        Supervisor(installation, on_ready=_announce).run()
     except AlreadyRunning:
-        return _await_ready(home)
+        return _await_ready(folder)
     except ValueError as error:
         _say(str(error))
         return USAGE
@@ -71,14 +70,14 @@ def _supervise(home: Home, settings: HostSettings, script: Path | None) -> int:
     return DONE
 
 
-def _detach(home: Home, supervise: Callable[[], int]) -> int:
+def _detach(folder: InstallationFolder, supervise: Callable[[], int]) -> int:
     """Go on in the background, and return here when everything is ready."""
-    home.make()
-    log = home.logs / "supervisor.log"
+    folder.make()
+    log = folder.logs / "supervisor.log"
     pid = os.fork()
     if pid == 0:
         os._exit(_in_background(log, supervise))
-    return _await_ready(home, pid, log)
+    return _await_ready(folder, pid, log)
 
 
 def _in_background(log: Path, supervise: Callable[[], int]) -> int:
@@ -97,12 +96,14 @@ def _in_background(log: Path, supervise: Callable[[], int]) -> int:
         sys.stdout.flush()
 
 
-def _await_ready(home: Home, supervisor: int | None = None, log: Path | None = None, seconds: float = 120) -> int:
+def _await_ready(
+    folder: InstallationFolder, supervisor: int | None = None, log: Path | None = None, seconds: float = 120
+) -> int:
     """Wait for an installation that starts: the child ``supervisor``, or whoever holds it."""
     deadline = time.monotonic() + seconds
     status: Status | None = None
     while time.monotonic() < deadline:
-        status = look(home)
+        status = look(folder)
         ours = status is not None and (supervisor is None or status.supervisor == supervisor)
         if status is not None and ours and status.ready:
             if supervisor is None:
@@ -112,7 +113,7 @@ def _await_ready(home: Home, supervisor: int | None = None, log: Path | None = N
         if supervisor is not None and (ended := os.waitpid(supervisor, os.WNOHANG))[0]:
             _say(log.read_text().rstrip() if log is not None else "Assay did not start.")
             return os.waitstatus_to_exitcode(ended[1]) or FAILED
-        if supervisor is None and home.holder() is None:
+        if supervisor is None and folder.holder() is None:
             _say("Assay stopped meanwhile.")
             return FAILED
         time.sleep(0.02)
@@ -121,8 +122,8 @@ def _await_ready(home: Home, supervisor: int | None = None, log: Path | None = N
     return UNREACHABLE
 
 
-def _down(home: Home) -> int:
-    _say("Assay has stopped." if end(home) else "Assay is not running.")
+def _down(folder: InstallationFolder) -> int:
+    _say("Assay has stopped." if end(folder) else "Assay is not running.")
     return DONE
 
 

@@ -12,7 +12,7 @@ import psycopg
 from psycopg import sql
 
 from migrations.upgrade import current, upgrade
-from services.host.home import Home
+from services.host.folder import InstallationFolder
 from services.host.postgres import DATABASE
 
 
@@ -28,13 +28,13 @@ def prepared(url: str, api_key: str | None) -> bool:
         raise
 
 
-def prepare(url: str, home: Home) -> None:
+def prepare(url: str, folder: InstallationFolder) -> None:
     """Create what is missing; safe to repeat."""
     _create_database(url)
     upgrade(url)
-    key = home.api_key
+    key = folder.api_key
     if key is None or not _knows(url, key):
-        home.keep_api_key(_create_key(url))
+        folder.keep_api_key(_create_key(url))
 
 
 def _create_database(url: str) -> None:
@@ -70,4 +70,4 @@ def _create_key(url: str) -> str:
 
 
 if __name__ == "__main__":
-    prepare(os.environ["DATABASE_URL"], Home(Path(os.environ["ASSAY_HOME"])))
+    prepare(os.environ["DATABASE_URL"], InstallationFolder(Path(os.environ["ASSAY_HOME"])))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 
-class Running(Protocol):
+class RunningProcess(Protocol):
     """What we need of a process; ``subprocess.Popen`` is one."""
 
     @property
@@ -83,11 +83,11 @@ def spawn(
         )
 
 
-def stop(process: Running, asking: signal.Signals, seconds: float) -> None:
+def stop(process: RunningProcess, stop_signal: signal.Signals, seconds: float) -> None:
     """Ask the process to end, and insist after ``seconds``."""
     if process.poll() is not None:
         return
-    process.send_signal(asking)
+    process.send_signal(stop_signal)
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:
@@ -95,7 +95,7 @@ def stop(process: Running, asking: signal.Signals, seconds: float) -> None:
         process.wait()
 
 
-def give(path: Path, user: User) -> None:
+def change_owner(path: Path, user: User) -> None:
     """Make ``path`` and all that is in it the user's own."""
     if user.mode != "drop":
         return

@@ -12,8 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from services.host import child
-from services.host.server import Server
-from services.host.sockets import leave, socket_folder
+from services.host.server import Server, remove_socket_folder, socket_folder
 
 DATABASE = "assay"
 
@@ -23,7 +22,7 @@ class Postgres(Server):
 
     name = "postgres"
     grace_seconds = 20.0
-    ending = signal.SIGINT
+    stop_signal = signal.SIGINT
 
     def __init__(self, folder: Path, *, durable: bool = True) -> None:
         super().__init__(folder)
@@ -76,8 +75,8 @@ class Postgres(Server):
         self._await_flush()
         super().stop()
 
-    def leave(self) -> None:
-        leave(self._sockets)
+    def clean_up(self) -> None:
+        remove_socket_folder(self._sockets)
 
     def kill(self) -> None:
         """A crash: no shutdown, recovery at the next start."""
@@ -95,7 +94,7 @@ class Postgres(Server):
         making = self.folder / "data.making"
         shutil.rmtree(making, ignore_errors=True)
         making.mkdir(mode=0o700)
-        child.give(making, self._user)
+        child.change_owner(making, self._user)
         words = ["-U", "postgres", "--auth=trust", "-E", "UTF8", "--no-locale", "--no-sync", "--no-instructions"]
         if self._spawn([self._bin / "initdb", "-D", making, *words]).wait() != 0:
             raise RuntimeError(f"the Postgres cluster could not be made:\n{child.tail(self.log)}")

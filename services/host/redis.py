@@ -9,8 +9,7 @@ import subprocess
 from pathlib import Path
 
 from services.host import child
-from services.host.server import Server
-from services.host.sockets import leave, socket_folder
+from services.host.server import Server, remove_socket_folder, socket_folder
 
 
 class Redis(Server):
@@ -18,7 +17,7 @@ class Redis(Server):
 
     name = "redis"
     grace_seconds = 10.0
-    ending = signal.SIGTERM
+    stop_signal = signal.SIGTERM
 
     def __init__(self, folder: Path, *, durable: bool = True) -> None:
         super().__init__(folder)
@@ -35,7 +34,7 @@ class Redis(Server):
         data = self.folder / "data"
         for folder in (data, self._socket.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            child.give(folder, self._user)
+            child.change_owner(folder, self._user)
         self._socket.unlink(missing_ok=True)
         options = {
             "--port": "0",
@@ -64,8 +63,8 @@ class Redis(Server):
         except OSError:
             return False
 
-    def leave(self) -> None:
-        leave(self._socket.parent)
+    def clean_up(self) -> None:
+        remove_socket_folder(self._socket.parent)
 
     def send(self, command: str) -> str:
         """One command and the first line of its answer. Raises: OSError when nobody answers."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
 import signal
 import subprocess
 import time
@@ -12,13 +15,17 @@ from typing import ClassVar, Self
 
 from services.host import child
 
+#: The whole path of a unix socket has to fit into about 100 bytes.
+_LONGEST = 100
+_SHORT = Path("/tmp")  # noqa: S108
+
 
 class Server(ABC):
     """Also a ``Program`` of the supervisor."""
 
     name: ClassVar[str]
-    grace_seconds: ClassVar[float]  #: between ``ending`` and SIGKILL
-    ending: ClassVar[signal.Signals]  #: what ends it without losing anything
+    grace_seconds: ClassVar[float]  #: between ``stop_signal`` and SIGKILL
+    stop_signal: ClassVar[signal.Signals]  #: what ends it without losing anything
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
@@ -38,8 +45,8 @@ class Server(ABC):
     def is_ready(self) -> bool: ...
 
     @abstractmethod
-    def leave(self) -> None:
-        """Nothing of a server that has ended stays outside its folder."""
+    def clean_up(self) -> None:
+        """Remove what a stopped server left outside its folder."""
 
     @property
     def pid(self) -> int | None:
@@ -59,15 +66,15 @@ class Server(ABC):
         deadline = time.monotonic() + timeout
         while not self.is_ready():
             if not self.running or time.monotonic() > deadline:
-                raise RuntimeError(f"{self.name.title()} did not start; its last words:\n{child.tail(self.log)}")
+                raise RuntimeError(f"{self.name.title()} did not start; the end of its log:\n{child.tail(self.log)}")
             time.sleep(0.005)
 
     def stop(self) -> None:
         """Nothing is lost."""
         if self._process is not None:
-            child.stop(self._process, self.ending, self.grace_seconds)
+            child.stop(self._process, self.stop_signal, self.grace_seconds)
             self._process = None
-        self.leave()
+        self.clean_up()
 
     def kill(self) -> None:
         """A crash: what was not yet on the disk is gone."""
@@ -82,3 +89,28 @@ class Server(ABC):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.stop()
+
+
+def socket_folder(folder: Path, longest_name: str) -> Path:
+    """``folder/run`` when its sockets' paths fit, else a folder under /tmp whose name follows from ``folder``.
+
+    Raises: RuntimeError when another user owns that name.
+    """
+    near = folder / "run"
+    if len(os.fsencode(near / longest_name)) <= _LONGEST:
+        return near
+    short = _SHORT / f"assay-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
+    if short.is_symlink() or (short.exists() and not _ours(short)):
+        raise RuntimeError(f"{short} belongs to somebody else; choose a shorter ASSAY_HOME")
+    short.mkdir(mode=0o700, exist_ok=True)
+    return short
+
+
+def remove_socket_folder(folder: Path) -> None:
+    """Remove a socket folder that is outside its installation."""
+    if folder.parent == _SHORT and folder.name.startswith("assay-"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _ours(folder: Path) -> bool:
+    return os.geteuid() == 0 or folder.stat().st_uid == os.geteuid()

@@ -15,11 +15,10 @@ import psycopg
 
 from services.host import child
 from services.host.bootstrap import prepared
-from services.host.home import Status
-from services.host.offspring import Nursery
-from services.host.plan import Plan
-from services.host.programs import Program
-from services.host.service import Service
+from services.host.folder import Status
+from services.host.installation import Installation
+from services.host.prefork import Prefork
+from services.host.programs import Program, Service
 
 
 class StopAsked(Exception):
@@ -31,22 +30,24 @@ class AlreadyRunning(Exception):
 
 
 class Supervisor:
-    """Runs a plan until it is told to stop; single-threaded, because children end with the thread that began them."""
+    """Runs an installation until it is told to stop; single-threaded: children end with the thread that began them."""
 
-    def __init__(self, plan: Plan, on_ready: Callable[[Status], None] = lambda status: None) -> None:
-        self._plan = plan
+    def __init__(self, installation: Installation, on_ready: Callable[[Status], None] = lambda status: None) -> None:
+        self._installation = installation
+        self._folder = installation.folder
+        self._stores = installation.stores
         self._on_ready = on_ready
         self._services: list[Service] = []
-        self._status = Status(plan.url, plan.home.api_key, plan.stores.database_url, plan.stores.redis_url)
-        self._signals = _Signals(plan.nursery)
+        self._status = Status(installation.url, self._folder.api_key, self._stores.database_url, self._stores.redis_url)
+        self._signals = _Signals(installation.prefork)
 
     def run(self) -> None:
         """Start everything, keep it running, and end it all at SIGTERM or SIGINT.
 
         Raises: AlreadyRunning; RuntimeError when it cannot start.
         """
-        self._plan.home.make()
-        lock = self._plan.home.lock()
+        self._folder.make()
+        lock = self._folder.lock()
         if lock is None:
             raise AlreadyRunning
         with lock, self._signals:
@@ -59,12 +60,12 @@ class Supervisor:
                 self._end()
 
     def _begin(self) -> None:
-        self._plan.nursery.start()  # it imports while the servers start
-        servers = self._start(self._plan.servers)
+        self._installation.prefork.start()  # it imports while the servers start
+        servers = self._start(self._installation.servers)
         self._until(lambda: all(server.state == "ready" for server in servers), "the servers are ready", 60)
         self._prepare()
-        self._start(self._plan.workers)
-        self._status = replace(self._status, api_key=self._plan.home.api_key, complete=True)
+        self._start(self._installation.workers)
+        self._status = replace(self._status, api_key=self._folder.api_key, complete=True)
         self._write()
 
     def _start(self, programs: Sequence[Program]) -> list[Service]:
@@ -77,14 +78,16 @@ class Supervisor:
 
     def _prepare(self) -> None:
         """Bring the database up to date, unless it is."""
-        url, home = self._plan.stores.database_url, self._plan.home
+        url = self._stores.database_url
         try:
-            if prepared(url, home.api_key):
+            if prepared(url, self._folder.api_key):
                 return
         except psycopg.OperationalError as error:
             raise RuntimeError(f"Postgres does not answer: {error}") from error
-        log = home.logs / "bootstrap.log"
-        process = self._plan.nursery.begin("services.host.bootstrap", [], self._plan.env, home.folder, log)
+        log = self._folder.logs / "bootstrap.log"
+        process = self._installation.prefork.spawn(
+            "services.host.bootstrap", [], self._installation.env, self._folder.path, log
+        )
         try:
             self._until(lambda: process.poll() is not None, "the database is prepared", 120)
         finally:
@@ -115,20 +118,20 @@ class Supervisor:
             failed = [service for service in self._services if service.state == "restarting"]
             if failed or time.monotonic() > deadline:
                 names = ", ".join(service.program.name for service in failed) or "something"
-                raise RuntimeError(f"gave up before {what}: {names} did not start; see {self._plan.home.logs.name}/")
+                raise RuntimeError(f"gave up before {what}: {names} did not start; see {self._folder.logs.name}/")
             self._signals.wait(0.01)
 
     def _end(self) -> None:
         """Workers first, softly and together; then the servers."""
-        servers = {id(program) for program in self._plan.servers}
+        servers = {id(program) for program in self._installation.servers}
         workers = [service for service in self._services if id(service.program) not in servers]
         rest = [service for service in self._services if id(service.program) in servers]
         for group in (workers, rest):
             if group is rest:
-                self._plan.nursery.stop()
+                self._installation.prefork.stop()
             asked = time.monotonic()
             for service in group:
-                service.ask_to_end()
+                service.request_stop()
             for service in group:
                 service.await_end(asked + service.program.grace_seconds)
             self._write()
@@ -137,15 +140,15 @@ class Supervisor:
         self._status = replace(
             self._status, services=tuple(service.status for service in self._services), supervisor=os.getpid()
         )
-        self._plan.home.write_status(self._status)
+        self._folder.write_status(self._status)
 
 
 class _Signals:
     """Turns signals into a wake-up; asking to stop becomes ``StopAsked`` where it is safe."""
 
-    def __init__(self, nursery: Nursery) -> None:
+    def __init__(self, prefork: Prefork) -> None:
         self._asked = False
-        self._nursery = nursery
+        self._prefork = prefork
 
     def __enter__(self) -> None:
         self._ours, self._theirs = socket.socketpair()
@@ -167,7 +170,7 @@ class _Signals:
     def wait(self, seconds: float) -> None:
         """Sleep until a signal or the time is over. Raises: StopAsked."""
         if not self._asked:
-            ends = [end.fileno() for end in (self._ours, self._nursery)]
+            ends = [end.fileno() for end in (self._ours, self._prefork)]
             select.select([end for end in ends if end >= 0], [], [], seconds)
         try:
             while self._ours.recv(4096):

@@ -6,7 +6,7 @@ import json
 import subprocess
 import uuid
 
-from services.host.control import alive
+from services.host.folder import alive
 from tests.assay.terminal import Shell, written
 
 

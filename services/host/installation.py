@@ -13,9 +13,9 @@ from pathlib import Path
 
 from services.host import environment
 from services.host.environment import Stores
-from services.host.home import Home
-from services.host.offspring import Nursery
+from services.host.folder import InstallationFolder
 from services.host.postgres import Postgres
+from services.host.prefork import Prefork
 from services.host.processes import PROCESSES, Process, parse_replicas, with_replicas
 from services.host.programs import Program, Worker
 from services.host.redis import Redis
@@ -27,9 +27,9 @@ _SCRIPTED_KEY = "scripted"
 
 
 @dataclass(frozen=True)
-class Plan:
-    home: Home
-    nursery: Nursery
+class Installation:
+    folder: InstallationFolder
+    prefork: Prefork
     url: str
     stores: Stores
     servers: Sequence[Program]  #: first: the others need them
@@ -37,46 +37,46 @@ class Plan:
     env: Mapping[str, str]  #: of the process that prepares the database
 
 
-def make_plan(
+def compose(
     ours: Mapping[str, str],
     host: HostSettings,
     given: ServerSettings,
     *,
     script: Path | None = None,
     processes: Sequence[Process] = PROCESSES,
-) -> Plan:
+) -> Installation:
     """Raises: ValueError for settings that do not fit, RuntimeError when the port is taken."""
-    home = Home(host.home)
-    nursery = Nursery(home.logs / "nursery.log")
+    folder = InstallationFolder(host.home)
+    prefork = Prefork(folder.logs / "prefork.log")
     table = [each for each in with_replicas(processes, parse_replicas(host.replicas)) if _exists(each)]
     port = free_port(host.host, host.port)
     servers: list[Program] = []
     if given.database_url is None:
-        postgres = Postgres(home.folder / "postgres")
+        postgres = Postgres(folder.path / "postgres")
         servers.append(postgres)
     if given.redis_url is None:
-        redis = Redis(home.folder / "redis")
+        redis = Redis(folder.path / "redis")
         servers.append(redis)
     stores = Stores(
         database_url=_plain_scheme(given.database_url) if given.database_url else postgres.url,
         redis_url=given.redis_url or redis.url,
-        blob_url=given.blob_url or home.blobs.as_uri(),
+        blob_url=given.blob_url or folder.blobs.as_uri(),
         qdrant_url=given.qdrant_url,
     )
-    common = {"ASSAY_HOME": str(home.folder), "ASSAY_HOST": host.host, "ASSAY_EMBEDDED": "true"}
+    common = {"ASSAY_HOME": str(folder.path), "ASSAY_HOST": host.host, "ASSAY_EMBEDDED": "true"}
     scripted: list[Program] = []
     if script is not None:
         scripted_port = free_port("127.0.0.1", 0)
-        scripted.append(_scripted(ours, home, nursery, stores, script, scripted_port))
+        scripted.append(_scripted(ours, folder, prefork, stores, script, scripted_port))
         common |= scripted_providers(scripted_port)
     workers = [
-        _worker(ours, home, nursery, stores, process, number, {**common, "ASSAY_PORT": str(port + number - 1)})
+        _worker(ours, folder, prefork, stores, process, number, {**common, "ASSAY_PORT": str(port + number - 1)})
         for process in table
         for number in range(1, process.replicas + 1)
     ]
-    return Plan(
-        home=home,
-        nursery=nursery,
+    return Installation(
+        folder=folder,
+        prefork=prefork,
         url=f"http://{_reachable(host.host)}:{port}",
         stores=stores,
         servers=servers,
@@ -116,25 +116,25 @@ def free_port(host: str, port: int) -> int:
 
 def _worker(
     ours: Mapping[str, str],
-    home: Home,
-    nursery: Nursery,
+    folder: InstallationFolder,
+    prefork: Prefork,
     stores: Stores,
     process: Process,
     number: int,
     more: Mapping[str, str],
 ) -> Worker:
     name = f"{process.name}-{number}"
-    ready = home.run / f"{name}.ready"
+    ready = folder.run / f"{name}.ready"
     port = int(more["ASSAY_PORT"])
     secrets = {name: ours[name] for name in process.secrets if name in ours}
     own = {**more, **secrets, "ASSAY_SERVICE_NAME": name, "ASSAY_READY_FILE": str(ready)}
     return Worker(
         name=name,
-        nursery=nursery,
+        prefork=prefork,
         module=process.module,
         env=environment.of_child(ours, stores, asks_models=process.asks_models, more=_for(process, own)),
-        cwd=home.folder,
-        log=home.logs / f"{name}.log",
+        cwd=folder.path,
+        log=folder.logs / f"{name}.log",
         ready_file=ready,
         http=(_reachable(more["ASSAY_HOST"]), port, "/readyz") if process.readiness == "http" else None,
         grace_seconds=process.grace_seconds,
@@ -150,16 +150,18 @@ def _for(process: Process, variables: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _scripted(ours: Mapping[str, str], home: Home, nursery: Nursery, stores: Stores, script: Path, port: int) -> Worker:
+def _scripted(
+    ours: Mapping[str, str], folder: InstallationFolder, prefork: Prefork, stores: Stores, script: Path, port: int
+) -> Worker:
     return Worker(
         name="scripted-llm",
-        nursery=nursery,
+        prefork=prefork,
         module="shared.llm.scripted",
         arguments=["--script", str(script.absolute()), "--port", str(port)],
         env=environment.of_child(ours, stores, asks_models=False, more={}),
-        cwd=home.folder,
-        log=home.logs / "scripted-llm.log",
-        ready_file=home.run / "scripted-llm.ready",
+        cwd=folder.path,
+        log=folder.logs / "scripted-llm.log",
+        ready_file=folder.run / "scripted-llm.ready",
         http=("127.0.0.1", port, "/_scripted/health"),
         grace_seconds=5,
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
+import signal
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import IO, Literal
 
@@ -41,21 +43,21 @@ class Status:
         return self.complete and all(service.state == "ready" for service in self.services)
 
 
-class Home:
+class InstallationFolder:
     """The paths under ASSAY_HOME; only the supervisor writes."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder.expanduser().absolute()
-        self.logs = self.folder / "logs"
-        self.run = self.folder / "run"
-        self.blobs = self.folder / "blobs"
-        self._lock = self.folder / "lock"
-        self._status = self.folder / "status.json"
-        self._credentials = self.folder / "credentials.json"
+        self.path = folder.expanduser().absolute()
+        self.logs = self.path / "logs"
+        self.run = self.path / "run"
+        self.blobs = self.path / "blobs"
+        self._lock = self.path / "lock"
+        self._status = self.path / "status.json"
+        self._credentials = self.path / "credentials.json"
 
     def make(self) -> None:
         """Create the folders; secrets and contents are for the owner only."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.path.mkdir(parents=True, exist_ok=True)
         for folder in (self.logs, self.run, self.blobs):
             folder.mkdir(mode=0o700, exist_ok=True)
 
@@ -104,6 +106,48 @@ class Home:
 
     def keep_api_key(self, key: str) -> None:
         _write_secret(self._credentials, {"api_key": key})
+
+
+def look(folder: InstallationFolder) -> Status | None:
+    """The installation as it is now: what the supervisor wrote, corrected by which processes are alive."""
+    status = folder.read_status()
+    if status is None:
+        return None
+    if folder.holder() is None:
+        stopped = [ServiceStatus(service.name, None, "stopped", service.started_at) for service in status.services]
+        return replace(status, services=tuple(stopped), supervisor=None, complete=False)
+    corrected = [
+        service if service.pid is None or alive(service.pid) else replace(service, pid=None, state="restarting")
+        for service in status.services
+    ]
+    return replace(status, services=tuple(corrected))
+
+
+def end(folder: InstallationFolder, seconds: float = 60) -> bool:
+    """Ask the supervisor to end everything and wait for it; False when none was running."""
+    pid = folder.holder()
+    if pid is None:
+        return False
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + seconds
+    while folder.holder() == pid:
+        if time.monotonic() > deadline:
+            # Its children are told by the kernel when it goes.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            break
+        time.sleep(0.02)
+    return True
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs under that pid and is no zombie."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in ("Z", "X")
 
 
 def _pid_soon(lock: Path) -> int | None:

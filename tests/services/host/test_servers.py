@@ -15,9 +15,9 @@ import pytest
 
 from services.host.postgres import Postgres
 from services.host.redis import Redis
-from services.host.sockets import socket_folder
+from services.host.server import socket_folder
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_a_cluster_keeps_its_rows_over_a_stop_and_a_crash(servers_folder: Path) -> None:

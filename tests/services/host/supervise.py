@@ -1,6 +1,6 @@
 """Runs a supervisor over a table of small processes; the tests start it as a process of its own.
 
-python -m tests.host.supervise TABLE
+python -m tests.services.host.supervise TABLE
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from services.host.plan import make_plan
+from services.host.installation import compose
 from services.host.processes import Process
 from services.host.settings import HostSettings, ServerSettings
 from services.host.supervisor import AlreadyRunning, Supervisor
@@ -23,9 +23,9 @@ TABLES = {
 
 
 def main() -> None:
-    plan = make_plan(os.environ, HostSettings(), ServerSettings(), processes=TABLES[sys.argv[1]])
+    installation = compose(os.environ, HostSettings(), ServerSettings(), processes=TABLES[sys.argv[1]])
     try:
-        Supervisor(plan, on_ready=lambda status: print(status.url, flush=True)).run()  # noqa: T201
+        Supervisor(installation, on_ready=lambda status: print(status.url, flush=True)).run()  # noqa: T201
     except AlreadyRunning:
         sys.exit("already running")
 

@@ -15,7 +15,7 @@ from scripts.lock_images import IMAGES
 from services.host.environment import PROVIDERS
 from services.host.processes import PROCESSES, Process
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 KUBERNETES = ROOT / "deploy" / "kubernetes"
 SERVERS = {"postgres", "redis", "qdrant"}

@@ -1,10 +1,10 @@
-"""A process that has imported what all others need, and becomes each of them by forking.
+"""The prefork process: it has imported what all others need, and becomes each of them by forking.
 
 Six Python processes that start at once each import the same libraries; here that happens once, while Postgres starts.
-It stays single-threaded, so that forking is safe, and does nothing else: a request on its socket is a process to begin,
-and it says when one has begun and when one has ended.
+It stays single-threaded, so that forking is safe, and does nothing else: a line on its socket is a ``SpawnRequest``,
+and it answers when that process has been spawned and when it has ended.
 
-``python -m services.host.nursery FD ...``; the rest of its arguments is room for the names of what it becomes.
+``python -m services.host.preforker FD PADDING``; PADDING is memory for the command lines of the forks.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 
 
 @dataclass(frozen=True)
-class Birth:
-    """A process to begin."""
+class SpawnRequest:
+    """A process to spawn: ``python -m module arguments``, its output appended to ``log``."""
 
     module: str
     arguments: list[str]
@@ -43,64 +43,63 @@ class Birth:
 
 
 def main() -> None:
-    with socket.socket(fileno=int(sys.argv[1])) as line:
+    with socket.socket(fileno=int(sys.argv[1])) as connection:
         import_common()
-        birth = serve(line)
-    if birth is not None:
-        sys.argv[1:] = birth.arguments
-        runpy.run_module(birth.module, run_name="__main__", alter_sys=True)
+        request = serve(connection)
+    if request is not None:
+        sys.argv[1:] = request.arguments
+        runpy.run_module(request.module, run_name="__main__", alter_sys=True)
 
 
 def import_common() -> None:
-    gc.disable()  # imports make half a million objects that stay: looking through them again and again is a fifth of it
+    gc.disable()  # the imports make half a million objects, and none of them is garbage: a fifth of the time
     for name in _COMMON:
         with suppress(ImportError):  # an image may carry less
             importlib.import_module(name)
     gc.freeze()  # memory that the children share is not touched again
-    gc.set_threshold(20_000, 20, 20)  # what they import themselves stays as well
     gc.enable()
 
 
-def serve(line: socket.socket) -> Birth | None:
-    """Begin what is asked for; answers None when the supervisor is gone, and a birth in each child."""
+def serve(connection: socket.socket) -> SpawnRequest | None:
+    """Fork for every request; returns None when the supervisor is gone, and the request in each child."""
     wake, woken = socket.socketpair()
     for end in (wake, woken):
         end.setblocking(False)
     signal.set_wakeup_fd(woken.fileno(), warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    requests = line.makefile("r")
-    ours = os.getpid()
+    requests = connection.makefile("r")
+    parent = os.getpid()
     while True:
-        readable, _, _ = select.select([line, wake], [], [])
+        readable, _, _ = select.select([connection, wake], [], [])
         if wake in readable:
             wake.recv(4096)
-            _bury(line)
-        if line in readable:
+            _reap(connection)
+        if connection in readable:
             text = requests.readline()
             if not text:
                 return None
-            birth = Birth(**json.loads(text))
+            request = SpawnRequest(**json.loads(text))
             pid = os.fork()
             if pid == 0:
                 for end in (wake, woken):
                     end.close()
-                _begin(birth, ours)
-                return birth
-            _say(line, {"begun": pid})
+                _become(request, parent)
+                return request
+            _report(connection, {"spawned": pid})
 
 
-def _bury(line: socket.socket) -> None:
+def _reap(connection: socket.socket) -> None:
     with suppress(ChildProcessError):
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 return
-            _say(line, {"ended": pid, "status": os.waitstatus_to_exitcode(status)})
+            _report(connection, {"ended": pid, "status": os.waitstatus_to_exitcode(status)})
 
 
-def _begin(birth: Birth, parent: int) -> None:
-    """In the child: take leave of the nursery."""
+def _become(request: SpawnRequest, parent: int) -> None:
+    """In the child: a session, a name, output and an environment of its own."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -108,21 +107,21 @@ def _begin(birth: Birth, parent: int) -> None:
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)
         libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
-        libc.prctl(_PR_SET_NAME, birth.module.rpartition(".")[2].encode()[:15], 0, 0, 0)
-        _rename(f"{sys.executable} -m {' '.join([birth.module, *birth.arguments])}")
+        libc.prctl(_PR_SET_NAME, request.module.rpartition(".")[2].encode()[:15], 0, 0, 0)
+        _set_command_line(f"{sys.executable} -m {' '.join([request.module, *request.arguments])}")
         if os.getppid() != parent:
             os._exit(1)
-    output = os.open(birth.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    output = os.open(request.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for number in (1, 2):
         os.dup2(output, number)
     os.close(output)
-    os.chdir(birth.cwd)
+    os.chdir(request.cwd)
     os.environ.clear()
-    os.environ.update(birth.env)
+    os.environ.update(request.env)
 
 
-def _rename(command: str) -> None:
-    """Let ``ps`` show what the process is, in the room that the nursery's own arguments take."""
+def _set_command_line(command: str) -> None:
+    """Let ``ps`` show what the process is, in the memory that the prefork process's own arguments take."""
     with suppress(OSError, ValueError, IndexError):
         fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
         start, end = int(fields[45]), int(fields[46])
@@ -131,8 +130,8 @@ def _rename(command: str) -> None:
         ctypes.memmove(start, words, len(words))
 
 
-def _say(line: socket.socket, what: dict[str, int]) -> None:
-    line.sendall(json.dumps(what).encode() + b"\n")
+def _report(connection: socket.socket, event: dict[str, int]) -> None:
+    connection.sendall(json.dumps(event).encode() + b"\n")
 
 
 if __name__ == "__main__":

@@ -17,30 +17,29 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from services.host.control import alive, end, look
-from services.host.home import Home, Status
-from services.host.plan import free_port
+from services.host.folder import InstallationFolder, Status, alive, end, look
+from services.host.installation import free_port
 from tests.support.wait import until
 
-ROOT = Path(__file__).resolve().parents[2]
-Run = Callable[..., "Installation"]
+ROOT = Path(__file__).resolve().parents[3]
+Run = Callable[..., "RunningInstallation"]
 
 
-class Installation:
+class RunningInstallation:
     def __init__(self, folder: Path, process: subprocess.Popen[str]) -> None:
-        self.home = Home(folder)
+        self.folder = InstallationFolder(folder)
         self.process = process
 
     @property
     def status(self) -> Status:
-        status = look(self.home)
+        status = look(self.folder)
         assert status is not None
         return status
 
     def ready(self) -> Status:
         def ready() -> Status | None:
             assert self.process.poll() is None, self.process.communicate()
-            status = look(self.home)
+            status = look(self.folder)
             return status if status is not None and status.ready else None
 
         return until(ready, "the installation is ready", 60)
@@ -50,16 +49,16 @@ class Installation:
 
 
 @contextmanager
-def _running(folder: Path, table: str, env: Mapping[str, str]) -> Iterator[Installation]:
+def _running(folder: Path, table: str, env: Mapping[str, str]) -> Iterator[RunningInstallation]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.host.supervise", table],
+        [sys.executable, "-m", "tests.services.host.supervise", table],
         cwd=ROOT,
         env={**_plain(), "ASSAY_HOME": str(folder), "ASSAY_PORT": "0", **env},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    installation = Installation(folder, process)
+    installation = RunningInstallation(folder, process)
     try:
         yield installation
     finally:
@@ -70,22 +69,23 @@ def _running(folder: Path, table: str, env: Mapping[str, str]) -> Iterator[Insta
 @pytest.fixture(scope="module")
 def prepared(servers_folder: Path) -> Path:
     """An installation that has run once: copies of it start without making and migrating a database."""
-    home = servers_folder / "prepared"
-    with _running(home, "steady", {}) as installation:
+    folder = servers_folder / "prepared"
+    with _running(folder, "steady", {}) as installation:
         installation.ready()
-    return home
+    return folder
 
 
 @pytest.fixture
 def run(servers_folder: Path, prepared: Path) -> Iterator[Run]:
     with ExitStack() as stack:
 
-        def start(table: str, folder: Path | None = None, **env: str) -> Installation:
-            home = folder or servers_folder / uuid.uuid4().hex[:8]
-            if not home.exists() and folder is None:
-                subprocess.run(["cp", "-a", prepared, home], check=True)
-                stack.callback(shutil.rmtree, home, ignore_errors=True)
-            return stack.enter_context(_running(home, table, env))
+        def start(table: str, folder: Path | None = None, **env: str) -> RunningInstallation:
+            copy = folder is None
+            folder = folder or servers_folder / uuid.uuid4().hex[:8]
+            if copy:
+                subprocess.run(["cp", "-a", prepared, folder], check=True)
+                stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            return stack.enter_context(_running(folder, table, env))
 
         yield start
 
@@ -104,13 +104,13 @@ def test_everything_starts_and_stops_softly_and_nothing_is_left(run: Run) -> Non
     status = installation.ready()
     assert [service.name for service in status.services] == ["postgres", "redis", "steady-1", "steady-2"]
     pids = installation.pids()
-    assert end(installation.home)
+    assert end(installation.folder)
     assert not any(alive(pid) for pid in pids.values())
     for name in ("steady-1", "steady-2"):
-        assert (installation.home.folder / f"{name}.ended").exists()
+        assert (installation.folder.path / f"{name}.ended").exists()
     assert not installation.status.ready
     assert {service.state for service in installation.status.services} == {"stopped"}
-    assert not end(installation.home)
+    assert not end(installation.folder)
 
 
 def test_the_database_is_migrated_and_the_printed_key_is_known(run: Run) -> None:
@@ -128,7 +128,7 @@ def test_a_second_start_keeps_the_key_and_the_data(run: Run, servers_folder: Pat
     key = first.ready().api_key
     with psycopg.connect(first.status.database_url) as connection:
         connection.execute("CREATE TABLE kept (n int)")
-    end(first.home)
+    end(first.folder)
     again = run("steady", folder)
     assert again.ready().api_key == key
     with psycopg.connect(again.status.database_url) as connection:
@@ -165,7 +165,7 @@ def test_a_dead_process_shows_at_once(run: Run) -> None:
 def test_a_process_that_keeps_dying_at_its_start_gets_there_in_the_end(run: Run) -> None:
     installation = run("fragile")
     installation.ready()
-    assert (installation.home.folder / "fragile.runs").read_text() == "xxxx"
+    assert (installation.folder.path / "fragile.runs").read_text() == "xxxx"
 
 
 def test_nothing_outlives_a_killed_supervisor(run: Run) -> None:
@@ -177,7 +177,7 @@ def test_nothing_outlives_a_killed_supervisor(run: Run) -> None:
     assert not installation.status.ready
 
 
-def test_a_killed_nursery_takes_its_processes_along_and_all_come_back(run: Run) -> None:
+def test_a_killed_prefork_process_takes_its_children_along_and_all_come_back(run: Run) -> None:
     installation = run("steady")
     before = installation.ready()
     pids = installation.pids()
@@ -201,7 +201,7 @@ def test_keys_of_providers_go_only_to_those_that_ask_models(run: Run) -> None:
     secrets = {"GROQ_API_KEY": "gsk-test", "UNRELATED_PASSWORD": "hunter2", "ASSAY_API_KEY": "ask_x_y"}
     installation = run("steady", **secrets)
     installation.ready()
-    seen = json.loads((installation.home.folder / "steady-1.env.json").read_text())
+    seen = json.loads((installation.folder.path / "steady-1.env.json").read_text())
     assert seen["GROQ_API_KEY"] == "gsk-test"
     assert "UNRELATED_PASSWORD" not in seen
     assert "ASSAY_API_KEY" not in seen
@@ -211,8 +211,8 @@ def test_keys_of_providers_go_only_to_those_that_ask_models(run: Run) -> None:
 def test_two_installations_run_side_by_side_but_not_two_in_one_folder(run: Run) -> None:
     one, other = run("steady"), run("steady")
     assert one.ready().url != other.ready().url
-    env = {**_plain(), "ASSAY_HOME": str(one.home.folder), "ASSAY_PORT": "0"}
-    command = [sys.executable, "-m", "tests.host.supervise", "steady"]
+    env = {**_plain(), "ASSAY_HOME": str(one.folder.path), "ASSAY_PORT": "0"}
+    command = [sys.executable, "-m", "tests.services.host.supervise", "steady"]
     second = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=30, check=False)
     assert second.returncode == 1
     assert "already running" in second.stderr
