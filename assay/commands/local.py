@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -43,8 +44,19 @@ def scripted_llm(
     _become("shared.llm.scripted", *words)
 
 
+def _present(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
 def _become(module: str, *words: str) -> NoReturn:
-    """Continue as another Python program of this installation."""
+    """Continue as another Python program of this source tree."""
+    if not _present(module):
+        sys.exit(
+            "assay: only the client is installed here; servers run from a clone of Assay (`make up`) or its images"
+        )
     root = str(Path(__file__).resolve().parents[2])
     path = ":".join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     sys.stdout.flush()

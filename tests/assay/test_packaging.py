@@ -1,0 +1,76 @@
+"""The wheel is the client: it works without the servers' source, and carries nothing of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, unpacked as an installation would do it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    source.mkdir()
+    for name in ("assay", "shared", "services", "migrations", "pyproject.toml", "README.md", "LICENSE"):
+        (source / name).symlink_to(ROOT / name)  # the build writes beside what it reads, which must not be here
+    options = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(folder), str(source)]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    target = folder / "installed"
+    with zipfile.ZipFile(next(folder.glob("*.whl"))) as archive:
+        archive.extractall(target)
+    return target
+
+
+def run(wheel: Path, program: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with the wheel and its dependencies alone: ``-S`` leaves out the link to this source tree."""
+    paths = [str(wheel), sysconfig.get_path("purelib")]
+    start = f"import sys; sys.path[:0] = {paths!r}\n{program}"
+    return subprocess.run(
+        [sys.executable, "-I", "-S", "-c", start], cwd=wheel, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.slow
+def test_it_holds_the_client_and_what_that_needs(wheel: Path) -> None:
+    program = (
+        "import importlib, pkgutil, assay, shared.contracts\n"
+        "from assay.calls.call import contract\n"
+        "for package in (assay, shared.contracts):\n"
+        "    for module in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
+        "        if not module.name.endswith('__main__'): importlib.import_module(module.name)\n"
+        "print(*(name for name in sys.modules if name.partition('.')[0] in ('shared', 'services', 'migrations')))\n"
+    )
+    ran = run(wheel, program)
+    assert ran.returncode == 0, ran.stderr
+    needed = set(ran.stdout.split())
+    files = [file.relative_to(wheel) for file in wheel.rglob("*.py")]
+    carried = {".".join(file.with_suffix("").parts).removesuffix(".__init__") for file in files}
+    assert {name for name in carried if name.partition(".")[0] != "assay"} == needed
+    assert {path.name for path in wheel.iterdir() if path.suffix != ".dist-info"} == {"assay", "shared"}
+
+
+@pytest.mark.slow
+def test_its_command_starts_and_says_what_needs_the_whole_source(wheel: Path) -> None:
+    command = "from assay.__main__ import main\nsys.argv = ['assay', {!r}]\nmain()"
+    shown = run(wheel, command.format("--help"))
+    assert shown.returncode == 0, shown.stderr
+    assert "LLM jobs whose answers are executed and checked" in shown.stdout
+    refused = run(wheel, command.format("up"))
+    assert refused.returncode == 1
+    assert "only the client is installed here" in refused.stderr
+
+
+def test_without_its_packages_the_command_says_what_to_install() -> None:
+    program = "sys.modules['cyclopts'] = None\nfrom assay.__main__ import main\nmain()"
+    ran = run(ROOT, program)
+    assert ran.returncode == 1
+    assert "pip install 'assay[cli]'" in ran.stderr
