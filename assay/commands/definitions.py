@@ -22,7 +22,7 @@ _File = Annotated[str, Parameter(help="YAML; - is standard input", allow_leading
 def get(*, version: Annotated[int | None, Parameter(help="An older version")] = None) -> int:
     """Print the definitions in use, as YAML."""
     call = stacks.definitions() if version is None else stacks.definition_version(version)
-    current().show(current().client.fetch(call), lambda found: str(found["yaml"]).rstrip() or "# no definitions")
+    current().show(current().client.fetch(call), lambda answer: str(answer["yaml"]).rstrip() or "# no definitions")
     return 0
 
 
@@ -36,11 +36,11 @@ def set_definitions(file: _File) -> int:
 @app.command
 def check(file: _File) -> int:
     """Say what is wrong with a file, and keep nothing."""
-    found = current().client.fetch(stacks.check_definitions(_read(file)))
-    for warning in found["warnings"]:
+    checked = current().client.fetch(stacks.check_definitions(_read(file)))
+    for warning in checked["warnings"]:
         current().say(f"warning: {warning}")
-    rows = [[each["kind"], each["id"], each["name"], _proofs(each)] for each in found["definitions"]]
-    current().show(found, lambda _: show.table(["kind", "id", "name", "proved by"], rows))
+    rows = [[each["kind"], each["id"], each["name"], _proofs(each)] for each in checked["definitions"]]
+    current().show(checked, lambda _: show.table(["kind", "id", "name", "proved by"], rows))
     return 0
 
 
@@ -101,7 +101,9 @@ def promote(
 @app.command
 def dismiss(kind: str, id: str) -> int:
     """Dismiss a proposal; it can still be promoted."""
-    current().show(current().client.fetch(stacks.dismiss(kind, id)), lambda found: f"{found['id']} {found['state']}")
+    current().show(
+        current().client.fetch(stacks.dismiss(kind, id)), lambda proposal: f"{proposal['id']} {proposal['state']}"
+    )
     return 0
 
 
@@ -109,8 +111,8 @@ def _read(file: str) -> str:
     return sys.stdin.read() if file == "-" else text_of(Path(file))
 
 
-def _version(found: dict[str, Any]) -> str:
-    return f"version {found['version']}, {found['count']} definitions"
+def _version(definitions: dict[str, Any]) -> str:
+    return f"version {definitions['version']}, {definitions['count']} definitions"
 
 
 def _proofs(definition: dict[str, Any]) -> str:

@@ -65,7 +65,7 @@ def _compare(source: str, refs: tuple[str, str], fields: dict[str, Any], sending
     from shared.contracts.detect_diff import compare  # noqa: PLC0415
 
     session = current()
-    found = []
+    detections = []
     for ref in refs:
         input = session.client.drive(submits.detect_input(session.client.options, source, {**fields, "ref": ref}))
         job = follow(
@@ -77,8 +77,8 @@ def _compare(source: str, refs: tuple[str, str], fields: dict[str, Any], sending
             return 1
         for warning in job.get("warnings") or []:
             session.say(f"warning: {ref}: {warning}")
-        found.append(DetectResult.model_validate(job["result"]))
-    changes = [change.model_dump() for change in compare(*found)]
+        detections.append(DetectResult.model_validate(job["result"]))
+    changes = [change.model_dump() for change in compare(*detections)]
     if session.json:
         session.out(json.dumps(changes, ensure_ascii=False))
     else:

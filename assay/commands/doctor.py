@@ -19,7 +19,7 @@ from assay.errors import APIError, NotAuthenticated
 class Check:
     what: str
     ok: bool
-    found: str
+    finding: str
     advice: str = ""
     grave: bool = True  #: an installation without it is broken, not merely smaller
 
@@ -56,12 +56,14 @@ def _checks(session: Session) -> Iterator[Check]:
         return
     yield Check("key", True, "accepted")
     for kind, state in capabilities["kinds"].items():
-        found = f"{state['state']} {state.get('reason') or ''}".strip()
+        finding = f"{state['state']} {state.get('reason') or ''}".strip()
         grave = state["state"] == "no_worker"
-        yield Check(f"kind {kind}", state["state"] == "ready", found, _advice(state["state"]), grave)
+        yield Check(f"kind {kind}", state["state"] == "ready", finding, _advice(state["state"]), grave)
     for language, state in capabilities["languages"].items():
-        found = state.get("version") or state.get("reason") or ("available" if state["available"] else "not installed")
-        yield Check(f"language {language}", state["available"], found, "scripts/install-optional", grave=False)
+        finding = (
+            state.get("version") or state.get("reason") or ("available" if state["available"] else "not installed")
+        )
+        yield Check(f"language {language}", state["available"], finding, "scripts/install-optional", grave=False)
     isolation = capabilities["isolation"]
     reached = f"{isolation['tier']} (at least {isolation['minimum']})"
     yield Check("isolation", isolation["tier"] != "none", reached, "no code runs: `kind execute` says why")
@@ -78,10 +80,10 @@ def _provider(provider: dict[str, Any]) -> Check:
         "parked": f"limits our rate, and is not asked until {until}",
         "unconfigured": "has no key",
     }.get(state, state)
-    found = told + (f": {provider['last_error']}" if provider.get("last_error") else "")
+    finding = told + (f": {provider['last_error']}" if provider.get("last_error") else "")
     ok = provider["configured"] and state not in ("open", "parked")
     advice = "others answer meanwhile" if provider["configured"] else f"set {provider['name'].upper()}_API_KEY"
-    return Check(f"provider {provider['name']}", ok, found, advice, grave=False)
+    return Check(f"provider {provider['name']}", ok, finding, advice, grave=False)
 
 
 def _advice(state: str) -> str:
@@ -94,4 +96,4 @@ def _advice(state: str) -> str:
 def _line(check: Check) -> str:
     mark = "ok  " if check.ok else "FAIL" if check.grave else "-   "
     advice = f"  -> {check.advice}" if not check.ok and check.advice else ""
-    return f"{mark} {check.what:22} {check.found}{advice}"
+    return f"{mark} {check.what:22} {check.finding}{advice}"

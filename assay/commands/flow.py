@@ -132,7 +132,7 @@ def history(id: str) -> int:
 def diff(id: str, old: int, new: int | None = None) -> int:
     """Print what changed between two versions of a flow, or since one."""
     current().show(
-        current().client.fetch(flows.diff(id, old, new)), lambda found: json.dumps(found, indent=2, ensure_ascii=False)
+        current().client.fetch(flows.diff(id, old, new)), lambda diff: json.dumps(diff, indent=2, ensure_ascii=False)
     )
     return 0
 

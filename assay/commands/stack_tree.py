@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-Found = Mapping[str, Any]
+Object = Mapping[str, Any]
 
 _KINDS = ("language", "build_system", "package_manager", "framework", "runtime")
 _TITLES = {"build_system": "build system", "package_manager": "manager"}
@@ -16,7 +16,7 @@ _UNSURE = 0.5
 _MOST_SHOWN = 12
 
 
-def drawn(result: Found, *, explain: bool = False) -> str:
+def drawn(result: Object, *, explain: bool = False) -> str:
     """The whole result as lines; ``explain`` adds every candidate, all evidence, and who was overruled."""
     branches: list[tuple[str, list[str]]] = [
         (_headline(service, primary=number == 0), list(_service(service, explain=explain)))
@@ -41,18 +41,18 @@ def _branched(lines: Sequence[str]) -> Iterator[str]:
             yield (corner if at == last else tee) + line
 
 
-def _headline(service: Found, *, primary: bool) -> str:
+def _headline(service: Object, *, primary: bool) -> str:
     path = service["path"] or "."
     name = service["name"]
     shown = path if name in {path, path.rpartition("/")[2], "root"} else f"{path} ({name})"
     return f"{shown}: {service['role']}{', primary' if primary else ''}"
 
 
-def _service(service: Found, *, explain: bool) -> Iterator[str]:
+def _service(service: Object, *, explain: bool) -> Iterator[str]:
     shown: set[tuple[str, str]] = set()
     for kind in _KINDS:
-        candidates = [it for it in service["candidates"] if it["kind"] == kind]
-        first = next((it for it in candidates if it["id"] == service["primary"][kind]), None)
+        candidates = [candidate for candidate in service["candidates"] if candidate["kind"] == kind]
+        first = next((candidate for candidate in candidates if candidate["id"] == service["primary"][kind]), None)
         if kind == "package_manager" and first and first["id"] == service["primary"]["build_system"] and not explain:
             shown.add((kind, first["id"]))
             continue
@@ -70,22 +70,30 @@ def _service(service: Found, *, explain: bool) -> Iterator[str]:
         yield _line("warning", warning)
 
 
-def _rest(service: Found, shown: set[tuple[str, str]], *, explain: bool) -> Iterator[str]:
+def _rest(service: Object, shown: set[tuple[str, str]], *, explain: bool) -> Iterator[str]:
     """What else is there: one line, or each with its evidence."""
-    others = [it for it in service["candidates"] if (it["kind"], it["id"]) not in shown]
+    others = [candidate for candidate in service["candidates"] if (candidate["kind"], candidate["id"]) not in shown]
     if explain:
-        for it in others:
-            yield _line("also", f"{it['kind'].replace('_', ' ')} {_named(it)}, {it['confidence']:.2f}", _place(it))
-            yield from _evidence(it)
+        for candidate in others:
+            yield _line(
+                "also",
+                f"{candidate['kind'].replace('_', ' ')} {_named(candidate)}, {candidate['confidence']:.2f}",
+                _place(candidate),
+            )
+            yield from _evidence(candidate)
         return
-    names = {(it["id"]): it for it in others if it["confidence"] >= _UNSURE and it["kind"] != "package_manager"}
+    names = {
+        (candidate["id"]): candidate
+        for candidate in others
+        if candidate["confidence"] >= _UNSURE and candidate["kind"] != "package_manager"
+    }
     taken = {id for _, id in shown}
-    also = [_named(it) for id, it in names.items() if id not in taken]
+    also = [_named(candidate) for id, candidate in names.items() if id not in taken]
     if also:
         yield _line("also", ", ".join(also[:_MOST_SHOWN]) + (", ..." if len(also) > _MOST_SHOWN else ""))
 
 
-def _evidence(candidate: Found) -> Iterator[str]:
+def _evidence(candidate: Object) -> Iterator[str]:
     source = "" if candidate["source"] == "rule" else f" ({_SOURCES.get(candidate['source'], candidate['source'])})"
     for number, proof in enumerate(candidate["evidence"]):
         where = f"{proof['file']}:{proof['line']}" if proof["line"] else proof["file"]
@@ -97,18 +105,18 @@ def _evidence(candidate: Found) -> Iterator[str]:
 _SOURCES = {"llm": "a model", "user": "your definition", "default": "usual"}
 
 
-def _versions(trails: Sequence[Found], *, explain: bool) -> Iterator[str]:
+def _versions(trails: Sequence[Object], *, explain: bool) -> Iterator[str]:
     for trail in trails:
         where = f"{trail['file']}:{trail['line']}" if trail["line"] else trail["file"]
         old = ", out of support" if trail["eol"] else ""
         yield _line("version", f"{trail['runtime']} {trail['value']}{old}", where or trail["source"])
         if explain:
-            for it in trail["overridden"]:
-                place = f"{it['file']}:{it['line']}" if it["line"] else it["file"]
-                yield f"        over {it['value']}  {it['source']}  {place}"
+            for version in trail["overridden"]:
+                place = f"{version['file']}:{version['line']}" if version["line"] else version["file"]
+                yield f"        over {version['value']}  {version['source']}  {place}"
 
 
-def _facts(service: Found) -> Iterator[str]:
+def _facts(service: Object) -> Iterator[str]:
     build, runtime = service["build"], service["runtime"]
     if build["commands"]:
         yield _line("build", " && ".join(build["commands"]))
@@ -124,7 +132,7 @@ def _facts(service: Found) -> Iterator[str]:
         yield _line("reads", ", ".join(names[:_MOST_SHOWN]) + (", ..." if len(names) > _MOST_SHOWN else ""))
 
 
-def _footer(result: Found) -> Iterator[str]:
+def _footer(result: Object) -> Iterator[str]:
     total = sum(result["languages"].values())
     if total:
         ordered = sorted(result["languages"].items(), key=lambda item: (-item[1], item[0]))
@@ -145,19 +153,19 @@ def _line(label: str, text: str, place: str | None = None) -> str:
     return f"{label:<{_LABEL}} {text}" + (f"  [{place}]" if place else "")
 
 
-def _named(candidate: Found) -> str:
+def _named(candidate: Object) -> str:
     name = f"{candidate['name']} {candidate['version']}" if candidate["version"] else str(candidate["name"])
     return f"{name} (custom)" if candidate["custom"] else name
 
 
-def _place(candidate: Found) -> str | None:
+def _place(candidate: Object) -> str | None:
     if not candidate["evidence"]:
         return None
     first = candidate["evidence"][0]
     return f"{first['file']}:{first['line']}" if first["line"] is not None else str(first["file"])
 
 
-def changes_drawn(changes: Sequence[Found]) -> str:
+def changes_drawn(changes: Sequence[Object]) -> str:
     """Differences by service: ``+`` came, ``-`` went, ``~`` is another one now."""
     lines = []
     for path, inner in groupby(changes, key=lambda change: change["path"]):
@@ -172,7 +180,7 @@ def changes_drawn(changes: Sequence[Found]) -> str:
     return "\n".join(lines)
 
 
-def _change(change: Found) -> str:
+def _change(change: Object) -> str:
     what = change["what"].removeprefix("candidate:").replace("_", " ").replace(":", " ")
     if change["before"] is None:
         return f"+ {what}" + ("" if change["after"] == "yes" else f" {change['after']}")
