@@ -121,10 +121,10 @@ def _failing(
 
 def _imports(pythons: dict[str, Path]) -> dict[str, float]:
     """Seconds that an import adds to a bare interpreter, the best of seven."""
-    layer = "import shared.llm.failover, shared.llm.providers.vendors"
+    layer = "import shared.llm.failover, shared.llm.vendors.table"
     statements = {
         "assay": layer,
-        "assay, with registries and ledger": "import shared.llm.client",
+        "assay, with registries and ledger": "import shared.llm.layer",
         "litellm": "from litellm import Router",
         "pydantic-ai": "import pydantic_ai.models.fallback, pydantic_ai.models.openai, pydantic_ai.direct",
     }
@@ -134,7 +134,7 @@ def _imports(pythons: dict[str, Path]) -> dict[str, float]:
         found[name] = _best(python, statement) - _best(python, "pass")
     shared = "import sqlalchemy, sqlalchemy.ext.asyncio, redis, pydantic_settings, prometheus_client"
     found["assay, on top of what every process loads"] = _best(
-        pythons["assay"], f"{shared}; import shared.llm.client"
+        pythons["assay"], f"{shared}; import shared.llm.layer"
     ) - _best(pythons["assay"], shared)
     return found
 

@@ -49,14 +49,15 @@ def bare_streamed(url: str) -> Ask:
 
 def assay(url: str, redis_url: str | None, stream: bool) -> Ask:
     chat = importlib.import_module("shared.llm.chat")
-    link = importlib.import_module("shared.llm.chain").Link
-    endpoint = importlib.import_module("shared.llm.providers.endpoint").Endpoint
+    link = chat.ChainLink
+    endpoint = importlib.import_module("shared.llm.wires.endpoint").Endpoint
     states = importlib.import_module("shared.llm.states")
     breaker = importlib.import_module("shared.llm.breaker").Breaker
     failover = importlib.import_module("shared.llm.failover").Failover
-    adapter = importlib.import_module("shared.llm.providers.vendors").adapter
+    adapter = importlib.import_module("shared.llm.vendors.adapter").Adapter
+    vendors = importlib.import_module("shared.llm.vendors.table").VENDORS
     # Health is shared by key: each way of asking has its own.
-    one = adapter(endpoint("openai", "openai", f"key-{stream}", f"{url}/local/v1", stream=stream))
+    one = adapter(vendors["openai"], endpoint("openai", f"key-{stream}", f"{url}/local/v1", stream=stream))
     kept = states.SharedStates(redis_url) if redis_url else states.LocalStates()
     router = failover(
         {"openai": one}, lambda request: [link("openai", request.role), link("openai", "up")], breaker(kept)

@@ -39,7 +39,7 @@ from shared.contracts.transform import TransformInput
 from shared.errors import ProvidersFailed
 from shared.jobs.job import Context
 from shared.llm.chat import ChatReply, ChatRequest, Provider
-from shared.llm.client import LlmLayer
+from shared.llm.layer import LlmLayer
 from shared.llm.ledger import Owner
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.loop import Budget
@@ -136,8 +136,8 @@ def bench(
 
 
 def layer(url: str) -> LlmLayer:
-    settings: dict[str, Any] = {"openai_api_key": "scripted", "openai_base_url": f"{url}/local/v1"}
-    return LlmLayer(ProviderSettings(**settings), CallSettings(), None, None)
+    variables = {"OPENAI_API_KEY": "scripted", "OPENAI_BASE_URL": f"{url}/local/v1"}
+    return LlmLayer(ProviderSettings(variables), CallSettings(), None, None)
 
 
 def play(url: str, script: Mapping[str, object]) -> None:

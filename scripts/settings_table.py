@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 from pydantic_settings import BaseSettings
+
+from shared.llm.settings import ProviderSettings
+from shared.llm.vendors.spec import Variable
+from shared.llm.vendors.table import VENDORS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "settings.md"
@@ -27,19 +31,35 @@ def main() -> None:
 
 
 def page() -> str:
-    """A table for each settings class, under the first line of its docstring."""
-    parts = [_HEAD]
-    seen: set[str] = set()
+    """A table of the vendors' variables, and one for each settings class under the first line of its docstring."""
+    parts = [_HEAD, _table(ProviderSettings, _vendor_rows())]
+    seen = {variable.name for variable in _vendor_variables()}
     for settings in _classes():
         # What several processes read stands once, as the first of them describes it.
         rows = [(name, line) for name, line in _rows(settings) if name not in seen]
         seen |= {name for name, _ in rows}
         if not rows:
             continue
-        title = (settings.__doc__ or settings.__name__).split("\n")[0].rstrip(".").replace("``", "`")
-        head = f"\n## {title}\n\n| variable | default | what it is |\n|---|---|---|\n"
-        parts.append(head + "".join(f"{line}\n" for _, line in rows))
+        parts.append(_table(settings, [line for _, line in rows]))
     return "".join(parts)
+
+
+def _table(settings: type, lines: Iterable[str]) -> str:
+    title = (settings.__doc__ or settings.__name__).split("\n")[0].rstrip(".").replace("``", "`")
+    head = f"\n## {title}\n\n| variable | default | what it is |\n|---|---|---|\n"
+    return head + "".join(f"{line}\n" for line in lines)
+
+
+def _vendor_rows() -> Iterator[str]:
+    for variable in _vendor_variables():
+        default = f"`{variable.default}`" if variable.default else ""
+        yield f"| `{variable.name}` | {default} | {_escaped(variable.description)} |"
+
+
+def _vendor_variables() -> Iterator[Variable]:
+    for vendor in VENDORS.values():
+        variables = vendor.variables
+        yield from filter(None, (variables.api_key, variables.base_url, variables.model))
 
 
 def _rows(settings: type[BaseSettings]) -> Iterator[tuple[str, str]]:
@@ -51,7 +71,7 @@ def _rows(settings: type[BaseSettings]) -> Iterator[tuple[str, str]]:
 
 
 def _classes() -> Iterator[type[BaseSettings]]:
-    """Every settings class of the tree: model providers first, then what `assay up` reads, then by module."""
+    """Every settings class of the tree: calls of models first, then what `assay up` reads, then by module."""
     files = sorted(file for folder in ("services", "shared") for file in (ROOT / folder).rglob("*.py"))
     files.sort(key=lambda file: file.relative_to(ROOT).parts[1] != "host")
     files.sort(key=lambda file: file.relative_to(ROOT).parts[1] != "llm")

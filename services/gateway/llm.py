@@ -9,7 +9,7 @@ from typing import TypeVar
 from services.gateway.database import database_errors
 from services.gateway.settings import Settings
 from shared.db import connect
-from shared.llm.client import LlmLayer
+from shared.llm.layer import LlmLayer
 
 Answer = TypeVar("Answer")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import services
+from shared.llm.vendors.table import VENDORS
 
 _ROOT = Path(services.__file__).parent.parent
 
@@ -19,8 +20,6 @@ _PLAIN = frozenset(
     }
 )  # fmt: skip
 _PREFIXES = ("ASSAY_", "OTEL_")
-#: The providers' own variables: keys, base URLs and whatever else their SDKs read.
-PROVIDERS = ("GROQ_", "CEREBRAS_", "ANTHROPIC_", "OPENAI_")
 #: Where blobs are kept may need credentials.
 _STORES = ("AWS_", "S3_", "QDRANT_")
 #: What only a person or the command uses, secrets of one process (see the table of processes), and a port that
@@ -40,7 +39,7 @@ class Stores:
 
 def of_child(ours: Mapping[str, str], stores: Stores, *, asks_models: bool, more: Mapping[str, str]) -> dict[str, str]:
     """The environment of a process of the platform."""
-    prefixes = (*_PREFIXES, *_STORES, *(PROVIDERS if asks_models else ()))
+    prefixes = (*_PREFIXES, *_STORES, *(vendor_prefixes() if asks_models else ()))
     env = {
         name: value
         for name, value in ours.items()
@@ -56,6 +55,11 @@ def of_child(ours: Mapping[str, str], stores: Stores, *, asks_models: bool, more
     if stores.qdrant_url is not None:
         env["QDRANT_URL"] = stores.qdrant_url
     return {**env, **more}
+
+
+def vendor_prefixes() -> tuple[str, ...]:
+    """Of the model vendors' own variables: keys, base URLs and whatever else their SDKs read."""
+    return tuple(vendor.variables.prefix for vendor in VENDORS.values())
 
 
 def python_path(ours: Mapping[str, str]) -> str:

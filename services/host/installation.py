@@ -20,6 +20,7 @@ from services.host.processes import PROCESSES, Process, parse_replicas, with_rep
 from services.host.programs import Program, Worker
 from services.host.redis import Redis
 from services.host.settings import HostSettings, ServerSettings
+from shared.llm.vendors.table import VENDORS
 
 #: The script that ``assay up --demo`` lets the scripted LLM server play.
 DEMO_SCRIPT = Path(__file__).parent / "demo" / "script.yaml"
@@ -87,17 +88,11 @@ def compose(
 
 def scripted_providers(port: int) -> dict[str, str]:
     """The variables that point the providers' SDKs at the scripted LLM server."""
-    base = f"http://127.0.0.1:{port}"
-    return {
-        "GROQ_API_KEY": _SCRIPTED_KEY,
-        "GROQ_BASE_URL": f"{base}/groq",
-        "CEREBRAS_API_KEY": _SCRIPTED_KEY,
-        "CEREBRAS_BASE_URL": f"{base}/cerebras",
-        "ANTHROPIC_API_KEY": _SCRIPTED_KEY,
-        "ANTHROPIC_BASE_URL": f"{base}/anthropic",
-        "OPENAI_API_KEY": _SCRIPTED_KEY,
-        "OPENAI_BASE_URL": f"{base}/local/v1",
-    }
+    variables = {}
+    for vendor in VENDORS.values():
+        variables[vendor.variables.api_key.name] = _SCRIPTED_KEY
+        variables[vendor.variables.base_url.name] = f"http://127.0.0.1:{port}/{vendor.scripted_path}"
+    return variables
 
 
 def free_port(host: str, port: int) -> int:
@@ -146,7 +141,7 @@ def _for(process: Process, variables: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in variables.items()
-        if process.asks_models or not name.startswith(environment.PROVIDERS)
+        if process.asks_models or not name.startswith(environment.vendor_prefixes())
     }
 
 

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from shared.jobs.job import Job
 from shared.jobs.report import JobReport
 from shared.llm.chat import Prompts, Provider
-from shared.llm.client import LlmLayer
+from shared.llm.layer import LlmLayer
 from shared.llm.ledger import Owner
 from shared.loop import Budget
 

@@ -8,7 +8,7 @@ from shared import VERSION, blobs, db, logs
 from shared.jobs.models import JobModels
 from shared.jobs.runner import Stores
 from shared.jobs.worker import Facts, Worker
-from shared.llm.client import LlmLayer
+from shared.llm.layer import LlmLayer
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.settings import JobSettings, StoreSettings
 

@@ -18,7 +18,7 @@ from shared.jobs.job import Effect
 from shared.jobs.leases import Held
 from shared.jobs.record import Record
 from shared.jobs.storable import event_data, storable
-from shared.llm.ledger import Usage, totals
+from shared.llm.ledger import JobUsage, totals
 
 _NOT_LIVE = {
     "scripted": "Served by the scripted LLM server: no model was asked.",
@@ -47,7 +47,7 @@ class JobReport:
     said: list[Said] = field(default_factory=list)
     forms: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     effects: list[Effect] = field(default_factory=list)
-    models: Usage | None = None  #: what this run asked of models; the LLM layer counts
+    models: JobUsage | None = None  #: what this run asked of models; the LLM layer counts
     earlier_runs: bool = False  #: whether a worker that died may have asked models for this job before
 
     def event(self, type: str, **data: JsonValue) -> None:

@@ -14,7 +14,7 @@ Change = Callable[[Health, float], Health]
 
 
 @dataclass(frozen=True)
-class Seen:
+class KnownHealth:
     """Health as it was read; ``raw`` is what a swap compares with."""
 
     key: str
@@ -30,11 +30,11 @@ class Breaker:
     settings: BreakerSettings = field(default_factory=BreakerSettings)
     clock: Callable[[], float] = time.time
 
-    def look(self, keys: Sequence[str]) -> list[Seen]:
+    def look(self, keys: Sequence[str]) -> list[KnownHealth]:
         values = self.states.read(keys) if keys else []
-        return [Seen(key, Health.load(raw), raw) for key, raw in zip(keys, values, strict=True)]
+        return [KnownHealth(key, Health.load(raw), raw) for key, raw in zip(keys, values, strict=True)]
 
-    def admit(self, seen: Seen) -> float | None:
+    def admit(self, seen: KnownHealth) -> float | None:
         """None: go ahead. Otherwise the time until which nobody may ask. A half-open one admits a single probe."""
         while True:
             now = self.clock()
@@ -45,7 +45,7 @@ class Breaker:
                 return None
             (seen,) = self.look([seen.key])
 
-    def answered(self, seen: Seen, spent_for: float | None = None) -> None:
+    def answered(self, seen: KnownHealth, spent_for: float | None = None) -> None:
         """It works; for ``spent_for`` seconds it can take no further request of this size."""
 
         def change(health: Health, now: float) -> Health:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, Protocol, runtime_checkable
 
@@ -76,9 +76,8 @@ class ChatRequest:
     turn: int = 1
     provider: str | None = None
     model: str | None = None
-    selector: tuple[
-        str, ...
-    ] = ()  #: explicit ``provider/model`` or partial model ids, in order; no other model answers
+    #: Explicit ``provider/model`` or partial model ids, in order; no other model answers.
+    selector: tuple[str, ...] = ()
 
 
 class Finish(StrEnum):
@@ -107,6 +106,53 @@ class ChatReply:
     usage: TokenUsage = TokenUsage()
     source: Literal["live", "replay", "scripted"] = "live"
     seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class ChainLink:
+    """One model of one provider, with the parameters of its calls by the provider's own names."""
+
+    provider: str
+    model: str
+    parameters: Json = field(default_factory=dict)
+
+
+Reason = Literal["primary", "failover", "retry", "hedge"]
+
+SKIPPED = "skipped"
+
+
+@dataclass(frozen=True)
+class ProviderAttempt:
+    """One attempt at a provider, as the usage, the ledger and the events are told of it."""
+
+    number: int  #: within its turn, from 1
+    request: ChatRequest
+    link: ChainLink
+    reason: Reason
+    outcome: str  #: ``ok``, a fault's code, or ``skipped``
+    before: ChainLink | None = None  #: of the attempt before
+    cause: str | None = None  #: its outcome, which made this attempt necessary
+    reply: ChatReply | None = None
+    http_status: int | None = None
+    detail: str | None = None
+    seconds: float = 0.0
+    first_token: float | None = None
+    scripted: bool = False  #: a faulty answer that the scripted server gave
+
+    @property
+    def reached(self) -> bool:
+        """Whether the provider was asked at all."""
+        return self.outcome != SKIPPED
+
+    @property
+    def source(self) -> Literal["live", "replay", "scripted"]:
+        if self.reply is not None:
+            return self.reply.source
+        return "scripted" if self.scripted else "live"
+
+
+OnAttempt = Callable[[ProviderAttempt], None]
 
 
 class Provider(Protocol):

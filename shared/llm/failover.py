@@ -10,15 +10,14 @@ from threading import Event, Lock
 from pydantic import JsonValue
 
 from shared.errors import JobCancelled, NoProviderConfigured, ProvidersFailed
-from shared.llm.attempts import SKIPPED, Attempt, Reason, Tell
-from shared.llm.breaker import Breaker, Seen
-from shared.llm.chain import Link
-from shared.llm.chat import ChatReply, ChatRequest
+from shared.llm.breaker import Breaker, KnownHealth
+from shared.llm.chat import SKIPPED, ChainLink, ChatReply, ChatRequest, OnAttempt, ProviderAttempt, Reason
 from shared.llm.faults import Plan, ProviderFault
 from shared.llm.hedge import race
-from shared.llm.providers.endpoint import SCRIPTED_HEADER, Asks
-from shared.llm.providers.limits import Limits
+from shared.llm.vendors.adapter import Adapter
 from shared.llm.watch import SLICE, Watch
+from shared.llm.wires.endpoint import SCRIPTED_HEADER
+from shared.llm.wires.limits import Limits
 
 
 @dataclass(frozen=True)
@@ -34,19 +33,19 @@ class FailoverSettings:
 
 @dataclass(frozen=True)
 class Failover:
-    """Itself a provider. One per job: ``tell`` and ``cancelled`` are the job's."""
+    """Itself a provider. One per job: ``on_attempt`` and ``cancelled`` are the job's."""
 
-    asks: Mapping[str, Asks]  #: the configured providers
-    chain: Callable[[ChatRequest], Sequence[Link]]
+    adapters: Mapping[str, Adapter]  #: of the configured providers
+    chain: Callable[[ChatRequest], Sequence[ChainLink]]
     breaker: Breaker
     settings: FailoverSettings = field(default_factory=FailoverSettings)
-    tell: Tell = lambda attempt: None
+    on_attempt: OnAttempt = lambda attempt: None
     cancelled: Callable[[], bool] = lambda: False
     name: str = "failover"
 
     def complete(self, request: ChatRequest) -> ChatReply:
         """Raises: NoProviderConfigured, ProvidersFailed with every attempt, JobCancelled."""
-        links = [link for link in self.chain(request) if link.provider in self.asks]
+        links = [link for link in self.chain(request) if link.provider in self.adapters]
         if not links:
             raise NoProviderConfigured(
                 f"No provider in the chain of {request.role} has a key: set one, or change the chain."
@@ -58,8 +57,8 @@ class Failover:
 class _Candidate:
     """A link that may be asked now."""
 
-    link: Link
-    seen: Seen
+    link: ChainLink
+    seen: KnownHealth
     reason: Reason
     last: bool
 
@@ -70,10 +69,10 @@ class _Round:
 
     failover: Failover
     request: ChatRequest
-    attempts: list[Attempt] = field(default_factory=list)
+    attempts: list[ProviderAttempt] = field(default_factory=list)
     lock: Lock = field(default_factory=Lock)
 
-    def run(self, links: Sequence[Link]) -> ChatReply:
+    def run(self, links: Sequence[ChainLink]) -> ChatReply:
         reply = self._pass(links)
         parked = [] if reply else self._soon_back(links)
         if parked:
@@ -83,7 +82,7 @@ class _Round:
             raise self._failed()
         return reply
 
-    def _pass(self, links: Sequence[Link], again: bool = False) -> ChatReply | None:
+    def _pass(self, links: Sequence[ChainLink], again: bool = False) -> ChatReply | None:
         """Ask one after the other until one answers."""
         candidates = self._admitted(links, again)
         if self.failover.settings.hedge_after is not None:
@@ -93,23 +92,24 @@ class _Round:
                 return reply
         return None
 
-    def _admitted(self, links: Sequence[Link], again: bool) -> Iterator[_Candidate]:
+    def _admitted(self, links: Sequence[ChainLink], again: bool) -> Iterator[_Candidate]:
         seen = self._look(links)
         for position, (link, known) in enumerate(seen):
             if self._left() < self.failover.settings.least:
                 return
             blocked = self.failover.breaker.admit(known)
             if blocked is not None:
-                self._record(Attempt(0, self.request, link, "primary", SKIPPED, detail=_why(known, self.failover)))
+                why = _why_skipped(known, self.failover)
+                self._record(ProviderAttempt(0, self.request, link, "primary", SKIPPED, detail=why))
                 continue
             first = not position and not self.attempts
             reason: Reason = "retry" if again else "primary" if first else "failover"
             yield _Candidate(link, known, reason, position == len(seen) - 1)
 
-    def _look(self, links: Sequence[Link]) -> list[tuple[Link, Seen]]:
+    def _look(self, links: Sequence[ChainLink]) -> list[tuple[ChainLink, KnownHealth]]:
         """The links with their health; the nearly spent ones last."""
-        asks, breaker = self.failover.asks, self.failover.breaker
-        seen = breaker.look([asks[link.provider].endpoint.key(link.model) for link in links])
+        adapters, breaker = self.failover.adapters, self.failover.breaker
+        seen = breaker.look([adapters[link.provider].endpoint.key(link.model) for link in links])
         now = breaker.clock()
         return sorted(zip(links, seen, strict=True), key=lambda pair: pair[1].health.deferred_until > now)
 
@@ -136,7 +136,7 @@ class _Round:
         parameters = {**link.parameters, **(self.request.parameters or {})}
         request = replace(self.request, provider=link.provider, model=link.model, parameters=parameters)
         try:
-            reply = self.failover.asks[link.provider].ask(request, watch)
+            reply = self.failover.adapters[link.provider].ask(request, watch)
         except JobCancelled:
             self.failover.breaker.released(seen.key)
             self._note(candidate, watch, reason, "abandoned")
@@ -163,7 +163,7 @@ class _Round:
         fault: ProviderFault | None = None,
     ) -> None:
         self._record(
-            Attempt(
+            ProviderAttempt(
                 number=0,
                 request=self.request,
                 link=candidate.link,
@@ -178,18 +178,19 @@ class _Round:
             )
         )
 
-    def _record(self, attempt: Attempt) -> None:
+    def _record(self, attempt: ProviderAttempt) -> None:
         with self.lock:
-            cause = self.attempts[-1] if self.attempts else None
-            if cause is not None and attempt.outcome == SKIPPED:
-                attempt = replace(attempt, reason="failover")
-            attempt = replace(attempt, number=len(self.attempts) + 1, cause=cause.outcome if cause else None)
+            attempt = replace(attempt, number=len(self.attempts) + 1)
+            if self.attempts:
+                before = self.attempts[-1]
+                reason: Reason = "failover" if attempt.outcome == SKIPPED else attempt.reason
+                attempt = replace(attempt, reason=reason, before=before.link, cause=before.outcome)
             self.attempts.append(attempt)
-        self.failover.tell(attempt)
+        self.failover.on_attempt(attempt)
 
     def _watch(self, candidate: _Candidate, abandoned: Event | None) -> Watch:
         """The provider's limits, cut by the deadline and by what the next one needs."""
-        endpoint, settings = self.failover.asks[candidate.link.provider].endpoint, self.failover.settings
+        endpoint, settings = self.failover.adapters[candidate.link.provider].endpoint, self.failover.settings
         now, left = time.monotonic(), self._left()
         limits = endpoint.timeouts
         total = min(limits.total, left if candidate.last else left * settings.total_share)
@@ -209,7 +210,7 @@ class _Round:
     def _left(self) -> float:
         return float("inf") if self.request.deadline is None else self.request.deadline - time.monotonic()
 
-    def _soon_back(self, links: Sequence[Link]) -> list[tuple[Link, float]]:
+    def _soon_back(self, links: Sequence[ChainLink]) -> list[tuple[ChainLink, float]]:
         """Providers whose rate limit ends so soon that waiting makes sense, with the seconds until then."""
         now = self.failover.breaker.clock()
         most = min(self.failover.settings.patience, self._left() - 1)
@@ -244,7 +245,7 @@ class _Round:
         return ProvidersFailed(f"No model provider answered. {named}", attempts=told)
 
 
-def _why(seen: Seen, failover: Failover) -> str:
+def _why_skipped(seen: KnownHealth, failover: Failover) -> str:
     state = seen.health.state(failover.breaker.clock())
     words = {"parked": "It asked to be left alone for a while", "open": "It failed too often and rests"}
     return f"{words.get(state, 'It is being tried by another call')} (last error: {seen.health.last_error})."

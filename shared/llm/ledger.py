@@ -15,8 +15,8 @@ from sqlalchemy import Connection, Engine, RowMapping, Select, func, insert, sel
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.contracts.models import LlmCall, ModelName, PromptUsed
-from shared.llm.attempts import SKIPPED, Attempt
-from shared.llm.prices import cost
+from shared.llm.catalog import cost
+from shared.llm.chat import SKIPPED, ProviderAttempt
 from shared.llm.tables import llm_calls
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class Owner:
 
 
 @dataclass
-class Usage:
+class JobUsage:
     """A job's totals, for its ``usage``; the cost is unknown as soon as one part of it is."""
 
     llm_calls: int = 0
@@ -45,7 +45,7 @@ class Usage:
     sources: set[str] = field(default_factory=set)  #: live, replay, scripted: who answered
     lock: Lock = field(default_factory=Lock)
 
-    def count(self, attempt: Attempt) -> None:
+    def count(self, attempt: ProviderAttempt) -> None:
         with self.lock:
             reply = attempt.reply
             if reply is None:
@@ -73,7 +73,7 @@ class Ledger:
         self._engine = engine
         self._waiting: deque[Mapping[str, object]] = deque(maxlen=_KEPT)
 
-    def write(self, owner: Owner, attempt: Attempt) -> None:
+    def write(self, owner: Owner, attempt: ProviderAttempt) -> None:
         self._waiting.append(row(owner, attempt))
         if self._engine is None:
             return
@@ -86,11 +86,11 @@ class Ledger:
             log.warning("the ledger of model calls waits for the database: %s", type(error).__name__)
 
 
-def row(owner: Owner, attempt: Attempt) -> dict[str, object]:
+def row(owner: Owner, attempt: ProviderAttempt) -> dict[str, object]:
     """The attempt as a row of ``llm_calls``; no text of a prompt or an answer."""
     reply, request = attempt.reply, attempt.request
-    source = reply.source if reply else "scripted" if attempt.scripted else "live"
     usage = reply.usage if reply else None
+    paid = None if attempt.source == "replay" else usage
     return {
         "tenant_id": owner.tenant_id,
         "job_id": owner.job_id,
@@ -109,14 +109,14 @@ def row(owner: Owner, attempt: Attempt) -> dict[str, object]:
         "input_tokens": usage.input if usage else None,
         "output_tokens": usage.output if usage else None,
         "cached_tokens": usage.cached if usage else None,
-        "cost_usd": cost(attempt.link.provider, attempt.link.model, usage) if usage and source != "replay" else None,
+        "cost_usd": cost(attempt.link.provider, attempt.link.model, paid) if paid else None,
         "prompt_key": request.prompt.key if request.prompt else None,
         "prompt_version": request.prompt.version if request.prompt else None,
         "seconds": attempt.seconds,
         "first_token_seconds": attempt.first_token,
         "finish": reply.finish.value if reply else None,
         "detail": attempt.detail,
-        "source": source,
+        "source": attempt.source,
     }
 
 

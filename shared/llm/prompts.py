@@ -6,23 +6,36 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, and_, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
+import shared
 from shared.contracts.models import Prompt, PromptVariables
 from shared.errors import DatabaseUnavailable, NotFound, PreconditionFailed
 from shared.llm import templates
 from shared.llm.chat import PromptVersion, RenderedPrompt
 from shared.llm.fresh import Fresh
-from shared.llm.prompt_files import defaults
-from shared.llm.roles import DEFAULTS as ROLES
+from shared.llm.roles import ROLES
 from shared.llm.tables import prompt_labels, prompt_versions
 
 log = logging.getLogger(__name__)
 
 _ACTIVE = "active"
+_SERVICES = Path(shared.__file__).resolve().parent.parent / "services"
+
+
+@cache
+def default_prompts(services: Path = _SERVICES) -> Mapping[str, str]:
+    """Default texts by key: ``services/<service>/prompts/<purpose>.md`` is the prompt ``service.purpose``.
+
+    The folder that holds ``prompts`` names the service.
+    """
+    files = sorted([*services.glob("*/prompts/*.md"), *services.glob("*/*/prompts/*.md")])
+    return {f"{file.parent.parent.name}.{file.stem}": file.read_text(encoding="utf-8") for file in files}
 
 
 @dataclass(frozen=True)
@@ -41,7 +54,7 @@ class PromptRegistry:
 
     def __init__(self, engine: Engine | None, files: Mapping[str, str] | None = None) -> None:
         self._engine = engine
-        self._files = defaults() if files is None else files
+        self._files = default_prompts() if files is None else files
         self._initial = {key: Stored(key, 1, text, True) for key, text in self._files.items()}
         self._active: Fresh[Mapping[str, Stored]] = Fresh(self._read, self._initial)
         self._synced = engine is None

@@ -16,10 +16,9 @@ from typing import Literal
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from shared.errors import AssayError
-from shared.llm.attempts import Attempt, Tell
 from shared.llm.canonical import canonical, cleaned, key_of, without_secrets
-from shared.llm.chain import Link
-from shared.llm.chat import ChatReply, ChatRequest, Finish, Provider, TokenUsage, ToolUse
+from shared.llm.chat import ChainLink, ChatReply, ChatRequest, Finish, OnAttempt, ProviderAttempt, TokenUsage, ToolUse
+from shared.llm.failover import Failover
 
 Mode = Literal["record", "replay", "auto"]
 
@@ -54,13 +53,13 @@ class Recording(BaseModel):
 
 @dataclass
 class Recorder:
-    """A provider around another one. The same question asked again within a job has a recording of its own."""
+    """A provider around another one, for one job. A question asked again within it has a recording of its own."""
 
     folder: Path
     mode: Mode
-    inner: Provider
-    tell: Tell = lambda attempt: None
-    asked: dict[str, int] = field(default_factory=dict)  #: how often each question was asked in this job
+    inner: Failover
+    on_attempt: OnAttempt = lambda attempt: None
+    asked: dict[str, int] = field(default_factory=dict)  #: how often each question was asked
     name: str = "recorder"
 
     def complete(self, request: ChatRequest) -> ChatReply:
@@ -70,8 +69,8 @@ class Recorder:
         number = self.asked[key] = self.asked.get(key, 0) + 1
         if self.mode != "record" and (recorded := self._find(request.role, key, number)) is not None:
             reply = recorded.reply()
-            link = Link(recorded.provider, recorded.model)
-            self.tell(Attempt(1, request, link, "primary", "ok", reply=reply))
+            link = ChainLink(recorded.provider, recorded.model)
+            self.on_attempt(ProviderAttempt(1, request, link, "primary", "ok", reply=reply))
             return reply
         if self.mode == "replay":
             raise self._missing(request, said)
@@ -85,9 +84,9 @@ class Recorder:
     def _find(self, role: str, key: str, number: int) -> Recording | None:
         """The recording of the question asked for the n-th time, or of the last time before."""
         for each in range(number, 0, -1):
-            found = _read(self._file(role, key, each))
-            if found is not None:
-                return found
+            recording = _read(self._file(role, key, each))
+            if recording is not None:
+                return recording
         return None
 
     def _keep(self, file: Path, request: ChatRequest, said: dict[str, JsonValue], reply: ChatReply) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from pydantic import JsonValue
@@ -12,38 +13,35 @@ from sqlalchemy import Connection, Engine, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from shared.errors import NotFound
-from shared.llm.chain import Link
-from shared.llm.chat import ChatRequest
+from shared.llm.catalog import retirement, table
+from shared.llm.chat import ChainLink, ChatRequest
 from shared.llm.faults import NoSuchModel, UnknownProvider
 from shared.llm.fresh import Fresh
-from shared.llm.prices import retirement, table
-from shared.llm.providers.endpoint import Endpoint
-from shared.llm.roles import DEFAULTS, last_resort
+from shared.llm.roles import ROLES, Chain, default_chain
 from shared.llm.tables import model_chains
+from shared.llm.vendors.table import VENDORS
+from shared.llm.wires.endpoint import Endpoint
 
 log = logging.getLogger(__name__)
-
-Chain = tuple[Link, ...]
 
 
 class ModelRegistry:
     """Safe to use from many threads; ``engine`` is None where there is no database: then the defaults hold."""
 
-    def __init__(self, engine: Engine | None, endpoints: Sequence[Endpoint], openai_model: str = "") -> None:
+    def __init__(self, engine: Engine | None, endpoints: Sequence[Endpoint]) -> None:
         self._engine = engine
         self._endpoints = {endpoint.name: endpoint for endpoint in endpoints}
-        self._openai_model = openai_model
         self._changed: Fresh[Mapping[str, Chain]] = Fresh(self._read, {})
 
     def chain(self, role: str) -> Chain:
         """The role's links, unconfigured ones too. Raises: NotFound for a role that there is not."""
-        if role not in DEFAULTS:
-            raise NotFound(f"There is no role {role!r}; the roles are {', '.join(DEFAULTS)}.")
+        if role not in ROLES:
+            raise NotFound(f"There is no role {role!r}; the roles are {', '.join(ROLES)}.")
         changed = self._changed.get().get(role)
         return self._default(role) if changed is None else changed
 
     def chains(self) -> dict[str, Chain]:
-        return {role: self.chain(role) for role in DEFAULTS}
+        return {role: self.chain(role) for role in ROLES}
 
     def for_request(self, request: ChatRequest) -> Chain:
         """The role's chain, or exactly the models that the request's selectors name.
@@ -53,12 +51,15 @@ class ModelRegistry:
         if not request.selector:
             return self.chain(request.role)
         known = (*self.chain(request.role), *self._available())
-        named = [link for selector in request.selector for link in self._matching(selector, known)]
+        named: dict[tuple[str, str], ChainLink] = {}
+        for selector in request.selector:
+            for link in self._matching(selector, known):
+                named.setdefault((link.provider, link.model), link)
         if not named:
             raise NoSuchModel(f"No configured provider has a model called {', '.join(request.selector)}.")
-        return tuple({(link.provider, link.model): link for link in reversed(named)}.values())[::-1]
+        return tuple(named.values())
 
-    def set_chain(self, role: str, links: Sequence[Link], actor: str | None = None) -> list[str]:
+    def set_chain(self, role: str, links: Sequence[ChainLink], actor: str | None = None) -> list[str]:
         """Change a role's chain; the answer are warnings for a person. Raises: NotFound, UnknownProvider."""
         self.chain(role)
         for number, link in enumerate(links):
@@ -106,35 +107,40 @@ class ModelRegistry:
         return [warning for link in links.values() if (warning := self._warning(link))]
 
     def _default(self, role: str) -> Chain:
-        chain = DEFAULTS[role]
+        chain = default_chain(role)
         if any(self._is_configured(link.provider) for link in chain):
             return chain
-        return chain + tuple(link for link in last_resort(self._openai_model) if self._is_configured(link.provider))
+        return chain + tuple(link for link in self._vendors_own() if self._is_configured(link.provider))
 
     def _is_configured(self, provider: str) -> bool:
         return provider in self._endpoints and self._endpoints[provider].configured
 
-    def _matching(self, selector: str, known: Sequence[Link]) -> list[Link]:
+    def _matching(self, selector: str, known: Sequence[ChainLink]) -> list[ChainLink]:
         """``provider/model`` when the first segment is a configured provider, else a part of a model's id."""
         provider, _, model = selector.partition("/")
         if model and self._is_configured(provider):
             same = [link for link in known if (link.provider, link.model) == (provider, model)]
-            return same[:1] or [Link(provider, model)]
-        found = [
-            link for link in known if selector.lower() in link.model.lower() and self._is_configured(link.provider)
-        ]
-        if not found and model == "" and self._is_configured(selector):
-            found = [link for link in known if link.provider == selector][:1]
-        return found
+            return same[:1] or [ChainLink(provider, model)]
+        part = selector.lower()
+        links = [link for link in known if part in link.model.lower() and self._is_configured(link.provider)]
+        if not links and model == "" and self._is_configured(selector):
+            return [link for link in known if link.provider == selector][:1]
+        return links
 
-    def _available(self) -> tuple[Link, ...]:
+    def _available(self) -> Chain:
         return tuple(link for link in self._known() if self._is_configured(link.provider))
 
-    def _known(self) -> tuple[Link, ...]:
-        priced = tuple(Link(price.provider, price.model) for price in table().prices)
-        return (*priced, Link("openai", self._openai_model)) if self._openai_model else priced
+    def _known(self) -> Chain:
+        priced = tuple(ChainLink(price.provider, price.model) for price in table().prices)
+        return (*priced, *self._vendors_own())
 
-    def _warning(self, link: Link) -> str | None:
+    def _vendors_own(self) -> Chain:
+        """The default model of each vendor, or the one that the operator has named instead."""
+        named = {name: endpoint.model for name, endpoint in self._endpoints.items()}
+        links = [vendor.link for vendor in VENDORS.values()]
+        return tuple(replace(link, model=named.get(link.provider) or link.model) for link in links)
+
+    def _warning(self, link: ChainLink) -> str | None:
         ends = retirement(link.model)
         if ends is None:
             return None
@@ -151,4 +157,4 @@ class ModelRegistry:
             return {}
         with self._engine.connect() as connection:
             rows = connection.execute(select(model_chains.c.role, model_chains.c.chain)).all()
-        return {role: tuple(Link(**link) for link in chain) for role, chain in rows}
+        return {role: tuple(ChainLink(**link) for link in chain) for role, chain in rows}

@@ -1,34 +1,32 @@
-"""The roles that models play, and who plays them unless an operator says otherwise."""
+"""The roles that models play, and which vendors' models play them unless an operator says otherwise."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Literal
 
-from shared.llm.chain import Link
+from shared.llm.chat import ChainLink
+from shared.llm.vendors.table import VENDORS
 
-_FAST: Mapping[str, str | int] = MappingProxyType({"temperature": 1, "top_p": 1, "reasoning_effort": "low"})
-_GROQ = Link("groq", "openai/gpt-oss-120b", _FAST)
-_CEREBRAS = Link("cerebras", "gpt-oss-120b", _FAST)
-_CLAUDE = Link("anthropic", "claude-haiku-5-5")
-
-_EDIT = (_GROQ, _CEREBRAS)
-_REASON = (_CLAUDE, _GROQ, _CEREBRAS)
+Chain = tuple[ChainLink, ...]
+Effort = Literal["quick", "thorough"]
 
 #: The same string in configuration, registry, prompt key and call.
-DEFAULTS: Mapping[str, tuple[Link, ...]] = MappingProxyType(
+ROLES: Mapping[str, Effort] = MappingProxyType(
     {
-        "execution.transform": _EDIT,
-        "flows.edit": _EDIT,
-        "stacks.identify": _EDIT,
-        "search.plan": _REASON,
-        "search.reflect": _REASON,
-        "search.answer": _REASON,
-        "documents.instruction": _EDIT,
+        "execution.transform": "quick",
+        "flows.edit": "quick",
+        "stacks.identify": "quick",
+        "search.plan": "thorough",
+        "search.reflect": "thorough",
+        "search.answer": "thorough",
+        "documents.instruction": "quick",
     }
 )
 
 
-def last_resort(openai_model: str) -> tuple[Link, ...]:
-    """Whoever is configured when nobody of a default chain is."""
-    return (_CLAUDE, Link("openai", openai_model))
+def default_chain(role: str) -> Chain:
+    """The vendors that have a place for roles of this effort, in order."""
+    placed = [(getattr(vendor.defaults, ROLES[role]), vendor.link) for vendor in VENDORS.values()]
+    return tuple(link for place, link in sorted(placed, key=lambda pair: pair[0] or 0) if place is not None)

@@ -1,35 +1,32 @@
-"""Which providers there are, from the variables that their own SDKs read too."""
+"""Which providers are configured, from the variables that their own SDKs read too, and how they are called."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from shared.llm.failover import FailoverSettings
 from shared.llm.health import BreakerSettings
-from shared.llm.providers.endpoint import Endpoint, Wire
+from shared.llm.vendors.spec import Variable, VendorSpec
+from shared.llm.vendors.table import VENDORS
 from shared.llm.watch import Timeouts
+from shared.llm.wires.endpoint import Endpoint
 
 
-class ProviderSettings(BaseSettings):
+@dataclass(frozen=True)
+class ProviderSettings:
     """Model providers: keys and addresses; an empty variable is as good as none."""
 
-    model_config = SettingsConfigDict(frozen=True, env_ignore_empty=True)
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
 
-    groq_api_key: SecretStr | None = Field(None, description="A key of Groq")
-    groq_base_url: str | None = Field(None, description="Another address than Groq's own")
-    cerebras_api_key: SecretStr | None = Field(None, description="A key of Cerebras")
-    cerebras_base_url: str | None = Field(None, description="Another address than Cerebras' own")
-    anthropic_api_key: SecretStr | None = Field(None, description="A key of Anthropic")
-    anthropic_base_url: str | None = Field(None, description="Another address than Anthropic's own")
-    openai_api_key: SecretStr | None = Field(
-        None, description="A key of OpenAI or of the endpoint below; also for embeddings"
-    )
-    openai_base_url: str | None = Field(None, description="Any OpenAI-compatible endpoint: Ollama, vLLM, llama.cpp")
-    openai_model: str = Field("gpt-5.4-mini", description="The model asked when no other provider is configured")
+    def value(self, variable: Variable) -> str | None:
+        return self.environment.get(variable.name, "").strip() or variable.default or None
 
 
 class CallSettings(BaseSettings):
@@ -63,21 +60,20 @@ class CallSettings(BaseSettings):
         return BreakerSettings(failures=self.breaker_failures, cooldown=self.breaker_cooldown_seconds)
 
 
-_VERSIONS = {"groq": "/openai/v1", "cerebras": "/v1", "anthropic": "/v1"}
-
-
 def endpoints(providers: ProviderSettings, calls: CallSettings) -> tuple[Endpoint, ...]:
-    """All four, the unconfigured ones too."""
+    """Every vendor of the table, the unconfigured ones too."""
+    return tuple(_endpoint(vendor, providers, calls) for vendor in VENDORS.values())
 
-    def endpoint(name: Wire, key: SecretStr | None, base_url: str | None) -> Endpoint:
-        secret = key.get_secret_value().strip() if key else None
+
+def _endpoint(vendor: VendorSpec, providers: ProviderSettings, calls: CallSettings) -> Endpoint:
+    variables = vendor.variables
+    base_url = providers.value(variables.base_url)
+    return Endpoint(
+        name=vendor.name,
+        api_key=providers.value(variables.api_key),
         # The SDKs add the version to the address themselves; many write it all the same.
-        address = base_url.rstrip("/").removesuffix(_VERSIONS.get(name, "")) if base_url else None
-        return Endpoint(name, name, secret or None, address, calls.timeouts, calls.stream)
-
-    return (
-        endpoint("groq", providers.groq_api_key, providers.groq_base_url),
-        endpoint("cerebras", providers.cerebras_api_key, providers.cerebras_base_url),
-        endpoint("anthropic", providers.anthropic_api_key, providers.anthropic_base_url),
-        endpoint("openai", providers.openai_api_key, providers.openai_base_url),
+        base_url=base_url.rstrip("/").removesuffix(vendor.version) if base_url else None,
+        model=providers.value(variables.model) if variables.model else None,
+        timeouts=calls.timeouts,
+        stream=calls.stream,
     )

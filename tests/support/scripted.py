@@ -1,7 +1,7 @@
 """The scripted LLM server for tests: a process of its own, speaking the providers' wire formats on loopback.
 
 ``scripted_llm`` is the module's server; give it a script with ``scripted_llm.play(rules...)`` before each request.
-``scripted_llm.environment()`` are the variables that send all four providers to it.
+``scripted_llm.environment()`` are the variables that send every provider to it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
+
+from shared.llm.vendors.table import VENDORS
 
 Rule = Mapping[str, Any]
 
@@ -35,21 +37,16 @@ class ScriptedLlm:
         return [each for each in asked if provider in (None, each["provider"])]
 
     def base_url(self, provider: str) -> str:
-        return {
-            "groq": f"{self.url}/groq",
-            "cerebras": f"{self.url}/cerebras",
-            "anthropic": f"{self.url}/anthropic",
-            "openai": f"{self.url}/local/v1",
-        }[provider]
+        return f"{self.url}/{VENDORS[provider].scripted_path}"
 
-    def environment(self, providers: Sequence[str] = ("groq", "cerebras", "anthropic", "openai")) -> dict[str, str]:
-        """Variables that make these providers, and no others, be this server."""
-        names = ("groq", "cerebras", "anthropic", "openai")
-        found = {f"{name.upper()}_{part}": "" for name in names for part in ("API_KEY", "BASE_URL")}
-        for name in providers:
-            found[f"{name.upper()}_API_KEY"] = f"test-key-of-{name}"
-            found[f"{name.upper()}_BASE_URL"] = self.base_url(name)
-        return found
+    def environment(self, providers: Sequence[str] | None = None) -> dict[str, str]:
+        """Variables that make these providers (or all), and no others, be this server."""
+        environment = {}
+        for name, vendor in VENDORS.items():
+            here = providers is None or name in providers
+            environment[vendor.variables.api_key.name] = f"key-of-{name}" if here else ""
+            environment[vendor.variables.base_url.name] = self.base_url(name) if here else ""
+        return environment
 
     def _send(self, method: str, path: str, body: bytes | None = None) -> bytes:
         request = urllib.request.Request(f"{self.url}/_scripted/{path}", body, method=method)

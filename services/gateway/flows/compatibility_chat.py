@@ -24,16 +24,14 @@ from shared.llm.chat import ChatMessage, ChatRequest
 from shared.llm.json_text import AnswerUnreadable, parse
 from shared.llm.ledger import Owner
 from shared.llm.tagged import parse_tagged
+from shared.llm.vendors.table import key_variables
 from shared.loop import Budget, BudgetSpent
 
 _WAIT_SECONDS = 180.0
 _FAILED = "Failed to process message"
 _NO_CALLS = "No tool calls generated"
 _DISABLED = "LLM disabled: missing API keys"
-_NOT_CONFIGURED = (
-    "LLM is not configured. Set GROQ_API_KEY, CEREBRAS_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY and start again; "
-    "the diagram can still be edited by hand."
-)
+_NOT_CONFIGURED = "LLM is not configured. Set {} and start again; the diagram can still be edited by hand."
 _LONGEST = 50_000
 _BULLETS, _BULLET = 500, 2_000
 
@@ -45,7 +43,8 @@ async def converse(request: Request, desk: Desk, body: Sent = None) -> Response:
         return Json({"error": "Message is required and must be a string"}, 400)
     flow = await main_flow(desk)
     if not await desk.deps.llm.configured("flows.edit"):
-        disabled = {"success": False, "thinking": _DISABLED, "response": _NOT_CONFIGURED, "iterations": 0}
+        advice = _NOT_CONFIGURED.format(key_variables())
+        disabled = {"success": False, "thinking": _DISABLED, "response": advice, "iterations": 0}
         return Json({**disabled, "updatedFlow": content(flow)})
     job_id = await _submit(request, desk, flow, message)
 

@@ -21,6 +21,7 @@ from shared.contracts.search import IngestInput, SearchInput
 from shared.contracts.transform import TransformInput
 from shared.errors import InvalidRequest, LanguageUnavailable, NoProviderConfigured, SourceNotAllowed
 from shared.jobs import references as existing
+from shared.llm.vendors.table import key_variables
 from shared.stacks import definitions
 
 Loc = tuple[str | int, ...]
@@ -110,8 +111,7 @@ async def servable(deps: Dependencies, tenant: str, submit: Submit) -> None:
     role = _role(given)
     if role is not None and not await deps.llm.configured(role):
         raise NoProviderConfigured(
-            "This job asks a model, and no provider has a key here. Set GROQ_API_KEY, CEREBRAS_API_KEY, "
-            "ANTHROPIC_API_KEY or OPENAI_API_KEY and start again."
+            f"This job asks a model, and no provider has a key here. Set {key_variables()} and start again."
         )
     if role is not None:
         await deps.admission.admit_tokens(tenant)

@@ -12,7 +12,7 @@ from services.gateway.http.responses import Json
 from services.gateway.http.routing import routes, rules
 from shared.contracts.common import Answer
 from shared.contracts.models import ChainInput, Link, Models, ModelTest, Providers
-from shared.llm import chain
+from shared.llm.chat import ChainLink
 
 router = routes("/v1/models", "Models")
 providers_router = routes("/v1/providers", "Models")
@@ -33,7 +33,7 @@ async def list_models(caller: CurrentCaller, deps: Deps) -> Response:
 @rules(scope="admin")
 async def set_model_chain(id: Id, body: ChainInput, caller: CurrentCaller, deps: Deps) -> Response:
     """The first link is asked first, the others when it fails; every gateway and worker follows within 2 seconds."""
-    links = [chain.Link(link.provider, link.model, link.parameters) for link in body.chain]
+    links = [ChainLink(link.provider, link.model, link.parameters) for link in body.chain]
     warnings = await deps.llm.ask(lambda: deps.llm.layer.models.set_chain(id, links, caller.key_id))
     return Json(RoleChain(role=id, chain=body.chain, warnings=warnings))
 

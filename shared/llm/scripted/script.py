@@ -45,7 +45,7 @@ class Fault(_Part):
     token_ms: float | None = None
 
 
-class Call(_Part):
+class ScriptedCall(_Part):
     name: str
     params: dict[str, JsonValue] = {}
     id: str | None = None
@@ -56,7 +56,7 @@ class Reply(_Part):
 
     text: str = ""
     data: JsonValue = Field(None, alias="json")
-    tool_calls: tuple[Call, ...] = ()
+    tool_calls: tuple[ScriptedCall, ...] = ()
     input_tokens: int | None = None
     output_tokens: int | None = None
     usage: bool = True  #: false: the provider does not say how many tokens it took
@@ -124,7 +124,7 @@ class Script(_Part):
 
 
 @dataclass(frozen=True)
-class Asked:
+class ScriptedRequest:
     """A request as the script sees it."""
 
     provider: str
@@ -154,7 +154,7 @@ class Director:
     script: Script
     used: dict[int, int] = field(default_factory=dict)
 
-    def scene(self, asked: Asked) -> Scene | None:
+    def scene(self, asked: ScriptedRequest) -> Scene | None:
         """The first rule that fits and is not over; None when there is none."""
         for number, rule in enumerate(self.script.rules):
             used = self.used.get(number, 0)
@@ -168,7 +168,7 @@ class Director:
         return None
 
 
-def fits(when: When, asked: Asked) -> bool:
+def fits(when: When, asked: ScriptedRequest) -> bool:
     exact = ((when.provider, asked.provider), (when.turn, asked.turn), (when.stream, asked.stream))
     if any(wanted is not None and wanted != given for wanted, given in exact):
         return False

@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from shared.llm.providers.endpoint import ROLE_HEADER, SCRIPTED_HEADER, TURN_HEADER
 from shared.llm.scripted import wires
 from shared.llm.scripted.http import Answering, Asking
-from shared.llm.scripted.script import Asked, Director, Fault, Reply, Scene, Script, parse
+from shared.llm.scripted.script import Director, Fault, Reply, Scene, Script, ScriptedRequest, parse
+from shared.llm.vendors.spec import VendorSpec
+from shared.llm.vendors.table import VENDORS
+from shared.llm.wires.endpoint import ROLE_HEADER, SCRIPTED_HEADER, TURN_HEADER
 
 _MARK = {SCRIPTED_HEADER: "1"}
 _JSON = {"Content-Type": "application/json", **_MARK}
 _EVENTS = {"Content-Type": "text/event-stream", "Cache-Control": "no-cache", **_MARK}
-_PATH = re.compile(r"^(?:/(groq|cerebras|anthropic|local))?(/openai)?/v1/(chat/completions|messages|models)$")
 _HTML = b"<html><head><title>502 Bad Gateway</title></head><body><h1>The proxy is unhappy</h1></body></html>"
 _STATUS = {"rate_limit": 429, "server_error": 500, "overloaded": 529, "status": 500, "tool_use_failed": 400}
 _FOREVER = 3600.0
@@ -35,12 +35,12 @@ class ScriptedServer:
     async def handle(self, asking: Asking, answering: Answering) -> None:
         if asking.path.startswith("/_scripted/"):
             await self._admin(asking, answering)
-        elif (path := _PATH.match(asking.path)) is None:
-            await _fail(answering, "openai", 404, None, f"there is nothing at {asking.path}")
-        elif path[3] == "models":
+        elif asking.path.endswith("/v1/models"):
             await answering.whole(200, _JSON, json.dumps({"object": "list", "data": []}).encode())
+        elif (vendor := _vendor(asking.path, asking.headers.get("user-agent", ""))) is None:
+            await answering.whole(404, _JSON, _refusal("invalid_request_error", f"there is nothing at {asking.path}"))
         else:
-            await self._answer(asking, answering, _provider(path, asking))
+            await self._answer(asking, answering, vendor.name)
 
     async def _answer(self, asking: Asking, answering: Answering, provider: str) -> None:
         try:
@@ -70,27 +70,39 @@ class ScriptedServer:
                 try:
                     self._director = Director(parse(asking.body.decode()))
                 except ValueError as error:
-                    await _fail(answering, "openai", 400, "bad_script", str(error))
+                    await answering.whole(400, _JSON, _refusal("bad_script", str(error)))
                 else:
                     await answering.whole(204, _JSON, b"")
             case "GET", "/_scripted/health":
                 await answering.whole(200, _JSON, b'{"ok": true}')
             case _:
-                await _fail(answering, "openai", 404, None, "no such thing to administer")
+                await answering.whole(404, _JSON, _refusal("invalid_request_error", "no such thing to administer"))
 
 
-def _provider(path: re.Match[str], asking: Asking) -> str:
-    """By the prefix of the base URL, else by the path, else by the SDK's name."""
-    if path[1]:
-        return "openai" if path[1] == "local" else path[1]
-    if path[3] == "messages":
-        return "anthropic"
-    if path[2]:
-        return "groq"
-    return "cerebras" if "cerebras" in asking.headers.get("user-agent", "").lower() else "openai"
+def _vendor(path: str, user_agent: str) -> VendorSpec | None:
+    """By the prefix of the base URL, else by the path of the vendor's SDK, else by the name of the SDK."""
+    for vendor in VENDORS.values():
+        prefix = "/" + vendor.scripted_path.partition("/")[0]
+        if path.startswith(f"{prefix}/") and path.endswith(vendor.path.rpartition("/v1")[2]):
+            return vendor
+    # An SDK that adds no version to its base URL is used with many other servers, so it is the last to be named.
+    candidates = sorted(
+        (vendor for vendor in VENDORS.values() if _request_path(vendor) == path),
+        key=lambda vendor: (vendor.name not in user_agent.lower(), bool(vendor.version)),
+    )
+    return candidates[0] if candidates else None
 
 
-def _asked(provider: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Asked:
+def _request_path(vendor: VendorSpec) -> str:
+    """With the version, whether the SDK adds it or the base URL has it."""
+    return vendor.path if vendor.version else f"/v1{vendor.path}"
+
+
+def _refusal(kind: str, message: str) -> bytes:
+    return json.dumps({"error": {"type": kind, "message": message, "code": kind}}).encode()
+
+
+def _asked(provider: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> ScriptedRequest:
     messages = body["messages"]
     texts = [_text(message.get("content")) for message in messages]
     system = [_text(body["system"])] if body.get("system") else []
@@ -98,7 +110,7 @@ def _asked(provider: str, headers: Mapping[str, str], body: Mapping[str, Any]) -
     turn = headers.get(TURN_HEADER.lower(), "")
     spoken = sum(message.get("role") == "assistant" for message in messages)
     tools = [tool.get("name") or tool.get("function", {}).get("name") for tool in body.get("tools") or ()]
-    return Asked(
+    return ScriptedRequest(
         provider,
         str(body.get("model")),
         headers.get(ROLE_HEADER.lower()),
@@ -116,7 +128,7 @@ def _text(content: object) -> str:
     return content if isinstance(content, str) else ""
 
 
-async def _play(scene: Scene, asked: Asked, answering: Answering) -> None:
+async def _play(scene: Scene, asked: ScriptedRequest, answering: Answering) -> None:
     fault = scene.fault or Fault(kind="slow")
     match fault.kind:
         case "rate_limit" | "server_error" | "overloaded" | "status" | "tool_use_failed":
@@ -138,10 +150,10 @@ async def _play(scene: Scene, asked: Asked, answering: Answering) -> None:
             await _whole(scene, fault, asked, answering)
 
 
-async def _stream(scene: Scene, fault: Fault, asked: Asked, answering: Answering) -> None:
+async def _stream(scene: Scene, fault: Fault, asked: ScriptedRequest, answering: Answering) -> None:
     await answering.begin(200, {**_EVENTS, **fault.headers})
     pace = (scene.token_ms if fault.token_ms is None else fault.token_ms) / 1000
-    for number, piece in enumerate(wires.pieces(_said(scene, fault, asked))):
+    for number, piece in enumerate(wires.served(asked.provider).pieces(_said(scene, fault, asked))):
         if fault.kind in ("cut", "stall", "malformed", "error_event") and number >= fault.after:
             await _break_off(fault, asked, answering)
             return
@@ -151,7 +163,7 @@ async def _stream(scene: Scene, fault: Fault, asked: Asked, answering: Answering
     await answering.end()
 
 
-async def _break_off(fault: Fault, asked: Asked, answering: Answering) -> None:
+async def _break_off(fault: Fault, asked: ScriptedRequest, answering: Answering) -> None:
     """End a stream that has begun in the way the fault says."""
     match fault.kind:
         case "stall":
@@ -159,16 +171,17 @@ async def _break_off(fault: Fault, asked: Asked, answering: Answering) -> None:
         case "cut":
             answering.cut()
         case "malformed":
-            await answering.piece(wires.broken(asked.provider))
+            await answering.piece(wires.served(asked.provider).broken())
             await answering.end()
         case _:
-            await answering.piece(wires.error_event(asked.provider, fault.status or 529, fault.message))
+            body = wires.error(asked.provider, fault.status or 529, None, fault.message)
+            await answering.piece(wires.served(asked.provider).error_event(body))
             await answering.end()
 
 
-async def _whole(scene: Scene, fault: Fault, asked: Asked, answering: Answering) -> None:
+async def _whole(scene: Scene, fault: Fault, asked: ScriptedRequest, answering: Answering) -> None:
     said = _said(scene, fault, asked)
-    body = json.dumps(wires.whole(said)).encode()
+    body = json.dumps(wires.served(said.provider).whole(said)).encode()
     pace = (scene.token_ms if fault.token_ms is None else fault.token_ms) / 1000
     await asyncio.sleep(pace * said.output_tokens)
     match fault.kind:
@@ -184,7 +197,7 @@ async def _whole(scene: Scene, fault: Fault, asked: Asked, answering: Answering)
             await answering.whole(200, {**_JSON, **fault.headers}, body)
 
 
-def _said(scene: Scene, fault: Fault, asked: Asked) -> wires.Said:
+def _said(scene: Scene, fault: Fault, asked: ScriptedRequest) -> wires.Said:
     reply, text = scene.reply, scene.reply.content
     finish = "tool_calls" if reply.tool_calls else "stop"
     match fault.kind:

@@ -1,4 +1,4 @@
-"""Answers in the wire formats of the providers, whole and in pieces."""
+"""The other side of the vendors' wire formats: answers and errors as a vendor would send them, whole and in pieces."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from shared.llm.scripted.script import Reply
+from shared.llm.vendors.table import VENDORS
+from shared.llm.wires.chat_completions import ChatCompletions
 
-_FINISHES = {
-    "messages": {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "refusal": "refusal"},
-    "chat": {"stop": "stop", "length": "length", "tool_calls": "tool_calls", "refusal": "content_filter"},
-}
+_CHAT_FINISH = {"stop": "stop", "length": "length", "tool_calls": "tool_calls", "refusal": "content_filter"}
+_MESSAGES_FINISH = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "refusal": "refusal"}
 
 
 @dataclass(frozen=True)
@@ -30,18 +30,70 @@ class Said:
     input_tokens: int
     output_tokens: int
 
-    @property
-    def wire(self) -> str:
-        return "messages" if self.provider == "anthropic" else "chat"
+
+class ServedWire(Protocol):
+    """A wire format, as a server speaks it."""
+
+    def whole(self, said: Said) -> dict[str, Any]: ...
+
+    def pieces(self, said: Said) -> list[bytes]:
+        """Server-sent events; the text in words."""
+        ...
+
+    def error(self, inner: dict[str, Any], code: str | None, generation: str | None) -> dict[str, Any]:
+        """A vendor's error body around type and message."""
+        ...
+
+    def error_event(self, body: dict[str, Any]) -> bytes: ...
+
+    def broken(self) -> bytes:
+        """A piece that is not JSON."""
+        ...
 
 
-def whole(said: Said) -> dict[str, Any]:
-    return _message(said) if said.wire == "messages" else _completion(said)
+class ServedChatCompletions:
+    def whole(self, said: Said) -> dict[str, Any]:
+        return _completion(said)
+
+    def pieces(self, said: Said) -> list[bytes]:
+        return _chunks(said)
+
+    def error(self, inner: dict[str, Any], code: str | None, generation: str | None) -> dict[str, Any]:
+        written = {} if generation is None else {"failed_generation": generation}
+        return {"error": {**inner, **written, "code": code or inner["type"]}}
+
+    def error_event(self, body: dict[str, Any]) -> bytes:
+        return _event(None, body)
+
+    def broken(self) -> bytes:
+        return _BROKEN
 
 
-def pieces(said: Said) -> list[bytes]:
-    """Server-sent events; the text in words."""
-    return _events(said) if said.wire == "messages" else _chunks(said)
+class ServedMessages:
+    def whole(self, said: Said) -> dict[str, Any]:
+        return _message(said)
+
+    def pieces(self, said: Said) -> list[bytes]:
+        return _events(said)
+
+    def error(self, inner: dict[str, Any], code: str | None, generation: str | None) -> dict[str, Any]:
+        return {"type": "error", "error": inner, "request_id": "req_scripted"}
+
+    def error_event(self, body: dict[str, Any]) -> bytes:
+        return _event("error", body)
+
+    def broken(self) -> bytes:
+        return b"event: content_block_delta\n" + _BROKEN
+
+
+_BROKEN = b'data: {"type": "content_block_delta", "ind\n\n'
+
+#: By the name of the wire, of which the vendors' table has the client's side.
+SERVED: dict[str, ServedWire] = {"chat_completions": ServedChatCompletions(), "messages": ServedMessages()}
+
+
+def served(provider: str) -> ServedWire:
+    return SERVED[VENDORS[provider].wire.name]
 
 
 def error(provider: str, status: int, code: str | None, message: str, generation: str | None = None) -> dict[str, Any]:
@@ -49,24 +101,7 @@ def error(provider: str, status: int, code: str | None, message: str, generation
     kind = code or {401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error"}.get(
         status, "invalid_request_error" if status < 500 else "api_error"
     )
-    inner = {"type": kind, "message": message}
-    if provider == "anthropic":
-        return {"type": "error", "error": inner, "request_id": "req_scripted"}
-    if generation is not None:
-        inner["failed_generation"] = generation
-    return {"error": {**inner, "code": code or kind}}
-
-
-def broken(provider: str) -> bytes:
-    """A piece that is no JSON."""
-    name = b"event: content_block_delta\n" if provider == "anthropic" else b""
-    return name + b'data: {"type": "content_block_delta", "ind\n\n'
-
-
-def error_event(provider: str, status: int, message: str) -> bytes:
-    """An error after the answer has begun."""
-    body = error(provider, status, None, message)
-    return _event("error", body) if provider == "anthropic" else _event(None, body)
+    return served(provider).error({"type": kind, "message": message}, code, generation)
 
 
 def _words(text: str) -> list[str]:
@@ -82,7 +117,7 @@ def _completion(said: Said) -> dict[str, Any]:
         "object": "chat.completion",
         "created": int(time.time()),
         "model": said.model,
-        "choices": [{"index": 0, "message": message, "finish_reason": _FINISHES["chat"][said.finish]}],
+        "choices": [{"index": 0, "message": message, "finish_reason": _CHAT_FINISH[said.finish]}],
     }
     return answer | ({"usage": _usage(said)} if said.reply.usage else {})
 
@@ -116,15 +151,20 @@ def _chunks(said: Said) -> list[bytes]:
         chunk({"tool_calls": [{"index": number, **_chat_call(said, number)}]})
         for number in range(len(said.reply.tool_calls))
     ]
-    finish = _FINISHES["chat"][said.finish]
+    finish = _CHAT_FINISH[said.finish]
     if not said.reply.usage:
         out.append(chunk({}, finish))
-    elif said.provider == "groq":
+    elif _tells_usage_unasked(said.provider):
         out.append(chunk({}, finish, x_groq={"id": "req_scripted", "usage": _usage(said)}))
     else:
         out.append(chunk({}, finish))
         out.append(_event(None, {**common, "choices": [], "usage": _usage(said)}))
     return [*out, b"data: [DONE]\n\n"]
+
+
+def _tells_usage_unasked(provider: str) -> bool:
+    wire = VENDORS[provider].wire
+    return isinstance(wire, ChatCompletions) and wire.usage == "unasked"
 
 
 def _message(said: Said) -> dict[str, Any]:
@@ -136,7 +176,7 @@ def _message(said: Said) -> dict[str, Any]:
         "role": "assistant",
         "model": said.model,
         "content": content,
-        "stop_reason": _FINISHES["messages"][said.finish],
+        "stop_reason": _MESSAGES_FINISH[said.finish],
         "stop_sequence": None,
         "usage": {"input_tokens": said.input_tokens, "output_tokens": said.output_tokens},
     }
@@ -161,7 +201,7 @@ def _events(said: Said) -> list[bytes]:
             deltas = [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
         out += [_event("content_block_delta", {"index": index, "delta": delta}) for delta in deltas]
         out.append(_event("content_block_stop", {"index": index}))
-    stop = {"stop_reason": _FINISHES["messages"][said.finish], "stop_sequence": None}
+    stop = {"stop_reason": _MESSAGES_FINISH[said.finish], "stop_sequence": None}
     out.append(_event("message_delta", {"delta": stop, "usage": {"output_tokens": said.output_tokens}}))
     return [*out, _event("message_stop", {})]
 

@@ -70,8 +70,7 @@ def serving(settings: Settings) -> Iterator[str]:
 
 def settings_of(stores: StoreSettings) -> Settings:
     """Settings that take nothing from the environment of the test run."""
-    none = ProviderSettings(groq_api_key=None, cerebras_api_key=None, anthropic_api_key=None, openai_api_key=None)
-    return Settings(stores=stores, http=HttpSettings(), jobs=JobSettings(), providers=none)
+    return Settings(stores=stores, http=HttpSettings(), jobs=JobSettings(), providers=ProviderSettings({}))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from scripts.lock_images import IMAGES
-from services.host.environment import PROVIDERS
+from services.host.environment import vendor_prefixes
 from services.host.processes import PROCESSES, Process
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -54,7 +54,7 @@ def test_a_compose_service_is_its_process(process: Process) -> None:
     assert (limits["memory"], float(limits["cpus"])) == (f"{process.memory_mb}M", process.cpus)
     assert int(service["stop_grace_period"].removesuffix("s")) >= process.grace_seconds
     env = set(service["environment"])
-    assert any(name.startswith(PROVIDERS) for name in env) == process.asks_models
+    assert any(name.startswith(vendor_prefixes()) for name in env) == process.asks_models
     assert set(process.secrets) <= env
     assert {"DATABASE_URL", "REDIS_URL", "BLOB_URL"} <= env
     assert service["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}

@@ -15,7 +15,7 @@ from shared.jobs.record import Record
 from shared.jobs.report import JobReport
 from shared.jobs.runner import claimed_job
 from shared.llm.chat import ChatRequest
-from shared.llm.client import LlmLayer
+from shared.llm.layer import LlmLayer
 from shared.loop import Budget
 from tests.shared.llm.support import HELLO, layer
 from tests.support.rows import job_row

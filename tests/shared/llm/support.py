@@ -8,30 +8,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pydantic import JsonValue, SecretStr
+from pydantic import JsonValue
 from sqlalchemy import Engine
 
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest
-from shared.llm.client import LlmLayer
-from shared.llm.ledger import Owner, Usage
-from shared.llm.providers.endpoint import Endpoint
+from shared.llm.layer import LlmLayer
+from shared.llm.ledger import JobUsage, Owner
 from shared.llm.settings import CallSettings, ProviderSettings, endpoints
 from shared.llm.watch import Timeouts
+from shared.llm.wires.endpoint import Endpoint
 from shared.loop import Budget
 from tests.support.scripted import ScriptedLlm
 
 PROVIDERS = ("groq", "cerebras", "anthropic", "openai")
 _SOON = Timeouts(connect=3, first_token=0.3, idle=0.3, total=0.6)
 HELLO = (ChatMessage("system", "Be brief."), ChatMessage("user", "Say hello"))
-
-
-def settings(server: ScriptedLlm, providers: Sequence[str] = PROVIDERS, **more: Any) -> ProviderSettings:
-    """The named providers, and no others, at the scripted server."""
-    found: dict[str, Any] = {}
-    for name in PROVIDERS:
-        found[f"{name}_api_key"] = SecretStr(f"key-of-{name}") if name in providers else None
-        found[f"{name}_base_url"] = server.base_url(name) if name in providers else None
-    return ProviderSettings(**{**found, **more})
 
 
 @contextmanager
@@ -46,12 +37,14 @@ def layer(
     """``hasty`` providers are given up soon; on a busy machine the others are given the time that they need."""
     limits = {"first_token_seconds": 20, "idle_seconds": 20, "total_seconds": 30, **calls}
 
-    def found(providers: ProviderSettings, calls: CallSettings) -> tuple[Endpoint, ...]:
+    def with_hasty(providers: ProviderSettings, calls: CallSettings) -> tuple[Endpoint, ...]:
         return tuple(
             replace(each, timeouts=_SOON) if each.name in hasty else each for each in endpoints(providers, calls)
         )
 
-    llm = LlmLayer(settings(server, providers), CallSettings(**limits), engine, redis_url, found)
+    llm = LlmLayer(
+        ProviderSettings(server.environment(providers)), CallSettings(**limits), engine, redis_url, with_hasty
+    )
     try:
         yield llm
     finally:
@@ -62,7 +55,7 @@ def layer(
 class Asked:
     """What came of one request."""
 
-    usage: Usage
+    usage: JobUsage
     events: list[tuple[str, dict[str, JsonValue]]] = field(default_factory=list)
     reply: ChatReply | None = None
     seconds: float = 0.0

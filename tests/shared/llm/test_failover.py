@@ -12,8 +12,8 @@ import pytest
 
 from shared.errors import JobCancelled, NoProviderConfigured, ProvidersFailed
 from shared.llm.chat import ChatRequest
-from shared.llm.client import LlmLayer
 from shared.llm.faults import NoSuchModel
+from shared.llm.layer import LlmLayer
 from shared.llm.ledger import Owner
 from shared.loop import Budget, BudgetSpent
 from tests.shared.llm.support import HELLO, ask, layer

@@ -12,9 +12,9 @@ from sqlalchemy import Engine, select
 from shared import db
 from shared.contracts.models import LlmCall
 from shared.errors import ProvidersFailed
+from shared.llm.catalog import cost, retirement, table
 from shared.llm.chat import PromptVersion, TokenUsage
 from shared.llm.ledger import Owner, as_call, calls_of, tokens_since, totals
-from shared.llm.prices import cost, retirement, table
 from shared.llm.tables import llm_calls
 from tests.shared.llm.support import ask, layer
 from tests.support.scripted import ScriptedLlm

@@ -11,8 +11,7 @@ from sqlalchemy import Engine, delete
 
 from shared import db
 from shared.errors import NotFound, PreconditionFailed
-from shared.llm.prompt_files import defaults
-from shared.llm.prompts import PromptRegistry
+from shared.llm.prompts import PromptRegistry, default_prompts
 from shared.llm.tables import prompt_labels, prompt_versions
 from shared.llm.templates import (
     PromptBroken,
@@ -165,8 +164,8 @@ def test_a_value_that_looks_like_a_template_stays_text() -> None:
 
 
 def test_every_default_prompt_is_a_template_that_stands_for_itself() -> None:
-    assert "execution.transform" in defaults()
-    for text in defaults().values():
+    assert "execution.transform" in default_prompts()
+    for text in default_prompts().values():
         check(text, text)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from shared.errors import ProvidersFailed
 from shared.llm.chat import ChatMessage, Finish, ImagePart, JsonSchema, TokenUsage, Tool, ToolUse
-from shared.llm.client import LlmLayer
+from shared.llm.layer import LlmLayer
 from tests.shared.llm.support import HELLO, PROVIDERS, ask, layer
 from tests.support.scripted import ScriptedLlm
 

@@ -10,9 +10,9 @@ from sqlalchemy import Engine
 
 from shared import db
 from shared.errors import NotFound
-from shared.llm.chain import Link
+from shared.llm.chat import ChainLink
 from shared.llm.faults import UnknownProvider
-from shared.llm.roles import DEFAULTS
+from shared.llm.roles import ROLES, default_chain
 from tests.shared.llm.support import ask, layer
 from tests.support.scripted import ScriptedLlm
 
@@ -30,7 +30,7 @@ def test_the_defaults_are_groq_then_cerebras_and_claude_first_for_search(scripte
     fast = [("groq", "openai/gpt-oss-120b"), ("cerebras", "gpt-oss-120b")]
     assert named["flows.edit"] == named["execution.transform"] == named["stacks.identify"] == fast
     assert named["search.reflect"] == [("anthropic", "claude-haiku-5-5"), *fast]
-    assert set(named) == set(DEFAULTS)
+    assert set(named) == set(ROLES)
 
 
 def test_a_changed_chain_is_followed_by_every_replica_within_two_seconds(
@@ -39,15 +39,15 @@ def test_a_changed_chain_is_followed_by_every_replica_within_two_seconds(
     with layer(scripted_llm, engine=engine) as here, layer(scripted_llm, engine=engine) as there:
         scripted_llm.play({"reply": "ok"})
         assert ask(there).told("provider") == [("groq",)]
-        changed = (Link("anthropic", "claude-opus-5-5"), Link("openai", "local", {"temperature": 0}))
+        changed = (ChainLink("anthropic", "claude-opus-5-5"), ChainLink("openai", "local", {"temperature": 0}))
         assert here.models.set_chain("flows.edit", changed, "someone") == []
         assert here.models.chain("flows.edit") == changed
         end = time.monotonic() + 2
         while ask(there).told("provider", "model") != [("anthropic", "claude-opus-5-5")]:
             assert time.monotonic() < end
-        assert there.models.chain("search.plan") == DEFAULTS["search.plan"]
+        assert there.models.chain("search.plan") == default_chain("search.plan")
         here.models.reset()
-        assert here.models.chain("flows.edit") == DEFAULTS["flows.edit"]
+        assert here.models.chain("flows.edit") == default_chain("flows.edit")
         end = time.monotonic() + 2
         while ask(there).told("provider") != [("groq",)]:
             assert time.monotonic() < end
@@ -56,7 +56,9 @@ def test_a_changed_chain_is_followed_by_every_replica_within_two_seconds(
 def test_the_parameters_of_a_link_are_sent(scripted_llm: ScriptedLlm, engine: Engine) -> None:
     with layer(scripted_llm, engine=engine) as llm:
         scripted_llm.play({"reply": "ok"})
-        llm.models.set_chain("search.plan", [Link("groq", "m", {"temperature": 0.25, "max_completion_tokens": 100})])
+        llm.models.set_chain(
+            "search.plan", [ChainLink("groq", "m", {"temperature": 0.25, "max_completion_tokens": 100})]
+        )
         ask(llm, role="search.plan")
         sent = scripted_llm.requests()[0]["body"]
         assert (sent["temperature"], sent["max_completion_tokens"]) == (0.25, 100)
@@ -65,16 +67,16 @@ def test_the_parameters_of_a_link_are_sent(scripted_llm: ScriptedLlm, engine: En
 def test_unknown_roles_and_providers_are_refused(scripted_llm: ScriptedLlm, engine: Engine) -> None:
     with layer(scripted_llm, engine=engine) as llm:
         with pytest.raises(NotFound):
-            llm.models.set_chain("flows.unknown", [Link("groq", "m")])
+            llm.models.set_chain("flows.unknown", [ChainLink("groq", "m")])
         with pytest.raises(UnknownProvider) as refused:
-            llm.models.set_chain("flows.edit", [Link("groq", "m"), Link("bedrock", "m")])
+            llm.models.set_chain("flows.edit", [ChainLink("groq", "m"), ChainLink("bedrock", "m")])
         assert (refused.value.code, refused.value.status) == ("unknown_provider", 422)
-        assert llm.models.chain("flows.edit") == DEFAULTS["flows.edit"]
+        assert llm.models.chain("flows.edit") == default_chain("flows.edit")
 
 
 def test_a_retired_model_is_allowed_with_a_warning(scripted_llm: ScriptedLlm, engine: Engine) -> None:
     with layer(scripted_llm, engine=engine) as llm:
-        (warning,) = llm.models.set_chain("search.answer", [Link("anthropic", "claude-sonnet-4-20250514")])
+        (warning,) = llm.models.set_chain("search.answer", [ChainLink("anthropic", "claude-sonnet-4-20250514")])
         assert "2026-06-15" in warning
         assert llm.models.warnings() == [warning]
         llm.models.reset()

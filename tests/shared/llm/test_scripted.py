@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from shared.errors import ProvidersFailed
-from shared.llm.client import LlmLayer
-from shared.llm.scripted.script import Asked as Request
-from shared.llm.scripted.script import When, fits, parse
+from shared.llm.layer import LlmLayer
+from shared.llm.scripted.script import ScriptedRequest, When, fits, parse
 from shared.llm.tagged import parse_tagged
 from tests.shared.llm.support import Asked, ask, layer
 from tests.support.scripted import ScriptedLlm, started
@@ -136,7 +135,7 @@ def test_a_broken_script_file_is_a_clear_error(tmp_path: Path, content: str) -> 
 
 
 def test_what_has_to_hold_is_all_of_it() -> None:
-    asked = Request("groq", "m", "flows.edit", 2, True, ("system", "a\nb"), "a\nb")
+    asked = ScriptedRequest("groq", "m", "flows.edit", 2, True, ("system", "a\nb"), "a\nb")
     assert fits(When(), asked)
     assert fits(When(provider="groq", role="flows.edit", turn=2, last="a.b", any="^sys", stream=True, model="m"), asked)
     assert not fits(When(provider="groq", turn=1), asked)

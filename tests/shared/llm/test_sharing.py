@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from services.host.redis import Redis
-from shared.llm.client import LlmLayer
+from shared.llm.layer import LlmLayer
 from tests.shared.llm.support import ask, layer
 from tests.support.scripted import ScriptedLlm
 

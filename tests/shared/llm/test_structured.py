@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from shared.llm.chat import ChatReply, ChatRequest, Finish, Tool
 from shared.llm.faults import ToolUseFailed
 from shared.llm.json_text import AnswerUnreadable
-from shared.llm.providers.schemas import closed
 from shared.llm.salvage import salvaged
 from shared.llm.structured import json_answer, schema_of
+from shared.llm.wires.schemas import closed
 
 
 class Plan(BaseModel):

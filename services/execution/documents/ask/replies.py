@@ -16,9 +16,9 @@ from services.execution.documents.run.chunks import Chunks
 from services.execution.documents.splice import Given
 from shared.contracts.document import Block
 from shared.errors import AssayError, JobCancelled
+from shared.llm.catalog import sees_images
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest
 from shared.llm.json_text import AnswerUnreadable
-from shared.llm.vision import sees
 from shared.loop import BudgetSpent
 
 _SCHEMA_TURNS = 2  #: an answer, and one more with what was wrong
@@ -59,7 +59,7 @@ class Replies:
         return found
 
     def _sight(self, request: ChatRequest, reply: ChatReply) -> None:
-        if any(message.images for message in request.messages) and not sees(reply.model):
+        if any(message.images for message in request.messages) and not sees_images(reply.model):
             text = f"{named(reply)} does not see: of the figures it was told their names only."
             if text not in [one.text for one in self.block.messages]:
                 self.chunks.work.say(self.block, "warning", "image_not_seen", text)

@@ -14,7 +14,7 @@ from services.execution.sandbox.run import Sandbox
 from shared.contracts.document import Block, DocumentInput, DocumentResult
 from shared.jobs.job import FinishedJob
 from shared.llm.chat import PromptVersion, RenderedPrompt
-from shared.llm.prompt_files import defaults
+from shared.llm.prompts import default_prompts
 from shared.loop import Budget
 from tests.support.context import MemoryContext, MemoryFiles, MemoryReport, Script, ScriptedProvider
 
@@ -24,7 +24,9 @@ ROLE = "documents.instruction"
 class PromptFiles:
     def render(self, key: str, **variables: object) -> RenderedPrompt:
         environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
-        return RenderedPrompt(environment.from_string(defaults()[key]).render(**variables), PromptVersion(key, 1))
+        return RenderedPrompt(
+            environment.from_string(default_prompts()[key]).render(**variables), PromptVersion(key, 1)
+        )
 
 
 @dataclass

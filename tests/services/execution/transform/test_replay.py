@@ -14,7 +14,7 @@ import pytest
 from services.execution.transform.transform import Transform
 from shared.contracts.transform import TransformInput, TransformResult
 from shared.errors import ProvidersFailed
-from shared.llm.client import LlmLayer
+from shared.llm.layer import LlmLayer
 from shared.llm.ledger import Owner
 from shared.llm.recorder import RecordingMissing
 from shared.llm.settings import CallSettings, ProviderSettings
@@ -66,9 +66,9 @@ class Replayed:
     recordings: Path
 
     def run(self, url: str, record: str) -> TransformResult:
-        providers: dict[str, Any] = {"openai_api_key": "test", "openai_base_url": url}
+        providers = {"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": url}
         calls: dict[str, Any] = {"recordings": self.recordings, "record": record}
-        layer = LlmLayer(ProviderSettings(**providers), CallSettings(**calls), None, None)
+        layer = LlmLayer(ProviderSettings(providers), CallSettings(**calls), None, None)
         budget = Budget()
         try:
             context = replace(self.lab.context(), llm=layer.for_job(Owner("tenant", None), budget), budget=budget)

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import pytest
 
 from services.execution.transform.transform import Transform
 from shared.contracts.transform import TransformInput
-from shared.llm.client import LlmLayer
+from shared.llm.layer import LlmLayer
 from shared.llm.ledger import Owner
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.loop import Budget
@@ -33,9 +32,7 @@ def layer(scripted_llm: ScriptedLlm) -> Iterator[Layer]:
 
         @cache
         def made(provider: str) -> LlmLayer:
-            named = {name.lower(): value for name, value in scripted_llm.environment([provider]).items()}
-            settings: dict[str, Any] = {name: value for name, value in named.items() if value}
-            llm = LlmLayer(ProviderSettings(**settings), CallSettings(), None, None)
+            llm = LlmLayer(ProviderSettings(scripted_llm.environment([provider])), CallSettings(), None, None)
             opened.callback(llm.close)
             return llm
 

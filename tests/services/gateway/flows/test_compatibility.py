@@ -14,7 +14,6 @@ from typing import Any
 
 import httpx2 as httpx
 import pytest
-from pydantic import SecretStr
 
 from services.gateway.settings import Settings
 from shared.llm.settings import ProviderSettings
@@ -198,14 +197,7 @@ def tagged(*calls: tuple[str, Mapping[str, object]]) -> str:
 def chatting(gateway: Gateway, scripted_llm: ScriptedLlm) -> Iterator[httpx.Client]:
     """A client of a gateway with a flows worker and scripted models."""
     settings = settings_of(gateway.settings.stores)
-    providers = ProviderSettings(
-        groq_api_key=SecretStr("x"),
-        groq_base_url=scripted_llm.base_url("groq"),
-        cerebras_api_key=SecretStr("x"),
-        cerebras_base_url=scripted_llm.base_url("cerebras"),
-        anthropic_api_key=None,
-        openai_api_key=None,
-    )
+    providers = ProviderSettings(scripted_llm.environment(["groq", "cerebras"]))
     stores = settings.stores
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},

@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 
 import httpx2 as httpx
-from pydantic import SecretStr
 
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.llm.tables import llm_calls
@@ -75,7 +74,7 @@ def test_a_tenant_that_has_spent_its_model_tokens_of_the_day_is_refused_what_ask
         spent = {**call, "tenant_id": "spender", "outcome": "ok", "seconds": 1, "source": "live", "input_tokens": 10}
         connection.execute(llm_calls.insert().values(spent))
     calls = CallSettings(tenant_tokens_per_day=10)
-    keyed = replace(gateway.settings, calls=calls, providers=ProviderSettings(groq_api_key=SecretStr("x")))
+    keyed = replace(gateway.settings, calls=calls, providers=ProviderSettings({"GROQ_API_KEY": "x"}))
     with serving(keyed) as url:
         headers = {"Authorization": f"Bearer {gateway.key('spender')}"}
         refused = httpx.post(f"{url}/v1/jobs", json=task, headers=headers)

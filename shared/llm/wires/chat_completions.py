@@ -6,15 +6,16 @@ import base64
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish, TokenUsage, ToolUse
+from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish, TokenUsage, Tool, ToolUse
 from shared.llm.faults import StreamCut, UnreadableAnswer
-from shared.llm.providers.schemas import closed
-from shared.llm.providers.sdk import Json
 from shared.llm.watch import Watch
+from shared.llm.wires.endpoint import Endpoint
+from shared.llm.wires.schemas import closed
+from shared.llm.wires.sdk import Json
 
 _FINISH = {
     "stop": Finish.STOP,
@@ -25,28 +26,42 @@ _FINISH = {
 }
 
 
-def body(request: ChatRequest, cap: str, with_schema: bool) -> dict[str, JsonValue]:
-    """The request without ``stream``; ``cap`` is the endpoint's name for the most tokens of the answer."""
-    said: dict[str, JsonValue] = {
-        "model": request.model,
-        "messages": [_message(message) for message in request.messages],
-        **dict(request.parameters or {}),
-    }
-    asked = said.get(cap)
-    said[cap] = min(asked, request.max_tokens) if isinstance(asked, int) else request.max_tokens
-    if request.tools:
-        said["tools"] = [
-            {
-                "type": "function",
-                "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)},
-            }
-            for tool in request.tools
-        ]
-    if request.schema is not None and with_schema:
-        schema, strict = closed(request.schema.schema)
-        form: dict[str, JsonValue] = {"name": request.schema.name, "schema": schema, "strict": strict}
-        said["response_format"] = {"type": "json_schema", "json_schema": form}
-    return said
+@dataclass(frozen=True)
+class ChatCompletions:
+    """See ``wire.Wire``. Vendors differ in a few details."""
+
+    name: str = "chat_completions"
+    usage: Literal["asked", "unasked"] = "asked"  #: whether a stream tells the tokens only on request
+    cap: str = "max_completion_tokens"  #: the name for the most tokens of the answer
+    cap_elsewhere: str | None = None  #: that name at other base URLs than the vendor's own
+
+    def body(self, request: ChatRequest, endpoint: Endpoint, with_schema: bool) -> dict[str, JsonValue]:
+        """The request without ``stream``."""
+        said: dict[str, JsonValue] = {
+            "model": request.model,
+            "messages": [_message(message) for message in request.messages],
+            **dict(request.parameters or {}),
+        }
+        cap = self.cap_elsewhere if self.cap_elsewhere and endpoint.base_url is not None else self.cap
+        asked = said.get(cap)
+        said[cap] = min(asked, request.max_tokens) if isinstance(asked, int) else request.max_tokens
+        if request.tools:
+            said["tools"] = [_tool(tool) for tool in request.tools]
+        if request.schema is not None and with_schema:
+            schema, strict = closed(request.schema.schema)
+            form: dict[str, JsonValue] = {"name": request.schema.name, "schema": schema, "strict": strict}
+            said["response_format"] = {"type": "json_schema", "json_schema": form}
+        if endpoint.stream and self.usage == "asked":
+            said["stream_options"] = {"include_usage": True}
+        return said
+
+    def answer(self) -> Completion:
+        return Completion()
+
+
+def _tool(tool: Tool) -> dict[str, JsonValue]:
+    function: JsonValue = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+    return {"type": "function", "function": function}
 
 
 def _message(message: ChatMessage) -> dict[str, JsonValue]:
@@ -79,7 +94,7 @@ class _Call:
 
 
 @dataclass
-class Collected:
+class Completion:
     """An answer while it arrives, whole or in chunks."""
 
     text: list[str] = field(default_factory=list)
@@ -89,9 +104,9 @@ class Collected:
     model: str | None = None
     usage: TokenUsage = field(default_factory=TokenUsage)
 
-    def take_chunks(self, chunks: Iterable[Json], watch: Watch) -> None:
+    def take_events(self, events: Iterable[Json], watch: Watch) -> None:
         """Read a stream to its end. Raises: StreamCut when it stops without a finish reason."""
-        for chunk in chunks:
+        for chunk in events:
             self.model = _of(chunk, "model") or self.model
             self._count(_of(chunk, "usage") or _of(_of(chunk, "x_groq"), "usage"))
             for choice in (_of(chunk, "choices") or ())[:1]:

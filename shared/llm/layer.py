@@ -12,21 +12,21 @@ from sqlalchemy import Engine
 
 from shared.contracts.models import ModelTest, ProviderState
 from shared.errors import AssayError
-from shared.llm.attempts import Tell
 from shared.llm.breaker import Breaker
-from shared.llm.chain import Link
-from shared.llm.chat import ChatMessage, ChatRequest, Provider
+from shared.llm.chat import ChainLink, ChatMessage, ChatRequest
 from shared.llm.failover import Failover, FailoverSettings
 from shared.llm.health import Health
-from shared.llm.job import JobLlm, OnEvent, no_event
+from shared.llm.job import JobAccount, JobLlm, OnEvent, no_event
 from shared.llm.ledger import Ledger, Owner
 from shared.llm.prompts import PromptRegistry
-from shared.llm.providers.endpoint import Endpoint
-from shared.llm.providers.vendors import adapter
 from shared.llm.recorder import Recorder
-from shared.llm.registry import Chain, ModelRegistry
+from shared.llm.registry import ModelRegistry
+from shared.llm.roles import Chain
 from shared.llm.settings import CallSettings, ProviderSettings, endpoints
 from shared.llm.states import LocalStates, SharedStates
+from shared.llm.vendors.adapter import Adapter
+from shared.llm.vendors.table import VENDORS
+from shared.llm.wires.endpoint import Endpoint
 from shared.loop import Budget
 
 _LOAD_AFTER = 0.5  #: seconds after the first question, in which the first provider's SDK has been loaded
@@ -46,21 +46,25 @@ class LlmLayer:
         calls: CallSettings,
         engine: Engine | None,
         redis_url: str | None,
-        found: Callable[[ProviderSettings, CallSettings], tuple[Endpoint, ...]] = endpoints,
+        find_endpoints: Callable[[ProviderSettings, CallSettings], tuple[Endpoint, ...]] = endpoints,
     ) -> None:
         self._calls = calls
-        self._endpoints = found(providers, calls)
-        self._asks = {endpoint.name: adapter(endpoint) for endpoint in self._endpoints if endpoint.configured}
+        self._endpoints = find_endpoints(providers, calls)
+        self._adapters = {
+            endpoint.name: Adapter(VENDORS[endpoint.name], endpoint)
+            for endpoint in self._endpoints
+            if endpoint.configured
+        }
         self._states = SharedStates(redis_url) if redis_url else LocalStates()
         self._breaker = Breaker(self._states, calls.breaker)
         self._loaded: set[str] = set()
         self.ledger = Ledger(engine)
-        self.models = ModelRegistry(engine, self._endpoints, providers.openai_model)
+        self.models = ModelRegistry(engine, self._endpoints)
         self.prompts = PromptRegistry(engine)
 
     def close(self) -> None:
         """Close every connection."""
-        for provider in self._asks.values():
+        for provider in self._adapters.values():
             provider.close()
         self._states.close()
 
@@ -72,17 +76,24 @@ class LlmLayer:
         cancelled: Callable[[], bool] = lambda: False,
         selector: Sequence[str] = (),
     ) -> JobLlm:
-        """The models for one job; ``selector`` holds for every request that names no models of its own."""
+        """The models for one job; ``selector`` holds for every request that names no models of its own.
 
-        asked: dict[str, int] = {}
+        A request goes through these, from the outside in:
 
-        def ask(tell: Tell) -> Provider:
-            failover = Failover(self._asks, self._chain, self._breaker, self._calls.failover, tell, cancelled)
-            if self._calls.record == "off" or self._calls.recordings is None:
-                return failover
-            return Recorder(self._calls.recordings, self._calls.record, failover, tell, asked)
-
-        return JobLlm(owner, self.ledger, budget, on_event, tuple(selector), ask, self._servable)
+        ``JobLlm.complete``         the job's budget, deadline and selector; ``JobAccount.add`` counts each attempt
+        ``Recorder.complete``       only with ``ASSAY_LLM_RECORD``: answers from recordings, keeps new answers
+        ``Failover.complete``       the chain of the role, by each provider's health, until one answers
+        ``Adapter.ask``             one call of one provider: its limits (``Watch``) and its faults
+        ``Wire.body``, ``.answer``  the vendor's format
+        ``Sdk.events``, ``.whole``  HTTP, by the vendor's own SDK
+        """
+        account = JobAccount(owner, self.ledger, budget, on_event)
+        calls = self._calls
+        failover = Failover(self._adapters, self._chain, self._breaker, calls.failover, account.add, cancelled)
+        models: Failover | Recorder = failover
+        if calls.record != "off" and calls.recordings is not None:
+            models = Recorder(calls.recordings, calls.record, failover, account.add)
+        return JobLlm(account, models, tuple(selector), self._servable)
 
     def configured(self, role: str | None = None) -> bool:
         """Whether anybody could answer for the role, or for any role; recordings can."""
@@ -99,22 +110,15 @@ class LlmLayer:
 
     def test(self, role: str, tenant: str) -> ModelTest:
         """A real call to the first configured link of the role, whatever its breaker says. Raises: NotFound."""
-        chain = [link for link in self.models.chain(role) if link.provider in self._asks]
+        chain = [link for link in self.models.chain(role) if link.provider in self._adapters]
         if not chain:
             return ModelTest(ok=False, provider=None, model=None, seconds=0, error="no_provider_configured: set a key")
         link = chain[0]
         words = (ChatMessage("user", "Answer with the single word: ready"),)
         request = ChatRequest(role, words, max_tokens=512, deadline=time.monotonic() + 30)
-        job = JobLlm(
-            Owner(tenant, None),
-            self.ledger,
-            Budget(seconds=30),
-            no_event,
-            (),
-            lambda tell: Failover(
-                self._asks, lambda request: [link], Breaker(LocalStates()), FailoverSettings(patience=0), tell
-            ),
-        )
+        account = JobAccount(Owner(tenant, None), self.ledger, Budget(seconds=30))
+        ignored, at_once = Breaker(LocalStates()), FailoverSettings(patience=0)
+        job = JobLlm(account, Failover(self._adapters, lambda _: [link], ignored, at_once, account.add))
         began = time.monotonic()
         error = None
         try:
@@ -131,7 +135,7 @@ class LlmLayer:
     def _chain(self, request: ChatRequest) -> Chain:
         """The request's links; the SDKs of those behind the first are loaded meanwhile, so that a failover is quick."""
         links = self.models.for_request(request)
-        later = {link.provider for link in links if link.provider in self._asks} - self._loaded
+        later = {link.provider for link in links if link.provider in self._adapters} - self._loaded
         if later:
             self._loaded |= later
             timer = Timer(_LOAD_AFTER, self._load, args=(sorted(later),))
@@ -139,13 +143,13 @@ class LlmLayer:
             timer.start()
         return links
 
-    def _servable(self, request: ChatRequest) -> list[Link]:
-        return [link for link in self.models.for_request(request) if link.provider in self._asks]
+    def _servable(self, request: ChatRequest) -> list[ChainLink]:
+        return [link for link in self.models.for_request(request) if link.provider in self._adapters]
 
     def _load(self, providers: Sequence[str]) -> None:
         with suppress(RuntimeError):  # closed meanwhile
             for name in providers:
-                self._asks[name].connect()
+                self._adapters[name].connect()
 
     def _state(self, endpoint: Endpoint, models: Sequence[str]) -> ProviderState:
         if not endpoint.configured:

@@ -10,8 +10,8 @@ from typing import Any
 from shared.errors import JobCancelled
 from shared.llm import faults
 from shared.llm.faults import ProviderFault
-from shared.llm.providers.limits import Limits
 from shared.llm.watch import Watch
+from shared.llm.wires.limits import Limits
 
 _TIME_OUTS = {
     "first_token": "It did not begin to answer in time.",

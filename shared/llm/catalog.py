@@ -1,7 +1,8 @@
-"""What a call costs, by a dated table; a model that is not in it has no known price."""
+"""What is known of models: prices by a dated table, when a vendor ends them, and whether they see images."""
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +12,14 @@ from shared.llm.chat import TokenUsage
 
 _FILE = Path(__file__).with_name("prices.json")
 _MILLION = 1_000_000
+# By the vendors' own documentation, November 2026. A model that is not here is sent its images.
+_WITHOUT_VISION = re.compile(
+    r"gpt-oss|gpt-3\.5|gpt-4($|-\d|-32k)|(^|/)o1-(mini|preview)|(^|/)o3-mini|davinci|babbage|claude-(2|instant)"
+    r"|llama-?[23](?!.*(vision|vl))|codellama|mixtral|mistral-(7b|large|nemo|small(?!-3\.[1-9]))|codestral|deepseek|kimi"
+    r"|qwen(?!.*(vl|vision|omni))|qwq|gemma-?2|(^|/)phi-?[34](?!.*(vision|multimodal))|command-r|glm(?!.*v)|compound"
+    r"|(^|/)scripted",
+    re.I,
+)
 
 
 class LongPrompt(BaseModel):
@@ -52,8 +61,7 @@ class PriceTable(BaseModel):
     retired: dict[str, str]  #: model id -> the day after which its vendor does not serve it
 
     def price(self, provider: str, model: str) -> Price | None:
-        found = [price for price in self.prices if (price.provider, price.model) == (provider, model)]
-        return found[0] if found else None
+        return next((price for price in self.prices if (price.provider, price.model) == (provider, model)), None)
 
 
 @cache
@@ -70,3 +78,8 @@ def cost(provider: str, model: str, usage: TokenUsage) -> float | None:
 def retirement(model: str) -> str | None:
     """The day after which the vendor does not serve the model; None when nothing is known."""
     return table().retired.get(model)
+
+
+def sees_images(model: str) -> bool:
+    """Whether the model takes images: elsewhere a request with one is an error, so images are left out."""
+    return _WITHOUT_VISION.search(model) is None

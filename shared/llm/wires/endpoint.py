@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
-from shared.llm.chat import ChatReply, ChatRequest
-from shared.llm.watch import Timeouts, Watch
-
-Wire = Literal["groq", "cerebras", "anthropic", "openai"]
+from shared.llm.chat import ChatRequest
+from shared.llm.watch import Timeouts
 
 #: Tell a local endpoint which role asks, so that the scripted server can answer by role and turn.
 ROLE_HEADER, TURN_HEADER = "X-Assay-Role", "X-Assay-Turn"
@@ -20,12 +17,12 @@ SCRIPTED_HEADER = "x-assay-scripted"
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One configured provider; a key is optional when the endpoint is this machine."""
+    """One vendor as this installation reaches it; a key is optional when the endpoint is this machine."""
 
-    name: str
-    wire: Wire
+    name: str  #: the vendor's
     api_key: str | None = None
     base_url: str | None = None  #: None is the vendor's own
+    model: str | None = None  #: asked when no provider of a role's chain is configured
     timeouts: Timeouts = field(default_factory=Timeouts)
     stream: bool = True
 
@@ -52,14 +49,3 @@ class Endpoint:
         if self.base_url is None:
             return {}
         return {ROLE_HEADER: request.role, TURN_HEADER: str(request.turn)}
-
-
-class Asks(Protocol):
-    """An adapter: it asks its endpoint once and translates."""
-
-    @property
-    def endpoint(self) -> Endpoint: ...
-
-    def ask(self, request: ChatRequest, watch: Watch) -> ChatReply:
-        """Raises: ProviderFault; JobCancelled when the watch says so."""
-        ...

@@ -10,10 +10,11 @@ from pydantic import JsonValue
 
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish, TokenUsage, ToolUse
 from shared.llm.faults import StreamCut, UnreadableAnswer
-from shared.llm.providers.chat_completions import arguments
-from shared.llm.providers.schemas import closed
-from shared.llm.providers.sdk import Json
 from shared.llm.watch import Watch
+from shared.llm.wires.chat_completions import arguments
+from shared.llm.wires.endpoint import Endpoint
+from shared.llm.wires.schemas import closed
+from shared.llm.wires.sdk import Json
 
 #: ``messages.create`` does not take these; a chain that was written for another vendor may still carry them.
 _FOREIGN = {
@@ -35,29 +36,38 @@ _FINISH = {
 }
 
 
-def body(request: ChatRequest, with_schema: bool) -> dict[str, JsonValue]:
-    """The request without ``stream``."""
-    given = dict(request.parameters or {})
-    said: dict[str, JsonValue] = {name: value for name, value in given.items() if name not in _FOREIGN}
-    asked = said.get("max_tokens")
-    said["max_tokens"] = min(asked, request.max_tokens) if isinstance(asked, int) else request.max_tokens
-    said["model"] = request.model
-    said["messages"] = [_message(message) for message in request.messages if message.role != "system"]
-    system = "\n\n".join(message.content for message in request.messages if message.role == "system")
-    if system:
-        # The system text is the same in every turn of a job, so it is worth caching.
-        said["system"] = [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}]
-    if request.tools:
-        said["tools"] = [
-            {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
-            for tool in request.tools
-        ]
-    if request.schema is not None and with_schema:
-        config = said.get("output_config")
-        schema, _ = closed(request.schema.schema)
-        form: dict[str, JsonValue] = {"type": "json_schema", "schema": schema}
-        said["output_config"] = {**(config if isinstance(config, dict) else {}), "format": form}
-    return said
+@dataclass(frozen=True)
+class Messages:
+    """See ``wire.Wire``."""
+
+    name: str = "messages"
+
+    def body(self, request: ChatRequest, endpoint: Endpoint, with_schema: bool) -> dict[str, JsonValue]:
+        """The request without ``stream``."""
+        given = dict(request.parameters or {})
+        said: dict[str, JsonValue] = {name: value for name, value in given.items() if name not in _FOREIGN}
+        asked = said.get("max_tokens")
+        said["max_tokens"] = min(asked, request.max_tokens) if isinstance(asked, int) else request.max_tokens
+        said["model"] = request.model
+        said["messages"] = [_message(message) for message in request.messages if message.role != "system"]
+        system = "\n\n".join(message.content for message in request.messages if message.role == "system")
+        if system:
+            # The system text is the same in every turn of a job, so it is worth caching.
+            said["system"] = [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}]
+        if request.tools:
+            said["tools"] = [
+                {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
+                for tool in request.tools
+            ]
+        if request.schema is not None and with_schema:
+            config = said.get("output_config")
+            schema, _ = closed(request.schema.schema)
+            form: dict[str, JsonValue] = {"type": "json_schema", "schema": schema}
+            said["output_config"] = {**(config if isinstance(config, dict) else {}), "format": form}
+        return said
+
+    def answer(self) -> Message:
+        return Message()
 
 
 def _message(message: ChatMessage) -> dict[str, JsonValue]:
@@ -100,7 +110,7 @@ class _Block:
 
 
 @dataclass
-class Collected:
+class Message:
     """An answer while it arrives, whole or in events."""
 
     blocks: dict[int, _Block] = field(default_factory=dict)

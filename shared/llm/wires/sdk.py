@@ -16,8 +16,9 @@ from typing import Any
 from pydantic import JsonValue
 
 from shared.llm.faults import UnreadableAnswer
-from shared.llm.providers.reading import of_event
-from shared.llm.watch import Watch
+from shared.llm.watch import Watch, watched
+from shared.llm.wires.endpoint import Endpoint
+from shared.llm.wires.failures import of_event
 
 Json = Mapping[str, Any]
 
@@ -25,23 +26,22 @@ Json = Mapping[str, Any]
 @dataclass(frozen=True)
 class Sdk:
     client: Any
-    path: str  #: under the client's base URL
     stream: Any  #: the SDK's class of event streams
 
-    def whole(self, body: Mapping[str, JsonValue], headers: Mapping[str, str], watch: Watch) -> Json:
-        """Ask for an answer in one piece."""
-        answer = self.client.post(self.path, cast_to=object, body=body, options={"headers": headers})
+    def whole(self, path: str, body: Mapping[str, JsonValue], headers: Mapping[str, str], watch: Watch) -> Json:
+        """Ask for an answer in one piece; ``path`` is under the client's base URL."""
+        answer = self.client.post(path, cast_to=object, body=body, options={"headers": headers})
         _refuse_web_page(watch)
         return _object(answer)
 
     @contextmanager
     def events(
-        self, body: Mapping[str, JsonValue], headers: Mapping[str, str], watch: Watch
+        self, path: str, body: Mapping[str, JsonValue], headers: Mapping[str, str], watch: Watch
     ) -> Iterator[Json | Iterator[Json]]:
         """Ask for a stream; an endpoint that cannot stream answers in one piece."""
         asked, options = {**body, "stream": True}, {"headers": headers}
         stream = self.client.post(
-            self.path, cast_to=object, body=asked, options=options, stream=True, stream_cls=self.stream
+            path, cast_to=object, body=asked, options=options, stream=True, stream_cls=self.stream
         )
         with closing(stream.response) as response:
             _refuse_web_page(watch)
@@ -53,6 +53,26 @@ class Sdk:
 
     def close(self) -> None:
         self.client.close()
+
+
+def common_options(endpoint: Endpoint) -> dict[str, Any]:
+    """Arguments that every SDK's client takes."""
+    return {
+        "api_key": endpoint.api_key or "none",
+        "base_url": endpoint.base_url,
+        "max_retries": 0,  # every retry is the failover's
+        "timeout": _last_resort(endpoint),
+    }
+
+
+def http_client(http: Any, endpoint: Endpoint) -> Any:
+    """A client of ``http``, which is ``httpx`` or ``httpx2``, whose connections keep to the watch."""
+    return watched(http.Client(timeout=_last_resort(endpoint)))
+
+
+def _last_resort(endpoint: Endpoint) -> float:
+    """The SDK's own time-out in seconds: the watch ends a call before it."""
+    return endpoint.timeouts.total + 5
 
 
 class LazySdk:

@@ -1,1 +1,0 @@
-"""One thin adapter per vendor: it translates, and leaves every decision to the router."""

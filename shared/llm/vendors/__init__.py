@@ -1,0 +1,1 @@
+"""The vendors of models: one module and one row of the table each."""

@@ -1,0 +1,31 @@
+"""Groq."""
+
+from __future__ import annotations
+
+from shared.llm.vendors.spec import QUICK, Defaults, Variable, Variables, VendorSpec
+from shared.llm.wires.chat_completions import ChatCompletions
+from shared.llm.wires.endpoint import Endpoint
+from shared.llm.wires.sdk import Sdk, common_options, http_client
+
+
+def sdk(endpoint: Endpoint) -> Sdk:
+    import groq  # noqa: PLC0415
+    import httpx  # noqa: PLC0415
+
+    client = groq.Groq(http_client=http_client(httpx, endpoint), **common_options(endpoint))
+    return Sdk(client, groq.Stream[object])
+
+
+SPEC = VendorSpec(
+    name="groq",
+    sdk=sdk,
+    path="/openai/v1/chat/completions",
+    wire=ChatCompletions(usage="unasked"),
+    variables=Variables(
+        prefix="GROQ_",
+        api_key=Variable("GROQ_API_KEY", "A key of Groq"),
+        base_url=Variable("GROQ_BASE_URL", "Another address than Groq's own"),
+    ),
+    defaults=Defaults("openai/gpt-oss-120b", QUICK, quick=1, thorough=2),
+    version="/openai/v1",
+)

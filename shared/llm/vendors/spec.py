@@ -1,0 +1,68 @@
+"""What Assay knows of a vendor; everything else reads it from the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from shared.llm.chat import ChainLink
+from shared.llm.wires.endpoint import Endpoint
+from shared.llm.wires.sdk import Sdk
+from shared.llm.wires.wire import Wire
+
+#: Sampling options of ``gpt-oss`` and models like it, which do quick edits.
+QUICK: Mapping[str, JsonValue] = {"temperature": 1, "top_p": 1, "reasoning_effort": "low"}
+
+
+@dataclass(frozen=True)
+class Variable:
+    """An environment variable, which the vendor's own SDK reads too."""
+
+    name: str
+    description: str
+    default: str = ""
+
+
+@dataclass(frozen=True)
+class Variables:
+    """``GROQ_API_KEY`` and the like; the common prefix tells which variables are the vendor's."""
+
+    prefix: str
+    api_key: Variable
+    base_url: Variable
+    model: Variable | None = None  #: names the default model
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """The vendor's model in the default chains. A place counts from 1; None is asked when no other has a key."""
+
+    model: str
+    parameters: Mapping[str, JsonValue] = field(default_factory=dict)
+    quick: int | None = None  #: place for roles of quick edits
+    thorough: int | None = None  #: place for roles that plan and judge
+
+
+@dataclass(frozen=True)
+class VendorSpec:
+    """A row of the table."""
+
+    name: str
+    sdk: Callable[[Endpoint], Sdk]  #: imports and makes the vendor's SDK, which takes most of a second
+    path: str  #: of requests, under the base URL
+    wire: Wire
+    variables: Variables
+    defaults: Defaults
+    version: str = ""  #: what the SDK adds to the base URL itself, and many people write all the same
+    scripted: str = ""  #: path of the vendor's base URL on the scripted server; its name if empty
+
+    @property
+    def scripted_path(self) -> str:
+        return self.scripted or self.name
+
+    @property
+    def link(self) -> ChainLink:
+        """The model of the default chains."""
+        return ChainLink(self.name, self.defaults.model, self.defaults.parameters)

@@ -1,0 +1,1 @@
+"""The formats of requests and answers that vendors share, and HTTP below them."""
