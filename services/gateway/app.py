@@ -9,7 +9,10 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from services.gateway.dependencies import opened
-from services.gateway.flows import compatibility_chat, flow_events, flow_history, flows
+from services.gateway.flows import compatibility_chat
+from services.gateway.flows import documents as flow_documents
+from services.gateway.flows import events as flow_events
+from services.gateway.flows import versions as flow_versions
 from services.gateway.http import problems
 from services.gateway.http.edge import Edge
 from services.gateway.http.openapi import describe
@@ -39,8 +42,8 @@ ROUTERS = (
     batches.router,
     files.router,
     conversations.router,
-    flows.router,
-    flow_history.router,
+    flow_documents.router,
+    flow_versions.router,
     flow_events.router,
     compatibility_chat.router,
     prompts.router,

@@ -10,7 +10,7 @@ from fastapi import Body, Query, Request, Response
 from pydantic import JsonValue
 from sqlalchemy import Connection
 
-from services.gateway.flows.flow_desk import Desk, FlowDesk
+from services.gateway.flows.service import FlowService, Service
 from services.gateway.http.responses import Json
 from services.gateway.http.routing import Route, routes, rules
 from shared.errors import AssayError
@@ -23,7 +23,6 @@ from shared.flows.visuals import merged
 Sent = Annotated[JsonValue, Body()]
 
 MAIN = "main"
-_FAILED: dict[str, str] = {}  #: by endpoint: what a fault of ours is called there
 
 
 class CompatibilityRoute(Route):
@@ -31,7 +30,7 @@ class CompatibilityRoute(Route):
 
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         handle = super().get_route_handler()
-        failed = _FAILED.get(self.endpoint.__name__, "Internal server error")
+        failure = getattr(self.endpoint, "failure", "Internal server error")
 
         async def answer(request: Request) -> Response:
             key = request.app.state.dependencies.settings.http.compatibility_key
@@ -42,7 +41,7 @@ class CompatibilityRoute(Route):
             except AssayError as fault:
                 if fault.status < 500:
                     raise
-                return Json({"error": failed}, 500)
+                return Json({"error": failure}, 500)
 
         return answer
 
@@ -52,12 +51,15 @@ router.route_class = CompatibilityRoute
 
 
 def compatible(
-    method: str, path: str, failed: str, *, flow: bool = True
+    method: str, path: str, failure: str, *, flow: bool = True
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Serve the endpoint under ``/api/flow`` and under ``/api``; paths without a flow only under ``/api``."""
+    """Serve the endpoint under ``/api/flow`` and under ``/api``; paths without a flow only under ``/api``.
+
+    ``failure`` is the error that the seed's server gave there for a fault of its own.
+    """
 
     def add(endpoint: Callable[..., Any]) -> Callable[..., Any]:
-        _FAILED[endpoint.__name__] = failed
+        endpoint.failure = failure  # type: ignore[attr-defined]
         prefixes = ["/api/flow", "/api"] if flow else ["/api"]
         for prefix in prefixes:
             for ending in [path] if path else (["", "/"]):
@@ -68,47 +70,47 @@ def compatible(
 
 
 @compatible("GET", "", "Failed to load flow data")
-async def load(desk: Desk) -> Response:
-    flow = await find_main(desk)
+async def load(service: Service) -> Response:
+    flow = await find_main(service)
     return Json(content(flow))
 
 
 @compatible("POST", "", "Failed to save flow data")
 @rules(large=True)
 async def save(
-    desk: Desk, body: Sent = None, skip: Annotated[str, Query(alias="skipSnapshot", max_length=10)] = ""
+    service: Service, body: Sent = None, skip: Annotated[str, Query(alias="skipSnapshot", max_length=10)] = ""
 ) -> Response:
     given = body if isinstance(body, dict) else {}
     nodes, edges = given.get("nodes"), given.get("edges")
     if not isinstance(nodes, list) or not isinstance(edges, list):
         return Json({"error": "Invalid flow data structure"}, 400)
-    flow = await main_flow(desk)
+    flow = await main_flow(service)
     document = document_of(nodes, edges, flow.document.settings)
     join = skip.lower() == "true"
     edit = await asyncio.to_thread(editing.replacement, flow.document, document, "Saved", join=join)
-    author = desk.author("ui.save")
-    after = await desk.run(lambda connection: history.change(desk.store, connection, flow, author, edit))
-    desk.done(flow, after)
+    author = service.author("ui.save")
+    after = await service.run(lambda connection: history.change(service.store, connection, flow, author, edit))
+    service.done(flow, after)
     return Json({"success": True})
 
 
 @compatible("POST", "/undo", "Failed to undo")
-async def undo(desk: Desk) -> Response:
-    return await _walk(desk, "undo")
+async def undo(service: Service) -> Response:
+    return await _walk(service, "undo")
 
 
 @compatible("POST", "/redo", "Failed to redo")
-async def redo(desk: Desk) -> Response:
-    return await _walk(desk, "redo")
+async def redo(service: Service) -> Response:
+    return await _walk(service, "redo")
 
 
 @compatible("GET", "/history-status", "Failed to get history status")
-async def history_status(desk: Desk) -> Response:
-    flow = await find_main(desk)
+async def history_status(service: Service) -> Response:
+    flow = await find_main(service)
     if flow is None:
         entries, applied, newest = 0, 0, None
     else:
-        row = (await desk.db.execute(statements.extent(flow.id))).one()
+        row = (await service.db.execute(statements.extent(flow.id))).one()
         entries, applied, newest = row.entries, row.in_effect, row.newest_at
     return Json(
         {
@@ -122,65 +124,65 @@ async def history_status(desk: Desk) -> Response:
 
 
 @compatible("POST", "/node", "Failed to creating node")
-async def create_node(desk: Desk, body: Sent = None) -> Response:
+async def create_node(service: Service, body: Sent = None) -> Response:
     names = ("id", "label", "description", "parentNodeId", "edgeLabel")
-    return await _run(desk, Call("addNode", _only(body, *names)), "ui.node.create", nodeId="node_id")
+    return await _run(service, Call("addNode", _only(body, *names)), "ui.node.create", nodeId="node_id")
 
 
 @compatible("PUT", "/node/{id:path}", "Failed to updating node")
-async def update_node(desk: Desk, id: str, body: Sent = None) -> Response:
+async def update_node(service: Service, id: str, body: Sent = None) -> Response:
     params = {**_only(body, "label", "description", "position"), "nodeId": id}
-    return await _run(desk, Call("updateNode", params), "ui.node.update")
+    return await _run(service, Call("updateNode", params), "ui.node.update")
 
 
 @compatible("DELETE", "/node/{id:path}", "Failed to deleting node")
-async def delete_node(desk: Desk, id: str) -> Response:
-    return await _run(desk, Call("deleteNode", {"nodeId": id}), "ui.node.delete")
+async def delete_node(service: Service, id: str) -> Response:
+    return await _run(service, Call("deleteNode", {"nodeId": id}), "ui.node.delete")
 
 
 @compatible("POST", "/edge", "Failed to creating edge")
-async def create_edge(desk: Desk, body: Sent = None) -> Response:
+async def create_edge(service: Service, body: Sent = None) -> Response:
     params = _only(body, "sourceNodeId", "targetNodeId", "label")
-    return await _run(desk, Call("addEdge", params), "ui.edge.create", edgeId="edge_id")
+    return await _run(service, Call("addEdge", params), "ui.edge.create", edgeId="edge_id")
 
 
 @compatible("PUT", "/edge/{id:path}", "Failed to updating edge")
-async def update_edge(desk: Desk, id: str, body: Sent = None) -> Response:
-    return await _run(desk, Call("updateEdge", {**_only(body, "label"), "edgeId": id}), "ui.edge.update")
+async def update_edge(service: Service, id: str, body: Sent = None) -> Response:
+    return await _run(service, Call("updateEdge", {**_only(body, "label"), "edgeId": id}), "ui.edge.update")
 
 
 @compatible("DELETE", "/edge/{id:path}", "Failed to deleting edge")
-async def delete_edge(desk: Desk, id: str) -> Response:
-    return await _run(desk, Call("deleteEdge", {"edgeId": id}), "ui.edge.delete")
+async def delete_edge(service: Service, id: str) -> Response:
+    return await _run(service, Call("deleteEdge", {"edgeId": id}), "ui.edge.delete")
 
 
 @compatible("POST", "/group", "Failed to creating group")
-async def create_group(desk: Desk, body: Sent = None) -> Response:
+async def create_group(service: Service, body: Sent = None) -> Response:
     params = _only(body, "memberIds", "label", "position")
-    return await _run(desk, Call("createGroup", params), "ui.group.create", groupId="group_id")
+    return await _run(service, Call("createGroup", params), "ui.group.create", groupId="group_id")
 
 
 @compatible("PUT", "/group/{id:path}/expand", "Failed to updating group")
-async def expand_group(desk: Desk, id: str, body: Sent = None) -> Response:
+async def expand_group(service: Service, id: str, body: Sent = None) -> Response:
     expand = _only(body, "expand").get("expand", False)
-    return await _run(desk, Call("toggleGroupExpansion", {"groupId": id, "expand": expand}), "ui.group.update")
+    return await _run(service, Call("toggleGroupExpansion", {"groupId": id, "expand": expand}), "ui.group.update")
 
 
 @compatible("DELETE", "/group/{id:path}", "Failed to deleting group")
-async def delete_group(desk: Desk, id: str) -> Response:
-    return await _run(desk, Call("ungroup", {"groupId": id}), "ui.group.delete")
+async def delete_group(service: Service, id: str) -> Response:
+    return await _run(service, Call("ungroup", {"groupId": id}), "ui.group.delete")
 
 
 @compatible("PUT", "/subtree/{id:path}/collapse", "Failed to updating subtree")
-async def collapse_subtree(desk: Desk, id: str, body: Sent = None) -> Response:
+async def collapse_subtree(service: Service, id: str, body: Sent = None) -> Response:
     params = {**_only(body, "collapsed"), "nodeId": id}
-    return await _run(desk, Call("toggleSubtreeCollapse", params), "ui.subtree")
+    return await _run(service, Call("toggleSubtreeCollapse", params), "ui.subtree")
 
 
 @compatible("POST", "/auto-layout", "Failed to auto-layout")
-async def auto_layout(desk: Desk, body: Sent = None) -> Response:
-    flow = await main_flow(desk)
-    edited = await desk.edit(flow, [Call("autoLayout")], "ui.auto-layout")
+async def auto_layout(service: Service, body: Sent = None) -> Response:
+    flow = await main_flow(service)
+    edited = await service.edit(flow, [Call("autoLayout")], "ui.auto-layout")
     outcome = edited.outcomes[0]
     if outcome.error is not None:
         return Json({"success": False, "error": outcome.error}, 400)
@@ -188,32 +190,32 @@ async def auto_layout(desk: Desk, body: Sent = None) -> Response:
     return Json({"success": True, "flow": content(edited.flow), "tool": "autoLayout", **still})
 
 
-async def find_main(desk: FlowDesk) -> Flow | None:
+async def find_main(service: FlowService) -> Flow | None:
     """The tenant's flow named ``main``, if there is one yet."""
 
     def find(connection: Connection) -> Flow | None:
-        row = connection.execute(statements.named(desk.caller.tenant, MAIN)).mappings().one_or_none()
-        return None if row is None else desk.store.read(connection, desk.caller.tenant, row["id"])
+        row = connection.execute(statements.named(service.caller.tenant, MAIN)).mappings().one_or_none()
+        return None if row is None else service.store.read(connection, service.caller.tenant, row["id"])
 
-    return await desk.run(find)
+    return await service.run(find)
 
 
-async def main_flow(desk: FlowDesk) -> Flow:
+async def main_flow(service: FlowService) -> Flow:
     """The same, locked, and made when there is none."""
 
     def find(connection: Connection) -> tuple[Flow, bool]:
-        tenant = desk.caller.tenant
+        tenant = service.caller.tenant
         row = connection.execute(statements.named(tenant, MAIN)).mappings().one_or_none()
         if row is None:
             connection.execute(statements.name_lock(tenant, MAIN))
             row = connection.execute(statements.named(tenant, MAIN)).mappings().one_or_none()
         if row is None:
-            return desk.store.create(connection, tenant, MAIN, Document(), desk.author("ui")), True
-        return desk.store.lock(connection, tenant, row["id"]), False
+            return service.store.create(connection, tenant, MAIN, Document(), service.author("ui")), True
+        return service.store.lock(connection, tenant, row["id"]), False
 
-    flow, made = await desk.run(find)
+    flow, made = await service.run(find)
     if made:
-        desk.done(None, flow)
+        service.done(None, flow)
     return flow
 
 
@@ -222,19 +224,19 @@ def content(flow: Flow | None) -> Mapping[str, object]:
     return {"nodes": [], "edges": [], "settings": merged({})} if flow is None else flow.content()
 
 
-async def _walk(desk: FlowDesk, kind: str) -> Response:
-    flow = await main_flow(desk)
-    step, author = history.undo if kind == "undo" else history.redo, desk.author("ui")
-    after = await desk.run(lambda connection: step(desk.store, connection, flow, author))
+async def _walk(service: FlowService, kind: str) -> Response:
+    flow = await main_flow(service)
+    step, author = history.undo if kind == "undo" else history.redo, service.author("ui")
+    after = await service.run(lambda connection: step(service.store, connection, flow, author))
     if after is None:
         return Json({"success": False, "message": f"Nothing to {kind}"})
-    desk.done(flow, after)
+    service.done(flow, after)
     return Json({"success": True, "flow": content(after)})
 
 
-async def _run(desk: FlowDesk, call: Call, origin: str, **ids: str) -> Response:
+async def _run(service: FlowService, call: Call, origin: str, **ids: str) -> Response:
     """One call as one change set; ``ids`` are what the answer calls the outcome's ids."""
-    edited = await desk.edit(await main_flow(desk), [call], origin)
+    edited = await service.edit(await main_flow(service), [call], origin)
     outcome = edited.outcomes[0]
     if outcome.error is not None:
         return Json({"success": False, "error": outcome.error}, 400)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
+import orjson
 from fastapi import Request, Response
 from sqlalchemy import RowMapping
 
+from services.gateway.database import UnitOfWork
+from services.gateway.dependencies import Dependencies
 from services.gateway.flows.compatibility import Sent, compatible, content, find_main, main_flow, router
-from services.gateway.flows.flow_desk import Desk, FlowDesk
+from services.gateway.flows.service import FlowService, Service
+from services.gateway.http.auth import Caller
 from services.gateway.http.responses import Json
+from services.gateway.http.routing import rules
 from services.gateway.jobs.submit import accept, new_id, row_of
 from services.gateway.streams import waits
 from shared import conversations
@@ -36,40 +41,56 @@ _LONGEST = 50_000
 _BULLETS, _BULLET = 500, 2_000
 
 
+def _hold_again(request: Request, replayed: Response) -> None:
+    """The kept answer of a repeated request names the job; this one waits for its end, too, and answers the same."""
+    if replayed.status_code == 202:
+        _hold(request, orjson.loads(replayed.body)["jobId"])
+
+
 @compatible("POST", "/conversation/message", _FAILED, flow=False)
-async def converse(request: Request, desk: Desk, body: Sent = None) -> Response:
+@rules(again=_hold_again)
+async def converse(request: Request, service: Service, body: Sent = None) -> Response:
     message = body.get("message") if isinstance(body, dict) else None
     if not isinstance(message, str) or not message.strip() or len(message) > _LONGEST:
         return Json({"error": "Message is required and must be a string"}, 400)
-    flow = await main_flow(desk)
-    if not await desk.deps.llm.configured("flows.edit"):
+    flow = await main_flow(service)
+    if not await service.deps.llm.configured("flows.edit"):
         advice = _NOT_CONFIGURED.format(key_variables())
         disabled = {"success": False, "thinking": _DISABLED, "response": advice, "iterations": 0}
         return Json({**disabled, "updatedFlow": content(flow)})
-    job_id = await _submit(request, desk, flow, message)
-
-    async def hold(response: Response) -> Response:
-        job = await waits.finished(desk.deps, desk.caller.tenant, job_id, _WAIT_SECONDS)
-        if job is None:
-            return Json({"error": _FAILED}, 500)  # the job goes on; the conversation will show it
-        return _answer(job)
-
-    desk.unit.hold = hold
+    job_id = await _submit(request, service, flow, message)
+    _hold(request, job_id)
     return Json({"success": False, "thinking": "", "response": "", "iterations": 0, "jobId": job_id}, 202)
 
 
-async def _submit(request: Request, desk: FlowDesk, flow: Flow, message: str) -> str:
+def _hold(request: Request, job_id: str) -> None:
+    """Let the request be answered by the job's result."""
+    deps = cast(Dependencies, request.app.state.dependencies)
+    tenant = cast(Caller, request.state.caller).tenant
+
+    async def held(response: Response) -> Response:
+        job = await waits.finished(deps, tenant, job_id, _WAIT_SECONDS)
+        # A job that takes longer goes on; the conversation will show its answer.
+        answer = Json({"error": _FAILED}, 500) if job is None else _answer(job)
+        if "idempotency-replayed" in response.headers:
+            answer.headers["Idempotency-Replayed"] = "true"
+        return answer
+
+    cast(UnitOfWork, request.state.unit).hold = held
+
+
+async def _submit(request: Request, service: FlowService, flow: Flow, message: str) -> str:
     """The id of the flow job, in the conversation of these routes."""
     conversation = flow.conversation_id or new_id()
     if flow.conversation_id is None:
-        await desk.db.execute(statements.converse(flow.id, conversation))
+        await service.db.execute(statements.converse(flow.id, conversation))
     given = {"flow_id": flow.id, "message": message}
     submit = REQUESTS[JobKind.FLOW].model_validate(
         {"kind": JobKind.FLOW.value, "input": given, "conversation_id": conversation}
     )
-    await desk.deps.admission.admit_tokens(desk.caller.tenant)
-    row = row_of(request, desk.caller, submit, given)
-    view = await accept(desk.deps, desk.db, desk.unit, row)
+    await service.deps.admission.admit_tokens(service.caller.tenant)
+    row = row_of(request, service.caller, submit, given)
+    view = await accept(service.deps, service.db, service.unit, row)
     return str(view["id"])
 
 
@@ -102,65 +123,65 @@ def _execution(entry: Mapping[str, Any]) -> dict[str, object]:
 
 
 @compatible("GET", "/conversation/debug", "Failed to load conversation", flow=False)
-async def debug_conversation(desk: Desk) -> Response:
-    told = await _history(desk, await find_main(desk))
+async def debug_conversation(service: Service) -> Response:
+    told = await _history(service, await find_main(service))
     times = [entry["timestamp"] for entry in told]
     ends = {"oldestTimestamp": times[0] if times else None, "newestTimestamp": times[-1] if times else None}
     return Json({"history": told, "messageCount": len(told), **ends})
 
 
 @compatible("DELETE", "/conversation/history", "Failed to clear conversation", flow=False)
-async def clear_conversation(desk: Desk) -> Response:
-    flow = await find_main(desk)
+async def clear_conversation(service: Service) -> Response:
+    flow = await find_main(service)
     if flow is not None and flow.conversation_id is not None:
-        await desk.db.execute(conversations.forget(desk.caller.tenant, flow.conversation_id))
+        await service.db.execute(conversations.forget(service.caller.tenant, flow.conversation_id))
     return Json({"success": True})
 
 
 @compatible("GET", "/notes", "Failed to load notes", flow=False)
-async def load_notes(desk: Desk) -> Response:
-    flow = await find_main(desk)
-    return Json({"bullets": await _bullets(desk, flow), "conversationHistory": await _history(desk, flow)})
+async def load_notes(service: Service) -> Response:
+    flow = await find_main(service)
+    return Json({"bullets": await _bullets(service, flow), "conversationHistory": await _history(service, flow)})
 
 
 @compatible("POST", "/notes", "Failed to process notes", flow=False)
-async def add_notes(desk: Desk, body: Sent = None) -> Response:
+async def add_notes(service: Service, body: Sent = None) -> Response:
     message = body.get("message") if isinstance(body, dict) else None
     if not isinstance(message, str) or not message.strip() or len(message) > _LONGEST:
         return Json({"success": False, "error": "Message is required and must be a string"}, 400)
-    bullets = await _bullets(desk, await find_main(desk))
-    thinking, new = await _noted(desk, bullets, message)
-    return await _keep(desk, [*bullets, *new][-_BULLETS:], newBullets=new, thinking=thinking)
+    bullets = await _bullets(service, await find_main(service))
+    thinking, new = await _noted(service, bullets, message)
+    return await _keep(service, [*bullets, *new][-_BULLETS:], newBullets=new, thinking=thinking)
 
 
 @compatible("PUT", "/notes", "Failed to save notes", flow=False)
-async def save_notes(desk: Desk, body: Sent = None) -> Response:
+async def save_notes(service: Service, body: Sent = None) -> Response:
     given = body.get("bullets") if isinstance(body, dict) else None
     bullets = [entry for entry in given if isinstance(entry, str)] if isinstance(given, list) else []
     if not isinstance(given, list) or len(bullets) != len(given) or len(bullets) > _BULLETS:
         return Json({"success": False, "error": "Bullets must be an array of strings"}, 400)
-    return await _keep(desk, [bullet[:_BULLET] for bullet in bullets])
+    return await _keep(service, [bullet[:_BULLET] for bullet in bullets])
 
 
-async def _keep(desk: FlowDesk, bullets: Sequence[str], **more: object) -> Response:
-    flow = await main_flow(desk)
-    await desk.db.execute(statements.note(flow.id, list(bullets)))
+async def _keep(service: FlowService, bullets: Sequence[str], **more: object) -> Response:
+    flow = await main_flow(service)
+    await service.db.execute(statements.note(flow.id, list(bullets)))
     return Json({"success": True, "bullets": bullets, **more})
 
 
-async def _bullets(desk: FlowDesk, flow: Flow | None) -> list[str]:
+async def _bullets(service: FlowService, flow: Flow | None) -> list[str]:
     if flow is None:
         return []
-    kept = (await desk.db.execute(statements.notes_of(flow.id))).scalar_one_or_none()
+    kept = (await service.db.execute(statements.notes_of(flow.id))).scalar_one_or_none()
     return list(kept or [])
 
 
-async def _history(desk: FlowDesk, flow: Flow | None) -> list[dict[str, Any]]:
+async def _history(service: FlowService, flow: Flow | None) -> list[dict[str, Any]]:
     """The conversation, the oldest message first."""
     if flow is None or flow.conversation_id is None:
         return []
-    statement = conversations.messages_of(desk.caller.tenant, flow.conversation_id)
-    rows = (await desk.db.execute(statement)).mappings().all()
+    statement = conversations.messages_of(service.caller.tenant, flow.conversation_id)
+    rows = (await service.db.execute(statement)).mappings().all()
     return [
         {
             "role": row["role"],
@@ -172,22 +193,22 @@ async def _history(desk: FlowDesk, flow: Flow | None) -> list[dict[str, Any]]:
     ]
 
 
-async def _noted(desk: FlowDesk, bullets: Sequence[str], message: str) -> tuple[str, list[str]]:
+async def _noted(service: FlowService, bullets: Sequence[str], message: str) -> tuple[str, list[str]]:
     """What a model finds worth noting; without one, or without a readable answer, what was said."""
     said = [line.strip(" -*•\t")[:_BULLET] for line in message.splitlines() if line.strip(" -*•\t")]
-    if not await desk.deps.llm.configured("flows.edit"):
+    if not await service.deps.llm.configured("flows.edit"):
         return _DISABLED, said
-    layer = desk.deps.llm.layer
+    layer = service.deps.llm.layer
 
     def ask() -> str:
         prompt = layer.prompts.render("flows.notes", bullets="\n".join(f"- {b}" for b in bullets), message=message)
         question = (ChatMessage("user", prompt.text),)
         deadline = time.monotonic() + 60
         request = ChatRequest("flows.edit", question, max_tokens=2048, deadline=deadline, prompt=prompt.version)
-        return layer.for_job(Owner(desk.caller.tenant, None), Budget(seconds=60)).complete(request).text
+        return layer.for_job(Owner(service.caller.tenant, None), Budget(seconds=60)).complete(request).text
 
     try:
-        text = await desk.deps.llm.ask(ask)
+        text = await service.deps.llm.ask(ask)
     except (AssayError, BudgetSpent):
         return _FAILED, said
     thinking, found = parse_tagged(text).thinking, text.partition("<response>")[2].partition("</response>")[0]

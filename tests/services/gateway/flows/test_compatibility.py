@@ -265,6 +265,19 @@ def test_the_seeds_example_runs_with_a_failing_call_that_the_retry_repairs(
     }
 
 
+def test_a_repeated_message_with_the_same_key_is_answered_like_the_first(
+    chatting: httpx.Client, scripted_llm: ScriptedLlm
+) -> None:
+    scripted_llm.play({"reply": {"text": tagged(("addNode", {"label": "Only once"}))}})
+    request: Json = {"json": {"message": "add a node"}, "headers": {"Idempotency-Key": "said-once"}}
+    first, second = (chatting.post("/api/conversation/message", **request) for _ in range(2))
+    assert (first.status_code, second.status_code) == (200, 200)
+    assert first.json() == second.json()
+    assert "idempotency-replayed" not in first.headers
+    assert second.headers["idempotency-replayed"] == "true"
+    assert len(scripted_llm.requests()) == 1
+
+
 @pytest.mark.parametrize(
     ("reply", "wanted"),
     [

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Path, Query, Response
 from sqlalchemy import RowMapping
 
-from services.gateway.flows.flow_desk import Desk, FlowDesk, answer
+from services.gateway.flows.service import FlowService, Service, answer
 from services.gateway.http.ids import Id
 from services.gateway.http.responses import Cursor, Json, Limit, page, read_cursor
 from services.gateway.http.routing import routes
@@ -40,9 +40,9 @@ Version = Annotated[int, Path(ge=1, le=2**62, description="The version")]
 
 
 @router.get("/history", summary="List a flow's changes, newest first", response_model=Page[ChangeSetView])
-async def list_changes(desk: Desk, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    flow = await desk.read(id)
-    rows = (await desk.db.execute(statements.history(flow.id, limit + 1, _before(cursor)))).mappings().all()
+async def list_changes(service: Service, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    flow = await service.read(id)
+    rows = (await service.db.execute(statements.history(flow.id, limit + 1, _before(cursor)))).mappings().all()
 
     def view(row: RowMapping) -> object:
         return ChangeSetView.model_validate({**row, "time": row["at"], "undone": row["undone_at"] is not None})
@@ -51,9 +51,9 @@ async def list_changes(desk: Desk, id: Id, limit: Limit = 50, cursor: Cursor = N
 
 
 @router.get("/versions", summary="List a flow's versions, newest first", response_model=Page[FlowVersion])
-async def list_versions(desk: Desk, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    flow = await desk.read(id)
-    rows = (await desk.db.execute(statements.version_list(flow.id, limit + 1, _before(cursor)))).mappings().all()
+async def list_versions(service: Service, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    flow = await service.read(id)
+    rows = (await service.db.execute(statements.version_list(flow.id, limit + 1, _before(cursor)))).mappings().all()
 
     def view(row: RowMapping) -> object:
         return FlowVersion.model_validate({**row, "time": row["at"]})
@@ -62,44 +62,44 @@ async def list_versions(desk: Desk, id: Id, limit: Limit = 50, cursor: Cursor = 
 
 
 @router.get("/versions/{number}", summary="Read an earlier version", response_model=FlowView)
-async def get_version(desk: Desk, id: Id, number: Version) -> Response:
-    flow, found = await _at(desk, id, number)
+async def get_version(service: Service, id: Id, number: Version) -> Response:
+    flow, found = await _at(service, id, number)
     return Json({**found.view(), "created_at": flow.view()["created_at"]})
 
 
 @router.put("/versions/{number}", summary="Name a version, so that it is kept", response_model=FlowVersion)
-async def name_version(desk: Desk, id: Id, number: Version, body: VersionName) -> Response:
+async def name_version(service: Service, id: Id, number: Version, body: VersionName) -> Response:
     """`null` takes the name away."""
-    await desk.lock(id)
-    await desk.run(lambda connection: desk.store.keep_snapshot(connection, id, number))
-    row = (await desk.db.execute(statements.name_version(id, number, body.name))).mappings().one_or_none()
+    await service.lock(id)
+    await service.run(lambda connection: service.store.keep_snapshot(connection, id, number))
+    row = (await service.db.execute(statements.name_version(id, number, body.name))).mappings().one_or_none()
     if row is None:
         raise NotFound(f"Version {number} is not there.")
     return Json(FlowVersion.model_validate({**row, "time": row["at"]}))
 
 
 @router.post("/versions/{number}/restore", summary="Make an earlier version the current one", response_model=Walked)
-async def restore_version(desk: Desk, id: Id, number: Version) -> Response:
+async def restore_version(service: Service, id: Id, number: Version) -> Response:
     """One change set, which can be undone like any other."""
-    flow = await desk.lock(id)
-    _, then = await _at(desk, id, number)
+    flow = await service.lock(id)
+    _, then = await _at(service, id, number)
     edit = editing.restoration(flow.document, then.document, f"Restored version {number}")
-    author = desk.author("api.restore")
-    after = await desk.run(lambda connection: history.change(desk.store, connection, flow, author, edit))
-    desk.done(flow, after)
+    author = service.author("api.restore")
+    after = await service.run(lambda connection: history.change(service.store, connection, flow, author, edit))
+    service.done(flow, after)
     return answer(after, success=True)
 
 
 @router.get("/diff", summary="Compare two versions", response_model=FlowDiff)
 async def diff_versions(
-    desk: Desk,
+    service: Service,
     id: Id,
     from_: Annotated[int, Query(alias="from", ge=1, le=2**62, description="The version to start from")],
     to: Annotated[int | None, Query(ge=1, le=2**62, description="The version to arrive at; else the current")] = None,
 ) -> Response:
     """`operations` lead from one to the other; `mermaid` is a picture of both."""
-    _, before = await _at(desk, id, from_)
-    current, after = await _at(desk, id, to)
+    _, before = await _at(service, id, from_)
+    current, after = await _at(service, id, to)
     operations = await asyncio.to_thread(difference, before.document, after.document)
     picture = await asyncio.to_thread(difference_chart, before.document, after.document, operations)
     number = current.version if to is None else to
@@ -107,54 +107,54 @@ async def diff_versions(
 
 
 @router.get("/lint", summary="What is legal in a flow and probably not meant", response_model=LintView)
-async def lint_flow(desk: Desk, id: Id) -> Response:
-    flow = await desk.read(id)
+async def lint_flow(service: Service, id: Id) -> Response:
+    flow = await service.read(id)
     return Json({"findings": await asyncio.to_thread(lint, flow.document), "version": flow.version})
 
 
 @router.get("/proposals", summary="List a flow's proposals, newest first", response_model=Page[ProposalSummary])
-async def list_proposals(desk: Desk, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    flow = await desk.read(id)
+async def list_proposals(service: Service, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    flow = await service.read(id)
     statement = statements.proposal_list(flow.id, limit + 1, read_cursor(cursor))
-    rows = (await desk.db.execute(statement)).mappings().all()
+    rows = (await service.db.execute(statement)).mappings().all()
     names = ("id", "flow_id", "base_version", "state", "summary", "actor")
     return Json(page(rows, limit, lambda row: {**{name: row[name] for name in names}, "time": row["created_at"]}))
 
 
 @router.get("/proposals/{pid}", summary="Read a proposal", response_model=ProposalView)
-async def get_proposal(desk: Desk, id: Id, pid: Id) -> Response:
-    flow = await desk.read(id)
-    row = await desk.run(lambda connection: proposals.find(connection, flow, pid))
-    return Json(await _proposal(desk, flow, row))
+async def get_proposal(service: Service, id: Id, pid: Id) -> Response:
+    flow = await service.read(id)
+    row = await service.run(lambda connection: proposals.find(connection, flow, pid))
+    return Json(await _proposal(service, flow, row))
 
 
 @router.post("/proposals/{pid}/apply", summary="Apply a proposal, or a part of it", response_model=Walked)
-async def apply_proposal(desk: Desk, id: Id, pid: Id, body: AcceptInput | None = None) -> Response:
+async def apply_proposal(service: Service, id: Id, pid: Id, body: AcceptInput | None = None) -> Response:
     """One change set. 412 when the flow has changed since the proposal was made, 409 when it is decided already."""
-    flow = await desk.lock(id)
-    chosen, author = (body or AcceptInput()).accept, desk.author("proposal")
-    after = await desk.run(lambda connection: proposals.accept(desk.store, connection, flow, pid, author, chosen))
-    desk.done(flow, after)
+    flow = await service.lock(id)
+    chosen, author = (body or AcceptInput()).accept, service.author("proposal")
+    after = await service.run(lambda connection: proposals.accept(service.store, connection, flow, pid, author, chosen))
+    service.done(flow, after)
     return answer(after, success=True)
 
 
 @router.post("/proposals/{pid}/discard", summary="Discard a proposal", response_model=Discarded)
-async def discard_proposal(desk: Desk, id: Id, pid: Id) -> Response:
-    flow = await desk.lock(id)
-    await desk.run(lambda connection: proposals.discard(connection, flow, pid))
+async def discard_proposal(service: Service, id: Id, pid: Id) -> Response:
+    flow = await service.lock(id)
+    await service.run(lambda connection: proposals.discard(connection, flow, pid))
     return Json({"success": True, "id": pid, "state": "discarded", "version": flow.version})
 
 
-async def _at(desk: FlowDesk, id: str, number: int | None) -> tuple[Flow, Flow]:
+async def _at(service: FlowService, id: str, number: int | None) -> tuple[Flow, Flow]:
     """The flow as it is, and as it was at a version. Raises: NotFound."""
-    flow = await desk.read(id)
+    flow = await service.read(id)
     if number is None or number == flow.version:
         return flow, flow
-    return flow, await desk.run(lambda connection: desk.store.at(connection, flow, number))
+    return flow, await service.run(lambda connection: service.store.at(connection, flow, number))
 
 
-async def _proposal(desk: FlowDesk, flow: Flow, row: RowMapping) -> ProposalView:
-    base = (await _at(desk, flow.id, row["base_version"]))[1].document
+async def _proposal(service: FlowService, flow: Flow, row: RowMapping) -> ProposalView:
+    base = (await _at(service, flow.id, row["base_version"]))[1].document
     operations = decode_operations(row["forward"])
     after = apply(base, operations)
     return ProposalView(

@@ -26,7 +26,7 @@ _LARGE = 1_000  #: elements, or calls: more than this is computed beside the eve
 
 
 @dataclass(frozen=True)
-class FlowDesk:
+class FlowService:
     """One request's dealings with flows."""
 
     request: Request
@@ -80,7 +80,7 @@ class FlowDesk:
             self.unit.after.append(lambda: self.deps.soon(watchers.notify_watchers(self.deps.redis, after.id)))
 
 
-Desk = Annotated[FlowDesk, Depends(FlowDesk)]
+Service = Annotated[FlowService, Depends(FlowService)]
 
 
 def etag(version: int) -> str:

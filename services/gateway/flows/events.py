@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator
+from itertools import chain
 from typing import Annotated
 
 from fastapi import Header, Query, Response
@@ -19,11 +20,11 @@ from shared.errors import DatabaseUnavailable, NotFound
 from shared.flows import statements
 from shared.flows.document import Document
 from shared.flows.encoding import decode_operations
-from shared.flows.operations import difference, to_json
+from shared.flows.operations import Operation, difference, to_json
 
 router = routes("/v1/flows/{id}", "Flows")
 
-_LOOK_SECONDS = 0.5  # a worker's change sends no notification of its own
+_POLL_SECONDS = 0.5  # a worker's change sends no notification of its own
 _PAGE = 50
 
 _STREAM = event_stream.described(
@@ -53,29 +54,21 @@ async def _stream(deps: Dependencies, tenant: str, flow_id: str, seen: int) -> A
     try:
         with deps.watchers.watch(flow_id) as changed:
             yield OPENING
-            spoke = time.monotonic()
+            last_sent = time.monotonic()
             while not deps.closing.is_set():
-                current = await deps.undisturbed(_patient_version(deps, tenant, flow_id, seen))
+                current = await deps.undisturbed(_version_or_seen(deps, tenant, flow_id, seen))
                 if current is None:
                     return
                 if current > seen:
-                    rows = await deps.undisturbed(_news(deps, flow_id, seen, current))
-                    if not rows or rows[0]["version"] != seen + 1:
-                        seen = current
-                        yield frame(seen, "reset", {"version": seen})
-                    else:
-                        if rows[0]["kind"] == "create":
-                            yield await deps.undisturbed(_beginning(deps, flow_id, rows[0]))
-                        for row in rows:
-                            if row["kind"] != "create":
-                                yield _of(flow_id, row)
-                        seen = rows[-1]["version"]
-                    spoke = time.monotonic()
+                    seen, frames = await deps.undisturbed(_frames(deps, flow_id, seen, current))
+                    for one in frames:
+                        yield one
+                    last_sent = time.monotonic()
                     continue
-                await deps.watchers.wait(changed, _LOOK_SECONDS)
-                if time.monotonic() - spoke >= COMMENT_SECONDS:
+                await deps.watchers.wait(changed, _POLL_SECONDS)
+                if time.monotonic() - last_sent >= COMMENT_SECONDS:
                     yield COMMENT
-                    spoke = time.monotonic()
+                    last_sent = time.monotonic()
     finally:
         deps.metrics.streams.dec()
 
@@ -85,31 +78,36 @@ async def _version(deps: Dependencies, tenant: str, flow_id: str) -> int | None:
         return (await db.execute(statements.version_of(tenant, flow_id))).scalar_one_or_none()
 
 
-async def _patient_version(deps: Dependencies, tenant: str, flow_id: str, seen: int) -> int | None:
+async def _version_or_seen(deps: Dependencies, tenant: str, flow_id: str, seen: int) -> int | None:
+    """The current version; while Postgres is away, the one that the client has."""
     try:
         return await _version(deps, tenant, flow_id)
     except DatabaseUnavailable:
         return seen
 
 
-async def _news(deps: Dependencies, flow_id: str, seen: int, current: int) -> Sequence[RowMapping]:
+async def _frames(deps: Dependencies, flow_id: str, seen: int, current: int) -> tuple[int, Iterator[bytes]]:
+    """The next page of events, with the version that they lead to; a reset when older versions are not kept."""
     async with deps.database.read() as db:
-        found = await db.execute(statements.tail(flow_id, seen, current, _PAGE))
-        return list(found.mappings())
+        rows = list((await db.execute(statements.tail(flow_id, seen, current, _PAGE))).mappings())
+    if not rows or rows[0]["version"] != seen + 1:
+        return current, iter([frame(current, "reset", {"version": current})])
+    creation = [await _creation(deps, flow_id, rows[0])] if rows[0]["kind"] == "create" else []
+    changes = (
+        frame(row["version"], row["kind"], _data(flow_id, row, decode_operations(row["operations"])))
+        for row in rows[len(creation) :]
+    )
+    return rows[-1]["version"], chain(creation, changes)
 
 
-async def _beginning(deps: Dependencies, flow_id: str, row: RowMapping) -> bytes:
+async def _creation(deps: Dependencies, flow_id: str, row: RowMapping) -> bytes:
     """The event of a flow's creation, with all that it was created with."""
     async with deps.database.read() as db:
         document = await db.run_sync(lambda connection: deps.flows.document_at(connection, flow_id, 1))
-    return frame(1, "create", {**_data(flow_id, row), "operations": to_json(difference(Document(), document))})
+    return frame(1, "create", _data(flow_id, row, difference(Document(), document)))
 
 
-def _of(flow_id: str, row: RowMapping) -> bytes:
-    return frame(row["version"], row["kind"], _data(flow_id, row))
-
-
-def _data(flow_id: str, row: RowMapping) -> dict[str, object]:
+def _data(flow_id: str, row: RowMapping, operations: Iterable[Operation]) -> dict[str, object]:
     return {
         "type": row["kind"],
         "flow_id": flow_id,
@@ -117,5 +115,5 @@ def _data(flow_id: str, row: RowMapping) -> dict[str, object]:
         "actor": row["actor"],
         "origin": row["origin"],
         "at": row["at"],
-        "operations": to_json(decode_operations(row["operations"])),
+        "operations": to_json(operations),
     }

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, cast
 from fastapi import Query, Request, Response
 from pydantic import JsonValue
 
-from services.gateway.flows.flow_desk import Desk, FlowDesk, answer, etag, whole
+from services.gateway.flows.service import FlowService, Service, answer, etag, whole
 from services.gateway.http.ids import Id
 from services.gateway.http.responses import Cursor, Json, Limit, has_tag, page, read_cursor
 from services.gateway.http.routing import routes, rules
@@ -42,30 +42,30 @@ router = routes("/v1/flows", "Flows")
 
 @router.post("", summary="Create a flow", status_code=201, response_model=FlowView)
 @rules(large=True)
-async def create_flow(request: Request, desk: Desk, body: FlowCreate) -> Response:
+async def create_flow(request: Request, service: Service, body: FlowCreate) -> Response:
     given = cast("dict[str, JsonValue]", await request.json())
-    return await _created(desk, body.name, await asyncio.to_thread(received, body, given, {}))
+    return await _created(service, body.name, await asyncio.to_thread(received, body, given, {}))
 
 
 @router.get("", summary="List flows, newest first", response_model=Page[FlowSummary])
-async def list_flows(desk: Desk, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    statement = statements.listing(desk.caller.tenant, limit + 1, read_cursor(cursor))
-    rows = (await desk.db.execute(statement)).mappings().all()
+async def list_flows(service: Service, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    statement = statements.listing(service.caller.tenant, limit + 1, read_cursor(cursor))
+    rows = (await service.db.execute(statement)).mappings().all()
     return Json(page(rows, limit, lambda row: FlowSummary.model_validate(dict(row))))
 
 
 @router.post("/import", summary="Create a flow from Mermaid or JSON", status_code=201, response_model=FlowView)
 @rules(large=True)
-async def import_flow(desk: Desk, body: ImportInput) -> Response:
+async def import_flow(service: Service, body: ImportInput) -> Response:
     """`warnings` name the lines that were not understood."""
     name, document, warnings = await asyncio.to_thread(imported, body.format, body.text)
     told = [warning.model_dump() for warning in warnings]
-    return await _created(desk, body.name or name or "Imported", document, warnings=told)
+    return await _created(service, body.name or name or "Imported", document, warnings=told)
 
 
 @router.get("/{id}", summary="Read a flow", response_model=FlowView, responses={304: {"description": "Not modified"}})
-async def get_flow(request: Request, desk: Desk, id: Id) -> Response:
-    flow = await desk.read(id)
+async def get_flow(request: Request, service: Service, id: Id) -> Response:
+    flow = await service.read(id)
     if has_tag(request.headers.get("if-none-match"), etag(flow.version)):
         return Response(status_code=304, headers={"ETag": etag(flow.version)})
     return whole(flow)
@@ -73,9 +73,9 @@ async def get_flow(request: Request, desk: Desk, id: Id) -> Response:
 
 @router.put("/{id}", summary="Replace a flow's document", response_model=FlowView)
 @rules(large=True)
-async def save_flow(request: Request, desk: Desk, id: Id, body: FlowSave) -> Response:
+async def save_flow(request: Request, service: Service, id: Id, body: FlowSave) -> Response:
     """One change set; without `settings` or `name` those stay."""
-    flow = await desk.lock(id)
+    flow = await service.lock(id)
     given = cast("dict[str, JsonValue]", await request.json())
 
     def compared() -> Edit:
@@ -83,46 +83,46 @@ async def save_flow(request: Request, desk: Desk, id: Id, body: FlowSave) -> Res
         return editing.replacement(flow.document, document, "Saved", name=body.name)
 
     edit = await asyncio.to_thread(compared)
-    return whole(await _changed(desk, flow, edit, "api.save"))
+    return whole(await _changed(service, flow, edit, "api.save"))
 
 
 @router.delete("/{id}", summary="Delete a flow with its history", status_code=204, response_class=Response)
-async def delete_flow(desk: Desk, id: Id) -> Response:
-    await desk.lock(id)
-    await desk.db.execute(statements.remove(desk.caller.tenant, id))
+async def delete_flow(service: Service, id: Id) -> Response:
+    await service.lock(id)
+    await service.db.execute(statements.remove(service.caller.tenant, id))
     return Response(status_code=204)
 
 
 @router.post("/{id}/operations", summary="Run tool calls, without a model", response_model=Operated)
-async def run_operations(desk: Desk, id: Id, body: OperationsInput) -> Response:
+async def run_operations(service: Service, id: Id, body: OperationsInput) -> Response:
     """One change set; a failed call changes nothing, and with `atomic` neither do the others."""
-    flow = await desk.lock(id)
+    flow = await service.lock(id)
     calls = [Call(call.name, call.params, call.id or "") for call in body.tool_calls]
-    edited = await desk.edit(flow, calls, "api.operations", body.atomic)
+    edited = await service.edit(flow, calls, "api.operations", body.atomic)
     execution = [outcome.contract() for outcome in edited.outcomes]
     return answer(edited.flow, success=edited.success, execution=execution)
 
 
 @router.post("/{id}/undo", summary="Take the last change back", response_model=Walked)
-async def undo_flow(desk: Desk, id: Id, body: ScopeInput | None = None) -> Response:
+async def undo_flow(service: Service, id: Id, body: ScopeInput | None = None) -> Response:
     """`scope=mine` takes back the caller's own last change; 409 `undo_conflict` when others have built on it."""
-    return await _walk(desk, id, body, "undo")
+    return await _walk(service, id, body, "undo")
 
 
 @router.post("/{id}/redo", summary="Apply the change that was undone last", response_model=Walked)
-async def redo_flow(desk: Desk, id: Id, body: ScopeInput | None = None) -> Response:
-    return await _walk(desk, id, body, "redo")
+async def redo_flow(service: Service, id: Id, body: ScopeInput | None = None) -> Response:
+    return await _walk(service, id, body, "redo")
 
 
 @router.post("/{id}/layout", summary="Arrange the visible nodes", response_model=LaidOut)
-async def lay_out_flow(desk: Desk, id: Id, body: LayoutInput | None = None) -> Response:
+async def lay_out_flow(service: Service, id: Id, body: LayoutInput | None = None) -> Response:
     """`did_change` is false when nothing had to move."""
-    flow = await desk.lock(id)
+    flow = await service.lock(id)
     batch = Batch(flow.document)
     direction = (body or LayoutInput()).direction
     moved = await asyncio.to_thread(arrange, batch.draft, direction)
     forward, inverse = batch.draft.operations()
-    after = await _changed(desk, flow, Edit(forward, inverse, f"Layout {direction}"), "api.layout")
+    after = await _changed(service, flow, Edit(forward, inverse, f"Layout {direction}"), "api.layout")
     return answer(after, success=True, did_change=moved)
 
 
@@ -135,12 +135,12 @@ _INERT = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inli
 
 @router.get("/{id}/export", summary="Write a flow in another form", response_class=Response, responses=_FORMS)
 async def export_flow(
-    desk: Desk,
+    service: Service,
     id: Id,
     format: Annotated[Literal["mermaid", "dot", "json", "svg"], Query(description="Which form")],
     direction: Annotated[Literal["LR", "TB"], Query(description="Of a Mermaid chart or DOT graph")] = "LR",
 ) -> Response:
-    flow = await desk.read(id)
+    flow = await service.read(id)
     headers = {"ETag": etag(flow.version), **_INERT}
     if format == "json":
         return Json({"name": flow.name, **flow.content()}, headers=headers)
@@ -153,26 +153,28 @@ async def export_flow(
     return Response(await asyncio.to_thread(write), headers=headers, media_type=media_type)
 
 
-async def _created(desk: FlowDesk, name: str, document: Document, **more: object) -> Response:
-    author = desk.author()
-    flow = await desk.run(lambda connection: desk.store.create(connection, desk.caller.tenant, name, document, author))
-    desk.done(None, flow)
+async def _created(service: FlowService, name: str, document: Document, **more: object) -> Response:
+    author = service.author()
+    flow = await service.run(
+        lambda connection: service.store.create(connection, service.caller.tenant, name, document, author)
+    )
+    service.done(None, flow)
     return whole(flow, 201, {"Location": f"/v1/flows/{flow.id}"}, **more)
 
 
-async def _changed(desk: FlowDesk, flow: Flow, edit: Edit, origin: str) -> Flow:
-    author = desk.author(origin)
-    after = await desk.run(lambda connection: history.change(desk.store, connection, flow, author, edit))
-    desk.done(flow, after)
+async def _changed(service: FlowService, flow: Flow, edit: Edit, origin: str) -> Flow:
+    author = service.author(origin)
+    after = await service.run(lambda connection: history.change(service.store, connection, flow, author, edit))
+    service.done(flow, after)
     return after
 
 
-async def _walk(desk: FlowDesk, id: str, body: ScopeInput | None, kind: Literal["undo", "redo"]) -> Response:
-    flow = await desk.lock(id)
-    scope, author = (body or ScopeInput()).scope, desk.author("api")
+async def _walk(service: FlowService, id: str, body: ScopeInput | None, kind: Literal["undo", "redo"]) -> Response:
+    flow = await service.lock(id)
+    scope, author = (body or ScopeInput()).scope, service.author("api")
     step = history.undo if kind == "undo" else history.redo
-    after = await desk.run(lambda connection: step(desk.store, connection, flow, author, scope))
+    after = await service.run(lambda connection: step(service.store, connection, flow, author, scope))
     if after is None:
         return Json({"success": False, "message": f"Nothing to {kind}", "version": flow.version})
-    desk.done(flow, after)
+    service.done(flow, after)
     return answer(after, success=True)
