@@ -16,11 +16,11 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from benchmarks.golden import corpus
-from benchmarks.search_place import model, place
+from benchmarks.search_service import model, search_service
 from benchmarks.table import Line
 from services.search.embed.port import Embedder, Vectors
-from services.search.store.port import Nearest, Part
-from tests.services.search.place import Place
+from services.search.store.port import NearestQuery, Part
+from tests.services.search.service import MemorySearchService
 
 RECORDS = 10_000
 QUESTIONS = 200
@@ -28,11 +28,11 @@ _WORDS = [f"word{number}" for number in range(5000)]
 _COLD = """
 import sys, time
 from pathlib import Path
-from services.search.embed.models import Models
+from services.search.embed.models import EmbeddingModels
 from services.search.store.open import open_store
 import services.search.worker
 store = open_store(None, Path(sys.argv[1]) / "search")
-embedder = Models("minilm", Path(sys.argv[1]) / "cache").named(None)
+embedder = EmbeddingModels("minilm", Path(sys.argv[1]) / "cache").named(None)
 embedder.query("the first question")
 """
 
@@ -56,7 +56,7 @@ class Random:
 def lines() -> list[Line]:
     tables = {"talks": {"facets": {"topic": 1.5, "audience": 1.0}, "fields": {"track": "keyword", "seats": "integer"}}}
     embedder: Embedder = Random()
-    with place(tables, embedder) as made:
+    with search_service(tables, embedder) as made:
         records = _records()
         began, worked = time.perf_counter(), time.process_time()
         made.ingest("talks", records)
@@ -80,7 +80,7 @@ def _records() -> list[dict[str, object]]:
     ]
 
 
-def _steps(made: Place) -> list[Line]:
+def _steps(made: MemorySearchService) -> list[Line]:
     table = made.library.open(made.catalog.find("tenant", "c"), "talks")
     bucket = table.bucket(Part.MASTER)
     random = np.random.default_rng(5)
@@ -90,7 +90,7 @@ def _steps(made: Place) -> list[Line]:
     def raw(text: str) -> object:
         vector = vectors[text]
         assert vector is not None
-        return made.store.search(bucket, [Nearest(vector, 10, keys=("record", "name", "fields"))])
+        return made.store.search(bucket, [NearestQuery(vector, 10, keys=("record", "name", "fields"))])
 
     def step(text: str) -> object:
         return executed(made, text)
@@ -120,7 +120,7 @@ def _plan(text: str) -> dict[str, object]:
     return {"table": "talks", "search_mode": "master", "query_text": text, "score_threshold": 0.0}
 
 
-def executed(made: Place, text: str, **more: object) -> float:
+def executed(made: MemorySearchService, text: str, **more: object) -> float:
     """The milliseconds of the query as the ledger has them."""
     plan = [{**_plan(text), **more}]
     result = made.search(text, plan=plan, answer=False, max_reflections=0)

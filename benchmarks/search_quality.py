@@ -1,4 +1,4 @@
-"""How well it finds: before and after relaxing by hand and by a scripted model, and both arms against their fusion."""
+"""How well search finds: before and after relaxing, with and without a model; each retriever beside the fusion."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from ir_measures import Qrel, ScoredDoc, iter_calc, nDCG
 
 from benchmarks.golden import corpus
 from benchmarks.golden.questions import CLASSES, Golden, load
-from benchmarks.search_place import kept_model, place
+from benchmarks.search_service import kept_model, search_service
 from benchmarks.table import Line
 from services.search.engine import Engine
 from services.search.query import Query
-from services.search.store.port import Nearest, Part
+from services.search.store.port import NearestQuery, Part
 from shared.contracts.search import SearchResult
-from tests.services.search.place import Place
+from tests.services.search.service import MemorySearchService
 from tests.support.context import MemoryContext, Script, ScriptedProvider
 
 Ranked = Mapping[str, Sequence[str]]  #: ids by question, best first
-Scores = Mapping[str, float]  #: nDCG@10 by arm
-SINGLE = ("dense", "words", "pieces")
+Scores = Mapping[str, float]  #: nDCG@10 by retriever
+SINGLE = ("dense", "words", "n-grams")
 
 
 @dataclass(frozen=True)
@@ -43,44 +43,44 @@ class Outcome:
     @property
     def recall(self) -> float:
         """Of the relevant records, how many are among the first ten of their table (at most ten can be)."""
-        wanted = {(table, item) for table, ids in self.golden.relevant.items() for item in ids}
-        found = {(table, hit.id) for table, hits in self.result.hits.items() for hit in hits[:10]}
-        return len(wanted & found) / min(len(wanted), 10)
+        relevant = {(table, item) for table, ids in self.golden.relevant.items() for item in ids}
+        first = {(table, hit.id) for table, hits in self.result.hits.items() for hit in hits[:10]}
+        return len(relevant & first) / min(len(relevant), 10)
 
 
 def lines() -> list[Line]:
     embedder = kept_model()
-    with place({**corpus.TABLES, "known": {}, "numpy": {}, "pandas": {}}, embedder) as made:
+    with search_service({**corpus.TABLES, "known": {}, "numpy": {}, "pandas": {}}, embedder) as service:
         try:
             for table, records in corpus.tables().items():
-                made.ingest(table, records)
-            return [*_reflection(made), *_harm(made), *_fusion(made)]
+                service.ingest(table, records)
+            return [*_reflection(service), *_harm(service), *_fusion(service)]
         finally:
             embedder.save()
 
 
-def _run(made: Place, golden: Golden, mode: str) -> Outcome:
+def _run(service: MemorySearchService, golden: Golden, mode: str) -> Outcome:
     scripts: dict[str, Script] = (
-        {} if mode == "by hand" or golden.reply is None else {"search.reflect": golden.reflection}
+        {} if mode == "mechanical" or golden.reply is None else {"search.reflect": golden.reflection}
     )
     job = MemoryContext(llm=ScriptedProvider(scripts))
     retries = 0 if mode == "before" else 2
-    result = made.search(golden.question, job=job, plan=[golden.query], answer=False, max_reflections=retries)
+    result = service.search(golden.question, job=job, plan=[golden.query], answer=False, max_reflections=retries)
     return Outcome(golden, result, job.llm.asked("search.reflect"))
 
 
-def _reflection(made: Place) -> list[Line]:
+def _reflection(service: MemorySearchService) -> list[Line]:
     questions = load()
-    runs = {mode: [_run(made, golden, mode) for golden in questions] for mode in ("before", "by hand", "model")}
+    runs = {mode: [_run(service, golden, mode) for golden in questions] for mode in ("before", "mechanical", "model")}
     out = []
     for mode, outcomes in runs.items():
         answerable = [outcome for outcome in outcomes if outcome.golden.kind != "absent"]
         zero = _share(not outcome.result.hits for outcome in answerable)
         recall = sum(outcome.recall for outcome in answerable) / len(answerable)
-        target = {"before": 1.0, "by hand": 0.5, "model": 0.05}[mode]
+        target = {"before": 1.0, "mechanical": 0.5, "model": 0.05}[mode]
         out.append(_most(f"no hit, answerable, {mode}", zero, target))
         if mode != "before":
-            out.append(_least(f"recall@10, {mode}", recall, {"by hand": 0.4, "model": 0.8}[mode]))
+            out.append(_least(f"recall@10, {mode}", recall, {"mechanical": 0.4, "model": 0.8}[mode]))
             out.extend(_by_class(mode, answerable))
             absent = [outcome.result.verdict for outcome in outcomes if outcome.golden.kind == "absent"]
             counted = Counter(absent)
@@ -98,15 +98,15 @@ def _by_class(mode: str, outcomes: Sequence[Outcome]) -> list[Line]:
     return out
 
 
-def _harm(made: Place) -> list[Line]:
+def _harm(service: MemorySearchService) -> list[Line]:
     """Questions that are answered at once: reflection must change nothing and ask nobody."""
     texts = [_wording(golden) for golden in load() if golden.kind != "absent"]
     asked = changed = 0
     for table, text in texts:
         plan = [{"table": table, "search_mode": "master", "query_text": text}]
         job = MemoryContext(llm=ScriptedProvider({"search.reflect": "{}"}))
-        on = made.search(text, job=job, plan=plan, answer=False)
-        off = made.search(text, plan=plan, answer=False, max_reflections=0)
+        on = service.search(text, job=job, plan=plan, answer=False)
+        off = service.search(text, plan=plan, answer=False, max_reflections=0)
         if off.hits:
             asked += job.llm.asked("search.reflect")
             changed += on.hits != off.hits
@@ -122,23 +122,23 @@ def _wording(golden: Golden) -> tuple[str, str]:
     return golden.reply["table"], golden.reply["query_text"]
 
 
-def _fusion(made: Place) -> list[Line]:
-    """Every arm alone, and fused as a search fuses them, without any threshold."""
+def _fusion(service: MemorySearchService) -> list[Line]:
+    """Every retriever alone, and all fused as a search fuses them, without any threshold."""
     out = []
     scored: list[Scores] = []
     for name, asked in (
         ("golden wordings", _golden_wordings()),
-        ("rule messages", _rule_messages(made)),
-        ("numpy summaries", _summaries(made, "numpy", corpus.numpy_functions())),
-        ("pandas summaries", _summaries(made, "pandas", corpus.pandas_functions())),
+        ("rule messages", _rule_messages(service)),
+        ("numpy summaries", _summaries(service, "numpy", corpus.numpy_functions())),
+        ("pandas summaries", _summaries(service, "pandas", corpus.pandas_functions())),
     ):
-        measured = _arms(made, asked)
+        measured = _retrieve(service, asked)
         scored.append(measured)
         out.extend(_fused_lines(f"nDCG@10, {name} ({len(asked)})", measured))
-    mean = {arm: sum(each[arm] for each in scored) / len(scored) for arm in scored[0]}
+    mean = {retriever: sum(each[retriever] for each in scored) / len(scored) for retriever in scored[0]}
     out.extend(_fused_lines("nDCG@10, mean of the four", mean))
     slips = [replace(question, text=_slipped(question.text)) for question in _golden_wordings()]
-    return [*out, *_fused_lines(f"nDCG@10, golden wordings with a slip each ({len(slips)})", _arms(made, slips))]
+    return [*out, *_fused_lines(f"nDCG@10, golden wordings with a slip each ({len(slips)})", _retrieve(service, slips))]
 
 
 def _slipped(text: str) -> str:
@@ -156,62 +156,62 @@ def _golden_wordings() -> list[Asked]:
     return asked
 
 
-def _rule_messages(made: Place) -> list[Asked]:
+def _rule_messages(service: MemorySearchService) -> list[Asked]:
     """Known items: what a rule's message says has to find the rule by what it does, its own words left out."""
     rules = [record for record in corpus.rules() if record["facets"].keys() >= {"what_it_does", "message"}]
-    made.ingest("known", [{"id": rule["id"], "text": rule["facets"]["what_it_does"]} for rule in rules])
+    service.ingest("known", [{"id": rule["id"], "text": rule["facets"]["what_it_does"]} for rule in rules])
     return [Asked(rule["id"], "known", rule["facets"]["message"], {rule["id"]}) for rule in rules]
 
 
-def _summaries(made: Place, table: str, functions: Iterable[corpus.Record]) -> list[Asked]:
+def _summaries(service: MemorySearchService, table: str, functions: Iterable[corpus.Record]) -> list[Asked]:
     """Known items: the summary of a function has to find the rest of its documentation."""
     documented = list(functions)
-    made.ingest(table, [{"id": item["id"], "text": item["rest"]} for item in documented])
+    service.ingest(table, [{"id": item["id"], "text": item["rest"]} for item in documented])
     return [Asked(item["id"], table, item["summary"], {item["id"]}) for item in documented]
 
 
-def _arms(made: Place, asked: Sequence[Asked]) -> Scores:
-    info = made.catalog.find("tenant", "c")
-    tables = {table: made.library.open(info, table) for table in {question.table for question in asked}}
-    engine = Engine(made.library, tables, {})
-    runs: dict[str, dict[str, Sequence[str]]] = {arm: {} for arm in (*SINGLE, "fused", "by ranks")}
+def _retrieve(service: MemorySearchService, asked: Sequence[Asked]) -> Scores:
+    info = service.catalog.find("tenant", "c")
+    tables = {table: service.library.open(info, table) for table in {question.table for question in asked}}
+    engine = Engine(service.library, tables, {})
+    runs: dict[str, dict[str, Sequence[str]]] = {retriever: {} for retriever in (*SINGLE, "fused", "by ranks")}
     for question in asked:
         opened = tables[question.table]
-        vector = made.library.question(opened, question.text)
+        vector = service.library.question(opened, question.text)
         assert vector is not None
-        said = opened.words(Part.MASTER)
-        arms = (vector, said.query(question.text), said.query_pieces(question.text))
-        searches = [Nearest(arm, 50, keys=("record",)) for arm in arms]
-        found = made.store.search(opened.bucket(Part.MASTER), searches)
-        alone = [[str(item.payload["record"]) for item in arm] for arm in found]
-        for arm, ids in zip(SINGLE, alone, strict=True):
-            runs[arm][question.id] = ids
+        words = opened.words(Part.MASTER)
+        vectors = (vector, words.query(question.text), words.query_ngrams(question.text))
+        searches = [NearestQuery(each, 50, keys=("record",)) for each in vectors]
+        results = service.store.search(opened.bucket(Part.MASTER), searches)
+        alone = [[str(point.payload["record"]) for point in points] for points in results]
+        for retriever, ids in zip(SINGLE, alone, strict=True):
+            runs[retriever][question.id] = ids
         fused = engine.run(Query(question.table, "master", question.text, 10, 0.0, ()))
         runs["fused"][question.id] = [match.id for match in fused]
         runs["by ranks"][question.id] = _by_ranks(*alone[:2])
     qrels = [Qrel(question.id, item, 1) for question in asked for item in question.relevant]
-    each = {arm: _scores(qrels, run) for arm, run in runs.items()}
-    best = [max(each[arm].get(question.id, 0.0) for arm in SINGLE) for question in asked]
-    means = {arm: sum(scores.values()) / len(asked) for arm, scores in each.items()}
+    each = {retriever: _scores(qrels, run) for retriever, run in runs.items()}
+    best = [max(each[retriever].get(question.id, 0.0) for retriever in SINGLE) for question in asked]
+    means = {retriever: sum(scores.values()) / len(asked) for retriever, scores in each.items()}
     return {**means, "best of each": sum(best) / len(asked)}
 
 
-def _by_ranks(*arms: Sequence[str]) -> list[str]:
+def _by_ranks(*rankings: Sequence[str]) -> list[str]:
     """Reciprocal rank fusion with its usual constant, the common way to do it."""
     scores: Counter[str] = Counter()
-    for arm in arms:
-        scores.update({item: 1 / (60 + rank) for rank, item in enumerate(arm, 1)})
+    for ranking in rankings:
+        scores.update({item: 1 / (60 + rank) for rank, item in enumerate(ranking, 1)})
     return [item for item, _ in scores.most_common(10)]
 
 
 def _fused_lines(what: str, scored: Scores) -> list[Line]:
-    """The fusion, and beside it the arm that is best for each question, which takes knowing the answer."""
-    single = max(scored[arm] for arm in SINGLE)
+    """The fusion, and beside it the retriever that is best for each question, which takes knowing the answer."""
+    single = max(scored[retriever] for retriever in SINGLE)
     fused, ideal = scored["fused"] / single, scored["best of each"] / single
-    arms = ", ".join(f"{arm} {scored[arm]:.3f}" for arm in (*SINGLE, "by ranks"))
+    alone = ", ".join(f"{retriever} {scored[retriever]:.3f}" for retriever in (*SINGLE, "by ranks"))
     return [
-        Line(what, f"{scored['fused']:.3f}", arms, fused, ">= 1.05x", fused >= 1.05),
-        Line("  the best arm for each question", f"{scored['best of each']:.3f}", "", ideal, "", True),
+        Line(what, f"{scored['fused']:.3f}", alone, fused, ">= 1.05x", fused >= 1.05),
+        Line("  the best retriever for each question", f"{scored['best of each']:.3f}", "", ideal, "", True),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Collections: what tables a tenant declared, and what ingest has learnt about them."""
+"""Collections: the tables that a tenant declared, and what ingest has measured of them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ collection_tables = Table(
     Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
 )
 
-# The points of a deleted collection live in a store that only the search worker may touch; it sweeps them later.
+# Points of deleted collections are in a store that only the search worker opens; it removes them later.
 dropped_collections = Table(
     "dropped_collections",
     metadata,
@@ -91,7 +91,7 @@ def page(tenant_id: str, limit: int, before: tuple[datetime, str] | None = None)
 
 
 def drop(tenant_id: str, name: str) -> ReturningInsert[Any]:
-    """Delete a collection and leave word for the sweeper, in one statement; no row when there is none."""
+    """Delete a collection and mark its points for removal, in one statement; no row when there is none."""
     gone = (
         delete_from(collections)
         .where(collections.c.tenant_id == tenant_id, collections.c.name == name)
@@ -109,48 +109,50 @@ def dropped() -> Select[Any]:
     return select(dropped_collections.c.collection_id)
 
 
-def swept(collection_id: str) -> Delete:
+def delete_dropped(collection_id: str) -> Delete:
     return delete_from(dropped_collections).where(dropped_collections.c.collection_id == collection_id)
 
 
-def learn(collection_id: str, table: str, fingerprint: str, thresholds: Mapping[str, float], records: int) -> Insert:
-    """Keep what an ingest learnt; nothing happens when the collection was deleted meanwhile."""
+def save_statistics(
+    collection_id: str, table: str, fingerprint: str, thresholds: Mapping[str, float], records: int
+) -> Insert:
+    """Save what an ingest measured; nothing happens when the collection was deleted meanwhile."""
     facts = (literal(table), literal(fingerprint), literal(dict(thresholds), JSONB), literal(records))
     source = select(collections.c.id, *facts, func.clock_timestamp()).where(collections.c.id == collection_id)
     names = ["collection_id", "name", "fingerprint", "thresholds", "records", "updated_at"]
     statement = insert(collection_tables).from_select(names, source)
-    kept = {name: statement.excluded[name] for name in names[2:]}
-    return statement.on_conflict_do_update(index_elements=["collection_id", "name"], set_=kept)
+    updated = {name: statement.excluded[name] for name in names[2:]}
+    return statement.on_conflict_do_update(index_elements=["collection_id", "name"], set_=updated)
 
 
 def declares(row: RowMapping, wanted: CollectionInput) -> bool:
-    """Whether the collection is declared just so."""
+    """Whether the collection was declared with the same tables and embedding."""
     tables = {name: spec.model_dump(mode="json") for name, spec in wanted.tables.items()}
     return bool(row["tables"] == tables and row["embedding"] == wanted.embedding)
 
 
 def view(row: RowMapping) -> CollectionView:
     """A row of ``find`` or ``page`` as a client sees it."""
-    learned: Mapping[str, Mapping[str, JsonValue]] = row["learned"] or {}
+    statistics: Mapping[str, Mapping[str, JsonValue]] = row["statistics"] or {}
     return CollectionView.model_validate(
         {
             **{name: row[name] for name in ("name", "tables", "embedding", "created_at")},
-            "records": {table: known["records"] for table, known in learned.items()},
-            "thresholds": {table: known["thresholds"] for table, known in learned.items()},
+            "records": {table: measured["records"] for table, measured in statistics.items()},
+            "thresholds": {table: measured["thresholds"] for table, measured in statistics.items()},
         }
     )
 
 
 def _described() -> Select[Any]:
-    """Collections with ``learned``: {table: {fingerprint, thresholds, records}}."""
+    """Collections with ``statistics``: {table: {fingerprint, thresholds, records}}."""
     facts = func.jsonb_build_object(
         *("fingerprint", collection_tables.c.fingerprint),
         *("thresholds", collection_tables.c.thresholds),
         *("records", collection_tables.c.records),
     )
-    learned = (
+    statistics = (
         select(func.jsonb_object_agg(collection_tables.c.name, facts))
         .where(collection_tables.c.collection_id == collections.c.id)
         .scalar_subquery()
     )
-    return select(*collections.c, learned.label("learned"))
+    return select(*collections.c, statistics.label("statistics"))

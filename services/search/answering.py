@@ -1,82 +1,89 @@
-"""The answer: from the hits and nothing else, with citations that exist; honest when there are none."""
+"""The answer: from the hits and nothing else, with citations that exist, and how far it can be trusted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import JsonValue
 
-from services.search.ask import Asker
+from services.search.chat import StructuredChat
 from services.search.library import Library, OpenTable
 from services.search.points import point_id
 from services.search.replies import AnswerReply
 from services.search.store.port import Part
-from shared.contracts.search import Attempt, Citation, Hit, WhyEmpty
+from services.search.thresholds import Threshold
+from shared.contracts.search import Attempt, Citation, Evaluation, Hit, WhyEmpty
 
 Verdict = Literal["found", "weak", "not_found"]
 Hits = Mapping[str, Sequence[Hit]]
-_TOLD = 10  # hits per table
+ThresholdOf = Callable[[str], Threshold | None]
+_SHOWN_HITS = 10  # per table, to the model
 _SNIPPET = 500
-_NAMED = 3
+_NAMED_HITS = 3  # per table, in an answer without a model
+#: The usual threshold lies a quarter of the way from unrelated to known answers; the whole way is full confidence.
+_WHOLE_WAY = 4.0
+_UNCITED_QUALITY = 0.5  # of an answer that cites no record and so cannot be checked
 
 
 @dataclass(frozen=True)
-class Answered:
+class ComposedAnswer:
     text: str
     citations: list[Citation]
-    dropped: int = 0  #: citations of the model that no hit has
+    dropped: int = 0  #: citations of the model that are not among the hits
 
 
 def verdict(hits: Hits) -> Verdict:
-    """Found when a hit is as similar as answers of its table usually are."""
-    every = [hit for found in hits.values() for hit in found]
+    """``found`` when a hit is as similar as answers of its table usually are."""
+    every = [hit for rows in hits.values() for hit in rows]
     if not every:
         return "not_found"
     return "weak" if all(hit.weak for hit in every) else "found"
 
 
-def by_model(
-    asker: Asker, question: str, hits: Hits, attempts: Sequence[Attempt], texts: Mapping[tuple[str, str], str]
-) -> Answered | None:
+def from_model(
+    chat: StructuredChat, question: str, hits: Hits, attempts: Sequence[Attempt], texts: Mapping[tuple[str, str], str]
+) -> ComposedAnswer | None:
     """None when no model answers."""
-    said: dict[str, JsonValue] = {
+    content: dict[str, JsonValue] = {
         "question": question,
         "verdict": verdict(hits),
-        "hits": {table: [_told(table, hit, texts) for hit in found[:_TOLD]] for table, found in hits.items()},
-        "tried": [{"strategy": done.strategy, "tables": [query.table for query in done.queries]} for done in attempts],
+        "hits": {table: [_hit_view(table, hit, texts) for hit in rows[:_SHOWN_HITS]] for table, rows in hits.items()},
+        "tried": [
+            {"strategy": attempt.strategy, "tables": [query.table for query in attempt.queries]} for attempt in attempts
+        ],
     }
-    reply = asker.ask("search.answer", said, AnswerReply)
+    reply = chat.ask("search.answer", content, AnswerReply)
     if reply is None or not reply.answer.strip():
         return None
-    known = {(table, hit.id) for table, found in hits.items() for hit in found}
-    cited = list(dict.fromkeys((item.table, item.id) for item in reply.citations))
-    real = [Citation(table=table, id=identity) for table, identity in cited if (table, identity) in known]
-    return Answered(reply.answer.strip(), real, len(cited) - len(real))
+    known = {(table, hit.id) for table, rows in hits.items() for hit in rows}
+    cited = list(dict.fromkeys((citation.table, citation.id) for citation in reply.citations))
+    existing = [Citation(table=table, id=record_id) for table, record_id in cited if (table, record_id) in known]
+    return ComposedAnswer(reply.answer.strip(), existing, len(cited) - len(existing))
 
 
 def texts_of(library: Library, tables: Mapping[str, OpenTable], hits: Hits) -> dict[tuple[str, str], str]:
-    """The beginnings of what the told hits say."""
-    out: dict[tuple[str, str], str] = {}
-    for table, found in hits.items():
-        ids = {point_id(hit.id): hit.id for hit in found[:_TOLD]}
+    """Snippets of the hits that a model is shown, by table and record."""
+    snippets: dict[tuple[str, str], str] = {}
+    for table, rows in hits.items():
+        ids = {point_id(hit.id): hit.id for hit in rows[:_SHOWN_HITS]}
         payloads = library.store.payloads(tables[table].bucket(Part.MASTER), list(ids), ["text", "facets"])
-        for identity, payload in payloads.items():
+        for point, payload in payloads.items():
             facets = payload.get("facets")
             parts = [str(payload.get("text", "")), *(map(str, facets.values()) if isinstance(facets, dict) else ())]
-            out[(table, ids[identity])] = "\n".join(part for part in parts if part)[:_SNIPPET]
-    return out
+            snippets[(table, ids[point])] = "\n".join(part for part in parts if part)[:_SNIPPET]
+    return snippets
 
 
-def by_hand(question: str, hits: Hits) -> Answered:
+def mechanical(hits: Hits) -> ComposedAnswer:
     """Without a model: the best hits by name."""
     lines = []
     citations: list[Citation] = []
-    for table, found in hits.items():
-        best = found[:_NAMED]
+    for table, rows in hits.items():
+        best = rows[:_NAMED_HITS]
         names = "; ".join(f"{hit.name or hit.id} [{hit.id}]" for hit in best)
-        more = f" and {len(found) - len(best)} more" if len(found) > len(best) else ""
+        more = f" and {len(rows) - len(best)} more" if len(rows) > len(best) else ""
         lines.append(f"{table}: {names}{more}.")
         citations.extend(Citation(table=table, id=hit.id) for hit in best)
     start = {
@@ -84,29 +91,60 @@ def by_hand(question: str, hits: Hits) -> Answered:
         "weak": "Nothing matches the question well; these come closest.",
         "not_found": "",
     }[verdict(hits)]
-    labels = {hit.label for found in hits.values() for hit in found[:_NAMED]}
+    labels = {hit.label for rows in hits.values() for hit in rows[:_NAMED_HITS]}
     if "exact" not in labels:
         start += " They were found only after the search was changed, so compare them with what you asked for."
-    return Answered("\n".join([start, *lines]), citations)
+    return ComposedAnswer("\n".join([start, *lines]), citations)
 
 
-def not_here(question: str, attempts: Sequence[Attempt], why: Sequence[WhyEmpty]) -> Answered:
-    """An honest no: where it was looked for and in which words, and what stood in the way."""
-    tables = ", ".join(dict.fromkeys(query.table for done in attempts for query in done.queries))
-    wordings = dict.fromkeys(query.query_text[:200] for done in attempts for query in done.queries)
+def nothing_found(attempts: Sequence[Attempt], why_empty: Sequence[WhyEmpty]) -> ComposedAnswer:
+    """Where the search looked, in which words, and which filters kept records out."""
+    tables = ", ".join(dict.fromkeys(query.table for attempt in attempts for query in attempt.queries))
+    wordings = dict.fromkeys(query.query_text[:200] for attempt in attempts for query in attempt.queries)
     lines = [
         "Nothing in this collection answers the question.",
         f"Searched: {tables}.",
         f"Tried the wording: {'; '.join(wordings)}.",
     ]
-    barred = [item for item in why if item.constraint != "score_threshold" and item.hits_without]
+    filters = [reason for reason in why_empty if reason.constraint != "score_threshold" and reason.hits_without]
     lines.extend(
-        f"Without the filter on {item.constraint}, {item.table} would have {item.hits_without}." for item in barred
+        f"Without the filter on {reason.constraint}, {reason.table} would have {reason.hits_without}."
+        for reason in filters
     )
-    return Answered("\n".join(lines), [])
+    return ComposedAnswer("\n".join(lines), [])
 
 
-def _told(table: str, hit: Hit, texts: Mapping[tuple[str, str], str]) -> JsonValue:
+def evaluate(hits: Hits, answer: ComposedAnswer | None, threshold_of: ThresholdOf) -> Evaluation:
+    """Confidence and quality by evidence alone: no model judges its own answer.
+
+    ``threshold_of``: the calibrated threshold of a table; None where only keywords are searched.
+    """
+    every = [(table, hit) for table, rows in hits.items() for hit in rows]
+    values = [_confidence(hit, threshold) for table, hit in every if (threshold := threshold_of(table)) is not None]
+    confidence = max((value for value in values if value is not None), default=None)
+    if not every:
+        confidence = 0.0
+    return Evaluation(quality=None if answer is None else _quality(hits, answer), confidence=confidence)
+
+
+def _confidence(hit: Hit, threshold: Threshold) -> float | None:
+    """0 for the similarity of an unrelated record, 1 for that of known answers."""
+    if hit.similarity is None:
+        return None
+    way = max((threshold.usual - threshold.floor) * _WHOLE_WAY, 1e-6)
+    return round(min(max((hit.similarity - threshold.floor) / way, 0.0), 1.0), 3)
+
+
+def _quality(hits: Hits, answer: ComposedAnswer) -> float:
+    """The share of the citations that are among the hits and strong."""
+    strong = {(table, hit.id) for table, rows in hits.items() for hit in rows if not hit.weak}
+    cited = len(answer.citations) + answer.dropped
+    if not cited:
+        return _UNCITED_QUALITY if hits else 1.0  # saying that nothing was found is right when nothing was found
+    return round(sum((citation.table, citation.id) in strong for citation in answer.citations) / cited, 3)
+
+
+def _hit_view(table: str, hit: Hit, texts: Mapping[tuple[str, str], str]) -> JsonValue:
     return {
         "id": hit.id,
         "name": hit.name,

@@ -1,4 +1,4 @@
-"""What the search worker knows about collections, and how that knowledge is read and kept."""
+"""What the search worker knows about collections, and how it is read and saved."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Effect = Callable[[Connection], None]
 
 
 @dataclass(frozen=True)
-class Learned:
-    """What an ingest learnt about one table under one embedding model."""
+class TableStatistics:
+    """What an ingest measured of one table with one embedding model."""
 
     fingerprint: str
     thresholds: Mapping[str, float]
@@ -43,7 +43,7 @@ class CollectionInfo:
     name: str
     tables: Mapping[str, TableSpec]
     embedding: str | None
-    learned: Mapping[str, Learned]
+    statistics: Mapping[str, TableStatistics]  #: of the tables that were ingested
 
 
 class Catalog(Protocol):
@@ -57,13 +57,13 @@ class Catalog(Protocol):
         """Ids of deleted collections whose points are still in the store."""
         ...
 
-    def swept(self, collection_id: str) -> None: ...
+    def mark_swept(self, collection_id: str) -> None: ...
 
-    def learning(self, collection_id: str, table: str, learned: Learned) -> Effect: ...
+    def save_statistics(self, collection_id: str, table: str, statistics: TableStatistics) -> Effect: ...
 
-    def remembering(self, collection_id: str, rewrite: Rewrite) -> Effect: ...
+    def save_rewrite(self, collection_id: str, rewrite: Rewrite) -> Effect: ...
 
-    def recording(self, rows: Sequence[Mapping[str, JsonValue]]) -> Effect: ...
+    def save_attempts(self, rows: Sequence[Mapping[str, JsonValue]]) -> Effect: ...
 
 
 class SqlCatalog:
@@ -81,8 +81,8 @@ class SqlCatalog:
         if row is None:
             raise UnknownCollection(f"there is no collection {name!r}; create it with POST /v1/collections")
         specs = {table: TableSpec.model_validate(spec) for table, spec in row["tables"].items()}
-        learned = {table: Learned(**facts) for table, facts in (row["learned"] or {}).items()}
-        return CollectionInfo(row["id"], row["name"], specs, row["embedding"], learned)
+        statistics = {table: TableStatistics(**facts) for table, facts in (row["statistics"] or {}).items()}
+        return CollectionInfo(row["id"], row["name"], specs, row["embedding"], statistics)
 
     def rewrites(self, collection_id: str) -> list[Rewrite]:
         with self._engine.connect() as connection:
@@ -92,20 +92,22 @@ class SqlCatalog:
         with self._engine.connect() as connection:
             return list(connection.execute(statements.dropped()).scalars())
 
-    def swept(self, collection_id: str) -> None:
+    def mark_swept(self, collection_id: str) -> None:
         with self._engine.begin() as connection:
-            connection.execute(statements.swept(collection_id))
+            connection.execute(statements.delete_dropped(collection_id))
 
-    def learning(self, collection_id: str, table: str, learned: Learned) -> Effect:
-        statement = statements.learn(collection_id, table, learned.fingerprint, learned.thresholds, learned.records)
+    def save_statistics(self, collection_id: str, table: str, statistics: TableStatistics) -> Effect:
+        statement = statements.save_statistics(
+            collection_id, table, statistics.fingerprint, statistics.thresholds, statistics.records
+        )
         return lambda connection: _run(connection, statement)
 
-    def remembering(self, collection_id: str, rewrite: Rewrite) -> Effect:
-        statement = tables.keep_rewrite(collection_id, rewrite.table, rewrite.wording, rewrite.rewritten)
+    def save_rewrite(self, collection_id: str, rewrite: Rewrite) -> Effect:
+        statement = tables.save_rewrite(collection_id, rewrite.table, rewrite.wording, rewrite.rewritten)
         return lambda connection: _run(connection, statement)
 
-    def recording(self, rows: Sequence[Mapping[str, JsonValue]]) -> Effect:
-        return lambda connection: _run(connection, tables.keep_attempts(rows))
+    def save_attempts(self, rows: Sequence[Mapping[str, JsonValue]]) -> Effect:
+        return lambda connection: _run(connection, tables.save_attempts(rows))
 
 
 def _run(connection: Connection, statement: Executable) -> None:

@@ -1,4 +1,4 @@
-"""Runs a query on a table: its arms, the threshold on the dense one, and the ranking of its mode."""
+"""Runs a query on one table: retrieval, the threshold on the cosine, and the ranking of the query's mode."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from services.search import ranking
+from services.search import filters, ranking
 from services.search.embed.port import Vectors
-from services.search.filters import Among, AnyOf, Conditions, conditions
+from services.search.filters import Among, AnyOf, Conditions
 from services.search.library import Library, OpenTable
 from services.search.query import Query
-from services.search.store.port import Bucket, Found, Nearest, Part, Payload, Sparse
-from services.search.thresholds import Mark
+from services.search.retrieval import Request, Retrieved, bounded, retrieve, search_each
+from services.search.store.port import NearestQuery, Part, Payload, ScoredPoint, Sparse
+from services.search.thresholds import Threshold
 from services.search.words import has_code
 
-_POOL = 50
+_LEAST_RETRIEVED = 50
 _MOST_COUNTED = 10_000
 _SHORTEST_PAIRED = 10  # characters of a profile's facet
-_SATURATION = 4.0  # of a keyword score, which has no upper end
 _KEYS = ("record", "name", "fields")
+_FACET_KEYS = (*_KEYS, "facet")
+_TEXT_KEYS = ("name", "text", "facets")
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Near:
+class NearbyRecord:
     """A record close to a query, whether or not it passes the threshold."""
 
     name: str
@@ -45,7 +47,7 @@ class Near:
 
 
 class Engine:
-    """Searches the opened tables of one collection on behalf of one profile."""
+    """Searches the opened tables of one collection, for the profile of one request."""
 
     def __init__(self, library: Library, tables: Mapping[str, OpenTable], profile: Mapping[str, str]) -> None:
         self._library = library
@@ -56,18 +58,21 @@ class Engine:
     def run(self, query: Query) -> list[Match]:
         """Raises: SearchStoreUnavailable, EmbeddingUnavailable, EmbeddingChanged, UnknownField, InvalidRequest."""
         table = self._tables[query.table]
-        chosen = self.conditions(query)
+        conditions = self.conditions(query)
         if query.literal:
-            return self._literal(table, query, chosen)
+            return self._literal(table, query, conditions)
         if query.mode == "master":
-            return self._master(table, query, chosen)
+            return self._master(table, query, conditions)
         paired = self.paired(table)
-        return self._paired(table, query, chosen, paired) if paired else self._facets(table, query, chosen)
+        return self._paired(table, query, conditions, paired) if paired else self._facets(table, query, conditions)
 
     def conditions(self, query: Query) -> Conditions:
-        spec = self._tables[query.table].spec
+        """Raises: UnknownField, InvalidRequest."""
+        fields = self._tables[query.table].spec.fields
         return tuple(
-            part for name, wanted in query.filters for part in conditions({name: wanted}, spec.fields, query.table)
+            condition
+            for name, value in query.filters
+            for condition in filters.conditions({name: value}, fields, query.table)
         )
 
     def has_facets(self, name: str) -> bool:
@@ -78,15 +83,16 @@ class Engine:
         """The profile's facets that this table answers, each with the facet that answers it."""
         return {mine: theirs for mine, theirs in table.spec.pair.items() if mine in self._profile}
 
-    def mark(self, query: Query) -> Mark:
-        """The thresholds of the query's table and mode."""
+    def calibrated(self, query: Query) -> Threshold:
+        """The measured threshold of the query's table and mode."""
         return self._tables[query.table].thresholds.of(part_of(query))
 
     def threshold(self, query: Query) -> float:
-        return self.mark(query).usual if query.threshold is None else query.threshold
+        """The threshold in force: the query's own, else the usual one of its table."""
+        return self.calibrated(query).usual if query.threshold is None else query.threshold
 
     def by_words(self, query: Query) -> bool:
-        """Whether words alone decide, since no model knows what is asked. Raises: EmbeddingUnavailable."""
+        """Whether words alone decide, because no model can embed the query. Raises: EmbeddingUnavailable."""
         table = self._tables[query.table]
         return query.literal or all(
             self._library.question(table, text) is None for text, _ in self._texts(table, query)
@@ -95,32 +101,31 @@ class Engine:
     def count(self, query: Query, threshold: float | None) -> int:
         """How many records the query would find without a limit; None: without a threshold too."""
         table = self._tables[query.table]
-        chosen = self.conditions(query)
-        master = table.bucket(Part.MASTER)
-        there = self._store.count(master, chosen)
-        if threshold is None or not there:
-            return there
+        conditions = self.conditions(query)
+        records = self._store.count(table.bucket(Part.MASTER), conditions)
+        if threshold is None or not records:
+            return records
         bucket = table.bucket(part_of(query))
-        limit = min(there if query.mode == "master" else there * max(len(table.spec.facets), 4), _MOST_COUNTED)
+        limit = min(records if query.mode == "master" else records * max(len(table.spec.facets), 4), _MOST_COUNTED)
         searches = [
-            Nearest(asked, limit, (*chosen, *only), least, keys=("record",))
-            for text, only in self._texts(table, query)
-            for asked, least in self._sides(table, bucket.part, text, threshold)
+            NearestQuery(vector, limit, (*conditions, *facet), least, keys=("record",))
+            for text, facet in self._texts(table, query)
+            for vector, least in self._deciding(table, bucket.part, text, threshold)
         ]
-        found = self._store.search(bucket, searches) if searches else []
-        return len({item.payload["record"] for answer in found for item in answer})
+        results = self._store.search(bucket, searches) if searches else []
+        return len({point.payload["record"] for points in results for point in points})
 
-    def nearest(self, query: Query, limit: int = 3) -> list[Near]:
+    def nearest(self, query: Query, limit: int = 3) -> list[NearbyRecord]:
         """The closest records, however far."""
         table = self._tables[query.table]
         vector = self._library.question(table, query.text)
         if vector is None:
             return []
-        [found] = self._store.search(table.bucket(Part.MASTER), [Nearest(vector, limit, keys=("name",))])
-        return [Near(str(item.payload.get("name", ""))[:100], round(item.score, 3)) for item in found]
+        [points] = self._store.search(table.bucket(Part.MASTER), [NearestQuery(vector, limit, keys=("name",))])
+        return [NearbyRecord(str(point.payload.get("name", ""))[:100], round(point.score, 3)) for point in points]
 
     def _texts(self, table: OpenTable, query: Query) -> list[tuple[str, Conditions]]:
-        """What is compared, and with which facet only: of a paired search the profile, with what answers it."""
+        """What is compared; in a paired search each facet of the profile, with the facet that it is compared with."""
         paired = self.paired(table) if query.mode == "faceted" else {}
         if not paired:
             return [(query.text, ())]
@@ -129,90 +134,106 @@ class Engine:
             (text, (AnyOf("facet", "keyword", (theirs,)),)) for text, theirs in texts if len(text) >= _SHORTEST_PAIRED
         ]
 
-    def _sides(
+    def _deciding(
         self, table: OpenTable, part: Part, text: str, threshold: float
     ) -> list[tuple[Vectors | Sparse, float | None]]:
-        """The text as what decides whether a record is a hit: its vector, or its words where there is no model."""
+        """What decides whether a record is a hit: the text's vector, or its words where there is no model."""
         vector = self._library.question(table, text)
         if vector is not None:
             return [(vector, threshold)]
         words = table.words(part).query(text)
         return [(words, None)] if words.indices else []
 
-    def _master(self, table: OpenTable, query: Query, chosen: Conditions) -> list[Match]:
-        bucket = table.bucket(Part.MASTER)
-        pool = max(_POOL, query.limit * 2)
-        arms = self._arms(table, bucket, query.text, pool, chosen, self.threshold(query))
-        scores = arms.saturated if arms.keyword_only else ranking.fused(arms.cosines, arms.words, arms.pieces)
-        order = sorted(scores, key=lambda item: (-scores[item], -arms.cosines.get(item, 0.0), item))[: query.limit]
-        payloads = self._store.payloads(bucket, order, _KEYS)
-        weak = self._weak(table, query, {identity: arms.cosines.get(identity) for identity in order})
-        there = [identity for identity in order if identity in payloads]  # some may be deleted in between
-        return [_match(payloads[item], scores[item], arms.cosines.get(item), item in weak, ()) for item in there]
+    def _master(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
+        limit = max(_LEAST_RETRIEVED, query.limit * 2)
+        retrieved = self._retrieve(table, Part.MASTER, query, query.text, limit, conditions)
+        cosines = retrieved.cosines
+        if retrieved.keyword_only:
+            scores = retrieved.saturated
+        else:
+            scores = ranking.fused(cosines, retrieved.words, retrieved.ngrams)
+        order = sorted(scores, key=lambda key: (-scores[key], -cosines.get(key, 0.0), key))[: query.limit]
+        payloads = self._store.payloads(table.bucket(Part.MASTER), order, _KEYS)
+        weak = self._weak(table, query, {key: cosines.get(key) for key in order})
+        existing = [key for key in order if key in payloads]  # some may have been deleted meanwhile
+        return [_match(payloads[key], scores[key], cosines.get(key), key in weak, ()) for key in existing]
 
     def _weak(self, table: OpenTable, query: Query, cosines: Mapping[str, float | None]) -> set[str]:
-        """Those too little like answers, by the cosine; by the words where it is missing or says little."""
-        mark = self.mark(query)
-        needed = {item: 0.5 if cosine is None else mark.words_needed(cosine) for item, cosine in cosines.items()}
-        asked = [item for item, share in needed.items() if 0 < share <= 1]
-        held = self._shares(table, asked, query.text) if asked else {}
-        return {item for item, share in needed.items() if held.get(item, 0.0) < share}
+        """Points too unlike an answer: by the cosine, or by the words where it is missing or near the threshold."""
+        threshold = self.calibrated(query)
+        needed = {key: 0.5 if cosine is None else threshold.words_needed(cosine) for key, cosine in cosines.items()}
+        uncertain = [key for key, share in needed.items() if 0 < share <= 1]
+        shares = self._word_shares(table, uncertain, query.text) if uncertain else {}
+        return {key for key, share in needed.items() if shares.get(key, 0.0) < share}
 
-    def _literal(self, table: OpenTable, query: Query, chosen: Conditions) -> list[Match]:
-        """What shares the most pieces of words, and holds every word; a code that stands there is no weak match."""
+    def _word_shares(self, table: OpenTable, ids: Sequence[str], text: str) -> dict[str, float]:
+        """The share of the text's words (stop words left out) that each record holds; 1 for a text without any."""
+        distinct = table.words(Part.MASTER).distinct
+        asked = distinct(text)
+        payloads = self._store.payloads(table.bucket(Part.MASTER), ids, _TEXT_KEYS)
+        if not asked:
+            return dict.fromkeys(payloads, 1.0)
+        return {key: len(asked & distinct(_full_text(payload))) / len(asked) for key, payload in payloads.items()}
+
+    def _literal(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
+        """Records that hold every word, best by n-grams; weak matches unless the query holds a code."""
         bucket = table.bucket(Part.MASTER)
         words = table.words(Part.MASTER)
-        pieces = words.query_pieces(query.text)
-        near = self._store.search(bucket, [Nearest(pieces, query.limit, chosen)])[0] if pieces.indices else []
-        payloads = self._store.payloads(bucket, [item.id for item in near], (*_KEYS, "text", "facets"))
-        shares = {item.id: item.score for item in near if item.id in payloads}
-        held = {key: share for key, share in shares.items() if words.literally(query.text, _said(payloads[key]))}
+        ngrams = words.query_ngrams(query.text)
+        by_ngrams = NearestQuery(ngrams, query.limit, conditions) if ngrams.indices else None
+        [points] = search_each(self._store, bucket, by_ngrams)
+        payloads = self._store.payloads(bucket, [point.id for point in points], (*_KEYS, "text", "facets"))
+        literal = {
+            point.id: point.score
+            for point in points
+            if point.id in payloads and words.literally(query.text, _full_text(payloads[point.id]))
+        }
         vector = self._library.question(table, query.text)
-        close = None if vector is None or not held else Nearest(vector, len(held), (Among(tuple(held)),))
-        cosines = {item.id: _bounded(item.score) for item in self._several(bucket, close)[0]}
-        scores = ranking.fused(dict.fromkeys(held, 0.0) | cosines, held)
-        order = sorted(held, key=lambda item: (-scores[item], item))[: query.limit]
+        by_vector = (
+            None if vector is None or not literal else NearestQuery(vector, len(literal), (Among(tuple(literal)),))
+        )
+        cosines = {point.id: bounded(point.score) for point in search_each(self._store, bucket, by_vector)[0]}
+        scores = ranking.fused(dict.fromkeys(literal, 0.0) | cosines, literal)
+        order = sorted(literal, key=lambda key: (-scores[key], key))[: query.limit]
         weak = not has_code(query.text)
-        return [_match(payloads[item], scores[item], cosines.get(item), weak, ()) for item in order]
+        return [_match(payloads[key], scores[key], cosines.get(key), weak, ()) for key in order]
 
-    def _facets(self, table: OpenTable, query: Query, chosen: Conditions) -> list[Match]:
-        bucket = table.bucket(Part.FACETS)
-        pool = query.limit * max(5, len(table.spec.facets))
-        keys = (*_KEYS, "facet")
-        arms = self._arms(table, bucket, query.text, pool, chosen, self.threshold(query), keys)
-        return self._grouped(table, query, arms.matched, {}, len(table.spec.facets) or None, arms.keyword_only)
+    def _facets(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
+        limit = query.limit * max(5, len(table.spec.facets))
+        retrieved = self._retrieve(table, Part.FACETS, query, query.text, limit, conditions, _FACET_KEYS)
+        facets = len(table.spec.facets) or None
+        return self._grouped(table, query, retrieved.scored, {}, facets, retrieved.keyword_only)
 
-    def _paired(self, table: OpenTable, query: Query, chosen: Conditions, pairs: Mapping[str, str]) -> list[Match]:
+    def _paired(self, table: OpenTable, query: Query, conditions: Conditions, pairs: Mapping[str, str]) -> list[Match]:
         """Each facet of the profile is searched in the facet that answers it, with the weight of the profile's."""
-        bucket = table.bucket(Part.FACETS)
-        keys = (*_KEYS, "facet")
-        found: list[tuple[Found, float]] = []
+        scored: list[tuple[ScoredPoint, float]] = []
         keyword_only = False
-        for text, only in self._texts(table, query):
-            arms = self._arms(table, bucket, text, query.limit * 3, (*chosen, *only), self.threshold(query), keys)
-            keyword_only = arms.keyword_only
-            found.extend(arms.matched)
+        for text, facet in self._texts(table, query):
+            limit = query.limit * 3
+            retrieved = self._retrieve(table, Part.FACETS, query, text, limit, (*conditions, *facet), _FACET_KEYS)
+            keyword_only = retrieved.keyword_only
+            scored.extend(retrieved.scored)
         weights = {theirs: table.spec.facets.get(mine, ranking.UNKNOWN_WEIGHT) for mine, theirs in pairs.items()}
-        return self._grouped(table, query, found, weights, len(pairs), keyword_only)
+        return self._grouped(table, query, scored, weights, len(pairs), keyword_only)
 
     def _grouped(
         self,
         table: OpenTable,
         query: Query,
-        found: Iterable[tuple[Found, float]],
+        scored: Iterable[tuple[ScoredPoint, float]],
         weights: Mapping[str, float],
         total: int | None,
         keyword_only: bool,
     ) -> list[Match]:
-        """Facet points by record: the best score of each facet, then the composite."""
+        """Facet points grouped by record: the best score of each facet, then the composite of them."""
         facets: dict[str, dict[str, float]] = {}
         payloads: dict[str, Payload] = {}
-        for point, score in found:
+        for point, score in scored:
             record, facet = str(point.payload["record"]), str(point.payload["facet"])
             best = facets.setdefault(record, {})
             best[facet] = max(best.get(facet, 0.0), score)
             payloads[record] = point.payload
-        usual = self.mark(query).usual
+        usual = self.calibrated(query).usual
         matches = []
         for record, scores in facets.items():
             composite = ranking.composite(scores, weights or table.spec.facets, total)
@@ -223,96 +244,30 @@ class Engine:
             matches.append(_match(payloads[record], composite, similarity, weak, by_score))
         return sorted(matches, key=lambda match: (-match.score, match.id))[: query.limit]
 
-    def _arms(
+    def _retrieve(
         self,
         table: OpenTable,
-        bucket: Bucket,
+        part: Part,
+        query: Query,
         text: str,
-        pool: int,
-        chosen: Conditions,
-        threshold: float,
+        limit: int,
+        conditions: Conditions,
         keys: tuple[str, ...] = (),
-    ) -> _Arms:
+    ) -> Retrieved:
         vector = self._library.question(table, text)
-        words = table.words(bucket.part).query(text)
-        by_words = Nearest(words, pool, chosen, keys=keys)
-        if vector is None:
-            worded = self._store.search(bucket, [by_words])[0] if words.indices else []
-            return _Arms({item.id: item for item in worded}, {}, _scores(worded), {}, True)
-        by_vector = Nearest(vector, pool, chosen, threshold, keys=keys)
-        near, *rest = self._store.search(bucket, [by_vector, by_words] if words.indices else [by_vector])
-        worded = rest[0] if rest else []
-        # Each arm also scores what only another one found; what is below the threshold is found by none.
-        unseen = {item.id for item in worded} - {item.id for item in near}
-        unworded = {item.id for item in near} - {item.id for item in worded} if worded else set()
-        pieces = table.words(bucket.part).query_pieces(text) if bucket.part is Part.MASTER else Sparse((), ())
-        every = {item.id for item in (*near, *worded)} if pieces.indices else set()
-        seen, also, pieced = self._several(
-            bucket,
-            Nearest(vector, len(unseen), (Among(tuple(unseen)),), threshold, keys) if unseen else None,
-            Nearest(words, len(unworded), (Among(tuple(unworded)),)) if unworded else None,
-            Nearest(pieces, len(every), (Among(tuple(every)),)) if every else None,
-        )
-        found = {item.id: item for item in (*near, *seen)}
-        cosines = {identity: _bounded(item.score) for identity, item in found.items()}
-        said = {identity: score for identity, score in _scores((*worded, *also)).items() if identity in found}
-        return _Arms(found, cosines, said, _scores(pieced), False)
-
-    def _several(self, bucket: Bucket, *searches: Nearest | None) -> list[list[Found]]:
-        """What each of them finds, in one request; where there is none, nothing."""
-        wanted = [search for search in searches if search]
-        answers = iter(self._store.search(bucket, wanted) if wanted else [])
-        return [next(answers) if search else [] for search in searches]
-
-    def _shares(self, table: OpenTable, ids: Sequence[str], text: str) -> dict[str, float]:
-        """How many of the text's words that count each record holds; 0..1, 1 where none counts."""
-        distinct = table.words(Part.MASTER).distinct
-        asked = distinct(text)
-        payloads = self._store.payloads(table.bucket(Part.MASTER), ids, ("name", "text", "facets"))
-        if not asked:
-            return dict.fromkeys(payloads, 1.0)
-        return {item: len(asked & distinct(_said(payload))) / len(asked) for item, payload in payloads.items()}
-
-
-@dataclass(frozen=True)
-class _Arms:
-    """What the arms found, and how each scores it."""
-
-    found: Mapping[str, Found]
-    cosines: Mapping[str, float]  #: of everything found; none where only keywords are searched
-    words: Mapping[str, float]  #: of what has a word of the question
-    pieces: Mapping[str, float]  #: of what has a piece of a word of the question; of whole records only
-    keyword_only: bool
-
-    @property
-    def saturated(self) -> dict[str, float]:
-        """Keyword scores, which have no upper end, as 0..1."""
-        return {identity: score / (score + _SATURATION) for identity, score in self.words.items()}
-
-    @property
-    def matched(self) -> list[tuple[Found, float]]:
-        """Everything found, with its cosine or else its keyword score."""
-        scores = self.saturated if self.keyword_only else self.cosines
-        return [(item, scores[identity]) for identity, item in self.found.items()]
+        request = Request(text, vector, table.words(part), limit, conditions, self.threshold(query), keys)
+        return retrieve(self._store, table.bucket(part), request)
 
 
 def part_of(query: Query) -> Part:
     return Part.MASTER if query.mode == "master" else Part.FACETS
 
 
-def _said(payload: Payload) -> str:
-    """All that the record of a master payload says."""
+def _full_text(payload: Payload) -> str:
+    """All the text of the record of a master payload."""
     facets = payload.get("facets")
-    said = [payload.get("name"), payload.get("text"), *(facets.values() if isinstance(facets, dict) else ())]
-    return "\n".join(str(part) for part in said)
-
-
-def _scores(found: Iterable[Found]) -> dict[str, float]:
-    return {item.id: item.score for item in found}
-
-
-def _bounded(cosine: float) -> float:
-    return min(max(cosine, 0.0), 1.0)
+    parts = [payload.get("name"), payload.get("text"), *(facets.values() if isinstance(facets, dict) else ())]
+    return "\n".join(str(part) for part in parts)
 
 
 def _match(

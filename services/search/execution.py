@@ -1,4 +1,4 @@
-"""Carries out the queries of one attempt, each with a status of its own: an outage is never an empty result."""
+"""Runs the queries of one attempt. Each outcome has a status, so that an outage is never taken for an empty result."""
 
 from __future__ import annotations
 
@@ -6,39 +6,66 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import Event as Flag
+from threading import Event
+from typing import Literal
 
 import structlog
 
-from services.search.engine import Engine
-from services.search.ledger import Executed, Status
+from services.search.engine import Engine, Match
 from services.search.library import TablesOf
 from services.search.query import Query
+from shared.contracts.search import ExecutedQuery
 from shared.errors import EmbeddingUnavailable, JobCancelled, SearchStoreUnavailable
 
 log = structlog.get_logger(__name__)
-#: What says nothing about the collection.
+#: Errors that say nothing about what the collection holds.
 OUTAGES = (SearchStoreUnavailable, EmbeddingUnavailable)
-_AT_ONCE = 8
+Status = Literal["ok", "empty", "error", "timeout"]
+_PARALLEL_QUERIES = 8
 
 
 @dataclass(frozen=True)
-class Runner:
+class QueryOutcome:
+    """A query that ran."""
+
+    query: Query
+    status: Status
+    matches: tuple[Match, ...]
+    threshold: float | None  #: that was applied
+    error: str | None  #: its stable code
+    seconds: float
+
+    def view(self) -> ExecutedQuery:
+        return ExecutedQuery(
+            table=self.query.table,
+            search_mode=self.query.mode,
+            query_text=self.query.text,
+            limit=self.query.limit,
+            score_threshold=self.threshold,
+            filters=self.query.merged,
+            hits=len(self.matches),
+            error=self.error,
+            ms=round(self.seconds * 1000, 3),
+        )
+
+
+@dataclass(frozen=True)
+class QueryRunner:
     engine: Engine
     tables: TablesOf
-    concurrent: bool  #: whether the store gains from several queries at once
-    cancelled: Flag
+    concurrent: bool  #: whether the store gains from parallel queries
+    cancelled: Event
 
-    def run(self, queries: Sequence[Query]) -> list[Executed]:
-        """Raises: JobCancelled; EmbeddingChanged; what a filter that does not fit raises."""
+    def run(self, queries: Sequence[Query]) -> list[QueryOutcome]:
+        """Raises: JobCancelled; EmbeddingChanged; UnknownField and InvalidRequest for a filter that does not fit."""
         for name in dict.fromkeys(query.table for query in queries):
             self.tables.ready(name)
         if len(queries) <= 1 or not self.concurrent:
             return [self._run(query) for query in queries]
-        with ThreadPoolExecutor(min(len(queries), _AT_ONCE)) as pool:
+        with ThreadPoolExecutor(min(len(queries), _PARALLEL_QUERIES)) as pool:
             return list(pool.map(self._run, queries))
 
-    def _run(self, query: Query) -> Executed:
+    def _run(self, query: Query) -> QueryOutcome:
         if self.cancelled.is_set():
             raise JobCancelled("the search was cancelled")
         began = time.monotonic()
@@ -50,6 +77,6 @@ class Runner:
             matches = tuple(self.engine.run(query))
         except OUTAGES as fault:
             log.warning("query_failed", table=query.table, code=fault.code)
-            return Executed(query, "error", (), threshold, fault.code, time.monotonic() - began)
+            return QueryOutcome(query, "error", (), threshold, fault.code, time.monotonic() - began)
         status: Status = "ok" if matches else "empty"
-        return Executed(query, status, matches, threshold, None, time.monotonic() - began)
+        return QueryOutcome(query, status, matches, threshold, None, time.monotonic() - began)

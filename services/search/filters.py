@@ -1,4 +1,4 @@
-"""Filters: what a caller wrote, checked against the table's fields, as conditions that every store understands."""
+"""Filters as the caller wrote them, checked against the table's fields and parsed into conditions for every store."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class AnyOf:
 
 @dataclass(frozen=True)
 class Range:
-    """The field lies within the bounds that are given."""
+    """The field lies within the given bounds."""
 
     key: str
     type: FieldType
@@ -40,7 +40,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Among:
-    """The point is one of these."""
+    """The point has one of these ids."""
 
     ids: tuple[str, ...]
 
@@ -50,25 +50,25 @@ Conditions = tuple[Condition, ...]
 
 
 def conditions(filters: Filters, fields: Mapping[str, FieldType], table: str) -> Conditions:
-    """The filters of one table.
+    """The conditions of a table's filters.
 
     Raises: UnknownField; InvalidRequest when a value does not fit the field's type.
     """
-    return tuple(_condition(name, wanted, fields, table) for name, wanted in filters.items())
+    return tuple(_condition(name, value, fields, table) for name, value in filters.items())
 
 
-def _condition(name: str, wanted: JsonValue, fields: Mapping[str, FieldType], table: str) -> Condition:
+def _condition(name: str, value: JsonValue, fields: Mapping[str, FieldType], table: str) -> Condition:
     if name not in fields:
         known = ", ".join(sorted(fields)) or "none"
         raise UnknownField(f"the table {table!r} has no field {name[:100]!r} to filter on; it has: {known}")
     kind = fields[name]
     key = f"fields.{name}"
-    if isinstance(wanted, dict):
-        return _range(name, key, wanted, kind)
-    values = wanted if isinstance(wanted, list) else [wanted]
+    if isinstance(value, dict):
+        return _range(name, key, value, kind)
+    values = value if isinstance(value, list) else [value]
     if not 1 <= len(values) <= _MOST_VALUES:
         raise _misfit(name, f"takes 1 to {_MOST_VALUES} values")
-    return AnyOf(key, kind, tuple(typed(name, value, kind) for value in values))
+    return AnyOf(key, kind, tuple(typed(name, each, kind) for each in values))
 
 
 def _range(name: str, key: str, bounds: Mapping[str, JsonValue], kind: FieldType) -> Range:
@@ -104,7 +104,7 @@ def typed(name: str, value: JsonValue, kind: FieldType) -> Scalar:
 
 
 def _time(name: str, text: str) -> str:
-    """RFC 3339 in UTC; a date is its first moment, a time without a zone is UTC."""
+    """RFC 3339 in UTC; a date means its start, a time without a zone is UTC."""
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:

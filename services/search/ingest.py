@@ -1,4 +1,4 @@
-"""``ingest``: records into a table, each written once however often it is sent."""
+"""``ingest``: records into a table; sending a record again changes nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from services.search import points, thresholds
-from services.search.catalog import Learned
+from services.search.catalog import TableStatistics
 from services.search.filters import AnyOf
 from services.search.library import Library, OpenTable
 from services.search.records import files
@@ -46,40 +46,41 @@ class _Tally:
 
 
 class Ingest:
-    """The capability: holds what it writes to."""
+    """The capability, with what it writes to."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
 
-    def __call__(self, context: Context, wanted: IngestInput) -> IngestResult:
+    def __call__(self, context: Context, request: IngestInput) -> IngestResult:
         """Raises: UnknownCollection, UnknownTable, UnreadableFile, EmbeddingUnavailable, SearchStoreUnavailable."""
         self._library.sweep()
-        info = self._library.catalog.find(context.job.tenant_id, wanted.collection)
-        table = self._library.open(info, wanted.table)
+        info = self._library.catalog.find(context.job.tenant_id, request.collection)
+        table = self._library.open(info, request.table)
         if table.embedder is None:
             context.report.warn("No embedding model is available: the table can be searched by keywords only.")
         with ExitStack() as stack:
-            items = _Source(context, wanted, table, stack)
-            total = items.count() + len(wanted.delete)
+            items = _Source(context, request, table, stack)
+            total = items.count() + len(request.delete)
             stack.enter_context(self._library.writing(table))
             progress = _Progress(context, total)
             tally = _Tally()
             self._reembed(table, progress)
-            self._delete(table, wanted.delete, tally)
-            progress.step(len(wanted.delete))
+            self._delete(table, request.delete, tally)
+            progress.step(len(request.delete))
             for start, batch in _batches(items):
                 self._write(table, start, batch, tally)
                 progress.step(len(batch))
-            known = info.learned.get(table.name)
-            learned = known if known is not None and self._still_holds(table, known, tally) else self._learn(table)
-        context.report.effect(self._library.catalog.learning(info.id, table.name, learned))
+            known = info.statistics.get(table.name)
+            current = known is not None and self._is_current(table, known, tally)
+            statistics = known if known is not None and current else self._measure(table)
+        context.report.effect(self._library.catalog.save_statistics(info.id, table.name, statistics))
         return IngestResult(
             ingested=tally.ingested,
             updated=tally.updated,
             unchanged=tally.unchanged,
             deleted=tally.deleted,
             errors=tally.errors,
-            thresholds=dict(learned.thresholds),
+            thresholds=dict(statistics.thresholds),
         )
 
     def _write(self, table: OpenTable, start: int, batch: Sequence[object], tally: _Tally) -> None:
@@ -120,9 +121,9 @@ class Ingest:
         store.upsert(table.bucket(Part.MASTER), points.masters(changed, table.embedder, table.words(Part.MASTER)))
 
     def _ensure(self, table: OpenTable, records: Sequence[Record]) -> None:
-        """Create the buckets at the first records, which stand for all in length and language; index new fields."""
+        """Create the buckets, taking length and language from the first records; index new fields."""
         texts = {
-            Part.MASTER: [points.weighed_text(item) for item in records],
+            Part.MASTER: [points.weighted_text(item) for item in records],
             Part.FACETS: [text for item in records for text in item.facets.values()],
         }
         language = None
@@ -159,7 +160,7 @@ class Ingest:
             tally.deleted += len(there)
 
     def _reembed(self, table: OpenTable, progress: _Progress) -> None:
-        """Carry the records of another embedding model over; a crash in between loses none of them."""
+        """Embed the records of another model's buckets anew; a crash in between loses none of them."""
         for bucket in list(self._library.outdated(table)):
             if bucket.part is Part.MASTER:
                 for page in self._library.store.every_payload(bucket):
@@ -167,24 +168,24 @@ class Ingest:
                     progress.step(0)
             self._library.store.drop(bucket)
 
-    def _still_holds(self, table: OpenTable, known: Learned, tally: _Tally) -> bool:
-        """Whether nothing happened that would change what is known of the table."""
+    def _is_current(self, table: OpenTable, known: TableStatistics, tally: _Tally) -> bool:
+        """Whether the known statistics still describe the table."""
         there = self._library.store.count(table.bucket(Part.MASTER))
         return known.fingerprint == table.fingerprint and known.records == there and not tally.changed
 
-    def _learn(self, table: OpenTable) -> Learned:
-        """Settle what was written and measure the table's thresholds anew."""
+    def _measure(self, table: OpenTable) -> TableStatistics:
+        """Flush the store and measure the table's thresholds anew."""
         store = self._library.store
         for part in Part:
             store.settle(table.bucket(part))
         records = store.count(table.bucket(Part.MASTER))
         if table.embedder is None:
-            return Learned(table.fingerprint, {}, records)
+            return TableStatistics(table.fingerprint, {}, records)
         names = thresholds.sample(self._names(table))
         vectors = table.embedder.documents(names)
         probes = self._library.probes(table.embedder)
         measured = thresholds.measure(store, table.bucket(Part.MASTER), table.bucket(Part.FACETS), probes, vectors)
-        return Learned(table.fingerprint, measured.flat(), records)
+        return TableStatistics(table.fingerprint, measured.flat(), records)
 
     def _names(self, table: OpenTable) -> list[str]:
         pages = islice(self._library.store.every_payload(table.bucket(Part.MASTER)), 4)
@@ -194,19 +195,19 @@ class Ingest:
 class _Source:
     """The input's records, from the request or from a file, readable twice: once to count them."""
 
-    def __init__(self, context: Context, wanted: IngestInput, table: OpenTable, stack: ExitStack) -> None:
-        self._wanted = wanted
+    def __init__(self, context: Context, request: IngestInput, table: OpenTable, stack: ExitStack) -> None:
+        self._request = request
         self._table = table
-        self._stream = stack.enter_context(context.files.open(wanted.file_id)) if wanted.file_id else None
+        self._stream = stack.enter_context(context.files.open(request.file_id)) if request.file_id else None
 
     def __iter__(self) -> Iterator[object]:
         if self._stream is None:
-            return iter(self._wanted.records or [])
-        return files.read(self._stream, self._wanted.format, self._wanted.table, self._table.spec)
+            return iter(self._request.records or [])
+        return files.read(self._stream, self._request.format, self._request.table, self._table.spec)
 
     def count(self) -> int:
         """A file that cannot be read is refused here, before anything is written."""
-        return sum(1 for _ in self) if self._stream else len(self._wanted.records or [])
+        return sum(1 for _ in self) if self._stream else len(self._request.records or [])
 
 
 class _Progress:

@@ -1,4 +1,4 @@
-"""The composition of search: the store, the embedding models, the catalog, and a table opened from all three."""
+"""What search and ingest share: the store, the embedding models, the catalog, and tables opened from all three."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.search.catalog import Catalog, CollectionInfo, Learned
-from services.search.embed.models import Models
+from services.search.catalog import Catalog, CollectionInfo, TableStatistics
+from services.search.embed.models import EmbeddingModels
 from services.search.embed.port import Embedder, Vectors
 from services.search.settings import SearchSettings
 from services.search.store.port import Bucket, Layout, Part, Store
-from services.search.thresholds import Probes, Thresholds, before_measuring
+from services.search.thresholds import Probes, Thresholds, uncalibrated
 from services.search.words import Words
 from shared.contracts.search import TableSpec
 from shared.errors import EmbeddingChanged, SearchStoreUnavailable, UnknownTable
@@ -32,7 +32,7 @@ class OpenTable:
     embedder: Embedder | None  #: None: keywords only
     thresholds: Thresholds
     layouts: dict[Part, Layout]  #: empty before the first ingest
-    records: int = 0  #: how many the last ingest counted, under whichever model
+    records: int = 0  #: counted by the last ingest, under whichever model
 
     def bucket(self, part: Part) -> Bucket:
         return Bucket.of(self.collection_id, self.name, part, self.fingerprint)
@@ -47,19 +47,24 @@ class OpenTable:
 
 
 class Library:
-    """What search and ingest share; one per process."""
+    """One per process."""
 
     def __init__(
-        self, store: Store, models: Models, catalog: Catalog, settings: SearchSettings, cache: Path | None = None
+        self,
+        store: Store,
+        models: EmbeddingModels,
+        catalog: Catalog,
+        settings: SearchSettings,
+        cache: Path | None = None,
     ) -> None:
-        """``cache``: a folder where the probes are kept between starts."""
+        """``cache``: a folder that keeps the embedded probes between starts."""
         self.store = store
         self.models = models
         self.catalog = catalog
         self.settings = settings
         self._cache = cache
         self._probes: dict[str, Probes] = {}
-        self._faceted: set[Bucket] = set()
+        self._with_facets: set[Bucket] = set()
         self._writing: dict[tuple[str, str], threading.Lock] = {}
         self._lock = threading.Lock()
 
@@ -67,10 +72,10 @@ class Library:
         """Raises: UnknownTable, EmbeddingUnavailable."""
         self.check(info, table)
         embedder = self.models.named(info.embedding)
-        learned = info.learned.get(table)
-        marks = self._thresholds(learned, embedder)
-        records = learned.records if learned else 0
-        opened = OpenTable(info.id, table, info.tables[table], embedder, marks, {}, records)
+        statistics = info.statistics.get(table)
+        thresholds = self._thresholds(statistics, embedder)
+        records = statistics.records if statistics else 0
+        opened = OpenTable(info.id, table, info.tables[table], embedder, thresholds, {}, records)
         for part in Part:
             layout = self.store.layout(opened.bucket(part))
             if layout is not None:
@@ -84,7 +89,7 @@ class Library:
             raise UnknownTable(f"the collection {info.name!r} has no table {table!r}; it has: {known}")
 
     def check_current(self, table: OpenTable) -> None:
-        """Raises: EmbeddingChanged while the vectors are another model's; SearchStoreUnavailable when they are gone."""
+        """Raises: EmbeddingChanged for vectors of another model; SearchStoreUnavailable for missing ones."""
         if next(self.outdated(table), None) is not None:
             raise EmbeddingChanged(
                 f"the table {table.name!r} was embedded with another model or by an older version; "
@@ -97,22 +102,24 @@ class Library:
 
     def outdated(self, table: OpenTable) -> Iterator[Bucket]:
         """The table's buckets of other embedding models, those with whole records first."""
-        own = {table.bucket(part) for part in Part}
-        theirs = (bucket for bucket in self.store.buckets() if bucket not in own)
-        mine = [
-            bucket for bucket in theirs if (bucket.collection_id, bucket.table) == (table.collection_id, table.name)
+        current = {table.bucket(part) for part in Part}
+        of_table = [
+            bucket
+            for bucket in self.store.buckets()
+            if (bucket.collection_id, bucket.table) == (table.collection_id, table.name)
         ]
-        yield from sorted(mine, key=lambda bucket: bucket.part is not Part.MASTER)
+        outdated = [bucket for bucket in of_table if bucket not in current]
+        yield from sorted(outdated, key=lambda bucket: bucket.part is not Part.MASTER)
 
     def has_facets(self, table: OpenTable) -> bool:
-        """Whether any record has a facet; once seen, it is not counted again."""
+        """Whether any record has a facet; a positive answer is cached."""
         bucket = table.bucket(Part.FACETS)
-        if bucket not in self._faceted and self.store.count(bucket) > 0:
-            self._faceted.add(bucket)
-        return bucket in self._faceted
+        if bucket not in self._with_facets and self.store.count(bucket) > 0:
+            self._with_facets.add(bucket)
+        return bucket in self._with_facets
 
     def writing(self, table: OpenTable) -> threading.Lock:
-        """One ingest at a time writes a table."""
+        """The lock that lets one ingest at a time write the table."""
         with self._lock:
             return self._writing.setdefault((table.collection_id, table.name), threading.Lock())
 
@@ -120,7 +127,7 @@ class Library:
         """The model's probes."""
         with self._lock:
             if embedder.fingerprint not in self._probes:
-                self._probes[embedder.fingerprint] = Probes.kept(embedder, self._cache)
+                self._probes[embedder.fingerprint] = Probes.load(embedder, self._cache)
             return self._probes[embedder.fingerprint]
 
     def question(self, table: OpenTable, text: str) -> Vectors | None:
@@ -132,18 +139,18 @@ class Library:
             for bucket in self.store.buckets():
                 if bucket.collection_id == collection_id:
                     self.store.drop(bucket)
-            self.catalog.swept(collection_id)
+            self.catalog.mark_swept(collection_id)
 
-    def _thresholds(self, learned: Learned | None, embedder: Embedder | None) -> Thresholds:
+    def _thresholds(self, statistics: TableStatistics | None, embedder: Embedder | None) -> Thresholds:
         if embedder is None:
             return Thresholds.parse(_NO_THRESHOLDS)
-        if learned is not None and learned.fingerprint == embedder.fingerprint and learned.thresholds:
-            return Thresholds.parse(learned.thresholds)
-        return before_measuring(self.probes(embedder))
+        if statistics is not None and statistics.fingerprint == embedder.fingerprint and statistics.thresholds:
+            return Thresholds.parse(statistics.thresholds)
+        return uncalibrated(self.probes(embedder))
 
 
 class TablesOf(Mapping[str, OpenTable]):
-    """The tables of one collection, each opened when it is first looked at."""
+    """The tables of one collection, each opened at its first use."""
 
     def __init__(self, library: Library, info: CollectionInfo) -> None:
         self._library = library

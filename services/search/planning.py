@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from services.search.ask import Asker
+from services.search.chat import StructuredChat
 from services.search.engine import Engine
 from services.search.filters import conditions
 from services.search.library import OpenTable
-from services.search.query import LONGEST_TEXT, MOST_HITS, Mode, Query, joined
+from services.search.query import LONGEST_TEXT, MOST_HITS, Mode, Query, combined
 from services.search.replies import PlanReply, ProposedQuery, ReplannedQuery
 from shared.contracts.search import Filters, PlannedQuery, SearchInput
 from shared.errors import InvalidRequest, UnknownField
@@ -23,46 +24,46 @@ _HISTORY = 5
 
 @dataclass(frozen=True)
 class Plan:
-    """What is searched first; ``deliberate``: somebody chose the tables, so each of them should hold something."""
+    """What is searched first."""
 
     queries: tuple[Query, ...]
-    deliberate: bool
+    deliberate: bool  #: the tables were chosen, so each of them should give hits
     warnings: tuple[str, ...] = ()
 
 
-def of_caller(wanted: SearchInput, plan: Sequence[PlannedQuery]) -> Plan:
-    """The plan as it was given; its filters are checked when it is searched."""
+def from_caller(request: SearchInput, plan: Sequence[PlannedQuery]) -> Plan:
+    """The plan as given; its filters are checked when it is searched."""
     queries = []
     for planned in plan:
         if not planned.query_text.strip():
             raise InvalidRequest("a query of the plan has no text", [(["plan"], "query_text is empty")])
-        filters = joined(wanted.filters, planned.filters)
+        filters = combined(request.filters, planned.filters)
         mode, threshold = planned.search_mode, planned.score_threshold
         queries.append(Query(planned.table, mode, planned.query_text, planned.limit, threshold, filters))
     return Plan(tuple(queries), deliberate=True)
 
 
-def of_model(
-    wanted: SearchInput,
+def from_model(
+    request: SearchInput,
     tables: Mapping[str, OpenTable],
-    asker: Asker,
+    chat: StructuredChat,
     history: Sequence[ChatMessage],
     warn: Callable[[str], None],
 ) -> Plan | None:
-    """None when no model has a plan that can be run; ``warn`` is told what it wished for in vain."""
+    """None when no model has a plan that can be run; ``warn`` receives what was ignored of the model's plan."""
     question: dict[str, JsonValue] = {
-        "question": wanted.question,
-        "history": [{"role": said.role, "content": said.content[:2000]} for said in history[-_HISTORY:]],
-        "filters_in_force": wanted.filters,
-        "profile": dict(wanted.profile),
+        "question": request.question,
+        "history": [{"role": message.role, "content": message.content[:2000]} for message in history[-_HISTORY:]],
+        "filters_in_force": request.filters,
+        "profile": dict(request.profile),
     }
-    reply = asker.ask("search.plan", question, PlanReply, tables=described(tables), limit=wanted.limit)
+    reply = chat.ask("search.plan", question, PlanReply, tables=described(tables), limit=request.limit)
     if reply is None:
         return None
     warnings: list[str] = []
     queries: dict[str, Query] = {}
     for proposed in reply.queries:
-        query = query_of(proposed, tables, wanted, warnings)
+        query = query_of(proposed, tables, request, warnings)
         if query is not None:
             queries.setdefault(query.identity, query)
     if len(reply.queries) > MOST_QUERIES:
@@ -73,21 +74,21 @@ def of_model(
     return Plan(kept, deliberate=True) if kept else None
 
 
-def mechanical(wanted: SearchInput, tables: Mapping[str, OpenTable], engine: Engine) -> Plan:
-    """The question itself, in every table that has the fields of the filters; paired facets where a profile fits."""
+def mechanical(request: SearchInput, tables: Mapping[str, OpenTable], engine: Engine) -> Plan:
+    """The question itself in each of the tables; paired facets where the profile fits."""
     queries = []
     for name, table in tables.items():
         mode: Mode = "faceted" if engine.paired(table) and engine.has_facets(name) else "master"
-        queries.append(Query(name, mode, wanted.question, wanted.limit, None, joined(wanted.filters)))
+        queries.append(Query(name, mode, request.question, request.limit, None, combined(request.filters)))
     kept = tuple(queries[:MOST_QUERIES])
     warnings = (f"Only the first {MOST_QUERIES} tables were searched; name some.",) if len(queries) > len(kept) else ()
     return Plan(kept, deliberate=False, warnings=warnings)
 
 
 def query_of(
-    proposed: ReplannedQuery, tables: Mapping[str, OpenTable], wanted: SearchInput, warnings: list[str]
+    proposed: ReplannedQuery, tables: Mapping[str, OpenTable], request: SearchInput, warnings: list[str]
 ) -> Query | None:
-    """A model's query made safe: no unknown table, numbers clamped, no filter that does not fit."""
+    """A model's query made safe: unknown tables refused, numbers clamped, filters that do not fit left out."""
     text = " ".join(proposed.query_text.split())[:LONGEST_TEXT]
     if proposed.table not in tables:
         warnings.append("The model named a table that the collection does not have; it was ignored.")
@@ -96,7 +97,7 @@ def query_of(
         warnings.append("The model planned a query without a text; it was ignored.")
         return None
     table = tables[proposed.table]
-    limit = wanted.limit if proposed.limit is None else proposed.limit
+    limit = request.limit if proposed.limit is None else proposed.limit
     if not 1 <= limit <= MOST_HITS:
         warnings.append(f"The model asked for more or fewer hits than a query gives (1 to {MOST_HITS}).")
         limit = min(max(limit, 1), MOST_HITS)
@@ -106,7 +107,7 @@ def query_of(
         own = fitting(proposed.filters, table)
         if len(own) < len(proposed.filters):
             warnings.append("The model used a filter that does not fit the table; it was ignored.")
-    filters = joined(fitting(wanted.filters, table), own)
+    filters = combined(fitting(request.filters, table), own)
     return Query(proposed.table, proposed.search_mode, text, limit, threshold, filters)
 
 
@@ -116,14 +117,12 @@ def too_many(queries: int) -> str:
 
 def fitting(filters: Filters, table: OpenTable) -> Filters:
     """The filters whose field the table has, with a value that fits it."""
-    out: Filters = {}
-    for name, wanted in filters.items():
-        try:
-            conditions({name: wanted}, table.spec.fields, table.name)
-            out[name] = wanted
-        except (UnknownField, InvalidRequest):
-            continue
-    return out
+    kept: Filters = {}
+    for name, value in filters.items():
+        with suppress(UnknownField, InvalidRequest):
+            conditions({name: value}, table.spec.fields, table.name)
+            kept[name] = value
+    return kept
 
 
 def described(tables: Mapping[str, OpenTable]) -> str:

@@ -13,7 +13,7 @@ from services.search.words import Words
 from shared.contracts.search import Record
 
 _SPACE = uuid.UUID("7b0f5a52-6a63-5d2e-9f39-1d2d0c1f6f10")
-#: What of a text is embedded; a model sees less than this anyway.
+#: Characters of a text that are embedded; models see less than this.
 _EMBEDDED = 2000
 _NAME_WEIGHT = 3
 
@@ -29,21 +29,21 @@ def digest(record: Record) -> str:
 
 
 def whole_text(record: Record) -> str:
-    """All that a record says."""
+    """All the text of a record."""
     return "\n".join(part for part in (record.name, record.text, *record.facets.values()) if part.strip())
 
 
-def weighed_text(record: Record) -> str:
-    """The same for the words: its name weighs more than its text, and what is said twice counts once."""
-    said = "\n".join([record.name] * _NAME_WEIGHT + [record.text])
-    return "\n".join([said, *(text for text in record.facets.values() if text not in record.text)])
+def weighted_text(record: Record) -> str:
+    """The text for the word retrievers: the name several times, and no facet that repeats the text."""
+    facets = (text for text in record.facets.values() if text not in record.text)
+    return "\n".join([*[record.name] * _NAME_WEIGHT, record.text, *facets])
 
 
 def masters(records: Sequence[Record], embedder: Embedder | None, words: Words) -> list[Point]:
     texts = [whole_text(record)[:_EMBEDDED] for record in records]
     vectors = embedder.documents(texts) if embedder else [None] * len(texts)
     return [
-        Point(point_id(record.id), vector, _weighed(record, words), _master_payload(record))
+        Point(point_id(record.id), vector, _weighted(record, words), _master_payload(record))
         for record, vector in zip(records, vectors, strict=True)
     ]
 
@@ -58,13 +58,13 @@ def facets(records: Sequence[Record], embedder: Embedder | None, words: Words) -
     ]
 
 
-def _weighed(record: Record, words: Words) -> tuple[Sparse, ...]:
-    text = weighed_text(record)
-    return words.document(text), words.document_pieces(text)
+def _weighted(record: Record, words: Words) -> tuple[Sparse, ...]:
+    text = weighted_text(record)
+    return words.document(text), words.document_ngrams(text)
 
 
 def record_of(payload: Payload) -> Record:
-    """The record that a master payload keeps whole."""
+    """The record of a master payload, which holds all of it."""
     return Record.model_validate(
         {
             "id": payload["record"],

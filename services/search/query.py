@@ -1,4 +1,4 @@
-"""One planned query, and how it is told apart from another."""
+"""One planned query, and its identity."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST_TEXT = 8000
 
 @dataclass(frozen=True)
 class Query:
-    """What is searched in one table; never changed, only replaced."""
+    """What is searched in one table."""
 
     table: str
     mode: Mode
@@ -35,11 +35,11 @@ class Query:
     @property
     def merged(self) -> Filters:
         """The filters as one object."""
-        return {name: deepcopy(wanted) for name, wanted in self.filters}
+        return {name: deepcopy(value) for name, value in self.filters}
 
     @property
     def identity(self) -> str:
-        """Equal for queries that find the same: a larger limit finds nothing where a smaller one found nothing."""
+        """Equal for queries that find the same; without the limit, since only empty queries are compared."""
         text = " ".join(self.text.lower().split())
         threshold = None if self.threshold is None else round(self.threshold, 4)
         return json.dumps([self.table, self.mode, text, threshold, sorted(map(str, self.filters)), self.literal])
@@ -55,9 +55,9 @@ class Query:
         )
 
 
-def joined(*filters: Mapping[str, JsonValue]) -> tuple[tuple[str, JsonValue], ...]:
-    """Filters of several sources, ANDed; the same one counts once."""
-    out: list[tuple[str, JsonValue]] = []
+def combined(*filters: Mapping[str, JsonValue]) -> tuple[tuple[str, JsonValue], ...]:
+    """Filters of several sources, ANDed; duplicates are dropped."""
+    joined: list[tuple[str, JsonValue]] = []
     for source in filters:
-        out.extend((name, deepcopy(wanted)) for name, wanted in source.items() if (name, wanted) not in out)
-    return tuple(out)
+        joined.extend((name, deepcopy(value)) for name, value in source.items() if (name, value) not in joined)
+    return tuple(joined)

@@ -1,11 +1,11 @@
-"""How hits are ordered: the fusion of both arms' scores, and the composite of facets."""
+"""How hits are ordered: the fusion of the retrievers' scores, and the composite of facets."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-#: What the dense arm counts beside the words: published as the best over many data sets (Bruch, Gai and Ingber, 2023).
-#: The rest is for whole words and for their pieces alike.
+#: The weight of the cosine beside the words: published as the best over many data sets (Bruch, Gai and Ingber, 2023).
+#: Words and n-grams share the rest equally.
 DENSE_SHARE = 0.8
 BREADTH, DEPTH = 0.4, 0.6
 UNKNOWN_WEIGHT = 0.5
@@ -13,9 +13,9 @@ FACETS_WHEN_UNDECLARED = 4
 
 
 def fused(cosines: Mapping[str, float], *words: Mapping[str, float], share: float = DENSE_SHARE) -> dict[str, float]:
-    """A convex combination of the arms, each from the least that its score can be (cosine -1, words 0) to the best.
+    """A convex combination of the retrievers, each scaled from its least score (cosine -1, words 0) to its best one.
 
-    0..1, and 1 for what is best in all. Unlike ranks, scores say by how much one hit is better than the next.
+    0..1, and 1 for a record that is best in all. Unlike ranks, scores tell by how much one hit is better than another.
     """
     nearest = max(cosines.values(), default=0.0) + 1.0
     each = (1.0 - share) / max(len(words), 1)

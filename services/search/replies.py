@@ -1,11 +1,33 @@
-"""What models answer: asked for by schema, read leniently, since one bad entry should not spoil a good plan."""
+"""What models answer: requested by schema, parsed leniently, because one bad entry should not spoil a good plan."""
 
 from __future__ import annotations
 
+import json
 import math
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue
+from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue, ValidationError
+
+from services.search.query import Strategy
+
+Shape = TypeVar("Shape", bound=BaseModel)
+_LONGEST_REPLY = 200_000
+_MOST_OBJECTS = 20  # of a reply that are tried as the answer
+_LONGEST_MESSAGE = 300
+_TECHNICAL = re.compile(
+    r"\b(score|scores|scoring|threshold|thresholds|facet|facets|faceted|master (?:search|mode|index)|vector|vectors|"
+    r"embedding|embeddings|cosine|similarity|semantic|query|queries|requery|json|sql|api|database|index|indexes|payload|"
+    r"parameter|parameters|retry|retries|replan|pivot|pivoting|llm|prompt|token|tokens|null|zero[- ]result|query_text|"
+    r"search_mode|score_threshold)\b",
+    re.IGNORECASE,
+)
+_UNSAFE = re.compile(r"https?:|www\.|[<>{}\[\]`|\\]|javascript:", re.IGNORECASE)
+_BROADEN = "Let me broaden my search a little..."
+_STOCK_MESSAGES: dict[Strategy, str] = {
+    "rewrite": "Let me try that in other words...",
+    "pivot": "Let me look somewhere else...",
+}
 
 
 def _text(value: object) -> object:
@@ -13,14 +35,14 @@ def _text(value: object) -> object:
 
 
 def _whole(value: object) -> object:
-    """A number as a whole one; what is none at all as no wish."""
+    """A number as a whole number; anything else as not given."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return None
     return int(max(min(value, 10**9), -(10**9)))
 
 
 def _share(value: object) -> object:
-    """A number between 0 and 1; anything else as no wish."""
+    """A number between 0 and 1; anything else as not given."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
         return None
     return float(value)
@@ -50,7 +72,7 @@ class _Reply(BaseModel):
 
 
 class ReplannedQuery(_Reply):
-    """A query of a reflection: the search as the model wants it next."""
+    """A query of a reflection: what the model wants to search next."""
 
     table: Text = ""
     search_mode: Annotated[Literal["faceted", "master"], BeforeValidator(_mode)] = "master"
@@ -70,7 +92,7 @@ class PlanReply(_Reply):
 
 
 class ReflectReply(_Reply):
-    """The reflection contract: what is missing has a default, and without new queries the plan stays as it is."""
+    """Missing members have defaults; without new queries the plan stays as it is."""
 
     reasoning: Text = ""
     strategy: Annotated[Literal["relax", "rewrite", "pivot"], BeforeValidator(_strategy)] = "relax"
@@ -86,3 +108,36 @@ class CitedRecord(_Reply):
 class AnswerReply(_Reply):
     answer: str
     citations: Annotated[list[CitedRecord], BeforeValidator(_objects)] = []
+
+
+def parse(text: str, shape: type[Shape]) -> Shape | None:
+    """The first JSON object in the text that fits the shape, whatever surrounds it; None when there is none."""
+    decoder = json.JSONDecoder(parse_constant=_refuse)
+    text = text[:_LONGEST_REPLY]
+    start = text.find("{")
+    for _ in range(_MOST_OBJECTS):
+        if start < 0:
+            return None
+        try:
+            value, _end = decoder.raw_decode(text, start)
+            return shape.model_validate(value)
+        except (ValueError, ValidationError, RecursionError):
+            start = text.find("{", start + 1)
+    return None
+
+
+def friendly(message: str, strategy: Strategy) -> str:
+    """The model's message to the person, or a stock one when it is technical, unsafe, too long or empty."""
+    printable = " ".join("".join(sign for sign in message if sign.isprintable() or sign.isspace()).split())
+    fit = printable and len(printable) <= _LONGEST_MESSAGE
+    if not fit or _TECHNICAL.search(printable) or _UNSAFE.search(printable):
+        return stock_message(strategy)
+    return printable
+
+
+def stock_message(strategy: Strategy) -> str:
+    return _STOCK_MESSAGES.get(strategy, _BROADEN)
+
+
+def _refuse(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")

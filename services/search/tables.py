@@ -1,4 +1,4 @@
-"""The attempt ledger and the rewrites that worked."""
+"""The attempts of searches, and the rewrites that worked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shared.collections import collections
 from shared.db import metadata
 
 _NOW = text("clock_timestamp()")
-_REMEMBERED = 200
+_MOST_REWRITES = 200
 
 search_attempts = Table(
     "search_attempts",
@@ -44,16 +44,16 @@ search_rewrites = Table(
 )
 
 
-def keep_attempts(rows: Sequence[Mapping[str, JsonValue]]) -> Insert:
+def save_attempts(rows: Sequence[Mapping[str, JsonValue]]) -> Insert:
     return insert(search_attempts).values(list(rows)).on_conflict_do_nothing()
 
 
-def keep_rewrite(collection_id: str, table: str, wording: str, rewritten: str) -> Insert:
-    """Remember the wording that worked (the last one wins), unless the collection was deleted meanwhile."""
+def save_rewrite(collection_id: str, table: str, wording: str, rewritten: str) -> Insert:
+    """Save the rewrite (the last one of a wording wins), unless the collection was deleted meanwhile."""
     digest = hashlib.sha256(wording.encode("utf-8", "replace")).hexdigest()
-    kept = select(collections.c.id, literal(table), literal(digest), literal(wording), literal(rewritten))
+    source = select(collections.c.id, literal(table), literal(digest), literal(wording), literal(rewritten))
     names = ["collection_id", "name", "wording_sha256", "wording", "rewritten"]
-    statement = insert(search_rewrites).from_select(names, kept.where(collections.c.id == collection_id))
+    statement = insert(search_rewrites).from_select(names, source.where(collections.c.id == collection_id))
     fresh = {"rewritten": statement.excluded.rewritten, "updated_at": _NOW}
     return statement.on_conflict_do_update(index_elements=["collection_id", "name", "wording_sha256"], set_=fresh)
 
@@ -65,5 +65,5 @@ def rewrites(collection_id: str) -> Select[Any]:
         select(*columns)
         .where(search_rewrites.c.collection_id == collection_id)
         .order_by(search_rewrites.c.updated_at.desc())
-        .limit(_REMEMBERED)
+        .limit(_MOST_REWRITES)
     )

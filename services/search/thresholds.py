@@ -1,4 +1,4 @@
-"""From which similarity on a record answers a question: measured for each table and model, never guessed."""
+"""The similarity from which a record answers a question: measured for each table and model, never guessed."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from pathlib import Path
 import numpy as np
 
 from services.search.embed.port import Embedder, Vectors
-from services.search.store.port import Bucket, Nearest, Part, Store
+from services.search.store.port import Bucket, NearestQuery, Part, Store
 
-#: No table's floor is below this, whatever was measured.
+#: The lowest floor of any table.
 LOWEST = 0.15
 _PROBES = Path(__file__).parent / "probes.txt"
-_BETWEEN = 0.25  # how far from unrelated to known the usual threshold lies
+_USUAL_SHARE = 0.25  # of the way from unrelated to known answers, where the usual threshold lies
 _SAMPLE = 64
 _DOMAINS_LEFT_OUT = 2
 
 
 @dataclass(frozen=True)
-class Mark:
-    """``floor``: 95 of 100 unrelated questions stay below. ``usual``: what is found when nobody says otherwise."""
+class Threshold:
+    """Cosines from which a record counts."""
 
-    floor: float
-    usual: float
+    floor: float  #: 95 of 100 unrelated questions stay below it
+    usual: float  #: in force when no other is chosen
 
     def words_needed(self, cosine: float) -> float:
-        """The share of a question's words that a record of that cosine must hold to be like an answer.
+        """The share of a question's words that a record of that cosine must hold to be a strong hit.
 
-        Half of them at the usual threshold, none twice as far above the floor; 2 below it, which no words make up for.
+        Half of them at the usual threshold, none twice as far above the floor; 2 (impossible) below the threshold.
         Near the threshold unrelated and related records of one domain have the same cosines.
         """
         if cosine < self.usual:
@@ -43,10 +43,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class Thresholds:
-    master: Mark
-    facets: Mark
+    master: Threshold
+    facets: Threshold
 
-    def of(self, part: Part) -> Mark:
+    def of(self, part: Part) -> Threshold:
         return self.master if part is Part.MASTER else self.facets
 
     def flat(self) -> dict[str, float]:
@@ -60,8 +60,8 @@ class Thresholds:
 
     @classmethod
     def parse(cls, flat: Mapping[str, float]) -> Thresholds:
-        master = Mark(flat["master_floor"], flat["master"])
-        return cls(master, Mark(flat["faceted_floor"], flat["faceted"]))
+        master = Threshold(flat["master_floor"], flat["master"])
+        return cls(master, Threshold(flat["faceted_floor"], flat["faceted"]))
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class Probes:
         return cls(vectors[:, 1:], vectors[:, 0])
 
     @classmethod
-    def kept(cls, embedder: Embedder, folder: Path | None) -> Probes:
-        """The probes as an earlier start embedded them, or embedded now and kept."""
+    def load(cls, embedder: Embedder, folder: Path | None) -> Probes:
+        """The probes as cached in the folder by an earlier start; else embedded now, and cached."""
         if folder is None:
             return cls.embed(embedder)
         key = hashlib.sha256(f"{embedder.fingerprint}\0{_PROBES.read_text()}".encode()).hexdigest()[:16]
@@ -94,61 +94,62 @@ class Probes:
         return probes
 
     def unrelated(self) -> float:
-        """What a question reaches at best among statements of other domains, in 95 of 100 cases."""
+        """95 of 100 questions stay below this cosine with the statements of all other domains."""
         scores = np.einsum("dqv,sv->dqs", self.questions, self.statements)
         for domain in range(len(self.statements)):
             scores[domain, :, domain] = -1.0
         return float(np.percentile(scores.max(axis=2), 95))
 
     def known(self) -> float:
-        """What a question usually reaches at the statement that answers it."""
+        """The median cosine of a question with the statement that answers it."""
         return float(np.median(np.einsum("dv,dv->d", self.questions[:, 0], self.statements)))
 
 
 def measure(store: Store, master: Bucket, facets: Bucket, probes: Probes, names: Vectors) -> Thresholds:
-    """Search the table for what it cannot hold, and for what it does: ``names`` of some of its records."""
+    """By searching the table for unrelated questions, and for ``names`` of some of its records."""
     if store.count(master) == 0:
-        return before_measuring(probes)
-    master_mark = _mark(store, master, probes, names)
-    return Thresholds(master_mark, _mark(store, facets, probes, names) if store.count(facets) else master_mark)
+        return uncalibrated(probes)
+    of_master = _calibrate(store, master, probes, names)
+    of_facets = _calibrate(store, facets, probes, names) if store.count(facets) else of_master
+    return Thresholds(of_master, of_facets)
 
 
-def before_measuring(probes: Probes) -> Thresholds:
-    """What the model alone tells."""
-    mark = _between(probes.unrelated(), probes.known())
-    return Thresholds(mark, mark)
+def uncalibrated(probes: Probes) -> Thresholds:
+    """The thresholds of the model alone, before a table is measured."""
+    threshold = _threshold(probes.unrelated(), probes.known())
+    return Thresholds(threshold, threshold)
 
 
 def sample(names: Sequence[str]) -> list[str]:
-    """Some of the names, spread evenly."""
+    """An even sample of the names."""
     usable = [name for name in dict.fromkeys(names) if len(name) >= 8]
     step = max(1, len(usable) // _SAMPLE)
     return usable[::step][:_SAMPLE]
 
 
-def _mark(store: Store, bucket: Bucket, probes: Probes, names: Vectors) -> Mark:
+def _calibrate(store: Store, bucket: Bucket, probes: Probes, names: Vectors) -> Threshold:
     domains, questions = probes.questions.shape[:2]
     best = _best(store, bucket, probes.questions.reshape(domains * questions, -1)).reshape(domains, questions)
-    # The table may be about one of the domains; the nearest ones say nothing about unrelated questions.
+    # The table may be about one of the domains, so the nearest ones are not unrelated questions.
     far = best[np.argsort(best.mean(axis=1))[: domains - _DOMAINS_LEFT_OUT]]
     unrelated = max(float(np.percentile(far, 95)), probes.unrelated())
     known = float(np.median(_best(store, bucket, names))) if len(names) >= 5 else probes.known()
-    return _between(unrelated, known)
+    return _threshold(unrelated, known)
 
 
 def _best(store: Store, bucket: Bucket, vectors: Vectors) -> Vectors:
-    answers = store.search(bucket, [Nearest(vector, 1) for vector in vectors])
+    answers = store.search(bucket, [NearestQuery(vector, 1) for vector in vectors])
     return np.array([answer[0].score if answer else 0.0 for answer in answers], dtype=np.float32)
 
 
-def _between(unrelated: float, known: float) -> Mark:
+def _threshold(unrelated: float, known: float) -> Threshold:
     floor = max(unrelated, LOWEST)
-    usual = floor + max(known - floor, 0.0) * _BETWEEN
-    return Mark(round(floor, 4), round(usual, 4))
+    usual = floor + max(known - floor, 0.0) * _USUAL_SHARE
+    return Threshold(round(floor, 4), round(usual, 4))
 
 
 def _write(file: Path, vectors: Vectors) -> None:
-    """Whole or not at all; where nothing can be written the next start embeds them again."""
+    """Atomic; where nothing can be written, the next start embeds them again."""
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         part = file.with_suffix(f".{os.getpid()}.part")

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from sqlalchemy.exc import SQLAlchemyError
 
 from services.search.catalog import SqlCatalog
-from services.search.embed.models import Models, RemoteAccess
+from services.search.embed.models import EmbeddingModels, RemoteAccess
 from services.search.ingest import Ingest
 from services.search.library import Library
 from services.search.search import Search
@@ -43,7 +43,7 @@ def main() -> None:
         open_worker("search", facts=lambda: refused).stand_by(fault.detail)
         return
     cache = settings.home / "cache" / "embedding"
-    models = Models(settings.embedding, cache, _remote(EmbeddingServer()), settings.embedding_threads)
+    models = EmbeddingModels(settings.embedding, cache, _remote(EmbeddingServer()), settings.embedding_threads)
     catalog = SqlCatalog(connect(StoreSettings().database_url, pool_size=4))
     library = Library(store, models, catalog, settings, cache)
     degraded: dict[str, JsonValue] = {}

@@ -26,7 +26,7 @@ class RemoteAccess:
     api_key: str
 
 
-class Models:
+class EmbeddingModels:
     """Every embedding model that this worker can use, and the questions that it embedded lately."""
 
     def __init__(self, default: str, cache: Path, remote: RemoteAccess | None = None, threads: int = 1) -> None:

@@ -12,7 +12,7 @@ from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedR
 
 from services.search.filters import Conditions
 from services.search.store import client_filters
-from services.search.store.port import ARMS, Bucket, Found, Layout, Nearest, Payload, Point, Sparse
+from services.search.store.port import Bucket, Layout, NearestQuery, Payload, Point, ScoredPoint, Sparse, SparseName
 from shared.errors import EmbeddingChanged, SearchStoreUnavailable
 
 Value = TypeVar("Value")
@@ -84,7 +84,7 @@ class ClientStore:
         selector = models.FilterSelector(filter=chosen)
         self._there(lambda: self._client.delete(_name(bucket), selector, wait=True), None)
 
-    def search(self, bucket: Bucket, searches: Sequence[Nearest]) -> list[list[Found]]:
+    def search(self, bucket: Bucket, searches: Sequence[NearestQuery]) -> list[list[ScoredPoint]]:
         requests = [_request(search) for search in searches]
         empty: list[models.QueryResponse] = []
         answers = self._there(lambda: self._client.query_batch_points(_name(bucket), requests), empty)
@@ -113,7 +113,7 @@ class ClientStore:
 
     def _create(self, bucket: Bucket, layout: Layout) -> None:
         dense = {"dense": models.VectorParams(size=layout.size, distance=models.Distance.COSINE)}
-        sparse = {arm: models.SparseVectorParams(modifier=models.Modifier.IDF) for arm in ARMS}
+        sparse = {name.value: models.SparseVectorParams(modifier=models.Modifier.IDF) for name in SparseName}
         self._call(
             lambda: self._client.create_collection(
                 _name(bucket),
@@ -185,7 +185,7 @@ def _metadata(layout: Layout) -> dict[str, Any]:
 
 def _point(point: Point) -> models.PointStruct:
     vectors: dict[str, Any] = {
-        sparse.arm: models.SparseVector(indices=list(sparse.indices), values=list(sparse.values))
+        sparse.name.value: models.SparseVector(indices=list(sparse.indices), values=list(sparse.values))
         for sparse in point.sparse
     }
     if point.dense is not None:
@@ -193,7 +193,7 @@ def _point(point: Point) -> models.PointStruct:
     return models.PointStruct(id=point.id, vector=vectors, payload=dict(point.payload))
 
 
-def _request(search: Nearest) -> models.QueryRequest:
+def _request(search: NearestQuery) -> models.QueryRequest:
     query: Any
     if isinstance(search.vector, Sparse):
         query = models.SparseVector(indices=list(search.vector.indices), values=list(search.vector.values))
@@ -201,7 +201,7 @@ def _request(search: Nearest) -> models.QueryRequest:
         query = search.vector.tolist()
     return models.QueryRequest(
         query=query,
-        using=search.vector.arm if isinstance(search.vector, Sparse) else "dense",
+        using=search.vector.name if isinstance(search.vector, Sparse) else "dense",
         limit=search.limit,
         filter=client_filters.translate(search.conditions),
         score_threshold=search.threshold,
@@ -210,5 +210,5 @@ def _request(search: Nearest) -> models.QueryRequest:
     )
 
 
-def _found(point: models.ScoredPoint) -> Found:
-    return Found(str(point.id), float(point.score), point.payload or {})
+def _found(point: models.ScoredPoint) -> ScoredPoint:
+    return ScoredPoint(str(point.id), float(point.score), point.payload or {})

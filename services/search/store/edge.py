@@ -16,7 +16,7 @@ import qdrant_edge as edge
 
 from services.search.filters import Conditions
 from services.search.store import edge_filters
-from services.search.store.port import ARMS, Bucket, Found, Layout, Nearest, Payload, Point, Sparse
+from services.search.store.port import Bucket, Layout, NearestQuery, Payload, Point, ScoredPoint, Sparse, SparseName
 from shared.errors import EmbeddingChanged, SearchStoreUnavailable
 
 _PAGE = 500
@@ -86,7 +86,7 @@ class EdgeStore:
         assert chosen is not None, "a delete without conditions would take everything"
         self._update(bucket, edge.UpdateOperation.delete_points_by_filter(chosen))
 
-    def search(self, bucket: Bucket, searches: Sequence[Nearest]) -> list[list[Found]]:
+    def search(self, bucket: Bucket, searches: Sequence[NearestQuery]) -> list[list[ScoredPoint]]:
         with self._lock:
             shard = self._shard(bucket)
             if shard is None:
@@ -146,7 +146,7 @@ class EdgeStore:
         shutil.rmtree(path, ignore_errors=True)  # what a crash left before the layout was written
         path.mkdir()
         dense = {"dense": edge.EdgeVectorParams(layout.size, edge.Distance.Cosine)} if layout.size else None
-        sparse = {arm: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf) for arm in ARMS}
+        sparse = {name.value: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf) for name in SparseName}
         config = edge.EdgeConfig(vectors=dense, sparse_vectors=sparse, wal_enabled=True)
         self._shards[bucket] = _guarded(lambda: edge.EdgeShard.create(str(path), config))
         self._index(bucket, layout)
@@ -196,17 +196,17 @@ def _guarded(action: Any) -> Any:  # noqa: ANN401 - the engine is untyped
 
 def _point(point: Point) -> edge.Point:
     vectors: dict[str, Any] = {
-        sparse.arm: edge.SparseVector(list(sparse.indices), list(sparse.values)) for sparse in point.sparse
+        sparse.name.value: edge.SparseVector(list(sparse.indices), list(sparse.values)) for sparse in point.sparse
     }
     if point.dense is not None:
         vectors["dense"] = point.dense.tolist()
     return edge.Point(point.id, vectors, edge_filters.with_flags(point.payload))
 
 
-def _request(search: Nearest) -> edge.QueryRequest:
+def _request(search: NearestQuery) -> edge.QueryRequest:
     if isinstance(search.vector, Sparse):
         words = edge.SparseVector(list(search.vector.indices), list(search.vector.values))
-        query = edge.Query.Nearest(words, using=search.vector.arm)
+        query = edge.Query.Nearest(words, using=search.vector.name)
     else:
         query = edge.Query.Nearest(search.vector.tolist(), using="dense")
     return edge.QueryRequest(
@@ -219,5 +219,5 @@ def _request(search: Nearest) -> edge.QueryRequest:
     )
 
 
-def _found(point: edge.ScoredPoint) -> Found:
-    return Found(str(point.id), float(point.score), point.payload or {})
+def _found(point: edge.ScoredPoint) -> ScoredPoint:
+    return ScoredPoint(str(point.id), float(point.score), point.payload or {})

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, Protocol, get_args
+from typing import Protocol
 
 from pydantic import JsonValue
 
@@ -15,10 +15,15 @@ from services.search.filters import Conditions
 from shared.contracts.search import FieldType
 
 Payload = Mapping[str, JsonValue]
-#: Raise it when what is kept of a record changes: its table is then built anew from the records by the next ingest.
+#: Raise it when the stored form of a record changes: the next ingest then rebuilds the table from its records.
 _BUILD = 2
-Arm = Literal["words", "pieces"]
-ARMS: tuple[str, ...] = get_args(Arm)
+
+
+class SparseName(StrEnum):
+    """The sparse vectors of a point; the values are the names that stores on disk have."""
+
+    WORDS = "words"
+    NGRAMS = "pieces"
 
 
 class Part(StrEnum):
@@ -30,7 +35,7 @@ class Part(StrEnum):
 
 @dataclass(frozen=True)
 class Bucket:
-    """One table's points of one part. The collection's id is never used twice, so neither is a bucket."""
+    """The points of one part of one table. Ids of collections are never reused, so neither are buckets."""
 
     collection_id: str
     table: str
@@ -48,7 +53,7 @@ class Bucket:
 
     @classmethod
     def parse(cls, name: str) -> Bucket | None:
-        """The bucket of that name; None when it is none of ours."""
+        """The bucket of that name; None when the name is not one of ours."""
         parts = name.split(".")
         if len(parts) != 4 or parts[2] not in (Part.MASTER, Part.FACETS):
             return None
@@ -59,58 +64,58 @@ class Bucket:
 class Layout:
     """How a bucket is built; vectors of another fingerprint do not belong in it."""
 
-    fingerprint: str  #: of the embedding model; ``none`` has keywords only
+    fingerprint: str  #: of the embedding model; ``none``: keywords only
     size: int  #: of a dense vector; 0 without one
-    average_words: float  #: of a document, which BM25 weighs lengths against
+    average_words: float  #: mean length of a document, which BM25 compares lengths with
     fields: Mapping[str, FieldType] = field(default_factory=dict)
-    language: str = "english"  #: whose stop words and stems its words go by
+    language: str = "english"  #: whose stop words and stemmer are used
 
 
 @dataclass(frozen=True)
 class Sparse:
-    """Weights of the words of a text, or of the pieces of its words, by their hashes."""
+    """Weights of the words of a text, or of the n-grams of its words, by their hashes."""
 
     indices: tuple[int, ...]
     values: tuple[float, ...]
-    arm: Arm = "words"
+    name: SparseName = SparseName.WORDS
 
 
 @dataclass(frozen=True)
 class Point:
-    id: str  #: a UUID that follows from the record, so that writing it twice changes nothing
+    id: str  #: a UUID derived from the record's id, so that writing a record twice changes nothing
     dense: Vectors | None
-    sparse: tuple[Sparse, ...]  #: at most one for each arm
+    sparse: tuple[Sparse, ...]  #: at most one of each name
     payload: Payload
 
 
 @dataclass(frozen=True)
-class Nearest:
-    """One search by one arm: a dense vector (score: cosine), words or their pieces (score: BM25)."""
+class NearestQuery:
+    """One search by one retriever: a dense vector (score: cosine), words or n-grams (score: BM25)."""
 
     vector: Vectors | Sparse
     limit: int
     conditions: Conditions = ()
     threshold: float | None = None
-    keys: tuple[str, ...] = ()  #: of the payload that comes back
+    keys: tuple[str, ...] = ()  #: of the payload to return
 
 
 @dataclass(frozen=True)
-class Found:
+class ScoredPoint:
     id: str
     score: float
     payload: Payload
 
 
 class Store(Protocol):
-    """Every method raises SearchStoreUnavailable when the store fails; what is not there is empty, never an error."""
+    """Every method raises SearchStoreUnavailable when the store fails; a missing bucket is empty, never an error."""
 
     @property
     def concurrent(self) -> bool:
-        """Whether several calls at once are faster than one after the other."""
+        """Whether parallel calls are faster than sequential ones."""
         ...
 
     def ensure(self, bucket: Bucket, layout: Layout) -> None:
-        """Create the bucket, or add the indexes that it lacks.
+        """Create the bucket, or add missing indexes.
 
         Raises: EmbeddingChanged when it holds another model's vectors.
         """
@@ -123,7 +128,7 @@ class Store(Protocol):
     def upsert(self, bucket: Bucket, points: Sequence[Point]) -> None: ...
 
     def payloads(self, bucket: Bucket, ids: Sequence[str], keys: Sequence[str]) -> dict[str, Payload]:
-        """Some keys of the payloads of those of the points that exist."""
+        """The chosen keys of the payloads, of the points that exist."""
         ...
 
     def every_payload(self, bucket: Bucket) -> Iterator[list[Payload]]:
@@ -134,14 +139,14 @@ class Store(Protocol):
 
     def delete_where(self, bucket: Bucket, conditions: Conditions) -> None: ...
 
-    def search(self, bucket: Bucket, searches: Sequence[Nearest]) -> list[list[Found]]:
+    def search(self, bucket: Bucket, searches: Sequence[NearestQuery]) -> list[list[ScoredPoint]]:
         """All of the searches at once, each best first."""
         ...
 
     def count(self, bucket: Bucket, conditions: Conditions = ()) -> int: ...
 
     def settle(self, bucket: Bucket) -> None:
-        """Make durable what was written, and index it where that pays."""
+        """Flush writes to disk, and build an index where there are enough points for one."""
         ...
 
     def drop(self, bucket: Bucket) -> None: ...

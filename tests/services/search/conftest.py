@@ -9,7 +9,7 @@ import pytest
 
 from services.search.store.edge import EdgeStore
 from services.search.store.open import open_local
-from tests.services.search.place import HashedWords, Place
+from tests.services.search.service import HashedWords, MemorySearchService
 
 CONFERENCE = {
     "sessions": {
@@ -57,17 +57,17 @@ EXHIBITORS = [
 
 
 @pytest.fixture
-def empty() -> Iterator[Place]:
-    """An installation with the conference declared and nothing in it (in memory: the stores have their own suite)."""
+def empty() -> Iterator[MemorySearchService]:
+    """A service with the conference declared and nothing in it (in memory: the stores have their own suite)."""
     store = open_local()
-    place = Place(store, HashedWords())
-    place.catalog.create("tenant", "c", CONFERENCE)
-    yield place
+    service = MemorySearchService(store, HashedWords())
+    service.catalog.create("tenant", "c", CONFERENCE)
+    yield service
     store.close()
 
 
 @pytest.fixture
-def filled(empty: Place) -> Place:
+def filled(empty: MemorySearchService) -> MemorySearchService:
     """The conference, ingested, to be changed."""
     empty.ingest("sessions", SESSIONS)
     empty.ingest("exhibitors", EXHIBITORS)
@@ -75,18 +75,18 @@ def filled(empty: Place) -> Place:
 
 
 @pytest.fixture(scope="module")
-def _read_only() -> Iterator[Place]:
+def _read_only() -> Iterator[MemorySearchService]:
     store = open_local()
-    place = Place(store, HashedWords())
-    place.catalog.create("tenant", "c", CONFERENCE)
-    place.ingest("sessions", SESSIONS)
-    place.ingest("exhibitors", EXHIBITORS)
-    yield place
+    service = MemorySearchService(store, HashedWords())
+    service.catalog.create("tenant", "c", CONFERENCE)
+    service.ingest("sessions", SESSIONS)
+    service.ingest("exhibitors", EXHIBITORS)
+    yield service
     store.close()
 
 
 @pytest.fixture
-def place(_read_only: Place) -> Place:
+def service(_read_only: MemorySearchService) -> MemorySearchService:
     """The conference, ingested, to be asked."""
     _read_only.catalog.kept_rewrites.clear()
     _read_only.catalog.kept_rows.clear()
@@ -94,24 +94,24 @@ def place(_read_only: Place) -> Place:
 
 
 @pytest.fixture
-def words_only() -> Iterator[Place]:
+def words_only() -> Iterator[MemorySearchService]:
     """The conference where no embedding model is installed."""
     store = open_local()
-    place = Place(store, None)
-    place.catalog.create("tenant", "c", CONFERENCE)
-    place.ingest("sessions", SESSIONS)
-    place.ingest("exhibitors", EXHIBITORS)
-    yield place
+    service = MemorySearchService(store, None)
+    service.catalog.create("tenant", "c", CONFERENCE)
+    service.ingest("sessions", SESSIONS)
+    service.ingest("exhibitors", EXHIBITORS)
+    yield service
     store.close()
 
 
 @pytest.fixture
-def on_disk(tmp_path: Path) -> Iterator[Place]:
+def on_disk(tmp_path: Path) -> Iterator[MemorySearchService]:
     """The conference in the embedded engine."""
     store = EdgeStore(tmp_path / "store")
-    place = Place(store, HashedWords())
-    place.catalog.create("tenant", "c", CONFERENCE)
-    place.ingest("sessions", SESSIONS)
-    place.ingest("exhibitors", EXHIBITORS)
-    yield place
+    service = MemorySearchService(store, HashedWords())
+    service.catalog.create("tenant", "c", CONFERENCE)
+    service.ingest("sessions", SESSIONS)
+    service.ingest("exhibitors", EXHIBITORS)
+    yield service
     store.close()

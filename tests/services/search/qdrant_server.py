@@ -22,7 +22,7 @@ from qdrant_client import QdrantClient, models
 Body = bytes
 _FAULTS = {
     "garbage": (200, b"<html>It works!</html>"),
-    "proxy": (404, b"<html><h1>404 Not Found</h1></html>"),
+    "proxy": (404, b"<html><h1>404 Not ScoredPoint</h1></html>"),
 }
 _HELD = 20.0  # seconds that a hanging answer waits for the server to be closed
 

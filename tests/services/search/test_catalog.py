@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from sqlalchemy import Engine, select, text
 from uuid_utils import uuid7
 
-from services.search.catalog import Learned, Rewrite, SqlCatalog
+from services.search.catalog import Rewrite, SqlCatalog, TableStatistics
 from services.search.tables import search_attempts
 from shared import collections
 from shared.contracts.search import CollectionInput
@@ -36,7 +36,7 @@ def test_a_collection_is_found_by_its_tenant_only(engine: Engine) -> None:
     catalog = SqlCatalog(engine)
     identity = declared(engine, "mine")
     info = catalog.find("t", "mine")
-    assert (info.id, info.tables["talks"].facets, info.learned) == (identity, {"topic": 2}, {})
+    assert (info.id, info.tables["talks"].facets, info.statistics) == (identity, {"topic": 2}, {})
     with pytest.raises(UnknownCollection):
         catalog.find("other", "mine")
 
@@ -45,17 +45,17 @@ def test_what_an_ingest_learnt_is_kept_and_replaced(engine: Engine) -> None:
     catalog = SqlCatalog(engine)
     identity = declared(engine, "learned")
     for records in (3, 4):
-        learned = Learned("model/1", {"master": 0.4}, records)
+        learned = TableStatistics("model/1", {"master": 0.4}, records)
         with engine.begin() as connection:
-            catalog.learning(identity, "talks", learned)(connection)
-        assert catalog.find("t", "learned").learned == {"talks": learned}
+            catalog.save_statistics(identity, "talks", learned)(connection)
+        assert catalog.find("t", "learned").statistics == {"talks": learned}
 
 
 def test_learning_about_a_deleted_collection_changes_nothing_and_fails_nothing(engine: Engine) -> None:
     catalog = SqlCatalog(engine)
     with engine.begin() as connection:
-        catalog.learning("gone", "talks", Learned("m", {}, 1))(connection)
-        catalog.remembering("gone", Rewrite("talks", "a", "b"))(connection)
+        catalog.save_statistics("gone", "talks", TableStatistics("m", {}, 1))(connection)
+        catalog.save_rewrite("gone", Rewrite("talks", "a", "b"))(connection)
         assert (
             connection.execute(text("SELECT count(*) FROM collection_tables WHERE collection_id='gone'")).scalar() == 0
         )
@@ -65,10 +65,10 @@ def test_a_deleted_collection_waits_for_the_sweeper(engine: Engine) -> None:
     catalog = SqlCatalog(engine)
     identity = declared(engine, "doomed")
     with engine.begin() as connection:
-        catalog.remembering(identity, Rewrite("talks", "a", "b"))(connection)
+        catalog.save_rewrite(identity, Rewrite("talks", "a", "b"))(connection)
         assert connection.execute(collections.drop("t", "doomed")).scalar_one() == identity
     assert identity in catalog.dropped()
-    catalog.swept(identity)
+    catalog.mark_swept(identity)
     assert identity not in catalog.dropped()
 
 
@@ -77,7 +77,7 @@ def test_rewrites_are_remembered_newest_first_and_once_per_wording(engine: Engin
     identity = declared(engine, "rewrites")
     for wording, rewritten in (("k8s", "x"), ("ml", "machine learning"), ("k8s", "y")):
         with engine.begin() as connection:
-            catalog.remembering(identity, Rewrite("talks", wording, rewritten))(connection)
+            catalog.save_rewrite(identity, Rewrite("talks", wording, rewritten))(connection)
     assert catalog.rewrites(identity) == [Rewrite("talks", "k8s", "y"), Rewrite("talks", "ml", "machine learning")]
 
 
@@ -97,7 +97,7 @@ def test_the_attempts_of_a_job_are_kept_with_it(engine: Engine) -> None:
     }
     with engine.begin() as connection:
         connection.execute(submission.submit(job_row(id=job, kind="search")))
-        catalog.recording([attempt, {**attempt, "number": 2, "strategy": "rewrite"}])(connection)
+        catalog.save_attempts([attempt, {**attempt, "number": 2, "strategy": "rewrite"}])(connection)
     with engine.connect() as connection:
         rows = connection.execute(select(search_attempts.c.strategy).order_by(search_attempts.c.number)).scalars().all()
     assert rows == ["initial", "rewrite"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from services.search.embed.minilm import MiniLm, weights_folder
-from services.search.embed.models import Models
+from services.search.embed.models import EmbeddingModels
 from shared.contracts.search import EmbeddingName
 from shared.errors import EmbeddingUnavailable
 from tests.support.embedding import weights
@@ -97,7 +97,7 @@ def test_a_question_is_embedded_once_an_hour() -> None:
         def documents(self, texts: object) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
             raise AssertionError("only questions here")
 
-    models, embedder, clock = Models("none", Path("unused")), Counting(), 0.0
+    models, embedder, clock = EmbeddingModels("none", Path("unused")), Counting(), 0.0
     for now in (0.0, 10.0, 3599.0):
         models.question(embedder, "q", now=lambda now=now: clock + now)  # type: ignore[misc]
     assert embedder.asked == 1
@@ -106,18 +106,18 @@ def test_a_question_is_embedded_once_an_hour() -> None:
 
 
 def test_without_a_model_there_are_keywords_only() -> None:
-    assert Models("none", Path("unused")).named(None) is None
-    assert Models("minilm", Path("unused")).named("none") is None
+    assert EmbeddingModels("none", Path("unused")).named(None) is None
+    assert EmbeddingModels("minilm", Path("unused")).named("none") is None
 
 
 def test_a_remote_model_without_a_server_says_what_to_set() -> None:
     with pytest.raises(EmbeddingUnavailable, match="OPENAI_API_KEY"):
-        Models("none", Path("unused")).named("openai:text-embedding-3-small")
+        EmbeddingModels("none", Path("unused")).named("openai:text-embedding-3-small")
 
 
 def test_an_optional_package_that_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(EmbeddingUnavailable, match="fastembed"):
-        Models("none", tmp_path).named("fastembed:BAAI/bge-small-en-v1.5")
+        EmbeddingModels("none", tmp_path).named("fastembed:BAAI/bge-small-en-v1.5")
 
 
 @pytest.mark.parametrize("text", ["", "gpt-9", "openai:", "minilm:int4", "none:x", "fastembed"])

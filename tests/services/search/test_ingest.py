@@ -13,7 +13,7 @@ from services.search.store.port import Part
 from services.search.thresholds import Probes
 from shared.errors import EmbeddingChanged, JobCancelled, UnknownCollection, UnknownTable, UnreadableFile
 from tests.services.search.conftest import CONFERENCE, SESSIONS
-from tests.services.search.place import HashedWords, Place
+from tests.services.search.service import HashedWords, MemorySearchService
 from tests.support.context import MemoryContext
 
 
@@ -25,7 +25,7 @@ def changed(number: int, **changes: Any) -> dict[str, Any]:
     return {**SESSIONS[number], **changes}
 
 
-def test_records_are_new_then_unchanged_then_updated(empty: Place) -> None:
+def test_records_are_new_then_unchanged_then_updated(empty: MemorySearchService) -> None:
     assert counts(empty.ingest("sessions", SESSIONS)) == (3, 0, 0, 0, 0)
     assert counts(empty.ingest("sessions", SESSIONS)) == (0, 0, 3, 0, 0)
     again = [changed(0, text="Replication instead."), *SESSIONS[1:]]
@@ -33,7 +33,7 @@ def test_records_are_new_then_unchanged_then_updated(empty: Place) -> None:
     assert [hit.id for hit in empty.search("replication instead").hits["sessions"]] == ["s1"]
 
 
-def test_a_second_ingest_embeds_nothing_that_did_not_change(empty: Place) -> None:
+def test_a_second_ingest_embeds_nothing_that_did_not_change(empty: MemorySearchService) -> None:
     empty.ingest("sessions", SESSIONS)
     model = empty.models.embedder
     assert isinstance(model, HashedWords)
@@ -42,13 +42,13 @@ def test_a_second_ingest_embeds_nothing_that_did_not_change(empty: Place) -> Non
     assert model.embedded == before
 
 
-def test_a_changed_field_alone_is_an_update_that_filters_see(filled: Place) -> None:
+def test_a_changed_field_alone_is_an_update_that_filters_see(filled: MemorySearchService) -> None:
     assert counts(filled.ingest("sessions", [changed(0, fields={"track": "moved"})])) == (0, 1, 0, 0, 0)
     hits = filled.search("postgres vacuum tuning", filters={"track": "moved"}).hits
     assert [hit.id for hit in hits["sessions"]] == ["s1"]
 
 
-def test_a_facet_that_a_record_lost_is_not_found_any_more(filled: Place) -> None:
+def test_a_facet_that_a_record_lost_is_not_found_any_more(filled: MemorySearchService) -> None:
     plan = [{"table": "sessions", "search_mode": "faceted", "query_text": "database administrators"}]
     assert filled.search("q", plan=plan).verdict == "found"
     filled.ingest("sessions", [changed(0, facets={"session_topic": "database performance tuning"})])
@@ -56,14 +56,14 @@ def test_a_facet_that_a_record_lost_is_not_found_any_more(filled: Place) -> None
     assert [facet.key for facet in hit.facets] == ["session_topic"]
 
 
-def test_deleted_records_are_gone_and_unknown_ones_are_named(filled: Place) -> None:
+def test_deleted_records_are_gone_and_unknown_ones_are_named(filled: MemorySearchService) -> None:
     result = filled.ingest("sessions", None, delete=["s1", "ghost"])
     assert counts(result) == (0, 0, 0, 1, 1)
     assert (result.errors[0].id, result.errors[0].code, result.errors[0].index) == ("ghost", "not_found", 1)
     assert "sessions" not in filled.search("postgres vacuum tuning", tables=["sessions"]).hits
 
 
-def test_deletions_come_before_records_of_the_same_input(filled: Place) -> None:
+def test_deletions_come_before_records_of_the_same_input(filled: MemorySearchService) -> None:
     assert counts(filled.ingest("sessions", [SESSIONS[0]], delete=["s1"])) == (1, 0, 0, 1, 0)
 
 
@@ -95,7 +95,7 @@ def test_deletions_come_before_records_of_the_same_input(filled: Place) -> None:
     ],
 )
 def test_a_record_that_does_not_fit_is_named_and_the_others_are_kept(
-    empty: Place, record: dict[str, Any], code: str
+    empty: MemorySearchService, record: dict[str, Any], code: str
 ) -> None:
     result = empty.ingest("sessions", [SESSIONS[0], record, SESSIONS[1]])
     assert counts(result) == (2, 0, 0, 0, 1)
@@ -103,7 +103,7 @@ def test_a_record_that_does_not_fit_is_named_and_the_others_are_kept(
     assert result.errors[0].message
 
 
-def test_of_two_records_with_one_id_the_first_is_kept(empty: Place) -> None:
+def test_of_two_records_with_one_id_the_first_is_kept(empty: MemorySearchService) -> None:
     twice = [SESSIONS[0], changed(1, id="s1"), SESSIONS[2]]
     result = empty.ingest("sessions", twice)
     assert counts(result) == (2, 0, 0, 0, 1)
@@ -111,22 +111,22 @@ def test_of_two_records_with_one_id_the_first_is_kept(empty: Place) -> None:
     assert counts(empty.ingest("sessions", twice)) == (0, 0, 2, 0, 1)
 
 
-def test_whole_numbers_are_ids_too(empty: Place) -> None:
+def test_whole_numbers_are_ids_too(empty: MemorySearchService) -> None:
     assert counts(empty.ingest("sessions", [{"id": 7, "name": "Postgres vacuum"}])) == (1, 0, 0, 0, 0)
     assert [hit.id for hit in empty.search("postgres vacuum").hits["sessions"]] == ["7"]
 
 
-def test_fields_that_are_not_declared_are_kept_and_shown(empty: Place) -> None:
+def test_fields_that_are_not_declared_are_kept_and_shown(empty: MemorySearchService) -> None:
     empty.ingest("sessions", [changed(0, fields={"url": "https://x.test", "nested": {"a": [1]}})])
     [hit] = empty.search("postgres vacuum tuning").hits["sessions"]
     assert hit.fields == {"url": "https://x.test", "nested": {"a": [1]}}
 
 
-def test_nothing_but_an_empty_list_is_a_valid_ingest(empty: Place) -> None:
+def test_nothing_but_an_empty_list_is_a_valid_ingest(empty: MemorySearchService) -> None:
     assert counts(empty.ingest("sessions", [])) == (0, 0, 0, 0, 0)
 
 
-def test_unknown_collections_and_tables_are_refused(empty: Place) -> None:
+def test_unknown_collections_and_tables_are_refused(empty: MemorySearchService) -> None:
     with pytest.raises(UnknownTable, match="it has: exhibitors, people, sessions"):
         empty.ingest("nowhere", SESSIONS)
     with pytest.raises(UnknownCollection):
@@ -135,7 +135,7 @@ def test_unknown_collections_and_tables_are_refused(empty: Place) -> None:
         empty.ingest("sessions", SESSIONS, job=MemoryContext(tenant="other"))
 
 
-def test_a_long_ingest_says_how_far_it_is(empty: Place) -> None:
+def test_a_long_ingest_says_how_far_it_is(empty: MemorySearchService) -> None:
     job = MemoryContext()
     empty.ingest("sessions", [{"id": f"s{number}", "name": "same"} for number in range(600)], job=job)
     steps = job.report.of("progress")
@@ -143,7 +143,7 @@ def test_a_long_ingest_says_how_far_it_is(empty: Place) -> None:
     assert [step["done"] for step in steps] == sorted(step["done"] for step in steps)  # type: ignore[type-var]
 
 
-def test_a_cancelled_ingest_stops_and_can_be_sent_again(empty: Place) -> None:
+def test_a_cancelled_ingest_stops_and_can_be_sent_again(empty: MemorySearchService) -> None:
     many = [{"id": f"s{number}", "name": "same"} for number in range(600)]
     job = MemoryContext()
     job.report.event = lambda type, **data: job.cancelled.set()  # type: ignore[method-assign]
@@ -154,7 +154,7 @@ def test_a_cancelled_ingest_stops_and_can_be_sent_again(empty: Place) -> None:
     assert result.ingested + result.unchanged == 600
 
 
-def test_thresholds_are_measured_and_kept(empty: Place) -> None:
+def test_thresholds_are_measured_and_kept(empty: MemorySearchService) -> None:
     result = empty.ingest("sessions", SESSIONS)
     assert set(result.thresholds) == {"master", "master_floor", "faceted", "faceted_floor"}
     assert 0.15 <= result.thresholds["master_floor"] < result.thresholds["master"] < 1
@@ -162,7 +162,7 @@ def test_thresholds_are_measured_and_kept(empty: Place) -> None:
     assert empty.catalog.known[("c1", "sessions")].records == 3
 
 
-def test_another_model_embeds_everything_anew_and_loses_nothing(filled: Place) -> None:
+def test_another_model_embeds_everything_anew_and_loses_nothing(filled: MemorySearchService) -> None:
     filled.models.embedder = HashedWords("other", 128)
     with pytest.raises(EmbeddingChanged, match="send an ingest job"):
         filled.search("postgres vacuum tuning", tables=["sessions"])
@@ -173,7 +173,7 @@ def test_another_model_embeds_everything_anew_and_loses_nothing(filled: Place) -
     assert tables.count("sessions") == 2
 
 
-def test_a_model_whose_vectors_changed_their_size_is_refused_and_nothing_is_lost(filled: Place) -> None:
+def test_a_model_whose_vectors_changed_their_size_is_refused_and_nothing_is_lost(filled: MemorySearchService) -> None:
     filled.models.embedder = _Renamed(64)
     filled.models._recent.clear()
     with pytest.raises(EmbeddingChanged):
@@ -194,7 +194,7 @@ class _Renamed(HashedWords):
         return "hashed/2048"
 
 
-def test_a_deleted_collections_points_are_swept(filled: Place) -> None:
+def test_a_deleted_collections_points_are_swept(filled: MemorySearchService) -> None:
     assert any(bucket.collection_id == "c1" for bucket in filled.store.buckets())
     filled.catalog.gone.append("c1")
     filled.library.sweep()
@@ -204,30 +204,30 @@ def test_a_deleted_collections_points_are_swept(filled: Place) -> None:
 
 def test_without_an_embedding_model_a_table_is_kept_by_its_words(tmp_path: Path) -> None:
     store = EdgeStore(tmp_path)
-    place = Place(store, None)
-    place.catalog.create("tenant", "c", CONFERENCE)
+    service = MemorySearchService(store, None)
+    service.catalog.create("tenant", "c", CONFERENCE)
     job = MemoryContext()
-    result = place.ingest("sessions", SESSIONS, job=job)
+    result = service.ingest("sessions", SESSIONS, job=job)
     assert counts(result) == (3, 0, 0, 0, 0)
     assert result.thresholds == {}
     assert any("keywords only" in warning for warning in job.report.warnings)
     store.close()
 
 
-def from_file(place: Place, content: bytes, table: str = "sessions", **more: Any) -> Any:
+def from_file(service: MemorySearchService, content: bytes, table: str = "sessions", **more: Any) -> Any:
     job = MemoryContext()
     identity = job.files.add("upload", content)
-    return place.ingest(table, None, job=job, file_id=identity, **more)
+    return service.ingest(table, None, job=job, file_id=identity, **more)
 
 
-def test_json_lines_with_a_bad_line_lose_only_that_line(empty: Place) -> None:
+def test_json_lines_with_a_bad_line_lose_only_that_line(empty: MemorySearchService) -> None:
     lines = [json.dumps(SESSIONS[0]), "{broken", "", json.dumps([1]), json.dumps(SESSIONS[1])]
     result = from_file(empty, "\n".join(lines).encode())
     assert counts(result) == (2, 0, 0, 0, 2)
     assert [error.code for error in result.errors] == ["malformed_json", "not_an_object"]
 
 
-def test_a_file_that_cannot_be_read_writes_nothing(empty: Place) -> None:
+def test_a_file_that_cannot_be_read_writes_nothing(empty: MemorySearchService) -> None:
     with pytest.raises(UnreadableFile):
         from_file(empty, b"PAR1 but no parquet", format="parquet")
     with pytest.raises(UnreadableFile):
@@ -236,7 +236,7 @@ def test_a_file_that_cannot_be_read_writes_nothing(empty: Place) -> None:
     assert layouts == []
 
 
-def test_every_master_point_carries_the_whole_record(filled: Place) -> None:
+def test_every_master_point_carries_the_whole_record(filled: MemorySearchService) -> None:
     info = filled.catalog.find("tenant", "c")
     bucket = filled.library.open(info, "sessions").bucket(Part.MASTER)
     [page] = filled.store.every_payload(bucket)
@@ -247,15 +247,15 @@ def test_every_master_point_carries_the_whole_record(filled: Place) -> None:
 
 def test_probes_are_embedded_at_the_first_start_only(tmp_path: Path) -> None:
     model = HashedWords()
-    first = Probes.kept(model, tmp_path / "cache")
+    first = Probes.load(model, tmp_path / "cache")
     embedded = model.embedded
-    again = Probes.kept(model, tmp_path / "cache")
+    again = Probes.load(model, tmp_path / "cache")
     assert model.embedded == embedded
     assert (again.unrelated(), again.known()) == (first.unrelated(), first.known())
-    Probes.kept(HashedWords("other"), tmp_path / "cache")
+    Probes.load(HashedWords("other"), tmp_path / "cache")
     [spoilt, other] = (tmp_path / "cache").glob("probes-*.npy")
     for file in (spoilt, other):
         file.write_bytes(b"half a fi")
-    assert Probes.kept(model, tmp_path / "cache").known() == first.known()
+    assert Probes.load(model, tmp_path / "cache").known() == first.known()
     (tmp_path / "file").touch()
-    assert Probes.kept(model, tmp_path / "file").known() == first.known()
+    assert Probes.load(model, tmp_path / "file").known() == first.known()

@@ -13,12 +13,12 @@ from pydantic import ValidationError
 from services.search.embed.port import Vectors
 from services.search.ranking import composite
 from services.search.store.open import open_store
-from services.search.thresholds import Mark
+from services.search.thresholds import Threshold
 from shared.contracts.search import SearchResult
 from shared.errors import InvalidRequest, SearchStoreUnavailable, UnknownCollection, UnknownField, UnknownTable
 from tests.services.search.conftest import CONFERENCE, SESSIONS
-from tests.services.search.place import HashedWords, Place
 from tests.services.search.qdrant_server import serving
+from tests.services.search.service import HashedWords, MemorySearchService
 from tests.support.context import MemoryContext
 
 
@@ -30,8 +30,8 @@ def plan(text: str = "postgres vacuum tuning", **more: Any) -> list[dict[str, An
     return [{"table": "sessions", "search_mode": "master", "query_text": text, **more}]
 
 
-def test_a_question_is_answered_from_the_table_that_holds_it(place: Place) -> None:
-    result = place.search("postgres vacuum tuning")
+def test_a_question_is_answered_from_the_table_that_holds_it(service: MemorySearchService) -> None:
+    result = service.search("postgres vacuum tuning")
     assert result.verdict == "found"
     assert ids(result) == ["s1"]
     [hit] = result.hits["sessions"]
@@ -43,7 +43,7 @@ def test_a_question_is_answered_from_the_table_that_holds_it(place: Place) -> No
     assert result.why_empty == []
 
 
-def test_the_same_works_in_the_embedded_engine(on_disk: Place) -> None:
+def test_the_same_works_in_the_embedded_engine(on_disk: MemorySearchService) -> None:
     result = on_disk.search("postgres vacuum tuning", filters={"track": "data"})
     assert (result.verdict, ids(result)) == ("found", ["s1"])
     assert on_disk.search("zeppelin").verdict == "not_found"
@@ -52,33 +52,33 @@ def test_the_same_works_in_the_embedded_engine(on_disk: Place) -> None:
 def test_the_same_works_on_a_server_and_its_outage_is_no_finding() -> None:
     with serving() as server:
         store = open_store(server.url, Path("/nonexistent"), timeout=60)
-        place = Place(store, HashedWords())
-        place.catalog.create("tenant", "c", CONFERENCE)
-        place.ingest("sessions", SESSIONS)
-        result = place.search("vacuum tuning for databases", filters={"track": ["data", "web"]})
+        service = MemorySearchService(store, HashedWords())
+        service.catalog.create("tenant", "c", CONFERENCE)
+        service.ingest("sessions", SESSIONS)
+        result = service.search("vacuum tuning for databases", filters={"track": ["data", "web"]})
         assert [hit.id for hit in result.hits["sessions"]] == ["s1"]
-        assert place.search("how to boil eggs").verdict == "not_found"
+        assert service.search("how to boil eggs").verdict == "not_found"
         for fault in ("503", "cut", "garbage"):
             server.fault = fault
             with pytest.raises(SearchStoreUnavailable):
-                place.search("how to boil eggs")
+                service.search("how to boil eggs")
             with pytest.raises(SearchStoreUnavailable):
-                place.ingest("sessions", [{"id": "new", "name": "lost?"}])
+                service.ingest("sessions", [{"id": "new", "name": "lost?"}])
         server.fault = None
-        assert place.ingest("sessions", [{"id": "new", "name": "kept"}]).ingested == 1
+        assert service.ingest("sessions", [{"id": "new", "name": "kept"}]).ingested == 1
         store.close()
 
 
-def test_without_a_model_the_answer_names_the_records_and_cites_them(place: Place) -> None:
-    result = place.search("postgres vacuum tuning")
+def test_without_a_model_the_answer_names_the_records_and_cites_them(service: MemorySearchService) -> None:
+    result = service.search("postgres vacuum tuning")
     assert "Scaling Postgres" in (result.answer or "")
     assert [(cited.table, cited.id) for cited in result.citations] == [("sessions", "s1")]
 
 
-def test_a_result_says_how_far_it_can_be_trusted(place: Place) -> None:
-    sure = place.search("vacuum tuning for large databases").evaluation
-    weak = place.search("vacuum", plan=plan("people tuning", score_threshold=0.01), max_reflections=0)
-    absent = place.search("how to boil eggs").evaluation
+def test_a_result_says_how_far_it_can_be_trusted(service: MemorySearchService) -> None:
+    sure = service.search("vacuum tuning for large databases").evaluation
+    weak = service.search("vacuum", plan=plan("people tuning", score_threshold=0.01), max_reflections=0)
+    absent = service.search("how to boil eggs").evaluation
     assert sure is not None
     assert weak.evaluation is not None
     assert absent is not None
@@ -88,18 +88,18 @@ def test_a_result_says_how_far_it_can_be_trusted(place: Place) -> None:
     assert weak.evaluation.quality == 0
     assert (weak.evaluation.confidence or 0) < (sure.confidence or 0)
     assert (absent.quality, absent.confidence) == (1, 0)
-    unanswered = place.search("vacuum tuning for large databases", answer=False).evaluation
+    unanswered = service.search("vacuum tuning for large databases", answer=False).evaluation
     assert unanswered is not None
     assert unanswered.quality is None
 
 
-def test_no_answer_is_made_when_none_is_wanted(place: Place) -> None:
-    result = place.search("postgres vacuum tuning", answer=False)
+def test_no_answer_is_made_when_none_is_wanted(service: MemorySearchService) -> None:
+    result = service.search("postgres vacuum tuning", answer=False)
     assert (result.answer, result.citations) == (None, [])
 
 
-def test_what_is_not_there_is_said_to_be_not_there(place: Place) -> None:
-    result = place.search("zeppelin maintenance")
+def test_what_is_not_there_is_said_to_be_not_there(service: MemorySearchService) -> None:
+    result = service.search("zeppelin maintenance")
     assert result.verdict == "not_found"
     assert result.hits == {}
     assert result.citations == []
@@ -109,8 +109,8 @@ def test_what_is_not_there_is_said_to_be_not_there(place: Place) -> None:
     assert len(result.attempts) <= 3
 
 
-def test_a_callers_plan_is_run_as_it_is(place: Place) -> None:
-    result = place.search("anything", plan=plan(limit=1, score_threshold=0.3, filters={"track": "data"}))
+def test_a_callers_plan_is_run_as_it_is(service: MemorySearchService) -> None:
+    result = service.search("anything", plan=plan(limit=1, score_threshold=0.3, filters={"track": "data"}))
     [query] = result.attempts[0].queries
     assert (query.table, query.search_mode, query.limit, query.score_threshold) == ("sessions", "master", 1, 0.3)
     assert (query.query_text, query.filters, query.hits, query.error) == (
@@ -132,24 +132,24 @@ def test_a_callers_plan_is_run_as_it_is(place: Place) -> None:
     ]
 
 
-def test_master_scores_are_between_zero_and_one_and_order_the_hits(place: Place) -> None:
-    result = place.search("q", plan=plan("language models postgres python", score_threshold=0.0))
+def test_master_scores_are_between_zero_and_one_and_order_the_hits(service: MemorySearchService) -> None:
+    result = service.search("q", plan=plan("language models postgres python", score_threshold=0.0))
     scores = [hit.score for hit in result.hits["sessions"]]
     assert len(scores) == 3
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
 
 
-def test_faceted_scores_follow_the_formula_from_the_facets_shown(place: Place) -> None:
+def test_faceted_scores_follow_the_formula_from_the_facets_shown(service: MemorySearchService) -> None:
     faceted = [{"table": "sessions", "search_mode": "faceted", "query_text": "database administrators tuning"}]
-    [hit] = place.search("q", plan=faceted).hits["sessions"]
+    [hit] = service.search("q", plan=faceted).hits["sessions"]
     matched = {facet.key: facet.score for facet in hit.facets}
     assert set(matched) == {"session_topic", "target_audience"}
     assert hit.score == pytest.approx(composite(matched, CONFERENCE["sessions"]["facets"]), abs=1e-4)  # type: ignore[arg-type]
     assert matched["target_audience"] == pytest.approx(2 / math.sqrt(2 * 3), abs=1e-3)
 
 
-def test_a_faceted_plan_on_a_table_without_facets_searches_whole_records(empty: Place) -> None:
+def test_a_faceted_plan_on_a_table_without_facets_searches_whole_records(empty: MemorySearchService) -> None:
     empty.ingest("sessions", [{"id": "plain", "name": "Postgres vacuum"}])
     result = empty.search("q", plan=[{"table": "sessions", "search_mode": "faceted", "query_text": "postgres vacuum"}])
     assert ids(result) == ["plain"]
@@ -167,34 +167,38 @@ def test_a_faceted_plan_on_a_table_without_facets_searches_whole_records(empty: 
         ({"track": "data", "seats": 100}, ["s1"]),
     ],
 )
-def test_hits_of_the_first_attempt_are_within_the_filters(place: Place, filters: Any, expected: list[str]) -> None:
+def test_hits_of_the_first_attempt_are_within_the_filters(
+    service: MemorySearchService, filters: Any, expected: list[str]
+) -> None:
     everything = plan("postgres python language models", score_threshold=0.0)
-    assert sorted(ids(place.search("q", plan=everything, filters=filters))) == expected
+    assert sorted(ids(service.search("q", plan=everything, filters=filters))) == expected
     inside = plan("postgres python language models", score_threshold=0.0, filters=filters)
-    assert sorted(ids(place.search("q", plan=inside))) == expected
+    assert sorted(ids(service.search("q", plan=inside))) == expected
 
 
-def test_top_level_filters_join_each_querys_own(place: Place) -> None:
+def test_top_level_filters_join_each_querys_own(service: MemorySearchService) -> None:
     own = plan("postgres python language models", score_threshold=0.0, filters={"seats": {"gte": 100}})
-    result = place.search("q", plan=own, filters={"start": {"gte": "2026-05-02"}})
+    result = service.search("q", plan=own, filters={"start": {"gte": "2026-05-02"}})
     assert ids(result) == ["s3"]
     assert result.attempts[0].queries[0].filters == {"start": {"gte": "2026-05-02"}, "seats": {"gte": 100}}
 
 
-def test_two_filters_on_one_field_both_hold(place: Place) -> None:
+def test_two_filters_on_one_field_both_hold(service: MemorySearchService) -> None:
     own = plan("postgres python language models", score_threshold=0.0, filters={"seats": {"gte": 60}})
-    result = place.search("q", plan=own, filters={"seats": {"lte": 150}})
+    result = service.search("q", plan=own, filters={"seats": {"lte": 150}})
     assert ids(result) == ["s1"]
 
 
-def test_filters_choose_the_tables_that_have_their_fields(place: Place) -> None:
-    result = place.search("deploy models consulting", filters={"hall": "A"})
+def test_filters_choose_the_tables_that_have_their_fields(service: MemorySearchService) -> None:
+    result = service.search("deploy models consulting", filters={"hall": "A"})
     assert ids(result, "exhibitors") == ["e1"]
     assert {query.table for query in result.attempts[0].queries} == {"exhibitors"}
 
 
-def test_a_filter_that_kept_everything_out_is_named_and_relaxed(place: Place) -> None:
-    result = place.search("postgres vacuum tuning", tables=["sessions"], filters={"track": "web", "seats": {"gte": 10}})
+def test_a_filter_that_kept_everything_out_is_named_and_relaxed(service: MemorySearchService) -> None:
+    result = service.search(
+        "postgres vacuum tuning", tables=["sessions"], filters={"track": "web", "seats": {"gte": 10}}
+    )
     assert ids(result) == ["s1"]
     assert result.hits["sessions"][0].label == "relaxed"
     assert [done.strategy for done in result.attempts] == ["initial", "mechanical"]
@@ -208,15 +212,15 @@ def test_a_filter_that_kept_everything_out_is_named_and_relaxed(place: Place) ->
     assert result.zero_result_tables == []
 
 
-def test_two_filters_that_only_together_keep_everything_out_are_relaxed(place: Place) -> None:
-    result = place.search("postgres vacuum tuning", tables=["sessions"], filters={"track": "web", "seats": 200})
+def test_two_filters_that_only_together_keep_everything_out_are_relaxed(service: MemorySearchService) -> None:
+    result = service.search("postgres vacuum tuning", tables=["sessions"], filters={"track": "web", "seats": 200})
     assert ids(result) == ["s1"]
     assert result.hits["sessions"][0].label == "relaxed"
     assert all(why.hits_without == 0 for why in result.why_empty)
 
 
-def test_a_callers_threshold_is_obeyed_even_below_the_calibrated_one(place: Place) -> None:
-    low = place.search("q", plan=plan("postgres gardening whales", score_threshold=0.01))
+def test_a_callers_threshold_is_obeyed_even_below_the_calibrated_one(service: MemorySearchService) -> None:
+    low = service.search("q", plan=plan("postgres gardening whales", score_threshold=0.01))
     assert ids(low) == ["s1"]
     assert low.attempts[0].queries[0].score_threshold == 0.01
     assert low.verdict == "weak"
@@ -224,8 +228,8 @@ def test_a_callers_threshold_is_obeyed_even_below_the_calibrated_one(place: Plac
     assert len(low.attempts) == 1
 
 
-def test_a_threshold_that_kept_everything_out_is_relaxed_and_named(place: Place) -> None:
-    result = place.search("q", plan=plan(score_threshold=0.99))
+def test_a_threshold_that_kept_everything_out_is_relaxed_and_named(service: MemorySearchService) -> None:
+    result = service.search("q", plan=plan(score_threshold=0.99))
     assert ids(result) == ["s1"]
     assert result.hits["sessions"][0].label == "relaxed"
     before, after = (done.queries[0] for done in result.attempts)
@@ -235,22 +239,22 @@ def test_a_threshold_that_kept_everything_out_is_relaxed_and_named(place: Place)
     assert [(why.constraint, why.hits_without) for why in result.why_empty] == [("score_threshold", 3)]
 
 
-def test_the_threshold_cuts_keyword_hits_too(place: Place) -> None:
+def test_the_threshold_cuts_keyword_hits_too(service: MemorySearchService) -> None:
     """The word is there, but the record is about something else."""
     strict = plan("postgres whales gardens mountains rivers songs", score_threshold=0.5)
-    result = place.search("q", plan=strict, max_reflections=0)
+    result = service.search("q", plan=strict, max_reflections=0)
     assert result.hits == {}
 
 
-def test_hits_without_ignores_the_limit(empty: Place) -> None:
+def test_hits_without_ignores_the_limit(empty: MemorySearchService) -> None:
     many = [{"id": f"m{n}", "name": "Postgres vacuum tuning", "fields": {"track": "data"}} for n in range(40)]
     empty.ingest("sessions", many)
     result = empty.search("q", plan=plan(limit=3, filters={"track": "none"}))
     assert {(why.constraint, why.hits_without) for why in result.why_empty} == {("track", 40), ("score_threshold", 0)}
 
 
-def test_no_second_try_when_none_is_allowed(place: Place) -> None:
-    result = place.search("postgres vacuum tuning", tables=["sessions"], filters={"track": "none"}, max_reflections=0)
+def test_no_second_try_when_none_is_allowed(service: MemorySearchService) -> None:
+    result = service.search("postgres vacuum tuning", tables=["sessions"], filters={"track": "none"}, max_reflections=0)
     assert result.verdict == "not_found"
     assert len(result.attempts) == 1
     assert result.thinking == []
@@ -258,26 +262,26 @@ def test_no_second_try_when_none_is_allowed(place: Place) -> None:
     assert {why.constraint for why in result.why_empty} == {"track", "score_threshold"}
 
 
-def test_reflection_off_still_relaxes_by_hand(place: Place) -> None:
+def test_reflection_off_still_relaxes_by_hand(service: MemorySearchService) -> None:
     job = MemoryContext()
     job.llm.scripts["search.reflect"] = "never asked"
-    result = place.search("q", job=job, plan=plan(score_threshold=0.99), reflection=False)
+    result = service.search("q", job=job, plan=plan(score_threshold=0.99), reflection=False)
     assert ids(result) == ["s1"]
     assert job.llm.asked("search.reflect") == 0
 
 
-def test_a_limit_is_kept(empty: Place) -> None:
+def test_a_limit_is_kept(empty: MemorySearchService) -> None:
     empty.ingest("sessions", [{"id": f"m{n}", "name": "Postgres vacuum tuning"} for n in range(30)])
     assert len(empty.search("postgres vacuum tuning", limit=7).hits["sessions"]) == 7
     assert len(empty.search("q", plan=plan(limit=20)).hits["sessions"]) == 20
 
 
-def test_two_queries_of_one_table_give_each_record_once(place: Place) -> None:
+def test_two_queries_of_one_table_give_each_record_once(service: MemorySearchService) -> None:
     both = [*plan("postgres vacuum tuning"), *plan("scaling postgres databases")]
-    assert ids(place.search("q", plan=both)) == ["s1"]
+    assert ids(service.search("q", plan=both)) == ["s1"]
 
 
-def test_a_profile_searches_the_facets_that_answer_it(empty: Place) -> None:
+def test_a_profile_searches_the_facets_that_answer_it(empty: MemorySearchService) -> None:
     empty.ingest(
         "people",
         [
@@ -295,7 +299,7 @@ def test_a_profile_searches_the_facets_that_answer_it(empty: Place) -> None:
     assert best.score == pytest.approx((1 / 2 * 0.4 + facet.score * 0.6) * 10, abs=1e-3)
 
 
-def test_what_a_profile_would_find_is_counted_by_the_profile(empty: Place) -> None:
+def test_what_a_profile_would_find_is_counted_by_the_profile(empty: MemorySearchService) -> None:
     facets = {"selling_intent": "database consulting services for banks"}
     empty.ingest("people", [{"id": "p1", "name": "Ada", "facets": facets}, {"id": "p2", "name": "Bob"}])
     wanted = [{"table": "people", "search_mode": "faceted", "query_text": "unheard of", "score_threshold": 0.99}]
@@ -305,13 +309,13 @@ def test_what_a_profile_would_find_is_counted_by_the_profile(empty: Place) -> No
     assert result.attempts[1].reasoning.startswith("One constraint alone")
 
 
-def test_a_profile_text_that_is_too_short_is_not_searched(empty: Place) -> None:
+def test_a_profile_text_that_is_too_short_is_not_searched(empty: MemorySearchService) -> None:
     empty.ingest("people", [{"id": "p1", "name": "Ada", "facets": {"selling_intent": "databases"}}])
     result = empty.search("zeppelins", tables=["people"], profile={"buying_intent": "databases"}, max_reflections=0)
     assert result.hits == {}
 
 
-def test_an_empty_table_is_not_an_error(empty: Place) -> None:
+def test_an_empty_table_is_not_an_error(empty: MemorySearchService) -> None:
     result = empty.search("anything at all")
     assert result.verdict == "not_found"
     assert result.hits == {}
@@ -336,9 +340,11 @@ def test_an_empty_table_is_not_an_error(empty: Place) -> None:
         ({"plan": [{"table": "sessions", "query_text": "  "}]}, InvalidRequest),
     ],
 )
-def test_what_does_not_exist_or_fit_is_a_clear_error(place: Place, more: Any, error: type[Exception]) -> None:
+def test_what_does_not_exist_or_fit_is_a_clear_error(
+    service: MemorySearchService, more: Any, error: type[Exception]
+) -> None:
     with pytest.raises(error):
-        place.search("postgres", **more)
+        service.search("postgres", **more)
 
 
 @pytest.mark.parametrize(
@@ -358,17 +364,17 @@ def test_what_does_not_exist_or_fit_is_a_clear_error(place: Place, more: Any, er
         {"surprise": 1},
     ],
 )
-def test_what_the_contract_refuses_never_becomes_a_job(place: Place, more: Any) -> None:
+def test_what_the_contract_refuses_never_becomes_a_job(service: MemorySearchService, more: Any) -> None:
     with pytest.raises(ValidationError):
-        place.search(**{"question": "q", **more})
+        service.search(**{"question": "q", **more})
 
 
-def test_another_tenants_collection_is_unknown(place: Place) -> None:
+def test_another_tenants_collection_is_unknown(service: MemorySearchService) -> None:
     with pytest.raises(UnknownCollection):
-        place.search("postgres", job=MemoryContext(tenant="other"))
+        service.search("postgres", job=MemoryContext(tenant="other"))
 
 
-def test_without_an_embedding_model_keywords_are_searched_and_that_is_said(words_only: Place) -> None:
+def test_without_an_embedding_model_keywords_are_searched_and_that_is_said(words_only: MemorySearchService) -> None:
     job = MemoryContext()
     result = words_only.search("tuning postgres vacuums", job=job)
     assert (result.verdict, ids(result)) == ("found", ["s1"])
@@ -382,18 +388,18 @@ def test_without_an_embedding_model_keywords_are_searched_and_that_is_said(words
     assert words_only.search("zeppelins").verdict == "not_found"
 
 
-def test_questions_of_every_script_are_searched(place: Place) -> None:
+def test_questions_of_every_script_are_searched(service: MemorySearchService) -> None:
     for question in ("数据库", "🙂", "؟", "the of and", "a'; DROP TABLE", "{{ config }}", "x" * 8000):
-        assert place.search(question).verdict in ("found", "weak", "not_found")
+        assert service.search(question).verdict in ("found", "weak", "not_found")
 
 
-def test_the_embedded_question_is_the_one_that_was_asked(place: Place) -> None:
-    model = place.models.embedder
+def test_the_embedded_question_is_the_one_that_was_asked(service: MemorySearchService) -> None:
+    model = service.models.embedder
     assert isinstance(model, HashedWords)
     before = model.embedded
-    place.search("a question asked twice")
+    service.search("a question asked twice")
     once = model.embedded - before
-    place.search("a question asked twice")
+    service.search("a question asked twice")
     assert model.embedded - before == once
 
 
@@ -404,7 +410,7 @@ class _Illiterate(HashedWords):
         return super().query(text) if text.isascii() else None
 
 
-def test_a_question_that_the_model_cannot_read_is_searched_by_its_words(empty: Place) -> None:
+def test_a_question_that_the_model_cannot_read_is_searched_by_its_words(empty: MemorySearchService) -> None:
     empty.models.embedder = _Illiterate()
     empty.ingest("sessions", [{"id": "hi", "name": "डेटाबेस ट्यूनिंग"}, {"id": "party", "name": "Party 🎉"}])
     result = empty.search("डेटाबेस", tables=["sessions"])
@@ -420,7 +426,7 @@ VALVE = {"id": "valve", "name": "Hydraulic valve", "text": "Spare part Y-4472C f
 
 
 @pytest.mark.parametrize("code", ["X-4471B", "x4471b", "4471B"])
-def test_a_code_is_found_where_it_stands_however_similar_that_is(empty: Place, code: str) -> None:
+def test_a_code_is_found_where_it_stands_however_similar_that_is(empty: MemorySearchService, code: str) -> None:
     empty.ingest("sessions", [PUMP, VALVE])
     job = MemoryContext()
     job.llm.scripts["search.reflect"] = "never asked"
@@ -431,18 +437,18 @@ def test_a_code_is_found_where_it_stands_however_similar_that_is(empty: Place, c
     assert job.llm.asked("search.reflect") == 0
 
 
-def test_a_code_that_stands_nowhere_is_not_found(empty: Place) -> None:
+def test_a_code_that_stands_nowhere_is_not_found(empty: MemorySearchService) -> None:
     empty.ingest("sessions", [PUMP, VALVE])
     assert empty.search("X-9999Z", tables=["sessions"]).hits == {}
 
 
-def test_words_that_all_stand_in_a_record_are_a_weak_match(empty: Place) -> None:
+def test_words_that_all_stand_in_a_record_are_a_weak_match(empty: MemorySearchService) -> None:
     empty.ingest("sessions", [PUMP, VALVE])
     result = empty.search("q", plan=plan("batation cutation"), max_reflections=1)
     assert [(hit.id, hit.weak, hit.label) for hit in result.hits["sessions"]] == [("pump", True, "relaxed")]
 
 
-def test_a_code_does_not_pass_a_callers_filters_or_threshold(empty: Place) -> None:
+def test_a_code_does_not_pass_a_callers_filters_or_threshold(empty: MemorySearchService) -> None:
     empty.ingest("sessions", [{**PUMP, "fields": {"track": "a"}}, {**VALVE, "fields": {"track": "b"}}])
     inside = empty.search("q", plan=plan("X-4471B", filters={"track": "b"}), max_reflections=0)
     assert inside.hits == {}
@@ -457,7 +463,7 @@ class _Synonyms(HashedWords):
         return super().query(text.replace("automobile", "car").replace("mending", "repair"))
 
 
-def test_near_the_threshold_a_hit_needs_the_words_of_the_question_too(empty: Place) -> None:
+def test_near_the_threshold_a_hit_needs_the_words_of_the_question_too(empty: MemorySearchService) -> None:
     empty.models.embedder = _Synonyms()
     empty.ingest("sessions", [{"id": "car", "name": "car repair", "text": " ".join(_LONG.split()[:18])}])
     learned = empty.catalog.known[("c1", "sessions")]
@@ -469,7 +475,7 @@ def test_near_the_threshold_a_hit_needs_the_words_of_the_question_too(empty: Pla
 
 
 def test_far_above_the_threshold_no_words_are_needed() -> None:
-    mark = Mark(floor=0.2, usual=0.3)
+    mark = Threshold(floor=0.2, usual=0.3)
     assert [mark.words_needed(cosine) for cosine in (0.3, 0.35, 0.4, 0.9)] == pytest.approx([0.5, 0.25, 0, 0])
     assert mark.words_needed(0.29) > 1
-    assert Mark(floor=0.3, usual=0.3).words_needed(0.3) == 0
+    assert Threshold(floor=0.3, usual=0.3).words_needed(0.3) == 0

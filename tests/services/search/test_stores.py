@@ -17,7 +17,7 @@ import pytest
 from services.search.filters import Among, conditions
 from services.search.store.edge import EdgeStore
 from services.search.store.open import open_local, open_store
-from services.search.store.port import Bucket, Layout, Nearest, Part, Point, Store
+from services.search.store.port import Bucket, Layout, NearestQuery, Part, Point, Store
 from services.search.words import Words
 from shared.contracts.search import FieldType, Filters
 from shared.errors import EmbeddingChanged, SearchStoreUnavailable
@@ -78,7 +78,7 @@ def conference(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 def point(number: int, text: str = "dogs run", **fields: object) -> Point:
     dense = np.array([1.0, number, 0.0, 0.0], dtype=np.float32)
     payload = {"record": f"r{number}", "name": f"talk {number}", "fields": fields}
-    return Point(identity(number), dense, (WORDS.document(text), WORDS.document_pieces(text)), payload)  # type: ignore[arg-type]
+    return Point(identity(number), dense, (WORDS.document(text), WORDS.document_ngrams(text)), payload)  # type: ignore[arg-type]
 
 
 def identity(number: int) -> str:
@@ -101,7 +101,7 @@ def filled(store: Store) -> Store:
 def matching(store: Store, filters: Filters) -> set[str]:
     chosen = conditions(filters, FIELDS, "talks")
     vector = np.array([1.0, 0, 0, 0], dtype=np.float32)
-    [found] = store.search(BUCKET, [Nearest(vector, 10, chosen, keys=("record",))])
+    [found] = store.search(BUCKET, [NearestQuery(vector, 10, chosen, keys=("record",))])
     assert store.count(BUCKET, chosen) == len(found)
     return {str(item.payload["record"]) for item in found}
 
@@ -109,7 +109,7 @@ def matching(store: Store, filters: Filters) -> set[str]:
 def test_dense_search_ranks_by_cosine_and_cuts_at_the_threshold_and_the_limit(conference: Store) -> None:
     vector = np.array([1.0, 0, 0, 0], dtype=np.float32)
     everything, strict, one = conference.search(
-        BUCKET, [Nearest(vector, 10), Nearest(vector, 10, threshold=0.7), Nearest(vector, 1)]
+        BUCKET, [NearestQuery(vector, 10), NearestQuery(vector, 10, threshold=0.7), NearestQuery(vector, 1)]
     )
     assert [item.id for item in everything] == [identity(0), identity(1), identity(2)]
     assert everything[0].score == pytest.approx(1.0)
@@ -118,7 +118,7 @@ def test_dense_search_ranks_by_cosine_and_cuts_at_the_threshold_and_the_limit(co
 
 
 def test_word_search_finds_stems_and_ignores_what_shares_no_word(conference: Store) -> None:
-    [found] = conference.search(BUCKET, [Nearest(WORDS.query("running dog"), 10, keys=("record",))])
+    [found] = conference.search(BUCKET, [NearestQuery(WORDS.query("running dog"), 10, keys=("record",))])
     assert [item.payload["record"] for item in found] == ["r2", "r0"]
 
 
@@ -126,7 +126,7 @@ def test_a_search_among_points_gives_those_and_the_same_scores(conference: Store
     vector, words = np.array([1.0, 0, 0, 0], dtype=np.float32), WORDS.query("dog cats")
     two = (Among((identity(1), identity(2))),)
     for arm in (vector, words):
-        every, some = conference.search(BUCKET, [Nearest(arm, 10), Nearest(arm, 10, two)])
+        every, some = conference.search(BUCKET, [NearestQuery(arm, 10), NearestQuery(arm, 10, two)])
         assert {item.id: item.score for item in some} == pytest.approx(
             {item.id: item.score for item in every if item.id != identity(0)}
         )
@@ -195,7 +195,7 @@ def test_a_bucket_that_is_not_there_is_empty_not_an_error(store: Store) -> None:
     nowhere = Bucket("c9", "talks", Part.FACETS)
     assert store.layout(nowhere) is None
     assert store.count(nowhere) == 0
-    assert store.search(nowhere, [Nearest(np.ones(4, dtype=np.float32), 5)]) == [[]]
+    assert store.search(nowhere, [NearestQuery(np.ones(4, dtype=np.float32), 5)]) == [[]]
     assert store.payloads(nowhere, [identity(1)], ["name"]) == {}
     assert list(store.every_payload(nowhere)) in ([], [[]])
     store.delete(nowhere, [identity(1)])
@@ -231,7 +231,7 @@ def test_a_field_added_later_can_be_filtered_on(store: Store) -> None:
 def test_a_bucket_without_vectors_holds_words(store: Store) -> None:
     store.ensure(BUCKET, Layout("none", 0, 10.0, FIELDS))
     store.upsert(BUCKET, [replace(point(0, "quantum dogs"), dense=None), replace(point(1, "the"), dense=None)])
-    [found] = store.search(BUCKET, [Nearest(WORDS.query("dog"), 10)])
+    [found] = store.search(BUCKET, [NearestQuery(WORDS.query("dog"), 10)])
     assert [item.id for item in found] == [identity(0)]
     assert store.count(BUCKET) == 2
 
@@ -288,7 +288,7 @@ def test_a_qdrant_server_that_is_down_is_an_outage_not_emptiness() -> None:
         with pytest.raises(SearchStoreUnavailable):
             call()
     with pytest.raises(SearchStoreUnavailable):
-        store.search(BUCKET, [Nearest(np.ones(4, dtype=np.float32), 5)])
+        store.search(BUCKET, [NearestQuery(np.ones(4, dtype=np.float32), 5)])
     store.close()
 
 
@@ -303,7 +303,7 @@ def wire() -> Iterator[tuple[QdrantServer, Store]]:
 
 
 CALLS: list[Callable[[Store], object]] = [
-    lambda store: store.search(BUCKET, [Nearest(np.ones(4, dtype=np.float32), 5)]),
+    lambda store: store.search(BUCKET, [NearestQuery(np.ones(4, dtype=np.float32), 5)]),
     lambda store: store.count(BUCKET),
     lambda store: store.layout(BUCKET),
     lambda store: store.buckets(),
@@ -354,5 +354,5 @@ def test_a_server_is_asked_to_index_every_field(wire: tuple[QdrantServer, Store]
 def test_both_arms_travel_in_one_request(wire: tuple[QdrantServer, Store]) -> None:
     server, store = wire
     server.seen.clear()
-    store.search(BUCKET, [Nearest(np.ones(4, dtype=np.float32), 5), Nearest(WORDS.query("dogs"), 5)])
+    store.search(BUCKET, [NearestQuery(np.ones(4, dtype=np.float32), 5), NearestQuery(WORDS.query("dogs"), 5)])
     assert [path for _, path in server.seen] == ["/collections/assay.c1.talks.master.0/points/query/batch"]

@@ -7,7 +7,7 @@ import pytest
 from services.search import points
 from services.search.words import Words, average_words, language_of
 from shared.contracts.search import Record
-from tests.services.search.place import Place
+from tests.services.search.service import MemorySearchService
 
 GERMAN = "Der schnelle Fuchs springt über den faulen Hund, und die Katze schläft auf dem Dach."
 
@@ -56,10 +56,10 @@ def test_the_average_counts_every_word_that_counts() -> None:
 
 def test_a_name_weighs_more_than_the_text_and_a_repeated_facet_once() -> None:
     record = Record(id="r", name="vacuum", text="tuning of tables", facets={"a": "tuning", "b": "queues"})
-    assert points.weighed_text(record) == "vacuum\nvacuum\nvacuum\ntuning of tables\nqueues"
+    assert points.weighted_text(record) == "vacuum\nvacuum\nvacuum\ntuning of tables\nqueues"
 
 
-def test_a_table_is_searched_in_the_language_of_its_first_records(words_only: Place) -> None:
+def test_a_table_is_searched_in_the_language_of_its_first_records(words_only: MemorySearchService) -> None:
     words_only.ingest("people", [{"id": "h", "name": "Häuser", "text": GERMAN}, {"id": "k", "name": "Kühe"}])
     plan = [{"table": "people", "search_mode": "master", "query_text": "das Haus"}]
     result = words_only.search("q", plan=plan, max_reflections=0)
@@ -70,7 +70,7 @@ def test_pieces_outlive_slips_compounds_and_hyphens() -> None:
     words = Words(10.0)
 
     def shared(one: str, other: str) -> float:
-        mine, theirs = set(words.query_pieces(one).indices), set(words.document_pieces(other).indices)
+        mine, theirs = set(words.query_ngrams(one).indices), set(words.document_ngrams(other).indices)
         return len(mine & theirs) / len(mine)
 
     assert shared("databse", "database") > 0.4
@@ -78,11 +78,11 @@ def test_pieces_outlive_slips_compounds_and_hyphens() -> None:
     assert shared("Häuser", "haus") == shared("Hauser", "haus") > 0
     assert shared("数据库", "大型数据库调整") > shared("天气", "大型数据库调整") == 0
     assert shared("zeppelin", "database") == 0
-    assert words.query_pieces("?!").indices == ()
+    assert words.query_ngrams("?!").indices == ()
 
 
 def test_a_piece_weighs_more_in_a_shorter_text() -> None:
     words = Words(10.0)
-    short, long = (words.document_pieces(text) for text in ("tuning", "tuning " + "gardens and mountains " * 40))
+    short, long = (words.document_ngrams(text) for text in ("tuning", "tuning " + "gardens and mountains " * 40))
     weight = dict(zip(long.indices, long.values, strict=True))
     assert all(value > weight[piece] for piece, value in zip(short.indices, short.values, strict=True))

@@ -31,7 +31,7 @@ from tests.support.wait import until
 _ROOT = Path(__file__).parents[3]
 
 
-class Installation:
+class WorkerInstallation:
     """One search worker, and what a gateway would do."""
 
     def __init__(self, stores: StoreSettings, home: Path, scripted: ScriptedLlm) -> None:
@@ -92,9 +92,9 @@ class Installation:
 @pytest.fixture(scope="module")
 def installation(
     stores: StoreSettings, scripted_llm: ScriptedLlm, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Installation]:
+) -> Iterator[WorkerInstallation]:
     weights()
-    opened = Installation(stores, tmp_path_factory.mktemp("home"), scripted_llm)
+    opened = WorkerInstallation(stores, tmp_path_factory.mktemp("home"), scripted_llm)
     opened.collection("c")
     try:
         for table, records in (("sessions", SESSIONS), ("exhibitors", EXHIBITORS)):
@@ -105,7 +105,7 @@ def installation(
         opened.stop()
 
 
-def test_an_ingest_counts_and_measures(installation: Installation) -> None:
+def test_an_ingest_counts_and_measures(installation: WorkerInstallation) -> None:
     done = installation.run("ingest", {"collection": "c", "table": "sessions", "records": SESSIONS})
     assert done["result"]["unchanged"] == 3
     assert 0.15 < done["result"]["thresholds"]["master_floor"] < done["result"]["thresholds"]["master"] < 0.6
@@ -115,7 +115,7 @@ def test_an_ingest_counts_and_measures(installation: Installation) -> None:
 
 
 def test_a_question_is_planned_rewritten_and_answered_by_a_model(
-    installation: Installation, scripted_llm: ScriptedLlm
+    installation: WorkerInstallation, scripted_llm: ScriptedLlm
 ) -> None:
     plan = {"queries": [{"table": "sessions", "search_mode": "master", "query_text": "grandmother's apple strudel"}]}
     rewrite = {
@@ -147,7 +147,7 @@ def test_a_question_is_planned_rewritten_and_answered_by_a_model(
 
 @pytest.mark.parametrize("fault", ["server_error", "hang", "half_json", "refusal", "empty", "disconnect"])
 def test_whatever_the_model_does_the_question_is_answered(
-    installation: Installation, scripted_llm: ScriptedLlm, fault: str
+    installation: WorkerInstallation, scripted_llm: ScriptedLlm, fault: str
 ) -> None:
     scripted_llm.play({"fault": fault, "reply": {"text": '{"queries": [{"table": "sessions"'}})
     given = {"collection": "c", "question": "tuning a large postgres database"}
@@ -157,12 +157,12 @@ def test_whatever_the_model_does_the_question_is_answered(
     assert done["warnings"]
 
 
-def test_an_unknown_collection_fails_the_job_clearly(installation: Installation) -> None:
+def test_an_unknown_collection_fails_the_job_clearly(installation: WorkerInstallation) -> None:
     done = installation.run("search", {"collection": "nothing", "question": "q"})
     assert (done["state"], done["error"]["code"], done["error"]["status"]) == ("failed", "unknown_collection", 404)
 
 
-def test_a_second_worker_on_the_same_folder_stands_by_and_says_why(installation: Installation) -> None:
+def test_a_second_worker_on_the_same_folder_stands_by_and_says_why(installation: WorkerInstallation) -> None:
     script = (
         "import sys; from pathlib import Path; from services.search.store.open import open_store\n"
         "open_store(None, Path(sys.argv[1]))"
@@ -178,7 +178,7 @@ def test_a_second_worker_on_the_same_folder_stands_by_and_says_why(installation:
     assert "another process owns the embedded search store" in second.stderr
 
 
-def test_a_killed_worker_is_replaced_and_nothing_is_lost(installation: Installation) -> None:
+def test_a_killed_worker_is_replaced_and_nothing_is_lost(installation: WorkerInstallation) -> None:
     installation.worker.kill()
     installation.worker.wait(10)
     installation.worker = installation.start()
@@ -187,7 +187,7 @@ def test_a_killed_worker_is_replaced_and_nothing_is_lost(installation: Installat
     assert [hit["id"] for hit in done["result"]["hits"]["sessions"]] == ["s1"]
 
 
-def test_a_deleted_collection_is_swept_from_the_store(installation: Installation) -> None:
+def test_a_deleted_collection_is_swept_from_the_store(installation: WorkerInstallation) -> None:
     installation.collection("doomed")
     installation.run("ingest", {"collection": "doomed", "table": "sessions", "records": SESSIONS})
     folder = Path(installation.environment["ASSAY_HOME"]) / "search"
@@ -200,7 +200,7 @@ def test_a_deleted_collection_is_swept_from_the_store(installation: Installation
         assert connection.execute(text("SELECT count(*) FROM dropped_collections")).scalar() == 0
 
 
-def test_results_are_what_the_contract_says(installation: Installation) -> None:
+def test_results_are_what_the_contract_says(installation: WorkerInstallation) -> None:
     plan = [{"table": "sessions", "query_text": "tuning a large postgres database"}]
     given = {"collection": "c", "question": "q", "plan": plan, "answer": False, "max_reflections": 0}
     done = installation.run("search", given)

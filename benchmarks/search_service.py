@@ -1,4 +1,4 @@
-"""An installation of search in this process, for measuring; what was embedded once is kept between runs."""
+"""A search service in this process, for measuring; what was embedded once is kept between runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from services.search.embed.minilm import MiniLm, weights_folder
 from services.search.embed.port import Embedder, Vectors
 from services.search.store.edge import EdgeStore
-from tests.services.search.place import Place
+from tests.services.search.service import MemorySearchService
 
 
 class KeptVectors:
@@ -59,12 +59,12 @@ def kept_model() -> KeptVectors:
 
 
 @contextmanager
-def place(tables: Mapping[str, object], embedder: Embedder | None) -> Iterator[Place]:
+def search_service(tables: Mapping[str, object], embedder: Embedder | None) -> Iterator[MemorySearchService]:
     with TemporaryDirectory(prefix="assay-bench-") as folder:
         store = EdgeStore(Path(folder))
-        made = Place(store, embedder)
-        made.catalog.create("tenant", "c", tables)
-        yield made
+        service = MemorySearchService(store, embedder)
+        service.catalog.create("tenant", "c", tables)
+        yield service
         store.close()
 
 

@@ -1,4 +1,4 @@
-"""A search installation in memory: words hashed to vectors, so that similarity is the share of common words."""
+"""A search service in memory: words hashed to vectors, so that similarity is the share of common words."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 from pydantic import JsonValue
 from sqlalchemy import Connection
 
-from services.search.catalog import CollectionInfo, Effect, Learned, Rewrite
-from services.search.embed.models import Models
+from services.search.catalog import CollectionInfo, Effect, Rewrite, TableStatistics
+from services.search.embed.models import EmbeddingModels
 from services.search.embed.port import Embedder, Vectors
 from services.search.ingest import Ingest
 from services.search.library import Library
@@ -71,8 +71,8 @@ class HashedWords:
         return np.asarray(self.documents([text])[0], dtype=np.float32)
 
 
-class OneModel(Models):
-    """The same embedder whatever is asked for; None is an installation without one."""
+class OneEmbeddingModel(EmbeddingModels):
+    """The same embedder whatever is asked for; None is a service without one."""
 
     def __init__(self, embedder: Embedder | None) -> None:
         super().__init__("none", Path("unused"))
@@ -85,7 +85,7 @@ class OneModel(Models):
 @dataclass
 class MemoryCatalog:
     collections: dict[tuple[str, str], CollectionInfo] = field(default_factory=dict)
-    known: dict[tuple[str, str], Learned] = field(default_factory=dict)
+    known: dict[tuple[str, str], TableStatistics] = field(default_factory=dict)
     kept_rewrites: list[Rewrite] = field(default_factory=list)
     kept_rows: list[Mapping[str, JsonValue]] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
@@ -109,26 +109,26 @@ class MemoryCatalog:
     def dropped(self) -> list[str]:
         return list(self.gone)
 
-    def swept(self, collection_id: str) -> None:
+    def mark_swept(self, collection_id: str) -> None:
         self.gone.remove(collection_id)
 
-    def learning(self, collection_id: str, table: str, learned: Learned) -> Effect:
-        return lambda connection: self.known.__setitem__((collection_id, table), learned)
+    def save_statistics(self, collection_id: str, table: str, statistics: TableStatistics) -> Effect:
+        return lambda connection: self.known.__setitem__((collection_id, table), statistics)
 
-    def remembering(self, collection_id: str, rewrite: Rewrite) -> Effect:
+    def save_rewrite(self, collection_id: str, rewrite: Rewrite) -> Effect:
         return lambda connection: self.kept_rewrites.insert(0, rewrite)
 
-    def recording(self, rows: Sequence[Mapping[str, JsonValue]]) -> Effect:
+    def save_attempts(self, rows: Sequence[Mapping[str, JsonValue]]) -> Effect:
         return lambda connection: self.kept_rows.extend(rows)
 
 
-class Place:
-    """An installation: collections, ingest, search."""
+class MemorySearchService:
+    """A service: collections, ingest, search."""
 
     def __init__(self, store: Store, embedder: Embedder | None = None, **settings: Any) -> None:
         self.store = store
         self.catalog = MemoryCatalog()
-        self.models = OneModel(embedder)
+        self.models = OneEmbeddingModel(embedder)
         self.library = Library(store, self.models, self.catalog, SearchSettings(**settings))
         self._search = Search(self.library)
         self._ingest = Ingest(self.library)
