@@ -115,7 +115,7 @@ def timed(reply: Reply) -> Reply:
     return {"reply": {**reply, "output_tokens": tokens}, "times": 1, "latency_ms": CALL_MS + TOKEN_MS * tokens}
 
 
-def bench(
+def measure(
     sandbox: Sandbox, llm: LlmLayer, url: str, task: Task, script: Sequence[Reply], wanted: Mapping[str, object]
 ) -> Measured:
     play(url, {"rules": [timed(reply) for reply in script]})
@@ -160,14 +160,14 @@ def scripted_server() -> Iterator[str]:
 def strategies(sandbox: Sandbox, tasks: Sequence[Task]) -> None:
     rows: dict[str, list[Measured]] = {"deterministic, asserted": [], "deterministic, confirmed": [], "tools": []}
     with scripted_server() as url, closing(layer(url)) as llm:  # one layer, as in a worker
-        bench(
+        measure(
             sandbox, llm, url, tasks[0], text_script(tasks[0], confirmed=False), {"confirm": "never"}
         )  # loads the SDK
         for task in tasks:
             asserted = {"assertions": [f"rows == {len(task.answer())}"]}
-            one = bench(sandbox, llm, url, task, text_script(task, confirmed=False), asserted)
-            two = bench(sandbox, llm, url, task, text_script(task, confirmed=True), {})
-            three = bench(sandbox, llm, url, task, tools_script(task), {"strategy": "tools"})
+            one = measure(sandbox, llm, url, task, text_script(task, confirmed=False), asserted)
+            two = measure(sandbox, llm, url, task, text_script(task, confirmed=True), {})
+            three = measure(sandbox, llm, url, task, tools_script(task), {"strategy": "tools"})
             for name, once in zip(rows, (one, two, three), strict=True):
                 rows[name].append(once)
     print("\nthe script of the tools strategy, turn by turn:")

@@ -182,7 +182,7 @@ class CellsSent(Answer):
     columns: list[str]  #: whose values stood in the message
     values: dict[str, int] = {}  #: column: distinct values listed beside the head
     masked: list[str] = []
-    stand_ins: bool = False  #: the cells came from a run over stand-ins for masked values
+    stand_ins: bool = False  #: the cells came from a run over pseudonyms of masked values
 
 
 class TransformResult(Answer):

@@ -31,19 +31,17 @@ _COMPARE: Mapping[Operator, Callable[[int, int], bool]] = {
 }
 
 
-def check(
-    assertions: Sequence[str], before: pl.DataFrame, after: pl.DataFrame, masked: frozenset[str] = frozenset()
-) -> list[AssertionCheck]:
-    """Each assertion with its verdict; ``detail`` holds no cell, and no sum of a masked column."""
+def check(assertions: Sequence[str], before: pl.DataFrame, after: pl.DataFrame) -> list[AssertionCheck]:
+    """Each assertion with its verdict; ``detail`` holds no cell."""
     checked = []
     for text in assertions:
-        holds, detail = _holds(parse_assertion(text), before, after, masked)
+        holds, detail = _holds(parse_assertion(text), before, after)
         checked.append(AssertionCheck(text=text, holds=holds, detail=detail))
     return checked
 
 
 def _holds(  # noqa: PLR0911 - one answer for each form
-    assertion: Assertion, before: pl.DataFrame, after: pl.DataFrame, masked: frozenset[str]
+    assertion: Assertion, before: pl.DataFrame, after: pl.DataFrame
 ) -> tuple[bool, str]:
     match assertion:
         case RowCount(compare, count):
@@ -60,17 +58,17 @@ def _holds(  # noqa: PLR0911 - one answer for each form
             return repeated == 0, f"{repeated} rows repeat an earlier one" if repeated else "unique"
         case NoNulls(names):
             missing = {name: after[name].null_count() + _nans(after[name]) for name in names}
-            told = ", ".join(f"{name} has {count} missing" for name, count in missing.items() if count)
-            return not told, told or "none missing"
+            counts = ", ".join(f"{name} has {count} missing" for name, count in missing.items() if count)
+            return not counts, counts or "none missing"
         case SumUnchanged(name):
-            return _sum_unchanged(name, before, after, hidden=name in masked)
+            return _sum_unchanged(name, before, after)
 
 
 def _nans(series: pl.Series) -> int:
     return int(series.is_nan().sum()) if series.dtype.is_float() else 0
 
 
-def _sum_unchanged(name: str, before: pl.DataFrame, after: pl.DataFrame, hidden: bool) -> tuple[bool, str]:
+def _sum_unchanged(name: str, before: pl.DataFrame, after: pl.DataFrame) -> tuple[bool, str]:
     for frame, where in ((before, "input"), (after, "result")):
         if name not in frame.columns:
             return False, f"the {where} has no column {name}"
@@ -79,4 +77,4 @@ def _sum_unchanged(name: str, before: pl.DataFrame, after: pl.DataFrame, hidden:
     if same_sum(before[name], after[name]):
         return True, "unchanged"
     one, two = total(before[name]), total(after[name])
-    return False, "the sum changed" if hidden else f"the sum went from {one} to {two}"
+    return False, f"the sum went from {one} to {two}"

@@ -65,7 +65,7 @@ def summarise(effect: Effect, numbers: bool = True) -> str:
     parts = [f"rows {before} -> {after}" if before != after else f"rows unchanged ({after})"]
     columns = effect.columns
     parts += [f"columns {word}: {_listed(_names(columns[word]))}" for word in ("added", "removed") if columns[word]]
-    for word, told in (
+    for word, items in (
         ("renamed", [f"{old} -> {new}" for old, new in _items(columns["renamed"])]),
         ("types", [f"{name} {_pair(kinds)}" for name, kinds in _items(columns["types"])]),
         ("values changed", [f"{name} ({count} cells)" for name, count in _items(columns["changed"])]),
@@ -73,8 +73,8 @@ def summarise(effect: Effect, numbers: bool = True) -> str:
         ("sum", [f"{name} {_pair(sums)}" for name, sums in effect.sums.items() if numbers]),
         ("no longer unique", _names(effect.keys.get("lost"))),
     ):
-        if told:
-            parts.append(f"{word}: {_listed(told)}")
+        if items:
+            parts.append(f"{word}: {_listed(items)}")
     if effect.rows_reordered:
         parts.append("rows reordered")
     if columns["reordered"]:
@@ -199,9 +199,9 @@ def _sums(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -> d
     old, new = before.schema, after.schema
     for name in shared:
         if old[name].is_numeric() and new[name].is_numeric() and not same_sum(before[name], after[name]):
-            told: list[JsonValue] = [total(before[name]), total(after[name])]
-            if all(abs(cast("float", one)) < float("inf") for one in told):
-                sums[name] = told
+            totals: list[JsonValue] = [total(before[name]), total(after[name])]
+            if all(abs(cast("float", each)) < float("inf") for each in totals):
+                sums[name] = totals
     return sums
 
 

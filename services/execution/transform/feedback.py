@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from services.execution.transform.attempts import Progress
 from services.execution.transform.dataset import DataRead
-from services.execution.transform.limits import TransformLimits
-from services.execution.transform.masking import Veil
-from services.execution.transform.preview import Shown, picture_of, view
-from services.execution.transform.quoting import plain
-from services.execution.transform.runner import Attempt
+from services.execution.transform.masking import Redactor
+from services.execution.transform.preview import Shown, picture_of, quote_text, view
+from services.execution.transform.progress import CodeRun, Progress
+from services.execution.transform.runner import TransformLimits
 from services.execution.transform.skills import Skill
 from shared.contracts.transform import CellsSent, TransformInput
 from shared.llm.chat import Prompts, RenderedPrompt
@@ -25,77 +23,77 @@ _WANTED: Mapping[str, str] = {
 
 
 @dataclass
-class Telling:
+class Feedback:
     """Renders the messages; keeps the account of the cells that they hold."""
 
     prompts: Prompts
-    wanted: TransformInput
+    request: TransformInput
     limits: TransformLimits
     progress: Progress
     data: Sequence[DataRead]  #: as a model may see it
-    veil: Veil
+    redactor: Redactor
     turn: int = 1
 
     @property
     def fence(self) -> str:
-        return self.wanted.language
+        return self.request.language
 
     @property
     def language(self) -> str:
-        return _NAMES[self.wanted.language]
+        return _NAMES[self.request.language]
 
     def system(self, skills: Sequence[Skill], key: str = KEY) -> RenderedPrompt:
-        flavour = f"python_{self.wanted.dataframe}" if self.wanted.language == "python" else self.wanted.language
+        flavour = f"python_{self.request.dataframe}" if self.request.language == "python" else self.request.language
         return self.prompts.render(
             key,
             language=self.language,
             fence=self.fence,
-            wanted=_WANTED[self.wanted.output],
+            wanted=_WANTED[self.request.output],
             language_rules=self._text(flavour).strip(),
             looks=self.limits.probes,
             skills="\n".join(f"\n# Guidance: {skill.name}\n\n{skill.text}" for skill in skills),
         )
 
     def first(self, remarks: Sequence[str] = (), name: str = "first") -> str:
-        tokens = max(200, self.wanted.preview.tokens // len(self.data))
-        views = [self._view(one.shown(), tokens) for one in self.data]
+        tokens = max(200, self.request.preview.tokens // len(self.data))
+        views = [self._view(each.shown(), tokens) for each in self.data]
         return self._text(
             name,
             data="\n\n".join(views),
-            task=self.wanted.task,
-            remarks="\n".join([*remarks, *self._stand_ins(), *self._assertions()]),
+            task=self.request.task,
+            remarks="\n".join([*remarks, *self._masking(), *self._assertions()]),
             **({"language": self.language, "fence": self.fence} if name == "first" else {}),
         )
 
-    def error(self, attempt: Attempt) -> str:
-        return self._text("error", error=self._plain(attempt.visible.message), hint=self.hint(), fence=self.fence)
+    def error(self, run: CodeRun) -> str:
+        return self._text("error", error=self._quoted(run.visible.message), hint=self.hint(), fence=self.fence)
 
-    def not_a_table(self, attempt: Attempt) -> str:
-        problem = self._plain(attempt.visible.message)
+    def not_a_table(self, run: CodeRun) -> str:
+        problem = self._quoted(run.visible.message)
         return self._text("not_a_table", problem=problem, hint=self.hint(), fence=self.fence)
 
-    def result(self, attempt: Attempt) -> str:
+    def result(self, run: CodeRun) -> str:
         return self._text(
             "result",
-            effect=self._effect(attempt.visible),
-            remarks="\n".join(self._remarks(attempt.visible)),
-            result=self.result_view(attempt.visible),
+            effect=self._effect(run.visible),
+            remarks="\n".join(self._remarks(run.visible)),
+            result=self.result_view(run.visible),
             fence=self.fence,
         )
 
-    def assertions(self, attempt: Attempt) -> str:
+    def assertions(self, run: CodeRun) -> str:
         return self._text(
             "assertions",
-            failing=self.failing(attempt),
-            effect=self._effect(attempt.visible),
-            result=self.result_view(attempt.visible),
+            failing=self.failing(run),
+            effect=self._effect(run.visible),
+            result=self.result_view(run.visible),
             hint=self.hint(),
             fence=self.fence,
         )
 
-    def failing(self, attempt: Attempt) -> str:
-        failing = [f"- {one.text}: {one.detail or 'does not hold'}" for one in attempt.visible.checks if not one.holds]
-        return self._plain("\n".join(failing))
+    def failing(self, run: CodeRun) -> str:
+        failing = [f"- {each.text}: {each.detail or 'does not hold'}" for each in run.visible.checks if not each.holds]
+        return self._quoted("\n".join(failing))
 
     def no_op(self) -> str:
         return self._text("no_op", fence=self.fence)
@@ -104,31 +102,31 @@ class Telling:
         return self._text("no_code", problem=problem, language=self.language, fence=self.fence)
 
     def looked(self, output: str) -> str:
-        return self._text("look", output=self._plain(output), remarks=self._looks_left(), fence=self.fence)
+        return self._text("look", output=self._quoted(output), remarks=self._looks_left(), fence=self.fence)
 
-    def ran(self, attempt: Attempt) -> str:
+    def ran(self, run: CodeRun) -> str:
         """The answer of the tool ``run_code``."""
-        visible = attempt.visible
-        body = self._plain(visible.message)
-        if attempt.good:
+        visible = run.visible
+        body = self._quoted(visible.message)
+        if run.good:
             body = self.result_view(visible)
-        elif attempt.outcome == "assertion_failed":
-            body = f"{self.failing(attempt)}\n\n{self.result_view(visible)}"
+        elif run.outcome == "assertion_failed":
+            body = f"{self.failing(run)}\n\n{self.result_view(visible)}"
         remarks = "\n".join(self._remarks(visible))
         effect = self._effect(visible) if visible.effect is not None else "none"
-        return self._text(
-            "tool_run", outcome=attempt.outcome, effect=effect, remarks=remarks, body=body, hint=self.hint()
-        )
+        return self._text("tool_run", outcome=run.outcome, effect=effect, remarks=remarks, body=body, hint=self.hint())
 
     def looked_by_tool(self, output: str) -> str:
-        return self._text("tool_look", output=self._plain(output), remarks=self._looks_left())
+        return self._text("tool_look", output=self._quoted(output), remarks=self._looks_left())
 
-    def looked_again(self, name: str | None) -> str:
+    def data_set(self, name: str | None) -> str:
         """A data set, shown once more."""
-        data = next((one for one in self.data if name in (None, one.name)), None)
+        data = next((each for each in self.data if name in (None, each.name)), None)
         if data is None:
-            return self.refused(f"there is no data set of that name: there are {', '.join(d.name for d in self.data)}")
-        return self._text("tool_look", output=self._view(data.shown(), self.wanted.preview.tokens), remarks="")
+            return self.refused(
+                f"there is no data set of that name: there are {', '.join(each.name for each in self.data)}"
+            )
+        return self._text("tool_look", output=self._view(data.shown(), self.request.preview.tokens), remarks="")
 
     def refused(self, problem: str) -> str:
         return self._text("tool_refused", problem=problem)
@@ -137,23 +135,23 @@ class Telling:
         return self._text("use_tools")
 
     def hint(self) -> str:
-        """After two failures running, a change of tack."""
+        """After two consecutive failures: advice to take another way."""
         return self._text("diagnose", failures=self.progress.failures) if self.progress.failures >= 2 else ""
 
-    def result_view(self, attempt: Attempt) -> str:
-        printed = self._plain(attempt.stdout.strip(), 1000)
-        if attempt.table is None:
-            return f"{self._plain(attempt.message)}\n{printed}".strip()
-        rows = self.wanted.preview.rows or 5
-        picture = picture_of(attempt.table.frame, attempt.table.types, rows)
-        height = attempt.effect.rows["after"] if attempt.effect is not None else None
-        if isinstance(height, int):  # of the real result, where the cells are stand-ins
+    def result_view(self, run: CodeRun) -> str:
+        printed = self._quoted(run.stdout.strip(), 1000)
+        if run.table is None:
+            return f"{self._quoted(run.message)}\n{printed}".strip()
+        rows = self.request.preview.rows or 5
+        picture = picture_of(run.table.frame, run.table.types, rows)
+        height = run.effect.rows["after"] if run.effect is not None else None
+        if isinstance(height, int):  # of the real result, where the cells are pseudonyms
             picture = replace(picture, height=height)
-        text = self._view(Shown("result", picture), max(200, self.wanted.preview.tokens // 3), rows)
+        text = self._view(Shown("result", picture), max(200, self.request.preview.tokens // 3), rows)
         return f"{text}\nprinted:\n{printed}" if printed else text
 
     def _view(self, shown: Shown, tokens: int, rows: int | None = None) -> str:
-        made = view(shown, self.wanted.preview.rows if rows is None else rows, tokens)
+        made = view(shown, self.request.preview.rows if rows is None else rows, tokens)
         self.progress.audit.append(
             CellsSent(
                 turn=self.turn,
@@ -165,43 +163,43 @@ class Telling:
                 stand_ins=shown.name == "result" and self.masked,
             )
         )
-        return self.veil.scrub(made.text)
+        return self.redactor.redact(made.text)
 
-    def _effect(self, attempt: Attempt) -> str:
-        return self._plain(attempt.effect.summary if attempt.effect is not None else attempt.message)
+    def _effect(self, run: CodeRun) -> str:
+        return self._quoted(run.effect.summary if run.effect is not None else run.message)
 
     def _looks_left(self) -> str:
         return f"{self.limits.probes - len(self.progress.probes)} looks are left."
 
-    def _remarks(self, attempt: Attempt) -> list[str]:
+    def _remarks(self, run: CodeRun) -> list[str]:
         """What looks wrong with a result that is a table all the same."""
-        if attempt.table is None or attempt.effect is None:
+        if run.table is None or run.effect is None:
             return []
-        frame = attempt.table.frame
-        remarks = self._stand_ins()
-        if attempt.effect.rows["after"] == 0:
+        frame = run.table.frame
+        remarks = self._masking()
+        if run.effect.rows["after"] == 0:
             remarks.append("The result has no rows. Check that the conditions are spelled as the values are.")
         empty = [column.name for column in frame.iter_columns() if column.null_count() == frame.height > 0]
         if empty:
-            remarks.append(f"Without any value: {self._plain(', '.join(empty), 400)}. Check how they are computed.")
+            remarks.append(f"Without any value: {self._quoted(', '.join(empty), 400)}. Check how they are computed.")
         return remarks
 
     @property
     def masked(self) -> bool:
-        return any(one.masked for one in self.data)
+        return any(each.masked for each in self.data)
 
-    def _stand_ins(self) -> list[str]:
-        """Why values look odd when some are masked."""
+    def _masking(self) -> list[str]:
+        """Why values look odd when some are masked; the prompt's key is older than the word pseudonym."""
         return [self._text("stand_ins").strip()] if self.masked else []
 
     def _assertions(self) -> list[str]:
-        if not self.wanted.assertions:
+        if not self.request.assertions:
             return []
-        return ["The result must hold:", *(f"- {text}" for text in self.wanted.assertions)]
+        return ["The result must hold:", *(f"- {text}" for text in self.request.assertions)]
 
-    def _plain(self, text: str, most: int | None = None) -> str:
-        """Text that came out of data or programs: inert, bounded, and without masked values."""
-        return plain(self.veil.scrub(text), most or self.limits.feedback_characters)
+    def _quoted(self, text: str, most: int | None = None) -> str:
+        """Text that came out of data or programs: quoted, bounded, and without masked values."""
+        return quote_text(self.redactor.redact(text), most or self.limits.feedback_characters)
 
     def _text(self, name: str, **variables: object) -> str:
         return self.prompts.render(f"{KEY}_{name}", **variables).text

@@ -16,7 +16,7 @@ _LONGEST_CHAIN = 100
 
 @dataclass(frozen=True)
 class Start:
-    """The first data set's stand: a saved table, or code that has to run on it first."""
+    """What the first data set holds at the start: a saved table, or the result of code that has to run first."""
 
     job_id: str | None = None
     file_id: str | None = None  #: a Parquet file in the place of the first data set
@@ -32,11 +32,11 @@ class Start:
         return "The first data set is the result of the previous task." if self.file_id is not None else ""
 
 
-def start_of(results: Results, wanted: TransformInput) -> Start:
+def start_of(results: Results, request: TransformInput) -> Start:
     """Raises: InvalidRequest when the branch names nothing to start from."""
-    if wanted.branch is not None:
-        return _branch(results, wanted.branch.job_id, wanted.branch.iteration)
-    base = wanted.base or ("previous" if wanted.code is None else "original")
+    if request.branch is not None:
+        return _branch(results, request.branch.job_id, request.branch.iteration)
+    base = request.base or ("previous" if request.code is None else "original")
     if base == "original":
         return Start()
     job = results.latest("transform")
@@ -60,7 +60,7 @@ def _branch(results: Results, job_id: str, iteration: int | None) -> Start:
         raise _no_branch("job_id", f"there is no finished transform job {job_id}")
     code = result.code
     if iteration is not None:
-        code = next((one.code for one in result.iterations if one.number == iteration and one.code), "")
+        code = next((each.code for each in result.iterations if each.number == iteration and each.code), "")
     if not code:
         raise _no_branch("iteration", f"the job has no iteration {iteration} with code" if iteration else "no code")
     base = result.inputs[0].file_id if result.continues is not None and result.inputs else None
@@ -87,11 +87,11 @@ def _result(job: FinishedJob) -> TransformResult | None:
         return None
 
 
-def expected_schema(results: Results, wanted: TransformInput) -> dict[str, list[ExpectedColumn]]:
+def expected_schema(results: Results, request: TransformInput) -> dict[str, list[ExpectedColumn]]:
     """What saved code was made for: what the caller says, else what the conversation's last transform read."""
-    if wanted.expects:
-        return wanted.expects
-    job = results.latest("transform") if wanted.code is not None else None
+    if request.expects:
+        return request.expects
+    job = results.latest("transform") if request.code is not None else None
     result = _result(job) if job is not None else None
     if result is None:
         return {}
@@ -105,14 +105,16 @@ def drift_of(expected: Mapping[str, list[ExpectedColumn]], inputs: Mapping[str, 
     """Columns that are gone, new, or of another type."""
     drift: list[Drift] = []
     for data in (name for name in inputs if name in expected):
-        found = {column.name: column.type for column in inputs[data]}
+        columns = {column.name: column.type for column in inputs[data]}
         known = {column.name: column.type for column in expected[data]}
         for name, kind in known.items():
-            if name not in found:
+            if name not in columns:
                 drift.append(Drift(data=data, column=name, change="missing", expected=kind))
-            elif kind is not None and found[name] != kind:
-                drift.append(Drift(data=data, column=name, change="type", expected=kind, found=found[name]))
+            elif kind is not None and columns[name] != kind:
+                drift.append(Drift(data=data, column=name, change="type", expected=kind, found=columns[name]))
         drift += [
-            Drift(data=data, column=name, change="new", found=kind) for name, kind in found.items() if name not in known
+            Drift(data=data, column=name, change="new", found=kind)
+            for name, kind in columns.items()
+            if name not in known
         ]
     return drift

@@ -16,10 +16,10 @@ from pydantic import BaseModel, ValidationError
 
 from services.execution.sandbox.run import Run, Sandbox
 from services.execution.transform.dataset import Arrived, DataRead
-from services.execution.transform.limits import TransformLimits
 from services.execution.transform.preview import Picture
 from services.execution.transform.reading.columns import ColumnProfile
 from services.execution.transform.reading.names import TypeName
+from services.execution.transform.runner import TransformLimits
 from shared.contracts.execute import Verdict
 from shared.contracts.transform import DataSet
 from shared.errors import InvalidData

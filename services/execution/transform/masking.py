@@ -1,33 +1,36 @@
-"""Masked columns: the model only ever sees runs over stand-ins, so no masked value can reach it in any form."""
+"""Masked columns: the model sees only runs over pseudonyms, so no masked value can reach it in any form."""
 
 from __future__ import annotations
 
 import builtins
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
 
 from services.execution.transform.dataset import DataRead
+from services.execution.transform.effect import equal, summarise
+from services.execution.transform.progress import CodeRun
 from services.execution.transform.reading.portable import read_portable
+from services.execution.transform.results import ResultTable
 
-#: Beyond so many distinct values, stand-ins are numbered instead of shaped like the value.
+#: Beyond so many distinct values, pseudonyms are numbered instead of shaped like the value.
 _MOST_SHAPED = 50_000
-_SHORTEST_SCRUBBED = 4
+_SHORTEST_REDACTED = 4
 _HIDDEN = "(hidden)"
 _ERRORS = frozenset(name for name in dir(builtins) if name.endswith(("Error", "Exception")))
 
 
 @dataclass(frozen=True)
-class Veil:
-    """Takes masked values out of texts: they also turn up in columns that nobody masked."""
+class Redactor:
+    """Takes masked values out of texts: they may also stand in columns that are not masked."""
 
     values: list[str]
 
-    def scrub(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         if not self.values:
             return text
         hidden = [_HIDDEN] * len(self.values)
@@ -38,89 +41,138 @@ class Veil:
 
 def masked_columns(data: Sequence[DataRead], mask: Sequence[str], schema_only: bool) -> dict[str, frozenset[str]]:
     """Data set: its columns that no model may see; all of them when only the schema is shown."""
-    return {one.name: frozenset(one.types if schema_only else set(mask) & one.types.keys()) for one in data}
+    return {each.name: frozenset(each.types if schema_only else set(mask) & each.types.keys()) for each in data}
 
 
-def veil_of(data: Sequence[DataRead], masked: dict[str, frozenset[str]]) -> Veil:
-    """A veil over the masked values, where there are columns besides that could repeat them."""
-    if all(len(masked[one.name]) == len(one.types) for one in data):
-        return Veil([])
+def redactor_of(data: Sequence[DataRead], masked: dict[str, frozenset[str]]) -> Redactor:
+    """For the masked values, where other columns could repeat them."""
+    if all(len(masked[each.name]) == len(each.types) for each in data):
+        return Redactor([])
     values: set[str] = set()
-    for one in data:
-        for name in sorted(masked[one.name]):
-            texts = one.frame[name].unique().cast(pl.String, strict=False).drop_nulls()
-            values.update(text for text in texts.to_list() if len(text) >= _SHORTEST_SCRUBBED and not _is_word(text))
-    return Veil(sorted(values, key=lambda text: (-len(text), text)))
+    for each in data:
+        for name in sorted(masked[each.name]):
+            texts = each.frame[name].unique().cast(pl.String, strict=False).drop_nulls()
+            values.update(text for text in texts.to_list() if len(text) >= _SHORTEST_REDACTED and not _is_word(text))
+    return Redactor(sorted(values, key=lambda text: (-len(text), text)))
 
 
 def _is_word(text: str) -> bool:
-    """``true`` and the like say nothing and stand everywhere."""
+    """``true`` and the like tell nothing, and stand in many texts."""
     return text.lower() in ("true", "false", "null", "none")
 
 
-def stand_in(data: DataRead, masked: frozenset[str], scratch: Path, seed: int, rows: int) -> DataRead:
+def pseudonymise(data: DataRead, masked: frozenset[str], scratch: Path, seed: int, rows: int) -> DataRead:
     """The same data set with other values in its masked columns: equal where they were equal, missing where missing."""
     frame = read_portable(data.arrow)
-    chance = random.Random(seed)  # noqa: S311 - nothing here needs to be unguessable: the values are not derived from any
-    columns = [_replaced(frame[name], chance) if name in masked else frame[name] for name in frame.columns]
-    target = scratch / f"stand-in-{data.name}.arrow"
+    rng = random.Random(seed)  # noqa: S311 - pseudonyms are not derived from the values: nothing here needs to be unguessable
+    columns = [_replaced(frame[name], rng) if name in masked else frame[name] for name in frame.columns]
+    target = scratch / f"pseudonyms-{data.name}.arrow"
     pl.DataFrame(columns).write_ipc(target, compression="uncompressed")
     return data.replaced(target, rows, masked)
 
 
-def _replaced(column: pl.Series, chance: random.Random) -> pl.Series:
+def _replaced(column: pl.Series, rng: random.Random) -> pl.Series:
     distinct = column.drop_nulls().unique(maintain_order=True)
-    fakes = _fakes(distinct, chance)
-    if fakes is None or not distinct.len():
+    pseudonyms = _pseudonyms(distinct, rng)
+    if pseudonyms is None or not distinct.len():
         return pl.Series(column.name, [None] * column.len(), dtype=column.dtype)
-    return column.replace_strict(distinct, pl.Series(fakes, dtype=column.dtype), default=None)
+    return column.replace_strict(distinct, pl.Series(pseudonyms, dtype=column.dtype), default=None)
 
 
-def _fakes(distinct: pl.Series, chance: random.Random) -> Sequence[object] | None:  # noqa: PLR0911 - one for each type
+def _pseudonyms(distinct: pl.Series, rng: random.Random) -> Sequence[object] | None:  # noqa: PLR0911 - one for each type
     dtype, count = distinct.dtype, distinct.len()
     if dtype == pl.String:
-        return _texts(distinct, chance)
+        return _texts(distinct, rng)
     if dtype.is_integer() or dtype.is_decimal():
-        return _numbers(distinct, chance)
+        return _numbers(distinct, rng)
     if dtype.is_float():
-        return [round(chance.uniform(1, 1000), 3) for _ in range(count)]
+        return [round(rng.uniform(1, 1000), 3) for _ in range(count)]
     if dtype == pl.Boolean:
-        return [chance.random() < 0.5 for _ in range(count)]
+        return [rng.random() < 0.5 for _ in range(count)]
     if dtype == pl.Date:
-        return [date(2001, 1, 1) + timedelta(days=chance.randrange(5000)) for _ in range(count)]
+        return [date(2001, 1, 1) + timedelta(days=rng.randrange(5000)) for _ in range(count)]
     if isinstance(dtype, pl.Datetime) and dtype.time_zone is None:
-        return [datetime(2001, 1, 1) + timedelta(minutes=chance.randrange(5_000_000)) for _ in range(count)]
+        return [datetime(2001, 1, 1) + timedelta(minutes=rng.randrange(5_000_000)) for _ in range(count)]
     return None
 
 
-def _numbers(distinct: pl.Series, chance: random.Random) -> list[int]:
+def _numbers(distinct: pl.Series, rng: random.Random) -> list[int]:
     real = set(distinct.to_list()) if distinct.len() <= _MOST_SHAPED else set()
     most = 100 if distinct.dtype in (pl.Int8, pl.UInt8) else max(10 * distinct.len(), 9000)
-    fakes = (chance.randrange(1, most) for _ in range(10**9))
-    return [next(fake for fake in fakes if fake not in real or len(real) * 2 > most) for _ in range(distinct.len())]
+    pseudonyms = (rng.randrange(1, most) for _ in range(10**9))
+    return [
+        next(number for number in pseudonyms if number not in real or len(real) * 2 > most)
+        for _ in range(distinct.len())
+    ]
 
 
-def _texts(distinct: pl.Series, chance: random.Random) -> list[str]:
+def _texts(distinct: pl.Series, rng: random.Random) -> list[str]:
     if distinct.len() > _MOST_SHAPED:
         return [f"hidden-{number}" for number in range(distinct.len())]
-    return [_shaped(text, chance) for text in distinct.to_list()]
+    return [_shaped(text, rng) for text in distinct.to_list()]
 
 
-def _shaped(text: str, chance: random.Random) -> str:
+def _shaped(text: str, rng: random.Random) -> str:
     """Letters for letters, digits for digits, so that splitting and matching on shape still work."""
-    return "".join(_other(char, chance) for char in text[:200])
+    return "".join(_other(char, rng) for char in text[:200])
 
 
-def _other(char: str, chance: random.Random) -> str:
+def _other(char: str, rng: random.Random) -> str:
     if char.isdigit():
-        return chance.choice([digit for digit in "123456789" if digit != char])
+        return rng.choice([digit for digit in "123456789" if digit != char])
     if char.isalpha():
-        letter = chance.choice([letter for letter in "bcdfghjklmnpqrstvwxz" if letter != char.lower()])
+        letter = rng.choice([letter for letter in "bcdfghjklmnpqrstvwxz" if letter != char.lower()])
         return letter.upper() if char.isupper() else letter
     return char
 
 
+def masked_run(real: CodeRun, pseudonymised: CodeRun) -> CodeRun:
+    """The real run; what the model may see of it comes from the run over pseudonyms."""
+    masked = _dependent_columns(real.table, pseudonymised.table)
+    return replace(real, masked_view=_masked_view(real, pseudonymised), masked=masked)
+
+
+def _masked_view(real: CodeRun, pseudonymised: CodeRun) -> CodeRun:
+    if not real.good and real.outcome != "assertion_failed":
+        if pseudonymised.outcome == real.outcome:
+            return replace(real, message=pseudonymised.message, stdout=pseudonymised.stdout)
+        kind = error_name(real.message) if real.outcome == "error" else "the result is of another kind"
+        return replace(real, message=f"{kind}; the message is hidden because it arose on hidden values", stdout="")
+    checks = [
+        each.model_copy(update={"detail": "" if each.text.startswith("sum") else each.detail}) for each in real.checks
+    ]
+    message = real.message if real.plot is not None else ""
+    if pseudonymised.table is None or pseudonymised.effect is None or real.effect is None:
+        return replace(real, message=message, stdout=pseudonymised.stdout, table=None, effect=None, checks=checks)
+    # How many rows there are is real; which columns and cells is not.
+    effect = pseudonymised.effect.model_copy(update={"rows": real.effect.rows, "sums": {}, "nulls": {}})
+    effect = effect.model_copy(update={"summary": summarise(effect)})
+    return replace(
+        real,
+        message=effect.summary,
+        stdout=pseudonymised.stdout,
+        table=pseudonymised.table,
+        effect=effect,
+        checks=checks,
+    )
+
+
+def _dependent_columns(real: ResultTable | None, pseudonymised: ResultTable | None) -> tuple[str, ...]:
+    """The columns that came out differently over pseudonyms; all of them when the rows cannot be compared."""
+    if real is None:
+        return ()
+    frame = real.frame
+    if pseudonymised is None or pseudonymised.frame.height != frame.height:
+        return tuple(frame.columns)
+    others = {column.name: column for column in pseudonymised.frame.iter_columns()}
+    return tuple(
+        column.name
+        for column in frame.iter_columns()
+        if column.name not in others or not equal(column, others[column.name])
+    )
+
+
 def error_name(message: str) -> str:
-    """The kind of an error, when it is one that a language defines: a name of the code's own could be a value."""
+    """The kind of an error, when Python defines it: a class that the code names itself could be a masked value."""
     name = message.partition(":")[0].strip()
     return name if name in _ERRORS else "an error"

@@ -1,11 +1,10 @@
-"""Finds the code in a model's reply: a scanner of lines, because fences nest, indent, and stay open."""
+"""Reads a model's reply: the code in it (line by line, because fences nest, indent, and stay open), or DONE."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-from services.execution.transform.done import only_done
 
 _TAGS: Mapping[str, frozenset[str]] = {
     "python": frozenset({"python", "py", "python3", "pandas", "polars", "ipython"}),
@@ -14,6 +13,22 @@ _TAGS: Mapping[str, frozenset[str]] = {
 }
 _BETWEEN_WORDS = str.maketrans("{},:", "    ")
 _LOOK = frozenset({"look", "probe"})
+_MOST_EXPLANATION = 2000
+_DECORATION = " \t\r\n*_`.!\"'"
+_WORD = re.compile(r"\bDONE\b")
+_FENCE = re.compile(r"^[ \t]*(```|~~~).*$", re.MULTILINE)
+_SENTENCE = re.compile(r"[.!?\n]+")
+#: A sentence with one of these does not say that it is done.
+_DOUBT = re.compile(
+    r"\b(not|never|yet|until|once|when|if|unless|before|after|nearly|almost|cannot|isn|aren|wasn|won|can|don|doesn|hasn"
+    r"|haven|without|no|will|would|should|could|say|reply|answer|respond)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+#: Phrases that only confirm it; they are no negation.
+_ASSURANCE = re.compile(
+    r"\b(no (further|more|other|additional|changes?|corrections?|fix(es)?|errors?|issues?|problems?)|nothing)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -102,3 +117,32 @@ def _tag(info: str) -> tuple[str, tuple[str, ...]]:
     if not words:
         return "", ()
     return words[0].lstrip(".").rstrip("0123456789.") or words[0], tuple(words[1:])
+
+
+def prose(reply: str) -> str:
+    """What a reply says outside its code."""
+    kept = reply.replace("\r\n", "\n")
+    for block in fenced_blocks(reply):
+        kept = kept.replace(block.text, "")
+    lines = (line for line in kept.split("\n") if not line.strip().startswith(("```", "~~~")))
+    return "\n".join(line for line in lines if line.strip() and not is_done(line))[:_MOST_EXPLANATION]
+
+
+def is_done(reply: str) -> bool:
+    """``DONE`` alone in any case, or DONE in capitals in a sentence without negation or condition.
+
+    Beside a fenced block of any language nothing but DONE alone counts: the fence may quote a message.
+    """
+    outside = _FENCE.sub("", reply)
+    if only_done(outside):
+        return True
+    if outside != reply:
+        return False
+    reply = _ASSURANCE.sub("", reply)
+    sentences = [sentence for sentence in _SENTENCE.split(reply) if _WORD.search(sentence)]
+    return bool(sentences) and not any(_DOUBT.search(sentence) for sentence in sentences)
+
+
+def only_done(text: str) -> bool:
+    """Whether nothing but the text is DONE alone, also as a comment: no code in any language."""
+    return text.strip(_DECORATION).lstrip("#-/ ").lower() == "done"

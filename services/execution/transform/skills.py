@@ -65,14 +65,14 @@ def matching(skills: Sequence[Skill], task: str, language: str, dataframe: str, 
     """The skills whose words stand in the task most often, at most three."""
     scored: list[tuple[int, Skill]] = []
     for skill in skills:
-        wanted = skill.applies_to
+        applies = skill.applies_to
         fits = all(
             not allowed or given in allowed
-            for allowed, given in ((wanted.languages, language), (wanted.outputs, output))
+            for allowed, given in ((applies.languages, language), (applies.outputs, output))
         )
-        fits = fits and (not wanted.dataframes or (language == "python" and dataframe in wanted.dataframes))
-        score = sum(bool(re.search(rf"\b{re.escape(word)}", task, re.IGNORECASE)) for word in wanted.words)
-        if fits and (score or not wanted.words):
+        fits = fits and (not applies.dataframes or (language == "python" and dataframe in applies.dataframes))
+        score = sum(bool(re.search(rf"\b{re.escape(word)}", task, re.IGNORECASE)) for word in applies.words)
+        if fits and (score or not applies.words):
             scored.append((score, skill))
     scored.sort(key=lambda pair: (-pair[0], pair[1].name))
     return [skill for _, skill in scored[:_MOST_AT_ONCE]]

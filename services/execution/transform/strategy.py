@@ -1,4 +1,4 @@
-"""What both strategies share: one model call a turn, gates before the end, and a record of every turn."""
+"""What both strategies share: one model call a turn, checks before the end, and a record of every turn."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from services.execution.transform.attempts import Entry, Progress
-from services.execution.transform.feedback import Telling
-from services.execution.transform.runner import Attempt, Bench
+from services.execution.transform.feedback import Feedback
+from services.execution.transform.progress import CodeRun, Entry, Progress
+from services.execution.transform.runner import CodeRunner
 from shared.contracts.transform import Iteration, Probe
 from shared.errors import JobCancelled
 from shared.jobs.job import Context
@@ -34,8 +34,8 @@ class Strategy(ABC):
     """One conversation with the model about one task."""
 
     context: Context
-    bench: Bench
-    telling: Telling
+    runner: CodeRunner
+    feedback: Feedback
     progress: Progress
     system: str
     prompt: PromptVersion
@@ -52,7 +52,7 @@ class Strategy(ABC):
             self.messages.append(ChatMessage("user", turns[-1].outcome.feedback))
         if self.context.cancelled.is_set():
             raise JobCancelled("the job was cancelled between two turns")
-        self.telling.turn = len(turns) + 1
+        self.feedback.turn = len(turns) + 1
         reply = self.context.llm.complete(
             ChatRequest(
                 role="execution.transform",
@@ -72,11 +72,13 @@ class Strategy(ABC):
         """Run what the reply asks for, and judge it."""
 
     def on_turn(self, turn: Turn[ChatReply, Ending]) -> None:
-        """Write the turn into the iterations and tell the world."""
+        """Add the turn to the iterations and report it."""
         seconds = round(turn.seconds, 4)
         self.progress.iterations += [
-            Iteration(number=turn.number, code=one.code, outcome=one.outcome, message=one.message, seconds=seconds)
-            for one in self.entries
+            Iteration(
+                number=turn.number, code=entry.code, outcome=entry.outcome, message=entry.message, seconds=seconds
+            )
+            for entry in self.entries
         ]
         last = self.entries[-1] if self.entries else None
         outcome = turn.outcome.outcome if isinstance(turn.outcome, Again) else "done"
@@ -90,31 +92,31 @@ class Strategy(ABC):
             },
         )
 
-    def attempt(self, code: str, said: str) -> Attempt:
-        """Run the code, unless it is the best code again: then that result stands."""
+    def run_code(self, code: str, explanation: str) -> CodeRun:
+        """Run the code; when it is the best code again, its result is used."""
         best = self.progress.best
         if best is not None and self.progress.repeats_best(code):
             self.entries.append(Entry(code, "no_op" if best.outcome == "no_op" else "result", "the same code again"))
             return best
-        attempt = self.bench.attempt(code)
-        self.progress.tried(attempt, said)
-        self.entries.append(Entry(code, attempt.outcome, attempt.message))
-        return attempt
+        run = self.runner.run(code)
+        self.progress.add(run, explanation)
+        self.entries.append(Entry(code, run.outcome, run.message))
+        return run
 
-    def confirms(self, attempt: Attempt) -> bool:
+    def confirms(self, run: CodeRun) -> bool:
         """Whether the model is shown a good result; with assertions that all hold there is nothing left to decide."""
-        wanted = self.bench.wanted
-        return wanted.confirm == "always" or (wanted.confirm == "auto" and not attempt.checks)
+        confirm = self.runner.request.confirm
+        return confirm == "always" or (confirm == "auto" and not run.checks)
 
     def nudged_enough(self) -> bool:
-        return self.progress.nudges > self.bench.limits.nudges
+        return self.progress.nudges > self.runner.limits.nudges
 
     def look(self, code: str) -> str | None:
         """The answer to a look; ``None`` when there are none left."""
         self.progress.prose = 0
-        if len(self.progress.probes) >= self.bench.limits.probes:
+        if len(self.progress.probes) >= self.runner.limits.probes:
             return None
-        ok, output = self.bench.look(code)
+        ok, output = self.runner.look(code)
         self.progress.probes.append(Probe(number=len(self.progress.probes) + 1, code=code, output=output[:4000]))
         return output if ok else f"the look failed: {output}"
 

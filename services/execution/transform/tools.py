@@ -1,4 +1,4 @@
-"""The strategy ``tools``: native tool calling on the same bench, gates and budget, for comparison and choice."""
+"""The strategy ``tools``: native tool calling with the same runner, checks and budget."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from services.execution.transform.attempts import Entry
-from services.execution.transform.done import is_done
+from services.execution.transform.progress import Entry
+from services.execution.transform.replies import is_done
 from services.execution.transform.strategy import DONE, Ending, Step, Strategy
 from shared.llm.chat import ChatMessage, ChatReply, Tool, ToolUse
 from shared.loop import Again, BudgetSpent, Done
 
-#: Failed runs in a row after which the model is going nowhere.
+#: Consecutive failed runs after which the loop ends.
 _MOST_FAILURES = 5
 _CODE: dict[str, JsonValue] = {"type": "string", "description": "complete code"}
 
@@ -62,7 +62,7 @@ class ToolCalling(Strategy):
 
     def execute(self, reply: ChatReply) -> Step:
         if not reply.tool_calls:
-            return self._said(reply)
+            return self._no_tools(reply)
         self.progress.prose = 0
         ended: Step | None = None
         for use in reply.tool_calls:
@@ -86,45 +86,45 @@ class ToolCalling(Strategy):
                 case "finish":
                     return self._finish(_Finish.model_validate(params))
                 case _:
-                    return self.telling.refused(f"there is no tool {use.name[:100]!r}"), False
+                    return self.feedback.refused(f"there is no tool {use.name[:100]!r}"), False
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
-            return self.telling.refused(f"{use.name}: {place}: {first['msg']}"), False
+            return self.feedback.refused(f"{use.name}: {place}: {first['msg']}"), False
 
     def _run(self, code: str) -> tuple[str, bool]:
-        again = self.progress.repeats_best(code)
-        attempt = self.attempt(code, "")
-        done = again or (attempt.outcome == "result" and not self.confirms(attempt))
-        done = done or (attempt.outcome == "no_op" and self.nudged_enough())
-        return self.telling.ran(attempt), done
+        repeated = self.progress.repeats_best(code)
+        run = self.run_code(code, "")
+        done = repeated or (run.outcome == "result" and not self.confirms(run))
+        done = done or (run.outcome == "no_op" and self.nudged_enough())
+        return self.feedback.ran(run), done
 
-    def _looked(self, wanted: _Look) -> str:
-        if wanted.code is None:
-            return self.telling.looked_again(wanted.data)
-        output = self.look(wanted.code)
-        return self.telling.refused("no looks are left") if output is None else self.telling.looked_by_tool(output)
+    def _looked(self, params: _Look) -> str:
+        if params.code is None:
+            return self.feedback.data_set(params.data)
+        output = self.look(params.code)
+        return self.feedback.refused("no looks are left") if output is None else self.feedback.looked_by_tool(output)
 
     def _finish(self, finish: _Finish) -> tuple[str, bool]:
-        """Finishing passes the same gates as DONE."""
+        """Finishing passes the same checks as DONE."""
         best, latest = self.progress.best, self.progress.latest
         if best is None:
             why = "no code has given a result yet"
             if latest is not None and latest.outcome == "assertion_failed":
-                why = self.telling.failing(latest)
+                why = self.feedback.failing(latest)
                 self.entries.append(Entry("", "assertion_failed", latest.message))
             else:
                 self.entries.append(Entry("", "no_code", why))
-            return self.telling.refused(why), False
+            return self.feedback.refused(why), False
         if best.outcome == "no_op":
             self.progress.nudges += 1
             if not self.nudged_enough():
                 self.entries.append(Entry("", "no_op", best.message))
-                return self.telling.refused("the result is identical to the data that the code started from"), False
+                return self.feedback.refused("the result is identical to the data that the code started from"), False
         self.progress.explanation = finish.explanation[:2000] or self.progress.explanation
         return "finished", True
 
-    def _said(self, reply: ChatReply) -> Step:
+    def _no_tools(self, reply: ChatReply) -> Step:
         text = reply.text.strip()
         if is_done(text):
             answer, done = self._finish(_Finish())
@@ -133,7 +133,7 @@ class ToolCalling(Strategy):
         self.entries.append(Entry("", "no_code", text[:2000]))
         if self.progress.prose >= 2 and text:
             return Done(Ending("question", text))
-        return Again(self.telling.use_tools(), "no_code")
+        return Again(self.feedback.use_tools(), "no_code")
 
 
 def _parsed(params: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import jinja2
 from pydantic import JsonValue
 
-from services.execution.transform.limits import TransformLimits
+from services.execution.transform.runner import TransformLimits
 from services.execution.transform.transform import Transform
 from shared.contracts.files import FileInfo
 from shared.contracts.jobs import JobState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.execution.transform.limits import TransformLimits
+from services.execution.transform.runner import TransformLimits
 from shared.contracts.execute import Limits
 from shared.errors import InvalidRequest, UserCodeFailed
 from tests.services.execution.transform.support import Lab, python

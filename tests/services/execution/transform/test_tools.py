@@ -1,4 +1,4 @@
-"""The strategy ``tools`` runs on the same bench, behind the same gates."""
+"""The strategy ``tools`` runs with the same runner and the same checks."""
 
 from __future__ import annotations
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.execution.transform.done import is_done
-from services.execution.transform.replies import find_code
+from services.execution.transform.replies import find_code, is_done
 
 
 @pytest.mark.parametrize(

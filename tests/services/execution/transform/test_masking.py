@@ -54,7 +54,7 @@ def test_no_masked_value_is_in_any_message(lab: Lab, code: str, strategy: str) -
     clean(lab)
 
 
-def test_a_look_sees_stand_ins_only(lab: Lab) -> None:
+def test_a_look_sees_pseudonyms_only(lab: Lab) -> None:
     look = "```python look\nprint(data.email.tolist(), data.salary.sum())\ndata\n```"
     lab.transform(look, python("result = data.head(2)"), "DONE", data=PEOPLE, preview=MASK)
     assert "@" in lab.script.last() or "@" in lab.script.asked[1].messages[-1].content
