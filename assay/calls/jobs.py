@@ -81,7 +81,7 @@ def replay(
     budget: Mapping[str, float | None] | None = None,
     prompt_version: int | None = None,
 ) -> Call[JobView]:
-    body = without_none(input=input, model=as_model, budget=budget, prompt_version=prompt_version)
+    body = without_none(input=input, model=model, budget=budget, prompt_version=prompt_version)
     return Call("POST", f"/v1/jobs/{segment(id)}/replay", as_model("jobs.JobView"), body=body)
 
 

@@ -24,6 +24,7 @@ class Ran:
 
     @property
     def json(self) -> Any:
+        assert self.out, (self.status, self.talk)
         return json.loads(self.out)
 
 
