@@ -1,4 +1,4 @@
-"""What the flows worker is told."""
+"""How a model edits flows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
-class TurnSettings(BaseSettings):
+class EditSettings(BaseSettings):
     """Edits of flows by a model."""
 
     model_config = SettingsConfigDict(env_prefix="ASSAY_FLOWS_", frozen=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from services.flows.mutate import Mutate
-from services.flows.settings import TurnSettings
+from services.flows.settings import EditSettings
 from shared.contracts.flow import FlowInput
 from shared.contracts.kinds import JobKind
 from shared.db import connect
+from shared.flows.session import FlowEditor
 from shared.flows.settings import FlowSettings
 from shared.flows.store import Store
-from shared.flows.turns import Flows
 from shared.jobs.process import open_worker
 from shared.plugins import load_plugins
 from shared.settings import JobSettings, PluginSettings, StoreSettings
@@ -17,9 +17,9 @@ from shared.settings import JobSettings, PluginSettings, StoreSettings
 
 def main() -> None:
     load_plugins(PluginSettings().modules)
-    kept = FlowSettings()
+    settings = FlowSettings()
     engine = connect(StoreSettings().database_url, JobSettings().concurrency)
-    flows = Flows(engine, Store(kept.undo_depth, kept.flow_versions))
+    editor = FlowEditor(engine, Store(settings.undo_depth, settings.flow_versions))
     worker = open_worker("flows")
-    worker.serve(JobKind.FLOW, FlowInput, Mutate(flows, TurnSettings()))
+    worker.serve(JobKind.FLOW, FlowInput, Mutate(editor, EditSettings()))
     worker.run()

@@ -34,7 +34,7 @@ Answer = TypeVar("Answer")
 _REDIS_TIMEOUT = 0.2
 
 
-def beside(work: Callable[[], Answer], /) -> Answer:
+def offload(work: Callable[[], Answer], /) -> Answer:
     """What a store has to compute under ``run_sync``, in a thread, so that the event loop goes on."""
     return await_only(asyncio.to_thread(work))
 
@@ -114,7 +114,7 @@ async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIte
         watchers=Watchers(settings.stores.redis_url),
         notifier=Notifier(redis),
         llm=LlmAccess(settings),
-        flows=Store(settings.flows.undo_depth, settings.flows.flow_versions, beside=beside),
+        flows=Store(settings.flows.undo_depth, settings.flows.flow_versions, offload=offload),
     )
     app.state.dependencies = dependencies
     dependencies.watchers.start()

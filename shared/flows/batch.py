@@ -38,7 +38,7 @@ class History:
 
 @dataclass(frozen=True)
 class Move:
-    """A walk over one entry of the history."""
+    """An undo or redo of one entry of the history."""
 
     seq: int
     undone: bool
@@ -48,7 +48,7 @@ class Batch:
     """A draft and its place in the history.
 
     The line of states is the history as far as it is applied, then this batch's own calls on top of it. A call cuts
-    off whatever could have been redone before it; undo walks down the line, redo walks up again.
+    off whatever could have been redone before it; undo goes down the line, redo up again.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Batch:
 
     @property
     def only_moves(self) -> bool:
-        """Whether none of the batch's own calls is left, so that it is at most a walk along the history."""
+        """Whether none of the batch's own calls is left, so that it is at most undos and redos."""
         return not self._steps
 
     def run(self, calls: Sequence[Call], atomic: bool = False, earlier: Sequence[Outcome] = ()) -> list[Outcome]:
@@ -82,7 +82,7 @@ class Batch:
             outcomes = [replace(outcome, rolled_back=outcome.success) for outcome in outcomes]
         return suggest(self.draft, outcomes)
 
-    def carry(self, operations: Sequence[Operation]) -> None:
+    def take_over(self, operations: Sequence[Operation]) -> None:
         """Take over what another batch did, as one own step. Raises: DoesNotApply."""
         if operations:
             mark = self.draft.mark()
@@ -116,8 +116,8 @@ class Batch:
         if self._steps:
             self._taken_back.append(self.draft.take_back(self._steps.pop()))
         elif self._applied:
-            past = self._applied[-1]
-            self._walk(past, past.inverse, undone=True)
+            entry = self._applied[-1]
+            self._move(entry, entry.inverse, undone=True)
             self._undone.append(self._applied.pop())
         else:
             raise CallFailed("Nothing to undo")
@@ -125,8 +125,8 @@ class Batch:
 
     def _redo(self) -> ToolResult:
         if self._undone:
-            past = self._undone[-1]
-            self._walk(past, past.forward, undone=False)
+            entry = self._undone[-1]
+            self._move(entry, entry.forward, undone=False)
             self._applied.append(self._undone.pop())
         elif self._taken_back:
             self._steps.append(self.draft.mark())
@@ -135,12 +135,12 @@ class Batch:
             raise CallFailed("Nothing to redo")
         return ToolResult()
 
-    def _walk(self, past: HistoryEntry, operations: tuple[Operation, ...], undone: bool) -> None:
+    def _move(self, entry: HistoryEntry, operations: tuple[Operation, ...], undone: bool) -> None:
         try:
             self.draft.apply(operations)
         except DoesNotApply as refused:
             raise CallFailed(f"Later changes stand in the way: {refused}") from None
-        self.moves.append(Move(past.seq, undone))
+        self.moves.append(Move(entry.seq, undone))
 
 
 def _repeated(draft: Draft, call: Call, done_before: MutableSequence[Outcome]) -> Outcome | None:

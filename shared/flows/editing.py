@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from shared.flows import history
-from shared.flows.batch import Batch, Move
+from shared.flows.batch import HISTORY_CALLS, Batch, Move
 from shared.flows.calls import Call, Outcome
 from shared.flows.document import Document, Kind, resembles
 from shared.flows.history import Edit
@@ -30,9 +30,9 @@ class Edited:
 
 
 def batch_on(store: Store, connection: Connection, flow: Flow, calls: Sequence[Call]) -> Batch:
-    """A batch at the flow's version, with as much history as the calls can walk."""
-    steps = sum(call.name in ("undo", "redo") for call in calls)
-    return Batch(flow.document, store.past(connection, flow.id, steps))
+    """A batch at the flow's version, with as much of the history as the calls can reach."""
+    steps = sum(call.name in HISTORY_CALLS for call in calls)
+    return Batch(flow.document, store.history(connection, flow.id, steps))
 
 
 def edit(
@@ -42,24 +42,24 @@ def edit(
     batch = batch_on(store, connection, flow, calls)
     outcomes = batch.run(calls, atomic)
     drag = is_drag(calls)
-    return Edited(settle(store, connection, flow, batch, author, summary_of(calls), drag=drag), outcomes)
+    return Edited(write_batch(store, connection, flow, batch, author, summary_of(calls), drag=drag), outcomes)
 
 
-def settle(
+def write_batch(
     store: Store, connection: Connection, flow: Flow, batch: Batch, author: Author, summary: str, *, drag: bool = False
 ) -> Flow:
-    """Write a batch on the locked flow that it was made for: a walk as a walk, anything else as one change set."""
+    """Write a batch on the locked flow that it was made for: undos and redos alone as such, else one change set."""
     if batch.only_moves:
         for move in net(batch.moves):
-            walk = history.undo if move.undone else history.redo
-            flow = walk(store, connection, flow, author) or flow
+            step = history.undo if move.undone else history.redo
+            flow = step(store, connection, flow, author) or flow
         return flow
     forward, inverse = batch.draft.operations()
     return history.change(store, connection, flow, author, Edit(forward, inverse, summary, drag))
 
 
 def net(moves: Sequence[Move]) -> list[Move]:
-    """The moves without those that came back."""
+    """The moves without those that cancel each other."""
     left: list[Move] = []
     for move in moves:
         if left and left[-1].seq == move.seq and left[-1].undone is not move.undone:

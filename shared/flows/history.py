@@ -1,4 +1,4 @@
-"""Change sets: a new one cuts what could be redone, undo and redo walk along them, alone or past those of others."""
+"""Change sets: a new one cuts what could be redone, undo and redo go along them, alone or past those of others."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def change(store: Store, connection: Connection, flow: Flow, author: Author, edi
     if not forward:
         return after
     connection.execute(statements.cut_redo_tail(flow.id))
-    still = edit.drag and _only_moves(forward)
-    last = connection.execute(statements.applied(flow.id, 1)).mappings().one_or_none() if join or still else None
+    moves_only = edit.drag and _only_moves(forward)
+    last = connection.execute(statements.applied(flow.id, 1)).mappings().one_or_none() if join or moves_only else None
     if last is not None and (join or _same_drag(last, author, forward)):
         _join(connection, after, last, inverse)
     elif not join:
@@ -54,8 +54,8 @@ def change(store: Store, connection: Connection, flow: Flow, author: Author, edi
             "base_version": flow.version,
             "actor": author.actor,
             "origin": author.origin,
-            "summary": readable(edit.summary),
-            "moves_only": still,
+            "summary": storable(edit.summary),
+            "moves_only": moves_only,
             "forward": encode_operations(forward),
             "inverse": encode_operations(inverse),
         }
@@ -69,24 +69,25 @@ def undo(store: Store, connection: Connection, flow: Flow, author: Author, scope
 
     Raises: UndoConflict.
     """
-    return _walk(store, connection, flow, author, scope, "undo")
+    return _step(store, connection, flow, author, scope, "undo")
 
 
 def redo(store: Store, connection: Connection, flow: Flow, author: Author, scope: Scope = "all") -> Flow | None:
     """Apply what was undone last; None when there is nothing. Raises: UndoConflict."""
-    return _walk(store, connection, flow, author, scope, "redo")
+    return _step(store, connection, flow, author, scope, "redo")
 
 
-def readable(summary: str) -> str:
+def storable(summary: str) -> str:
+    """The summary without what Postgres cannot store, and not too long."""
     return summary.replace("\x00", "").encode("utf-8", "replace").decode()[:_SUMMARY]
 
 
-def _walk(
+def _step(
     store: Store, connection: Connection, flow: Flow, author: Author, scope: Scope, kind: Literal["undo", "redo"]
 ) -> Flow | None:
     actor = author.actor if scope == "mine" else None
-    find = statements.applied if kind == "undo" else statements.undone
-    row = connection.execute(find(flow.id, 1, actor)).mappings().one_or_none()
+    newest = statements.applied if kind == "undo" else statements.undone
+    row = connection.execute(newest(flow.id, 1, actor)).mappings().one_or_none()
     if row is None:
         return None
     forward, inverse = decode_operations(row["forward"]), decode_operations(row["inverse"])
@@ -99,37 +100,37 @@ def _walk(
 
 
 def _check(document: Document, wanted: Sequence[Operation], made: Sequence[Operation], *, alone: bool) -> None:
-    """Raises: UndoConflict when somebody else's later work would be lost, or left hanging.
+    """Raises: UndoConflict when somebody else's later work would be lost, or left without its ends.
 
-    Without later work in between (not ``alone``) the walk leads to a state that was there before, whatever it holds.
+    Without later work in between (not ``alone``) the step leads to a state that was there before, whatever it holds.
     """
-    found: list[Element] = conflicts(document, made)
-    if not found:
+    in_the_way: list[Element] = conflicts(document, made)
+    if not in_the_way:
         try:
-            found = left_hanging(document, apply(document, wanted), wanted) if alone else []
+            in_the_way = left_dangling(document, apply(document, wanted), wanted) if alone else []
         except DoesNotApply:
-            found = [(operation.kind, operation.key) for operation in wanted]
-    if found:
-        raise UndoConflict([(kind.value, key) for kind, key in found])
+            in_the_way = [(operation.kind, operation.key) for operation in wanted]
+    if in_the_way:
+        raise UndoConflict([(kind.value, key) for kind, key in in_the_way])
 
 
-def left_hanging(before: Document, after: Document, wanted: Sequence[Operation]) -> list[Element]:
+def left_dangling(before: Document, after: Document, wanted: Sequence[Operation]) -> list[Element]:
     """Edges and members that lose their ends or their group by the operations."""
     gone = {operation.key for operation in wanted if operation.key not in after.nodes}
     back = {operation.key for operation in wanted if isinstance(operation, Add) and operation.kind is Kind.EDGE}
-    hanging: list[Element] = []
+    dangling: list[Element] = []
     if gone or back:
         for key, item in after.edges.items():
             ends = (text_of(item.body, "source"), text_of(item.body, "target"))
             lost = key in back and not all(end in after.nodes for end in ends)
             if lost or any(end in gone and end in before.nodes for end in ends):
-                hanging.append((Kind.EDGE, key))
-        hanging += [
+                dangling.append((Kind.EDGE, key))
+        dangling += [
             (Kind.NODE, key)
             for key, item in after.nodes.items()
             if (group := text_of(item.body, "parentGroupId")) in gone and group in before.nodes
         ]
-    return hanging
+    return dangling
 
 
 def _only_moves(operations: Sequence[Operation]) -> bool:

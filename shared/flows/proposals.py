@@ -15,7 +15,7 @@ from shared.flows.errors import ProposalClosed
 from shared.flows.history import Edit
 from shared.flows.lint import lint
 from shared.flows.operations import DoesNotApply, Operation, apply, difference
-from shared.flows.store import Author, Flow, Store, stale
+from shared.flows.store import Author, Flow, Store, stale_version
 
 KEPT = 200  #: proposals of a flow
 
@@ -34,7 +34,7 @@ def propose(
         "base_version": flow.version,
         "state": "open",
         "actor": actor,
-        "summary": history.readable(summary),
+        "summary": history.storable(summary),
         "forward": encode_operations(forward),
     }
     connection.execute(statements.add_proposal(values))
@@ -64,7 +64,7 @@ def accept(
     """
     row = _open(connection, flow, proposal_id)
     if row["base_version"] != flow.version:
-        raise stale(flow.version)
+        raise stale_version(flow.version)
     forward = decode_operations(row["forward"])
     if chosen is not None:
         forward = _chosen(flow.document, forward, chosen)
@@ -97,16 +97,16 @@ def _chosen(document: Document, forward: Sequence[Operation], chosen: Sequence[i
     try:
         after = apply(document, wanted)
     except DoesNotApply:
-        raise _torn("a chosen operation needs one that is left out") from None
-    known = {key for finding in lint(document) if finding.code in _TORN for key in finding.ids}
-    torn = [finding for finding in lint(after) if finding.code in _TORN and not known.issuperset(finding.ids)]
-    if torn:
-        raise _torn(torn[0].message)
+        raise _incoherent("a chosen operation needs one that is left out") from None
+    known = {key for finding in lint(document) if finding.code in _DANGLING for key in finding.ids}
+    broken = [finding for finding in lint(after) if finding.code in _DANGLING and not known.issuperset(finding.ids)]
+    if broken:
+        raise _incoherent(broken[0].message)
     return wanted
 
 
-_TORN = ("dangling_edge", "unknown_group")
+_DANGLING = ("dangling_edge", "unknown_group")
 
 
-def _torn(message: str) -> InvalidRequest:
+def _incoherent(message: str) -> InvalidRequest:
     return InvalidRequest(f"These operations do not hold together: {message}.", [(["body", "accept"], message)])

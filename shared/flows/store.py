@@ -51,25 +51,25 @@ class Flow:
         }
 
     def view(self) -> dict[str, JsonValue]:
-        times: Json = {"created_at": _text(self.created_at), "updated_at": _text(self.updated_at)}
+        times: Json = {"created_at": _iso(self.created_at), "updated_at": _iso(self.updated_at)}
         return {"id": self.id, "name": self.name, **self.content(), "version": self.version, **times}
 
 
 @dataclass(frozen=True)
 class Author:
-    """Who changes a flow, and by which way."""
+    """Who changes a flow, and through what."""
 
     actor: str
     origin: str
 
 
-class Beside(Protocol):
+class Offload(Protocol):
     """Runs what takes long; an event loop hands it to a thread."""
 
     def __call__(self, work: Callable[[], Answer], /) -> Answer: ...
 
 
-def here(work: Callable[[], Answer], /) -> Answer:
+def inline(work: Callable[[], Answer], /) -> Answer:
     return work()
 
 
@@ -81,11 +81,11 @@ class Store:
     """
 
     def __init__(
-        self, depth: int = 200, kept_versions: int = 2_000, most_bytes: int = 64_000_000, beside: Beside = here
+        self, depth: int = 200, kept_versions: int = 2_000, most_bytes: int = 64_000_000, offload: Offload = inline
     ) -> None:
         self.depth = depth
         self.most_bytes = most_bytes
-        self._beside = beside
+        self._offload = offload
         self._kept_versions = kept_versions
         self._cache = DocumentCache()
 
@@ -96,7 +96,7 @@ class Store:
     def create(self, connection: Connection, tenant: str, name: str, document: Document, author: Author) -> Flow:
         """Raises: FlowTooLarge, InvalidRequest."""
         check_size(document)
-        flow_id, written = uuid.uuid4().hex, self._beside(lambda: encode_document(document))
+        flow_id, written = uuid.uuid4().hex, self._offload(lambda: encode_document(document))
         counts = {"nodes_count": len(document.nodes), "edges_count": len(document.edges)}
         row = (
             connection.execute(
@@ -134,7 +134,7 @@ class Store:
             row = connection.execute(statements.snapshot_at(flow_id, version)).one_or_none()
             if row is None:
                 raise NotFound(f"Version {version} is not kept any more.")
-            known = row.version, self._beside(lambda: decode_document(row.document))
+            known = row.version, self._offload(lambda: decode_document(row.document))
         at, document = known
         if at == version:
             return document
@@ -151,14 +151,15 @@ class Store:
         document = self.document_at(connection, flow.id, version)
         return replace(flow, version=version, document=document, updated_at=row.at)
 
-    def past(self, connection: Connection, flow_id: str, steps: int) -> History:
+    def history(self, connection: Connection, flow_id: str, steps: int) -> History:
         """The history as far as so many undos and redos can reach."""
         if not steps:
             return History()
         applied = connection.execute(statements.applied(flow_id, steps)).mappings().all()
         undone = connection.execute(statements.undone(flow_id, steps)).mappings().all()
         return History(
-            tuple(past_of(row) for row in reversed(applied)), tuple(past_of(row) for row in reversed(undone))
+            tuple(_history_entry(row) for row in reversed(applied)),
+            tuple(_history_entry(row) for row in reversed(undone)),
         )
 
     def write(
@@ -205,7 +206,7 @@ class Store:
         if row is None:
             raise NotFound("There is no such flow.")
         if expected is not None and row["version"] != expected:
-            raise stale(row["version"])
+            raise stale_version(row["version"])
         document = self.document_at(connection, row["id"], row["version"])
         flow = _flow(row, document)
         self.committed(flow)
@@ -219,7 +220,7 @@ class Store:
         tail_bytes += added
         if version - at < _SNAPSHOT_EVERY and tail_bytes <= max(_TAIL_BYTES, snapshot_bytes):
             return {"tail_bytes": tail_bytes}
-        written = self._beside(lambda: encode_document(document))
+        written = self._offload(lambda: encode_document(document))
         connection.execute(statements.add_snapshot(flow.id, version, written))
         too_old = connection.execute(statements.too_old(flow.id, self.most_bytes)).scalar_one()
         for forget in statements.forget_versions(flow.id, max(too_old, version - self._kept_versions)):
@@ -243,11 +244,11 @@ class Store:
         )
 
 
-def past_of(row: RowMapping) -> HistoryEntry:
+def _history_entry(row: RowMapping) -> HistoryEntry:
     return HistoryEntry(row["seq"], decode_operations(row["forward"]), decode_operations(row["inverse"]))
 
 
-def stale(version: int) -> PreconditionFailed:
+def stale_version(version: int) -> PreconditionFailed:
     return PreconditionFailed(
         f"The flow is at version {version} by now. Read it again and repeat the change.", version=version
     )
@@ -273,5 +274,5 @@ def _flow(row: RowMapping, document: Document) -> Flow:
     )
 
 
-def _text(moment: datetime) -> str:
+def _iso(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")

@@ -18,7 +18,7 @@ from services.gateway.streams import watchers
 from shared.flows import editing
 from shared.flows.calls import Call
 from shared.flows.editing import Edited
-from shared.flows.store import Author, Flow, Store, stale
+from shared.flows.store import Author, Flow, Store, stale_version
 
 Answer = TypeVar("Answer")
 
@@ -58,7 +58,7 @@ class FlowService:
         flow = await self.run(lambda connection: self.store.lock(connection, self.caller.tenant, flow_id))
         wanted = self.request.headers.get("if-match")
         if wanted is not None and not has_tag(wanted, etag(flow.version)):
-            raise stale(flow.version)
+            raise stale_version(flow.version)
         return flow
 
     async def edit(self, flow: Flow, calls: Sequence[Call], origin: str, atomic: bool = False) -> Edited:
@@ -68,7 +68,7 @@ class FlowService:
         outcomes = await asyncio.to_thread(batch.run, calls, atomic) if heavy else batch.run(calls, atomic)
         author, summary, drag = self.author(origin), editing.summary_of(calls), editing.is_drag(calls)
         after = await self.run(
-            lambda connection: editing.settle(self.store, connection, flow, batch, author, summary, drag=drag)
+            lambda connection: editing.write_batch(self.store, connection, flow, batch, author, summary, drag=drag)
         )
         self.done(flow, after)
         return Edited(after, outcomes)

@@ -1,13 +1,14 @@
-"""The turn: failures go back to the model with the current state, and all of it is one change."""
+"""An edit by a message: failures go back to the model with the current state, and all of it is one change."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import Engine, select
 
-from services.flows.settings import TurnSettings
+from services.flows.settings import EditSettings
 from shared.db import connect
 from shared.errors import NotFound, ProvidersFailed
 from shared.flows.calls import Call
@@ -16,7 +17,7 @@ from shared.flows.errors import UndoConflict
 from shared.flows.tables import change_sets, proposals
 from shared.llm.chat import ChatMessage, ChatReply, Finish, ToolUse
 from shared.loop import Budget, BudgetSpent
-from tests.services.flows.turns import Place, Script, place, tagged
+from tests.services.flows.stored_flow import Script, StoredFlow, stored_flow, tagged
 from tests.shared.flows.drafts import diagram, edge, node
 
 
@@ -27,10 +28,14 @@ def engine(database_url: str) -> Iterator[Engine]:
     engine.dispose()
 
 
-def entries(where: Place) -> list[str]:
-    wanted = select(change_sets.c.summary).where(change_sets.c.flow_id == where.id).order_by(change_sets.c.seq)
-    with where.engine.connect() as connection:
+def entries(stored: StoredFlow) -> list[str]:
+    wanted = select(change_sets.c.summary).where(change_sets.c.flow_id == stored.id).order_by(change_sets.c.seq)
+    with stored.engine.connect() as connection:
         return list(connection.execute(wanted).scalars())
+
+
+def state_in(request: str) -> str:
+    return request.partition("Current Flow State:\n")[2].partition("\n\nVisual Settings:")[0]
 
 
 LOGIN = ("addNode", {"label": "Login", "description": "User authentication"})
@@ -39,8 +44,8 @@ RIGHT = ("addNode", {"label": "Home", "parentNodeId": "login"})
 
 
 def test_a_failed_call_is_repaired_by_the_retry_and_one_undo_restores_the_state_before(engine: Engine) -> None:
-    where = place(engine, diagram("x"))
-    result, said = where.turn(Script([tagged(LOGIN, WRONG), tagged(RIGHT)]), "create a login flow")
+    stored = stored_flow(engine, diagram("x"))
+    result, report = stored.send(Script([tagged(LOGIN, WRONG), tagged(RIGHT)]), "create a login flow")
     assert (result.success, result.iterations, result.errors) == (True, 2, [])
     assert [
         (call.name, execution.node_id) for call, execution in zip(result.tool_calls, result.execution, strict=True)
@@ -48,18 +53,19 @@ def test_a_failed_call_is_repaired_by_the_retry_and_one_undo_restores_the_state_
         ("addNode", "login"),
         ("addNode", "home"),
     ]
-    assert (result.version, where.now.version, entries(where)) == (2, 2, ["create a login flow"])
-    assert result.flow["nodes"] == where.now.view()["nodes"]
-    assert len(said.turns) == 2
-    undone = where.undo()
+    assert (result.version, stored.now.version, entries(stored)) == (2, 2, ["create a login flow"])
+    assert result.flow["nodes"] == stored.now.view()["nodes"]
+    assert len(report.turns) == 2
+    undone = stored.undo()
     assert undone is not None
     assert list(undone.document.nodes) == ["x"]
 
 
 def test_the_retry_says_what_happened_in_the_words_of_the_contract(engine: Engine) -> None:
-    where, script = place(engine, diagram()), Script([tagged(LOGIN, WRONG), tagged(RIGHT)])
-    where.turn(script)
-    assert script.last() == (
+    stored, script = stored_flow(engine, diagram()), Script([tagged(LOGIN, WRONG), tagged(RIGHT)])
+    stored.send(script)
+    _, _, feedback = script.last().partition("User Request: ")
+    assert feedback == (
         "Previous tool execution results:\n"
         "\n"
         '✅ addNode({"label":"Login","description":"User authentication"}) → Success!\n'
@@ -78,21 +84,44 @@ def test_the_retry_says_what_happened_in_the_words_of_the_contract(engine: Engin
     )
 
 
+def test_a_retry_shows_the_current_flow_beside_its_message_and_no_earlier_state(engine: Engine) -> None:
+    stored, script = stored_flow(engine, diagram("x")), Script([tagged(LOGIN, WRONG), tagged(RIGHT)])
+    stored.send(script, "create a login flow")
+    (_, first), (_, said, reply, retry) = (request.messages for request in script.asked)
+    assert json.loads(state_in(first.content))["nodes"][0]["id"] == "x"
+    assert (said.content, reply.content) == ("create a login flow", tagged(LOGIN, WRONG))
+    assert [shown["id"] for shown in json.loads(state_in(retry.content))["nodes"]] == ["x", "login"]
+    assert "\n\nVisual Settings:\n{" in retry.content
+    assert "\naddNode: Creates a new node." in retry.content
+    assert "\n\nUser Request: Previous tool execution results:\n" in retry.content
+
+
+def test_a_retry_after_an_unreadable_answer_shows_what_somebody_else_has_changed(engine: Engine) -> None:
+    stored = stored_flow(engine, diagram("x"))
+    script = Script(
+        ["<response>{no</response>", tagged()],
+        before=lambda number: stored.edit(Call("addNode", {"label": f"B{number}"})),
+    )
+    stored.send(script, retry_parse_errors=True)
+    nodes = json.loads(state_in(script.last()))["nodes"]
+    assert [shown["id"] for shown in nodes] == ["x", "b1"]
+
+
 def test_a_retry_lists_edges_and_says_when_there_is_nothing(engine: Engine) -> None:
     empty = Script([tagged(("deleteNode", {"nodeId": "x"})), tagged()])
-    place(engine, diagram()).turn(empty)
+    stored_flow(engine, diagram()).send(empty)
     assert "  No nodes exist yet.\n\n🔧" in empty.last()
     some = Script([tagged(("deleteNode", {"nodeId": "x"})), tagged()])
     labelled = edge("a", "b") | {"data": {"label": "go"}}
-    place(engine, diagram("a", "b", edges=(labelled, edge("b", "a")))).turn(some)
+    stored_flow(engine, diagram("a", "b", edges=(labelled, edge("b", "a")))).send(some)
     assert "\n\n  Existing Edges (2 total):\n    • a → b [go]\n    • b → a\n\n🔧" in some.last()
 
 
 def test_the_context_holds_history_state_settings_tools_and_the_message_once(engine: Engine) -> None:
     past = [ChatMessage("user", "earlier"), ChatMessage("assistant", "done")]
-    where = place(engine, diagram(node("a", "Ä")), history=past)
+    stored = stored_flow(engine, diagram(node("a", "Ä")), history=past)
     script = Script([tagged()])
-    where.turn(script, "make it blue")
+    stored.send(script, "make it blue")
     system, earlier, reply, question = script.asked[0].messages
     assert (system.role, earlier.content, reply.content) == ("system", "earlier", "done")
     assert question.content.startswith('Current Flow State:\n{\n  "nodes": [\n    {\n      "id": "a",')
@@ -105,43 +134,43 @@ def test_the_context_holds_history_state_settings_tools_and_the_message_once(eng
 
 
 def test_three_failures_end_the_turn_and_keep_what_worked(engine: Engine) -> None:
-    where = place(engine, diagram())
-    result, said = where.turn(Script([tagged(LOGIN, WRONG), tagged(WRONG), tagged(WRONG)]))
+    stored = stored_flow(engine, diagram())
+    result, report = stored.send(Script([tagged(LOGIN, WRONG), tagged(WRONG), tagged(WRONG)]))
     assert (result.success, result.iterations) == (False, 3)
     assert result.errors == ["Parent node logn not found"]
-    assert (where.labels, len(entries(where)), len(said.pairs)) == (["login"], 1, 3)
+    assert (stored.labels, len(entries(stored)), len(report.pairs)) == (["login"], 1, 3)
 
 
 def test_an_atomic_turn_keeps_nothing_of_a_failed_attempt(engine: Engine) -> None:
-    where = place(engine, diagram())
+    stored = stored_flow(engine, diagram())
     script = Script([tagged(LOGIN, WRONG), tagged(LOGIN, RIGHT)])
-    result, _ = where.turn(script, atomic=True)
+    result, _ = stored.send(script, atomic=True)
     assert "Nothing has been applied" in script.last()
     assert "No nodes exist yet." in script.last()
-    assert (result.success, where.labels) == (True, ["home", "login"])
-    failed, _ = place(engine, diagram()).turn(Script([tagged(LOGIN, WRONG)]), atomic=True, max_iterations=1)
+    assert (result.success, stored.labels) == (True, ["home", "login"])
+    failed, _ = stored_flow(engine, diagram()).send(Script([tagged(LOGIN, WRONG)]), atomic=True, max_iterations=1)
     assert (failed.success, failed.flow["nodes"], failed.execution[0].rolled_back) == (False, [], True)
 
 
 def test_a_retry_that_repeats_everything_doubles_nothing(engine: Engine) -> None:
     party = ("addNode", {"label": "🎉"})
-    where = place(engine, diagram())
-    result, _ = where.turn(Script([tagged(party, WRONG), tagged(party, LOGIN, RIGHT)]))
+    stored = stored_flow(engine, diagram())
+    result, _ = stored.send(Script([tagged(party, WRONG), tagged(party, LOGIN, RIGHT)]))
     assert result.success
-    assert sorted(label_of(item.body) for item in where.now.document.nodes.values()) == ["Home", "Login", "🎉"]
+    assert sorted(label_of(item.body) for item in stored.now.document.nodes.values()) == ["Home", "Login", "🎉"]
     assert [call.name for call in result.tool_calls] == ["addNode"] * 3
 
 
 def test_an_answer_without_calls_is_a_success_with_nothing_done(engine: Engine) -> None:
-    where = place(engine, diagram("x"))
+    stored = stored_flow(engine, diagram("x"))
     for reply in (
         "<thinking>fine</thinking><response>[]</response>",
         "<thinking>fine</thinking>",
         "<response></response>",
     ):
-        result, said = where.turn(Script([reply]))
+        result, report = stored.send(Script([reply]))
         assert (result.success, result.response, result.iterations) == (True, "No tool calls generated", 1)
-        assert (where.now.version, said.effects) == (1, [])
+        assert (stored.now.version, report.effects) == (1, [])
 
 
 @pytest.mark.parametrize(
@@ -155,157 +184,157 @@ def test_an_answer_without_calls_is_a_success_with_nothing_done(engine: Engine) 
     ],
 )
 def test_an_answer_that_cannot_be_read_is_returned_and_not_tried_again(engine: Engine, reply: str) -> None:
-    where, script = place(engine, diagram("x")), Script([reply])
-    result, said = where.turn(script)
+    stored, script = stored_flow(engine, diagram("x")), Script([reply])
+    result, report = stored.send(script)
     assert (result.success, result.iterations, len(script.asked)) == (False, 1, 1)
     assert (result.parse_error or "").startswith("Failed to parse tool calls: ")
     assert (result.thinking, result.response) == ("hm", reply)
-    assert (where.now.version, said.pairs) == (1, [("please", reply)])
+    assert (stored.now.version, report.pairs) == (1, [("please", reply)])
 
 
 def test_reading_errors_are_tried_again_when_the_caller_wants_it(engine: Engine) -> None:
-    where, script = place(engine, diagram()), Script(["<response>{no</response>", tagged(LOGIN)])
-    result, _ = where.turn(script, retry_parse_errors=True)
+    stored, script = stored_flow(engine, diagram()), Script(["<response>{no</response>", tagged(LOGIN)])
+    result, _ = stored.send(script, retry_parse_errors=True)
     assert (result.success, result.iterations) == (True, 2)
     assert "could not be read" in script.last()
 
 
 def test_a_cut_answer_runs_its_whole_calls_only_and_says_so(engine: Engine) -> None:
-    where = place(engine, diagram())
+    stored = stored_flow(engine, diagram())
     cut = tagged(LOGIN, RIGHT).partition('{"type": "tool_use", "id": "1"')[0]
-    result, _ = where.turn(Script([ChatReply(cut, "script", "scripted", finish=Finish.LENGTH)]))
-    assert (result.success, result.truncated, where.labels) == (True, True, ["login"])
+    result, _ = stored.send(Script([ChatReply(cut, "script", "scripted", finish=Finish.LENGTH)]))
+    assert (result.success, result.truncated, stored.labels) == (True, True, ["login"])
 
 
 def test_slips_in_the_answer_are_mended_and_flagged_and_urls_survive(engine: Engine) -> None:
-    where = place(engine, diagram())
+    stored = stored_flow(engine, diagram())
     reply = (
         '<response>[ // first\n{"name": "addNode", "input": {"label": "See https://x.io/a /* b */", "id": "u",}},]'
         "</response>"
     )
-    result, _ = where.turn(Script([reply]))
+    result, _ = stored.send(Script([reply]))
     assert (result.success, result.repaired) == (True, True)
-    assert label_of(where.now.document.nodes["u"].body) == "See https://x.io/a /* b */"
+    assert label_of(stored.now.document.nodes["u"].body) == "See https://x.io/a /* b */"
 
 
 def test_ten_thousand_calls_are_refused_and_the_flow_is_untouched(engine: Engine) -> None:
-    where = place(engine, diagram())
-    result, _ = where.turn(Script([tagged(*[("addNode", {"label": f"N{n}"}) for n in range(10_000)])]))
-    assert (result.success, where.now.version) == (False, 1)
+    stored = stored_flow(engine, diagram())
+    result, _ = stored.send(Script([tagged(*[("addNode", {"label": f"N{n}"}) for n in range(10_000)])]))
+    assert (result.success, stored.now.version) == (False, 1)
     assert result.parse_error == "Failed to parse tool calls: 10000 calls in one answer; at most 1000 are taken"
 
 
 def test_native_tool_calls_are_taken_where_the_provider_gives_them(engine: Engine) -> None:
-    where = place(engine, diagram(), settings=TurnSettings(native_tools=True))
+    stored = stored_flow(engine, diagram(), settings=EditSettings(native_tools=True))
     reply = ChatReply("Sure", "script", "s", Finish.TOOL_CALLS, (ToolUse("c1", "addNode", {"label": "A"}),))
     script = Script([reply])
-    result, _ = where.turn(script)
+    result, _ = stored.send(script)
     assert (result.success, result.thinking, result.tool_calls[0].id) == (True, "Sure", "c1")
     assert script.asked[0].tools[0].name == "addNode"
 
 
 def test_the_model_can_undo_what_was_done_before_the_turn_and_in_it(engine: Engine) -> None:
-    where = place(engine, diagram("x"))
-    where.edit(Call("addNode", {"label": "A"}))
-    result, _ = where.turn(Script([tagged(("undo", {}))]))
-    assert (result.success, result.version, where.labels) == (True, 3, ["x"])
-    assert len(entries(where)) == 1
-    result, _ = where.turn(Script([tagged(("redo", {}), ("addNode", {"label": "B"}), ("undo", {}))]))
-    assert (result.version, where.labels) == (4, ["a", "x"])
-    nothing, _ = place(engine, diagram()).turn(Script([tagged(("undo", {})), tagged()]))
+    stored = stored_flow(engine, diagram("x"))
+    stored.edit(Call("addNode", {"label": "A"}))
+    result, _ = stored.send(Script([tagged(("undo", {}))]))
+    assert (result.success, result.version, stored.labels) == (True, 3, ["x"])
+    assert len(entries(stored)) == 1
+    result, _ = stored.send(Script([tagged(("redo", {}), ("addNode", {"label": "B"}), ("undo", {}))]))
+    assert (result.version, stored.labels) == (4, ["a", "x"])
+    nothing, _ = stored_flow(engine, diagram()).send(Script([tagged(("undo", {})), tagged()]))
     assert (nothing.success, nothing.errors) == (False, ["Nothing to undo"])
 
 
 def test_a_change_of_somebody_else_meanwhile_is_kept_and_seen_by_the_retry(engine: Engine) -> None:
-    where = place(engine, diagram())
+    stored = stored_flow(engine, diagram())
 
     def meanwhile(number: int) -> None:
-        where.edit(Call("addNode", {"label": f"Theirs {number}"}))
+        stored.edit(Call("addNode", {"label": f"Theirs {number}"}))
 
     script = Script([tagged(("addNode", {"label": "🎉"}), WRONG), tagged(LOGIN, RIGHT)], before=meanwhile)
-    result, _ = where.turn(script)
+    result, _ = stored.send(script)
     assert '"Theirs 1" (ID: "theirs_1")' in script.last()
     assert result.success
-    assert sorted(label_of(item.body) for item in where.now.document.nodes.values()) == [
+    assert sorted(label_of(item.body) for item in stored.now.document.nodes.values()) == [
         "Home",
         "Login",
         "Theirs 1",
         "Theirs 2",
         "🎉",
     ]
-    assert (result.version, where.now.version) == (4, 4)
-    undone = where.undo()
+    assert (result.version, stored.now.version) == (4, 4)
+    undone = stored.undo()
     assert undone is not None
     assert sorted(undone.document.nodes) == ["theirs_1", "theirs_2"]
 
 
 def test_a_change_between_the_answer_and_its_commit_is_kept_too(engine: Engine) -> None:
-    where = place(engine, diagram("x"))
+    stored = stored_flow(engine, diagram("x"))
     late = Call("addNode", {"label": "Late"})
-    result, _ = where.turn(Script([tagged(LOGIN)]), between=lambda: where.edit(late))
-    assert (result.success, where.labels) == (True, ["late", "login", "x"])
-    assert (result.version, result.flow["nodes"]) == (where.now.version, where.now.view()["nodes"])
-    undone = where.undo()
+    result, _ = stored.send(Script([tagged(LOGIN)]), between=lambda: stored.edit(late))
+    assert (result.success, stored.labels) == (True, ["late", "login", "x"])
+    assert (result.version, result.flow["nodes"]) == (stored.now.version, stored.now.view()["nodes"])
+    undone = stored.undo()
     assert undone is not None
     assert sorted(undone.document.nodes) == ["late", "x"]
 
 
 def test_an_undo_by_message_never_takes_back_what_came_in_between(engine: Engine) -> None:
-    where = place(engine, diagram("x"))
-    where.edit(Call("addNode", {"label": "First"}))
+    stored = stored_flow(engine, diagram("x"))
+    stored.edit(Call("addNode", {"label": "First"}))
     late = Call("addNode", {"label": "Late"})
-    result, _ = where.turn(Script([tagged(("undo", {}))]), between=lambda: where.edit(late))
-    assert (result.success, where.labels) == (True, ["late", "x"])
-    undone = where.undo()
+    result, _ = stored.send(Script([tagged(("undo", {}))]), between=lambda: stored.edit(late))
+    assert (result.success, stored.labels) == (True, ["late", "x"])
+    undone = stored.undo()
     assert undone is not None
     assert sorted(undone.document.nodes) == ["first", "late", "x"]
     built = Call("addNode", {"label": "On it", "parentNodeId": "first"})
-    where.edit(Call("addNode", {"label": "Second"}))
-    where.edit(Call("deleteNode", {"nodeId": "late"}))
+    stored.edit(Call("addNode", {"label": "Second"}))
+    stored.edit(Call("deleteNode", {"nodeId": "late"}))
     with pytest.raises(UndoConflict):
-        where.turn(Script([tagged(*[("undo", {})] * 4)]), between=lambda: where.edit(built))
+        stored.send(Script([tagged(*[("undo", {})] * 4)]), between=lambda: stored.edit(built))
 
 
 def test_a_proposal_changes_nothing_until_it_is_applied(engine: Engine) -> None:
-    where = place(engine, diagram("x"))
-    result, _ = where.turn(Script([tagged(LOGIN)]), mode="propose")
-    assert (result.success, result.version, where.now.version, where.labels) == (True, 1, 1, ["x"])
+    stored = stored_flow(engine, diagram("x"))
+    result, _ = stored.send(Script([tagged(LOGIN)]), mode="propose")
+    assert (result.success, result.version, stored.now.version, stored.labels) == (True, 1, 1, ["x"])
     assert [operation.op for operation in result.operations or []] == ["add"]
     assert len(result.flow["nodes"]) == 2  # type: ignore[arg-type]
     with engine.connect() as connection:
         states = list(
-            connection.execute(select(proposals.c.id, proposals.c.state).where(proposals.c.flow_id == where.id))
+            connection.execute(select(proposals.c.id, proposals.c.state).where(proposals.c.flow_id == stored.id))
         )
     assert [tuple(row) for row in states] == [(result.proposal_id, "open")]
-    empty, _ = where.turn(Script([tagged(("updateNode", {"nodeId": "x", "label": "x"}))]), mode="propose")
+    empty, _ = stored.send(Script([tagged(("updateNode", {"nodeId": "x", "label": "x"}))]), mode="propose")
     assert empty.proposal_id is None
 
 
 def test_the_budget_of_the_job_ends_the_turn_too(engine: Engine) -> None:
-    where = place(engine, diagram())
-    result, _ = where.turn(Script([tagged(LOGIN, WRONG)]), budget=Budget(turns=1))
-    assert (result.success, result.iterations, where.labels) == (False, 1, ["login"])
+    stored = stored_flow(engine, diagram())
+    result, _ = stored.send(Script([tagged(LOGIN, WRONG)]), budget=Budget(turns=1))
+    assert (result.success, result.iterations, stored.labels) == (False, 1, ["login"])
     with pytest.raises(BudgetSpent):
-        where.turn(Script([tagged(LOGIN)]), budget=Budget(seconds=-1))
+        stored.send(Script([tagged(LOGIN)]), budget=Budget(seconds=-1))
 
 
 def test_without_a_flow_or_an_answer_nothing_is_written(engine: Engine) -> None:
-    where = place(engine, diagram())
+    stored = stored_flow(engine, diagram())
     with pytest.raises(ProvidersFailed):
-        where.turn(Script([tagged(LOGIN, WRONG)]))
-    assert where.now.version == 1
-    where.id = "nope"
+        stored.send(Script([tagged(LOGIN, WRONG)]))
+    assert stored.now.version == 1
+    stored.id = "nope"
     with pytest.raises(NotFound):
-        where.turn(Script([tagged(LOGIN)]))
+        stored.send(Script([tagged(LOGIN)]))
 
 
 def test_a_large_flow_is_told_in_short_and_what_the_message_names_comes_first(engine: Engine) -> None:
     nodes = [node(f"n{number}", f"Thing {number}") for number in range(3000)]
     links = tuple(edge(f"n{number}", f"n{number + 1}") for number in range(2999))
     document = diagram(*nodes, node("zebra", "Zebra crossing"), edges=links)
-    where = place(engine, document, settings=TurnSettings(state_tokens=2_000))
+    stored = stored_flow(engine, document, settings=EditSettings(state_tokens=2_000))
     script = Script([tagged()])
-    where.turn(script, "delete the zebra")
+    stored.send(script, "delete the zebra")
     content = script.asked[0].messages[-1].content
     assert len(content) < 30_000
     assert "3001 nodes, one a line as ID | label (only " in content

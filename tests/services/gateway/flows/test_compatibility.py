@@ -244,7 +244,10 @@ def test_the_seeds_example_runs_with_a_failing_call_that_the_retry_repairs(
     assert [node["id"] for node in told["updatedFlow"]["nodes"]] == ["login", "verify", "home"]
     assert [entry["nodeId"] for entry in told["execution"]] == ["login", "verify", "home"]
     assert [call["name"] for call in told["toolCalls"]] == ["addNode"] * 3
-    assert "Parent node logn not found" in str(scripted_llm.requests()[1]["body"])
+    *_, said, _, retry = scripted_llm.requests()[1]["body"]["messages"]
+    assert said["content"] == message
+    assert retry["content"].startswith('Current Flow State:\n{\n  "nodes": [\n    {\n      "id": "login",')
+    assert "Parent node logn not found" in retry["content"].partition("User Request: ")[2]
     debug = say(chatting, "GET", "/api/conversation/debug")[1]
     assert (debug["messageCount"], debug["history"][0]["content"]) == (4, message)
     assert [entry["role"] for entry in debug["history"]] == ["user", "assistant"] * 2

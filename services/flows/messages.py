@@ -14,18 +14,17 @@ from shared.llm.chat import Prompts
 
 _PARAMETERS = 400  #: characters of a call that a retry repeats
 _LISTED = 300  #: nodes, and edges, that a retry lists
+_SETTINGS = 20_000  #: characters of visual settings
 
 
-def request_message(prompts: Prompts, document: Document, message: str, tokens: int) -> str:
+def request_message(prompts: Prompts, document: Document, message: str, topic: str, tokens: int) -> str:
+    """A message with the flow as it is now; of one that is larger than ``tokens``, what concerns the topic."""
     tools = "\n\n".join(
         f"{tool.name}: {tool.description}\nParameters: {json.dumps(tool.parameters, indent=2)}" for tool in OFFERED
     )
     settings = json.dumps(merged(document.settings), indent=2, ensure_ascii=False)[:_SETTINGS]
-    flow = state_of(document, message, tokens)
+    flow = state_of(document, topic, tokens)
     return prompts.render("flows.request", flow=flow, settings=settings, tools=tools, message=message).text.rstrip()
-
-
-_SETTINGS = 20_000
 
 
 def retry_message(prompts: Prompts, document: Document, outcomes: Sequence[Outcome], atomic: bool) -> str:

@@ -1,4 +1,4 @@
-"""A turn with a scripted model, real prompts and a real Postgres; the end of the job is one transaction, as always."""
+"""A flow in Postgres, edited by a scripted model with the real prompts; the end of a job is one transaction."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pydantic import JsonValue
 from sqlalchemy import Engine
 
 from services.flows.mutate import Mutate
-from services.flows.settings import TurnSettings
+from services.flows.settings import EditSettings
 from shared.contracts.flow import FlowInput, FlowResult
 from shared.contracts.jobs import JobState
 from shared.errors import ProvidersFailed
 from shared.flows import editing, history
 from shared.flows.calls import Call
 from shared.flows.document import Document
+from shared.flows.session import FlowEditor
 from shared.flows.store import Author, Flow, Store
-from shared.flows.turns import Flows
 from shared.jobs.job import Context, Effect, Files, Job, Results
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest
 from shared.llm.prompts import PromptRegistry
@@ -40,7 +40,7 @@ class Script:
     """A provider that gives these replies; ``before`` happens while the model thinks."""
 
     replies: list[str | ChatReply]
-    before: Callable[[int], None] = lambda number: None
+    before: Callable[[int], object] = lambda number: None
     asked: list[ChatRequest] = field(default_factory=list)
     name: str = "script"
 
@@ -57,7 +57,7 @@ class Script:
 
 
 @dataclass
-class Said:
+class RecordedReport:
     """``Report``: keeps what it is told."""
 
     pairs: list[tuple[str, str]] = field(default_factory=list)
@@ -87,24 +87,24 @@ class Said:
 
 
 @dataclass
-class Place:
-    """One flow, and turns on it."""
+class StoredFlow:
+    """One flow, and messages about it."""
 
     engine: Engine
     id: str
-    settings: TurnSettings = field(default_factory=TurnSettings)
+    settings: EditSettings = field(default_factory=EditSettings)
     history: list[ChatMessage] = field(default_factory=list)
 
-    def turn(
+    def send(
         self,
         script: Script,
         message: str = "please",
         budget: Budget | None = None,
         between: Callable[[], object] = lambda: None,
         **fields: Any,
-    ) -> tuple[FlowResult, Said]:
+    ) -> tuple[FlowResult, RecordedReport]:
         """Run a job to its end, effects included; ``between`` happens after the answer and before its commit."""
-        said = Said()
+        report = RecordedReport()
         moment = datetime.now(UTC)
         job = Job("j", TENANT, "flow", JobState.RUNNING, {}, 1, 1, moment, "c", {}, ACTOR)
         context = Context(
@@ -115,17 +115,17 @@ class Place:
             files=cast(Files, None),
             results=cast(Results, None),
             budget=budget or Budget(),
-            report=said,
+            report=report,
             cancelled=Flag(),
         )
         request = FlowInput(flow_id=self.id, message=message, **fields)
-        result = Mutate(Flows(self.engine, Store()), self.settings)(context, request)
+        result = Mutate(FlowEditor(self.engine, Store()), self.settings)(context, request)
         between()
         with self.engine.begin() as connection:
-            for effect in said.effects:
+            for effect in report.effects:
                 corrected = effect(connection) or {}
                 result = FlowResult.model_validate(result.model_dump(mode="json") | dict(corrected))
-        return result, said
+        return result, report
 
     def edit(self, *calls: Call, actor: str = "bert") -> Flow:
         with self.engine.begin() as connection:
@@ -148,7 +148,7 @@ class Place:
         return sorted(self.now.document.nodes)
 
 
-def place(engine: Engine, document: Document, **more: Any) -> Place:
+def stored_flow(engine: Engine, document: Document, **more: Any) -> StoredFlow:
     with engine.begin() as connection:
         flow = Store().create(connection, TENANT, "Test", document, Author("anne", "api"))
-    return Place(engine, flow.id, **more)
+    return StoredFlow(engine, flow.id, **more)

@@ -1,4 +1,4 @@
-"""A turn on a stored flow: attempts on one draft that follows the current version, written once, at the very end."""
+"""An edit by messages: attempts on one draft that follows the current version, written once, at the very end."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pydantic import JsonValue
 from sqlalchemy import Connection, Engine
 
 from shared.flows import editing, proposals
-from shared.flows.batch import Batch, History
+from shared.flows.batch import HISTORY_CALLS, Batch, History
 from shared.flows.calls import Call, Outcome
 from shared.flows.document import Document, random_id
 from shared.flows.errors import UndoConflict
-from shared.flows.history import left_hanging
+from shared.flows.history import left_dangling
 from shared.flows.operations import Operation, apply, conflicts
 from shared.flows.store import Author, Flow, Store
 
@@ -21,44 +21,40 @@ from shared.flows.store import Author, Flow, Store
 Effect = Callable[[Connection], Mapping[str, JsonValue] | None]
 
 
-class Flows:
-    """The flows of a worker process."""
+class FlowEditor:
+    """Opens sessions on the flows of a database."""
 
     def __init__(self, engine: Engine, store: Store) -> None:
         self._engine = engine
-        self._store = store
+        self.store = store
 
-    def begin(self, tenant: str, flow_id: str, author: Author, atomic: bool = False) -> FlowTurn:
+    def begin(self, tenant: str, flow_id: str, author: Author, atomic: bool = False) -> EditSession:
         """Raises: NotFound."""
-        return FlowTurn(self, self.current(tenant, flow_id), author, atomic)
-
-    @property
-    def store(self) -> Store:
-        return self._store
+        return EditSession(self, self.current(tenant, flow_id), author, atomic)
 
     def current(self, tenant: str, flow_id: str) -> Flow:
         """The flow as it is now. Raises: NotFound."""
         with self._engine.connect() as connection:
-            return self._store.read(connection, tenant, flow_id)
+            return self.store.read(connection, tenant, flow_id)
 
-    def past(self, flow_id: str, steps: int) -> History:
+    def history(self, flow_id: str, steps: int) -> History:
         if not steps:
             return History()
         with self._engine.connect() as connection:
-            return self._store.past(connection, flow_id, steps)
+            return self.store.history(connection, flow_id, steps)
 
 
-class FlowTurn:
+class EditSession:
     """One user's message, however many attempts it takes."""
 
-    def __init__(self, flows: Flows, flow: Flow, author: Author, atomic: bool) -> None:
-        self._flows = flows
+    def __init__(self, editor: FlowEditor, flow: Flow, author: Author, atomic: bool) -> None:
+        self._editor = editor
         self._author = author
         self._atomic = atomic
         self._attempts: list[Sequence[Call]] = []
         self._outcomes: list[list[Outcome]] = []
-        self._ids = _SameIds()
-        self._carried = False
+        self._ids = _RepeatableIds()
+        self._rebased = False  #: the draft's operations were taken over as they are, because they undid something
         self.flow = flow  #: the version that the draft stands on
         self.batch = Batch(flow.document, new_id=self._ids)
 
@@ -66,17 +62,17 @@ class FlowTurn:
         """Run the calls on top of the earlier attempts, on the flow as it is now. Raises: NotFound."""
         self.catch_up()
         self._attempts.append(calls)
-        if any(_walks(call) for call in calls) and not self._carried:
-            self._start_again(self._flows.past(self.flow.id, self._steps()))
+        if any(call.name in HISTORY_CALLS for call in calls) and not self._rebased:
+            self._start_again(self._editor.history(self.flow.id, self._steps()))
         else:
             self._run(calls)
         return self._outcomes[-1]
 
     def catch_up(self) -> None:
         """Stand on the current version when somebody has changed the flow meanwhile. Raises: NotFound, UndoConflict."""
-        current = self._flows.current(self.flow.tenant, self.flow.id)
+        current = self._editor.current(self.flow.tenant, self.flow.id)
         if current.version != self.flow.version:
-            self._move_to(current, lambda: self._flows.past(current.id, self._steps()))
+            self._move_to(current, lambda: self._editor.history(current.id, self._steps()))
 
     def effective(self) -> list[Outcome]:
         """What counts in the end: everything that worked, and what the last attempt could not do."""
@@ -90,9 +86,9 @@ class FlowTurn:
         return worked + [outcome for outcome in last if not (outcome.repeated and outcome.success)]
 
     def result(self) -> Flow:
-        """The flow as it will be once the turn is written."""
-        walked = len(editing.net(self.batch.moves))
-        written = walked if self.batch.only_moves else int(bool(self.operations()))
+        """The flow as it will be once the session is written."""
+        moves = len(editing.net(self.batch.moves))
+        written = moves if self.batch.only_moves else int(bool(self.operations()))
         return replace(self.flow, version=self.flow.version + written, document=self.draft)
 
     @property
@@ -100,27 +96,27 @@ class FlowTurn:
         return self.batch.draft.document()
 
     def operations(self) -> list[Operation]:
-        """What the turn changes altogether."""
+        """What the session changes altogether."""
         return self.batch.draft.operations()[0]
 
     def commit(self, summary: str, moved: Callable[[], Mapping[str, JsonValue]]) -> Effect:
-        """Writes the turn as one change set, when it is called, on whatever version there is then.
+        """Writes the session as one change set, when it is called, on whatever version there is then.
 
-        When that is a newer one than the turn stands on now, ``moved`` says what of the answer is different.
+        When that is a newer one than the session stands on now, ``moved`` says what of the answer is different.
         """
 
         def write(connection: Connection) -> Mapping[str, JsonValue] | None:
-            store, stood_on = self._flows.store, self.flow.version
+            store, stood_on = self._editor.store, self.flow.version
             flow = store.lock(connection, self.flow.tenant, self.flow.id)
             if flow.version != stood_on:
-                self._move_to(flow, lambda: store.past(connection, flow.id, self._steps()))
-            editing.settle(store, connection, flow, self.batch, self._author, summary)
+                self._move_to(flow, lambda: store.history(connection, flow.id, self._steps()))
+            editing.write_batch(store, connection, flow, self.batch, self._author, summary)
             return None if flow.version == stood_on else moved()
 
         return write
 
     def propose(self, summary: str) -> tuple[str, Effect]:
-        """The id of a proposal of the turn, and what writes it."""
+        """The id of a proposal of the session, and what writes it."""
         proposal_id, flow, forward = proposals.new_id(), self.flow, self.operations()
 
         def write(connection: Connection) -> None:
@@ -128,25 +124,27 @@ class FlowTurn:
 
         return proposal_id, write
 
-    def _move_to(self, flow: Flow, past: Callable[[], History]) -> None:
+    def _move_to(self, flow: Flow, history: Callable[[], History]) -> None:
         """Stand on a newer version: the attempts run again, unless they undid something, which must stay the same.
 
         Raises: UndoConflict when that cannot be.
         """
         self.flow = flow
-        if not self.batch.moves and not self._carried:
-            self._start_again(past())
+        if not self.batch.moves and not self._rebased:
+            self._start_again(history())
             return
         forward, inverse = self.batch.draft.operations()
-        found = conflicts(flow.document, inverse) or left_hanging(flow.document, apply(flow.document, forward), forward)
-        if found:
-            raise UndoConflict([(kind.value, key) for kind, key in found])
+        in_the_way = conflicts(flow.document, inverse)
+        in_the_way = in_the_way or left_dangling(flow.document, apply(flow.document, forward), forward)
+        if in_the_way:
+            raise UndoConflict([(kind.value, key) for kind, key in in_the_way])
         self.batch = Batch(flow.document, new_id=self._ids)
-        self.batch.carry(forward)
-        self._carried = True
+        self.batch.take_over(forward)
+        self._rebased = True
 
     def _steps(self) -> int:
-        return sum(_walks(call) for calls in self._attempts for call in calls)
+        """How far the attempts may go along the history."""
+        return sum(call.name in HISTORY_CALLS for calls in self._attempts for call in calls)
 
     def _start_again(self, history: History) -> None:
         self._ids.rewind()
@@ -160,7 +158,7 @@ class FlowTurn:
         self._outcomes.append(self.batch.run(calls, self._atomic, earlier))
 
 
-class _SameIds:
+class _RepeatableIds:
     """Random ids, and the same ones in the same order after ``rewind``: the model has seen them already."""
 
     def __init__(self) -> None:
@@ -175,7 +173,3 @@ class _SameIds:
 
     def rewind(self) -> None:
         self._next = 0
-
-
-def _walks(call: Call) -> bool:
-    return call.name in ("undo", "redo")
