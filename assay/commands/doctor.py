@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,9 @@ def _checks(session: Session) -> Iterator[Check]:
     for kind, state in capabilities["kinds"].items():
         finding = f"{state['state']} {state.get('reason') or ''}".strip()
         grave = state["state"] == "no_worker"
-        yield Check(f"kind {kind}", state["state"] == "ready", finding, _advice(state["state"]), grave)
+        yield Check(
+            f"kind {kind}", state["state"] == "ready", finding, _advice(state["state"], providers["items"]), grave
+        )
     for language, state in capabilities["languages"].items():
         finding = (
             state.get("version") or state.get("reason") or ("available" if state["available"] else "not installed")
@@ -82,14 +84,19 @@ def _provider(provider: dict[str, Any]) -> Check:
     }.get(state, state)
     finding = told + (f": {provider['last_error']}" if provider.get("last_error") else "")
     ok = provider["configured"] and state not in ("open", "parked")
-    advice = "others answer meanwhile" if provider["configured"] else f"set {provider['name'].upper()}_API_KEY"
+    advice = "others answer meanwhile" if provider["configured"] else f"set {_key(provider)}"
     return Check(f"provider {provider['name']}", ok, finding, advice, grave=False)
 
 
-def _advice(state: str) -> str:
+def _key(provider: dict[str, Any]) -> str:
+    return f"{provider['name'].upper()}_API_KEY"
+
+
+def _advice(state: str, providers: Sequence[dict[str, Any]]) -> str:
+    keys = f"{_key(providers[0])} or another provider's key" if providers else "a provider's key"
     return {
         "no_worker": "start its worker: `assay status` shows what runs",
-        "needs_provider": "set GROQ_API_KEY or another provider's key, then `assay down && assay up -d`",
+        "needs_provider": f"set {keys}, then `assay down && assay up -d`",
     }.get(state, "")
 
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import urllib.request
@@ -55,10 +56,10 @@ class ScriptedLlm:
             return data
 
 
-def started(*arguments: str) -> tuple[subprocess.Popen[str], str]:
+def started(*arguments: str, environment: Mapping[str, str] = os.environ) -> tuple[subprocess.Popen[str], str]:
     """Start a server on a free port; the process and its address."""
     command = [sys.executable, "-m", "shared.llm.scripted", *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(environment))
     assert process.stdout is not None
     return process, process.stdout.readline().strip()
 

@@ -14,6 +14,7 @@ import yaml
 from scripts.lock_images import IMAGES
 from services.host.environment import vendor_prefixes
 from services.host.processes import PROCESSES, Process
+from shared.llm.vendors.table import VENDORS
 
 ROOT = Path(__file__).resolve().parents[3]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -43,6 +44,12 @@ def test_kubernetes_runs_every_process_and_nothing_else() -> None:
     assert deployments == {process.name for process in PROCESSES}
     files = {file.name for file in KUBERNETES.glob("*.yaml")} - {"kustomization.yaml"}
     assert files == set(yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())["resources"])
+
+
+def test_compose_passes_on_the_variables_of_every_vendor() -> None:
+    passed = set(COMPOSE["services"]["gateway"]["environment"])
+    for vendor in VENDORS.values():
+        assert {vendor.variables.api_key.name, vendor.variables.base_url.name} <= passed
 
 
 @each_process
