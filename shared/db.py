@@ -37,7 +37,7 @@ def connect(url: str, pool_size: int = 5) -> Engine:
     """An engine for workers; it connects when it is first used.
 
     No ping before each use: a connection that Postgres has closed fails once, its pool is emptied, and whoever used it
-    tries again (``shared.jobs.record``).
+    tries again (``shared.jobs.leases``).
     """
     return create_engine(
         with_driver(url),

@@ -7,7 +7,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 from sqlalchemy import Engine
 
-from shared.jobs import metrics, notifications, statements
+from shared.jobs import maintenance, metrics, notifications
 
 log = structlog.get_logger(__name__)
 
@@ -23,7 +23,7 @@ def notify_again(engine: Engine, redis: Redis) -> int:
     Any notification serves any job of its kind, so a kind lacks as many as it has ready jobs beyond the queued ones.
     """
     with engine.connect() as connection:
-        waiting = connection.execute(statements.waiting_jobs(QUIET_SECONDS)).all()
+        waiting = connection.execute(maintenance.waiting_jobs(QUIET_SECONDS)).all()
     sent = 0
     for kind, ready, quiet in waiting:
         try:
@@ -38,7 +38,7 @@ def notify_again(engine: Engine, redis: Redis) -> int:
 
 def _send(engine: Engine, redis: Redis, kind: str, missing: int) -> int:
     with engine.begin() as connection:
-        ids = list(connection.execute(statements.unnotified_jobs(kind, QUIET_SECONDS, missing)).scalars())
+        ids = list(connection.execute(maintenance.unnotified_jobs(kind, QUIET_SECONDS, missing)).scalars())
     if not ids or not notifications.notify(redis, kind, *ids):
         return 0
     metrics.reconciler_notified.labels(kind).inc(len(ids))

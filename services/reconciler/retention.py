@@ -10,7 +10,7 @@ from sqlalchemy import Engine, delete, func, select
 
 from shared import blobs
 from shared.blobs import files
-from shared.jobs import statements
+from shared.jobs import maintenance
 from shared.jobs.tables import jobs, workers
 from shared.llm.tables import llm_calls
 
@@ -26,15 +26,15 @@ _WORKER_SILENT_SECONDS = 600
 def forget_old(engine: Engine, store: ObjectStore, retention_days: float) -> None:
     """Delete all that is past its time; safe to stop anywhere and to run again."""
     with engine.begin() as connection:
-        gone = connection.execute(statements.expired_jobs(retention_days, _MOST_JOBS)).all()
+        gone = connection.execute(maintenance.expired_jobs(retention_days, _MOST_JOBS)).all()
         # Every job has a conversation, and most of them stay empty: such a one goes with its last job.
-        connection.execute(statements.forsaken_conversations([job.conversation_id for job in gone]))
+        connection.execute(maintenance.orphaned_conversations([job.conversation_id for job in gone]))
         # Files that a deleted job made, and those of runs that were fenced off and whose job has been deleted since.
         orphaned = files.c.job_id.is_not(None) & ~select(1).where(jobs.c.id == files.c.job_id).exists()
         connection.execute(delete(files).where(orphaned))
         forgotten = llm_calls.c.job_id.is_not(None) & ~select(1).where(jobs.c.id == llm_calls.c.job_id).exists()
         connection.execute(delete(llm_calls).where(forgotten))
-        connection.execute(statements.expired_idempotency_keys(IDEMPOTENCY_HOURS))
+        connection.execute(maintenance.expired_idempotency_keys(IDEMPOTENCY_HOURS))
         silent = func.clock_timestamp() - func.make_interval(0, 0, 0, 0, 0, 0, _WORKER_SILENT_SECONDS)
         connection.execute(delete(workers).where(workers.c.seen_at < silent))
     swept = blobs.sweep(store, datetime.now(UTC) - _BLOB_GRACE, lambda hashes: _in_use(engine, hashes))

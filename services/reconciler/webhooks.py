@@ -15,7 +15,7 @@ from sqlalchemy import Engine, Row
 from standardwebhooks.webhooks import Webhook
 
 from services.reconciler.addresses import AddressRefused, resolve
-from shared.jobs import metrics, statements
+from shared.jobs import maintenance, metrics
 
 log = structlog.get_logger(__name__)
 
@@ -39,13 +39,13 @@ class Webhooks:
     def deliver_due(self) -> int:
         """Deliver every webhook that is due; the number of tries."""
         with self._engine.begin() as connection:
-            due = connection.execute(statements.due_webhooks(self._pauses, _AT_ONCE)).all()
+            due = connection.execute(maintenance.due_webhooks(self._pauses, _AT_ONCE)).all()
         for row, outcome in zip(due, self._threads.map(self._deliver, due), strict=True):
             metrics.webhook_deliveries.labels(outcome).inc()
             log.info("webhook", job_id=row.id, outcome=outcome, attempt=row.webhook_attempts)
             if outcome in ("delivered", "gone", "refused"):
                 with self._engine.begin() as connection:
-                    connection.execute(statements.webhook_done(row.id))
+                    connection.execute(maintenance.end_webhook(row.id))
         return len(due)
 
     def _deliver(self, row: Row[tuple[object, ...]]) -> str:

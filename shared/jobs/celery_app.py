@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
 from urllib.parse import urlsplit
 
 from celery import Celery
+from celery.concurrency.thread import ApplyResult, TaskPool
 
 from shared.jobs.notifications import queue_name
 
@@ -22,7 +26,7 @@ def celery_app(redis_url: str, concurrency: int) -> Celery:
         task_store_errors_even_if_ignored=False,
         task_acks_late=False,
         task_default_queue=queue_name("none"),
-        worker_pool="shared.jobs.pool:WakingPool",
+        worker_pool="shared.jobs.celery_app:WakingPool",
         worker_concurrency=concurrency,
         worker_prefetch_multiplier=1,
         worker_disable_prefetch=True,
@@ -70,3 +74,36 @@ def broker_url(redis_url: str) -> str:
 
 def _pairs(query: str) -> list[tuple[str, str]]:
     return [(name, value) for name, _, value in (part.partition("=") for part in query.split("&")) if name]
+
+
+class WakingPool(TaskPool):
+    """Celery's thread pool, with one thing added: a thread that becomes free says so.
+
+    With prefetch disabled Celery stops listening while every thread is busy, and looks again only when its event loop
+    happens to wake; a pipe wakes it the moment a task ends. Without it a backlog drains at a few jobs a second.
+    """
+
+    _pipe: tuple[int, int] | None = None
+
+    def register_with_event_loop(self, hub: Any) -> None:  # noqa: ANN401 - kombu has no types
+        """Called by Celery whenever its event loop starts, after a lost connection too."""
+        if self._pipe is None:
+            self._pipe = os.pipe()
+            for end in self._pipe:
+                os.set_blocking(end, False)
+        hub.add_reader(self._pipe[0], self._drain)
+
+    def on_apply(self, *args: Any, **options: Any) -> ApplyResult:  # noqa: ANN401
+        result = super().on_apply(*args, **options)
+        result.f.add_done_callback(self._wake)
+        return result
+
+    def _wake(self, _: object) -> None:
+        if self._pipe is not None:
+            with suppress(BlockingIOError):  # it is full of wake-ups already
+                os.write(self._pipe[1], b"!")
+
+    def _drain(self) -> None:
+        if self._pipe is not None:
+            with suppress(BlockingIOError):
+                os.read(self._pipe[0], 4096)

@@ -1,20 +1,43 @@
-"""The files of a tenant as a running job reads and writes them."""
+"""The files of a tenant, as statements and for a running job; their contents are in ``shared.blobs``."""
 
 from __future__ import annotations
 
 import uuid
 from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from obstore.store import ObjectStore
-from sqlalchemy import Engine, select
+from sqlalchemy import Delete, Engine, Insert, Select, delete, insert, select, tuple_
 
 from shared import blobs
 from shared.blobs import files
 from shared.contracts.files import FileInfo
 from shared.errors import NotFound
+
+
+def add(id: str, tenant: str, name: str, media_type: str, sha256: str, size: int) -> Insert:
+    """Insert an uploaded file; returns the row of ``files``."""
+    row = {"id": id, "tenant_id": tenant, "name": name, "size": size, "sha256": sha256, "media_type": media_type}
+    return insert(files).values(row).returning(files)
+
+
+def find(id: str, tenant: str) -> Select[Any]:
+    return select(files).where(files.c.id == id, files.c.tenant_id == tenant)
+
+
+def page(tenant: str, limit: int, before: tuple[datetime, str] | None) -> Select[Any]:
+    """A tenant's files, newest first; ``before``: (created_at, id) of the last one seen."""
+    query = select(files).where(files.c.tenant_id == tenant)
+    if before is not None:
+        query = query.where(tuple_(files.c.created_at, files.c.id) < tuple_(before[0], before[1]))
+    return query.order_by(files.c.created_at.desc(), files.c.id.desc()).limit(limit)
+
+
+def remove(id: str, tenant: str) -> Delete:
+    return delete(files).where(files.c.id == id, files.c.tenant_id == tenant)
 
 
 @dataclass(frozen=True)
@@ -30,9 +53,8 @@ class JobFiles:
     def info(self, file_id: str) -> FileInfo:
         known = self._known.get(file_id)
         if known is None:
-            query = select(files).where(files.c.id == file_id, files.c.tenant_id == self.tenant_id)
             with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-                row = connection.execute(query).mappings().first()
+                row = connection.execute(find(file_id, self.tenant_id)).mappings().first()
             if row is None:
                 raise NotFound(f"There is no file {file_id}. Upload it again and submit a new job.")
             known = self._known[file_id] = FileInfo.model_validate(dict(row))
@@ -48,12 +70,8 @@ class JobFiles:
 
     def save(self, name: str, content: bytes | Path | BinaryIO, media_type: str) -> FileInfo:
         blob = blobs.write(self.store, content)
-        info = FileInfo(id=_new_id(), name=name, size=blob.size, sha256=blob.sha256, media_type=media_type)
+        info = FileInfo(id=str(uuid.uuid4()), name=name, size=blob.size, sha256=blob.sha256, media_type=media_type)
         row = {**info.model_dump(exclude={"created_at"}), "tenant_id": self.tenant_id, "job_id": self.job_id}
         with self.engine.begin() as connection:
             connection.execute(files.insert().values(row))
         return info
-
-
-def _new_id() -> str:
-    return str(uuid.uuid4())

@@ -21,19 +21,33 @@ from shared.loop import Budget
 
 @dataclass(frozen=True)
 class Job:
-    """A claimed row of ``jobs``."""
+    """A claimed row of ``jobs``: what a worker knows of the job that it runs."""
 
+    #: A UUIDv7: ids grow with time, so sorting by id sorts by arrival.
     id: str
+    #: Whose job this is. Everything that it reads (files, flows, collections, earlier results) is of this tenant.
     tenant_id: str
+    #: Which capability runs it, for example ``execute``; also the name of the queue that its notifications go to.
     kind: str
+    #: RUNNING while a worker holds it; see ``shared.jobs.statements`` for how states follow each other.
     state: JobState
+    #: The request as the client sent it; the runner validates it against the kind's input model before each run.
     input: Mapping[str, JsonValue]
-    attempt: int  #: 1 in the first run
-    fence: int  #: grows with every claim; a write under an older fence is refused
-    lease_until: datetime  #: After this moment another worker may claim the job (database clock).
+    #: How many times a worker has begun this job, this time included: 1 in the first run.
+    attempt: int
+    #: Grows with every claim. A worker writes only under the fence of its own claim, so a late write of one whose lease
+    #: ran out is refused.
+    fence: int
+    #: After this moment (database clock) another worker may claim the job; the heartbeat moves it on.
+    lease_until: datetime
+    #: The conversation that the job belongs to: a client's, or one of the job's own. Jobs of one conversation run one
+    #: after the other, read its last messages, and add theirs when they succeed.
     conversation_id: str
+    #: Names and values that the client attached, to find its jobs again (``GET /v1/jobs?label=name:value``). They never
+    #: change what the job does.
     labels: Mapping[str, str]
-    actor: str  #: id of the API key that submitted the job
+    #: The id of the API key that submitted the job: who is named as the author of changes that the job makes.
+    actor: str
 
 
 class Files(Protocol):

@@ -1,4 +1,8 @@
-"""The leases of one worker: one thread renews them all, hears of cancellations, and tells when one was lost."""
+"""The leases of one worker, and writes under them.
+
+One thread renews all leases, hears of cancellations, and tells when a lease was lost. Writes outlast a Postgres that
+goes away: they are tried again until they land or the lease is lost.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,31 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import structlog
-from sqlalchemy import Engine
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import Connection, Engine, Executable, Row
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from shared.jobs import statements
 
 log = structlog.get_logger(__name__)
+Answer = TypeVar("Answer")
 
 #: A cancelled job stops within this many seconds, or is ended without waiting for it.
 KILL_AFTER_SECONDS = 4.0
 #: Often enough that a cancellation is heard of within a second.
 _MOST_SECONDS_BETWEEN = 0.7
+_PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)
+
+
+class LeaseLost(Exception):
+    """The job belongs to someone else now: whatever this run would write is void."""
 
 
 @dataclass
-class Held:
+class Lease:
     """A job that this worker runs."""
 
     job_id: str
@@ -42,14 +54,14 @@ class Leases:
         self,
         engine: Engine,
         lease_seconds: float,
-        overdue: Callable[[Held], None],
+        overdue: Callable[[Lease], None],
         also: Callable[[], None],
     ) -> None:
         self._engine = engine
         self._lease_seconds = lease_seconds
         self._overdue = overdue
         self._also = also
-        self._held: dict[str, Held] = {}
+        self._held: dict[str, Lease] = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="leases", daemon=True)
@@ -61,18 +73,18 @@ class Leases:
         self._stop.set()
         self._thread.join(timeout=5)
 
-    def hold(self, job_id: str, fence: int) -> Held:
-        held = Held(job_id, fence)
+    def hold(self, job_id: str, fence: int) -> Lease:
+        lease = Lease(job_id, fence)
         with self._lock:
-            self._held[job_id] = held
-        return held
+            self._held[job_id] = lease
+        return lease
 
-    def release(self, held: Held) -> None:
+    def release(self, lease: Lease) -> None:
         with self._lock:
-            if self._held.get(held.job_id) is held:
-                del self._held[held.job_id]
+            if self._held.get(lease.job_id) is lease:
+                del self._held[lease.job_id]
 
-    def all(self) -> Sequence[Held]:
+    def all(self) -> Sequence[Lease]:
         with self._lock:
             return list(self._held.values())
 
@@ -86,7 +98,7 @@ class Leases:
                 # Postgres is away: the jobs go on, and the next beat tells whether the leases survived.
                 log.warning("heartbeat_failed", reason=type(fault).__name__)
 
-    def _renew(self, jobs: Sequence[Held]) -> None:
+    def _renew(self, jobs: Sequence[Lease]) -> None:
         if not jobs:
             return
         statement = statements.heartbeat([job.job_id for job in jobs], [job.fence for job in jobs], self._lease_seconds)
@@ -101,14 +113,59 @@ class Leases:
             elif alive[job.job_id] is not None:
                 self._cancel(job, now)
 
-    def _cancel(self, job: Held, now: float) -> None:
+    def _cancel(self, job: Lease, now: float) -> None:
         if job.asked_at is None:
             job.asked_at = now
             job.cancelled.set()
         elif now - job.asked_at > KILL_AFTER_SECONDS and not job.lost.is_set():
             self._overdue(job)
 
-    def _still_held(self, job: Held) -> bool:
+    def _still_held(self, job: Lease) -> bool:
         """Whether it has not just completed while the heartbeat was under way."""
         with self._lock:
             return self._held.get(job.job_id) is job
+
+
+class LeasedWriter:
+    """The database as one worker's jobs write to it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        #: For statements that are atomic by themselves: one round trip instead of three.
+        self.autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
+
+    def write(self, statement: Executable, lease: Lease) -> Row[tuple[object, ...]] | None:
+        """Execute one statement, which is atomic by itself; its first row, or None without one."""
+        return self._until_written(lambda: self._single(statement), lease)
+
+    def transact(self, work: Callable[[Connection], Answer], lease: Lease) -> Answer:
+        """Run ``work`` in one transaction, again from the start when the connection broke.
+
+        Every statement in it is fenced, so running it twice changes nothing twice.
+
+        Raises: LeaseLost when the lease was lost meanwhile.
+        """
+        return self._until_written(lambda: self._in_transaction(work), lease)
+
+    def _single(self, statement: Executable) -> Row[tuple[object, ...]] | None:
+        with self.autocommit.connect() as connection:
+            return connection.execute(statement).first()
+
+    def _in_transaction(self, work: Callable[[Connection], Answer]) -> Answer:
+        with self.engine.begin() as connection:
+            return work(connection)
+
+    def _until_written(self, work: Callable[[], Answer], lease: Lease) -> Answer:
+        tries = 0
+        while True:
+            try:
+                return work()
+            except (OperationalError, PoolTimeout, DBAPIError) as fault:
+                if isinstance(fault, DBAPIError) and not (
+                    fault.connection_invalidated or isinstance(fault, OperationalError)
+                ):
+                    raise
+                log.warning("write_failed", reason=type(fault).__name__, tries=tries)
+            if lease.lost.wait(_PAUSES[min(tries, len(_PAUSES) - 1)]):
+                raise LeaseLost
+            tries += 1

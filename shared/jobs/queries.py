@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Select, TextClause, func, select, text, tuple_
+from sqlalchemy import ARRAY, ColumnElement, Select, Text, TextClause, exists, func, literal, select, text, tuple_
 
+from shared.blobs import files
+from shared.collections import collections
+from shared.conversations import conversations
+from shared.flows.tables import flows
 from shared.jobs.tables import job_forms, jobs, workers
 
 _HEAVY = ("input", "result")
+#: What a job may refer to: each noun with the column that names one, and the column that says whose it is.
+_REFERENCES: Mapping[str, tuple[ColumnElement[str], ColumnElement[str]]] = MappingProxyType(
+    {
+        "file": (files.c.id, files.c.tenant_id),
+        "conversation": (conversations.c.id, conversations.c.tenant_id),
+        "flow": (flows.c.id, flows.c.tenant_id),
+        "collection": (collections.c.name, collections.c.tenant_id),
+        "job": (jobs.c.id, jobs.c.tenant_id),
+    }
+)
 
 
 def find(job_id: str, tenant: str) -> Select[Any]:
@@ -73,3 +88,10 @@ def depth() -> TextClause:
         FROM jobs WHERE state IN ('queued', 'running') GROUP BY kind
         """
     )
+
+
+def unknown_references(noun: str, tenant: str, names: Sequence[str]) -> Select[Any]:
+    """Those of the names under which the tenant has no file, conversation, flow, collection or job."""
+    name, owner = _REFERENCES[noun]
+    given = func.unnest(literal(list(names), ARRAY(Text))).column_valued("given")
+    return select(given).where(~exists().where(name == given, owner == tenant))

@@ -1,4 +1,4 @@
-"""A running job's voice: events go out as they happen; the rest waits for the completing transaction."""
+"""What a running job reports: events go out as they happen; the rest waits for the completing transaction."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from sqlalchemy import Connection
 from shared import conversations
 from shared.jobs import notifications, statements
 from shared.jobs.job import Effect
-from shared.jobs.leases import Held
-from shared.jobs.record import Record
+from shared.jobs.leases import Lease, LeasedWriter
 from shared.jobs.storable import event_data, storable
 from shared.llm.ledger import JobUsage, totals
 
@@ -28,7 +27,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class Said:
+class MessagePair:
     """The pair that a job adds to its conversation."""
 
     user: str
@@ -40,22 +39,22 @@ class Said:
 class JobReport:
     """What a capability reports (see ``shared.jobs.job.Report``)."""
 
-    record: Record
+    writer: LeasedWriter
     redis: Redis
-    held: Held
+    lease: Lease
     warnings: list[str] = field(default_factory=list)
-    said: list[Said] = field(default_factory=list)
+    pairs: list[MessagePair] = field(default_factory=list)
     forms: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     effects: list[Effect] = field(default_factory=list)
     models: JobUsage | None = None  #: what this run asked of models; the LLM layer counts
     earlier_runs: bool = False  #: whether a worker that died may have asked models for this job before
 
     def event(self, type: str, **data: JsonValue) -> None:
-        statement = statements.append_event(self.held.job_id, self.held.fence, type, event_data(data))
-        if self.record.write(statement, self.held) is None:
+        statement = statements.append_event(self.lease.job_id, self.lease.fence, type, event_data(data))
+        if self.writer.write(statement, self.lease) is None:
             # Fenced off: another worker has the job, or it was ended. Nobody listens to this run any more.
-            self.held.lost.set()
-            self.held.cancelled.set()
+            self.lease.lost.set()
+            self.lease.cancelled.set()
         else:
             self.notify()
 
@@ -73,7 +72,7 @@ class JobReport:
             self.warnings.append(text)
 
     def remember(self, user: str, assistant: str, tool_calls: Sequence[Mapping[str, JsonValue]] = ()) -> None:
-        self.said.append(Said(user, assistant, tool_calls))
+        self.pairs.append(MessagePair(user, assistant, tool_calls))
 
     def form(self, name: str, media_type: str, body: bytes) -> None:
         self.forms[name] = (media_type, body)
@@ -88,8 +87,8 @@ class JobReport:
         for source in sorted(self.models.sources - {"live"}):
             self.warn(_NOT_LIVE[source])
         if self.earlier_runs:
-            with self.record.autocommit.connect() as connection:
-                return totals(connection, self.held.job_id)
+            with self.writer.autocommit.connect() as connection:
+                return totals(connection, self.lease.job_id)
         return {
             "llm_calls": self.models.llm_calls,
             "input_tokens": self.models.input_tokens,
@@ -100,26 +99,26 @@ class JobReport:
     @property
     def outlives(self) -> bool:
         """Whether there is more to write than the job's own end."""
-        return bool(self.effects or self.forms or self.said)
+        return bool(self.effects or self.forms or self.pairs)
 
     def apply(self, connection: Connection, tenant_id: str, conversation_id: str) -> None:
         """Write what outlives the job: its effects, its forms, its part of the conversation."""
         for effect in self.effects:
-            if found := effect(connection):
-                fields = cast("Mapping[str, JsonValue]", storable(dict(found)))
-                connection.execute(statements.correct_result(self.held.job_id, self.held.fence, fields))
+            if corrected := effect(connection):
+                fields = cast("Mapping[str, JsonValue]", storable(dict(corrected)))
+                connection.execute(statements.correct_result(self.lease.job_id, self.lease.fence, fields))
         if self.forms:
-            connection.execute(statements.add_forms(self.held.job_id, self.forms))
-        for said in self.said:
+            connection.execute(statements.add_forms(self.lease.job_id, self.forms))
+        for pair in self.pairs:
             connection.execute(
                 conversations.add_pair(
-                    tenant_id, conversation_id, self.held.job_id, said.user, said.assistant, said.tool_calls
+                    tenant_id, conversation_id, self.lease.job_id, pair.user, pair.assistant, pair.tool_calls
                 )
             )
 
     def notify(self, *, ended: bool = False) -> None:
         """Tell the gateways that there is something new; they poll anyway when no notification comes."""
         try:
-            self.redis.publish(notifications.EVENTS_CHANNEL, notifications.of_event(self.held.job_id, ended=ended))
+            self.redis.publish(notifications.EVENTS_CHANNEL, notifications.of_event(self.lease.job_id, ended=ended))
         except RedisError as fault:
             log.debug("event_notification_failed", reason=type(fault).__name__)

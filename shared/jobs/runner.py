@@ -26,12 +26,10 @@ from shared.contracts.jobs import JobState
 from shared.errors import AssayError, BudgetSpentError, InternalError, JobCancelled
 from shared.jobs import metrics, notifications, statements
 from shared.jobs.files import JobFiles
-from shared.jobs.history import History
+from shared.jobs.history import History, JobResults
 from shared.jobs.job import Capability, Context, Job
-from shared.jobs.leases import Held, Leases
-from shared.jobs.record import LeaseLost, Record
+from shared.jobs.leases import Lease, LeasedWriter, LeaseLost, Leases
 from shared.jobs.report import JobReport
-from shared.jobs.results import JobResults
 from shared.jobs.storable import storable
 from shared.llm.chat import Prompts, Provider
 from shared.loop import Budget, BudgetSpent
@@ -40,7 +38,7 @@ log = structlog.get_logger(__name__)
 _JSON: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 
 
-class Models(Protocol):
+class ModelAccess(Protocol):
     """The LLM layer of a process, bound to one job at a time."""
 
     def for_job(
@@ -51,7 +49,7 @@ class Models(Protocol):
 
 
 @dataclass(frozen=True)
-class Served:
+class ServedKind:
     """One kind of job: how its input reads, and what runs it."""
 
     input: type[BaseModel]
@@ -65,7 +63,7 @@ class Stores:
     engine: Engine
     redis: Redis
     blobs: ObjectStore
-    models: Models
+    models: ModelAccess
 
 
 @dataclass(frozen=True)
@@ -89,9 +87,9 @@ class Runner:
         also: Callable[[], None],
     ) -> None:
         self.id = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
-        self.served: dict[str, Served] = {}
+        self.served: dict[str, ServedKind] = {}
         self._stores = stores
-        self._record = Record(stores.engine)
+        self._writer = LeasedWriter(stores.engine)
         self._lease_seconds = lease_seconds
         self._tenant_running = tenant_running
         self._default_seconds = default_seconds
@@ -100,53 +98,53 @@ class Runner:
     def answer(self, kind: str) -> bool:
         """Answer a notification: claim the next job of the kind and run it; False when there was none."""
         statement = statements.claim(kind, self.id, self._lease_seconds, self._tenant_running)
-        with self._record.autocommit.connect() as connection:
+        with self._writer.autocommit.connect() as connection:
             row = connection.execute(statement).mappings().one_or_none()
         if row is None:
             return False
-        held = self.leases.hold(row["id"], row["fence"])
+        lease = self.leases.hold(row["id"], row["fence"])
         with structlog.contextvars.bound_contextvars(
             job_id=row["id"], attempt=row["attempt"], request_id=row["request_id"], trace_id=row["trace_context"]
         ):
             try:
-                self._run(row, held)
+                self._run(row, lease)
             except LeaseLost:
                 metrics.fenced_writes.inc()
                 log.warning("lease_lost")
             finally:
-                self.leases.release(held)
+                self.leases.release(lease)
         return True
 
-    def _run(self, row: RowMapping, held: Held) -> None:
+    def _run(self, row: RowMapping, lease: Lease) -> None:
         metrics.job_attempts.labels(row["kind"]).inc()
         metrics.job_wait_seconds.labels(row["kind"]).observe((row["started_at"] - row["run_at"]).total_seconds())
-        report = JobReport(self._record, self._stores.redis, held)
+        report = JobReport(self._writer, self._stores.redis, lease)
         report.notify()
         try:
             with metrics.job_run_seconds.labels(row["kind"]).time():
-                ended = self._execute(row, held, report)
+                ended = self._execute(row, lease, report)
         except (OperationalError, PoolTimeout) as fault:
             # Postgres went away under the run. That is not the job's fault: it starts again when Postgres is back.
             log.warning("run_interrupted", reason=type(fault).__name__)
-            self._record.write(statements.hand_back(held.job_id, held.fence), held)
+            self._writer.write(statements.hand_back(lease.job_id, lease.fence), lease)
             return
-        self._complete(row, held, report, ended)
+        self._complete(row, lease, report, ended)
 
-    def _execute(self, row: RowMapping, held: Held, report: JobReport) -> Ended:
+    def _execute(self, row: RowMapping, lease: Lease, report: JobReport) -> Ended:
         """Run the capability; whatever it raises becomes the job's end."""
         served = self.served[row["kind"]]
         try:
             request = served.input.model_validate(row["input"])
-            result = served.capability(self._context(row, held, report), request)
+            result = served.capability(self._context(row, lease, report), request)
             return Ended(JobState.SUCCEEDED, result=_as_json(result))
         except (LeaseLost, OperationalError, PoolTimeout):
             raise
         except Exception as fault:
-            if held.cancelled.is_set() or isinstance(fault, JobCancelled):
+            if lease.cancelled.is_set() or isinstance(fault, JobCancelled):
                 return Ended(JobState.CANCELLED)
             return _failed(_explained(fault))
 
-    def _context(self, row: RowMapping, held: Held, report: JobReport) -> Context:
+    def _context(self, row: RowMapping, lease: Lease, report: JobReport) -> Context:
         job = claimed_job(row)
         given = row["budget"]
         budget = Budget(given.get("turns"), given.get("seconds") or self._default_seconds, given.get("tokens"))
@@ -155,24 +153,24 @@ class Runner:
             job=job,
             llm=llm,
             prompts=prompts,
-            history=History(self._record.autocommit, job.tenant_id, job.conversation_id),
+            history=History(self._writer.autocommit, job.tenant_id, job.conversation_id),
             files=JobFiles(self._stores.engine, self._stores.blobs, job.tenant_id, job.id),
             results=JobResults(self._stores.engine, job.tenant_id, job.conversation_id),
             budget=budget,
             report=report,
-            cancelled=held.cancelled,
+            cancelled=lease.cancelled,
         )
 
-    def _complete(self, row: RowMapping, held: Held, report: JobReport, ended: Ended) -> None:
+    def _complete(self, row: RowMapping, lease: Lease, report: JobReport, ended: Ended) -> None:
         """Write the end, and with it all that outlives the job, in one fenced transaction."""
         try:
-            done = self._write(row, held, report, ended)
+            done = self._write(row, lease, report, ended)
         except AssayError as fault:  # an effect was refused: nothing of it is written, and the job says why
-            done = self._write(row, held, report, _failed(fault))
+            done = self._write(row, lease, report, _failed(fault))
         except SQLAlchemyError:
             log.exception("result_not_storable")
             unstorable = InternalError("The result could not be stored. The log has the details.")
-            done = self._write(row, held, report, _failed(unstorable))
+            done = self._write(row, lease, report, _failed(unstorable))
         if done is None:
             metrics.fenced_writes.inc()
             log.warning("fenced_off")
@@ -181,15 +179,15 @@ class Runner:
         report.notify(ended=True)
         # A job that could not be claimed before may be waiting for this one, its own notification long spent.
         if next_kind := done.next_kind or (row["kind"] if self._tenant_running else None):
-            notifications.notify(self._stores.redis, next_kind, held.job_id)
+            notifications.notify(self._stores.redis, next_kind, lease.job_id)
         log.info("job_ended", state=done.state, kind=row["kind"])
 
-    def _write(self, row: RowMapping, held: Held, report: JobReport, ended: Ended) -> Row[Any] | None:
+    def _write(self, row: RowMapping, lease: Lease, report: JobReport, ended: Ended) -> Row[Any] | None:
         statement = statements.complete(
-            held.job_id, held.fence, ended.state, ended.result, ended.error, report.warnings, report.usage()
+            lease.job_id, lease.fence, ended.state, ended.result, ended.error, report.warnings, report.usage()
         )
         if not report.outlives:
-            return self._record.write(statement, held)
+            return self._writer.write(statement, lease)
 
         def write(connection: Connection) -> Row[Any] | None:
             done = connection.execute(statement).one_or_none()
@@ -197,26 +195,26 @@ class Runner:
                 report.apply(connection, row["tenant_id"], row["conversation_id"])
             return done
 
-        return self._record.transact(write, held)
+        return self._writer.transact(write, lease)
 
-    def _end_overdue(self, held: Held) -> None:
+    def _end_overdue(self, lease: Lease) -> None:
         """A cancelled job that does not stop is ended over its head; its late write will be refused."""
-        statement = statements.complete(held.job_id, held.fence, JobState.CANCELLED, None, None, [], {})
+        statement = statements.complete(lease.job_id, lease.fence, JobState.CANCELLED, None, None, [], {})
         with self._stores.engine.begin() as connection:
             connection.execute(statement)
         with suppress(RedisError):
-            self._stores.redis.publish(notifications.EVENTS_CHANNEL, notifications.of_event(held.job_id, ended=True))
-        held.lost.set()
-        log.warning("cancelled_job_did_not_stop", job_id=held.job_id)
+            self._stores.redis.publish(notifications.EVENTS_CHANNEL, notifications.of_event(lease.job_id, ended=True))
+        lease.lost.set()
+        log.warning("cancelled_job_did_not_stop", job_id=lease.job_id)
 
     def hand_back_all(self) -> None:
         """Queue again what still runs, for another worker; the runs here are told to stop."""
-        for held in self.leases.all():
+        for lease in self.leases.all():
             with suppress(SQLAlchemyError), self._stores.engine.begin() as connection:
-                if connection.execute(statements.hand_back(held.job_id, held.fence)).first() is not None:
-                    log.warning("handed_back", job_id=held.job_id)
-            held.lost.set()
-            held.cancelled.set()
+                if connection.execute(statements.hand_back(lease.job_id, lease.fence)).first() is not None:
+                    log.warning("handed_back", job_id=lease.job_id)
+            lease.lost.set()
+            lease.cancelled.set()
 
 
 def claimed_job(row: RowMapping) -> Job:

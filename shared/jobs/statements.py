@@ -14,12 +14,12 @@ from functools import lru_cache
 from typing import Any
 
 from pydantic import JsonValue
-from sqlalchemy import ARRAY, BigInteger, Double, Executable, Text, TextClause, bindparam, func, text
+from sqlalchemy import ARRAY, BigInteger, Double, Executable, Text, TextClause, bindparam, text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeEngine
 
 from shared.contracts.jobs import JobState
-from shared.jobs.tables import idempotency_keys, job_forms, workers
+from shared.jobs.tables import job_forms, workers
 
 _TYPES: Mapping[str, TypeEngine[Any]] = {
     "json": JSONB(none_as_null=True),
@@ -29,7 +29,7 @@ _TYPES: Mapping[str, TypeEngine[Any]] = {
 }
 
 
-def _sql(statement: str, **values: object) -> TextClause:
+def sql(statement: str, **values: object) -> TextClause:
     """A text statement with its parameters; ``json__input`` is the parameter ``input``, of type JSON."""
     return _prepared(statement, tuple(values)).bindparams(
         **{name.rpartition("__")[2]: value for name, value in values.items()}
@@ -43,7 +43,7 @@ def _prepared(statement: str, names: tuple[str, ...]) -> TextClause:
     return text(statement).bindparams(*[bindparam(short, type_=_TYPES[kind]) for kind, _, short in typed])
 
 
-# --- the worker's three ----------------------------------------------------------------------------------------------
+# --- the worker's --------------------------------------------------------------------------------------------------
 
 
 def claim(kind: str, worker_id: str, lease_seconds: float, tenant_running: int = 0) -> TextClause:
@@ -55,7 +55,7 @@ def claim(kind: str, worker_id: str, lease_seconds: float, tenant_running: int =
     (0: no cap).
     """
     # "<=" where "=" would do: it keeps the planner on the ordered index instead of sorting every queued job.
-    return _sql(
+    return sql(
         """
         WITH RECURSIVE tenants AS (
             (SELECT tenant_id FROM jobs WHERE state = 'queued' AND kind = :kind ORDER BY tenant_id LIMIT 1)
@@ -106,7 +106,7 @@ def claim(kind: str, worker_id: str, lease_seconds: float, tenant_running: int =
 
 def heartbeat(ids: Sequence[str], fences: Sequence[int], lease_seconds: float) -> TextClause:
     """Renew the leases of a worker's jobs; a job whose id does not come back is fenced off and must stop."""
-    return _sql(
+    return sql(
         """
         UPDATE jobs j SET lease_until = clock_timestamp() + make_interval(secs => :lease)
         FROM unnest(:ids, :fences) AS held(id, fence)
@@ -133,7 +133,7 @@ def complete(
     A cancellation that was asked for wins over a result that came in late. ``next_kind`` is the kind of the job of the
     same conversation that waited for this one: its notification may be spent.
     """
-    return _sql(
+    return sql(
         """
         WITH job AS (
             UPDATE jobs SET
@@ -167,7 +167,7 @@ def complete(
 
 def correct_result(job_id: str, fence: int, fields: Mapping[str, JsonValue]) -> TextClause:
     """Put other values into the result that ``complete`` has just written, in the same transaction."""
-    return _sql(
+    return sql(
         "UPDATE jobs SET result = result || CAST(:fields AS jsonb) WHERE id = :id AND fence = :fence",
         id=job_id,
         fence=fence,
@@ -177,7 +177,7 @@ def correct_result(job_id: str, fence: int, fields: Mapping[str, JsonValue]) -> 
 
 def hand_back(job_id: str, fence: int) -> TextClause:
     """Queue a running job again because its worker is stopping; that is no crash."""
-    return _sql(
+    return sql(
         """
         UPDATE jobs SET state = 'queued', lease_until = NULL, notified_at = NULL
         WHERE id = :id AND fence = :fence AND state = 'running' RETURNING kind
@@ -189,7 +189,7 @@ def hand_back(job_id: str, fence: int) -> TextClause:
 
 def append_event(job_id: str, fence: int, type: str, data: Mapping[str, JsonValue]) -> TextClause:
     """Append one event of a running job; no row when it is fenced off."""
-    return _sql(
+    return sql(
         """
         WITH job AS (
             UPDATE jobs SET last_seq = last_seq + 1 WHERE id = :id AND fence = :fence AND state = 'running'
@@ -222,7 +222,7 @@ def cancel(job_id: str, tenant: str) -> TextClause:
 
     No row when the job has ended or is not the tenant's.
     """
-    return _sql(
+    return sql(
         """
         WITH job AS (
             UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, clock_timestamp()),
@@ -249,7 +249,7 @@ def advertise(
     worker_id: str, service: str, kinds: Sequence[str], concurrency: int, version: str, facts: Mapping[str, JsonValue]
 ) -> TextClause:
     """Say that a worker is alive, what it serves, and what it knows of itself."""
-    return _sql(
+    return sql(
         """
         INSERT INTO workers (id, service, kinds, concurrency, version, facts)
         VALUES (:id, :service, :kinds, :concurrency, :version, :facts)
@@ -273,7 +273,7 @@ def retire(worker_id: str) -> Executable:
 
 def reclaim(crashes_until_dead: int, detail: Mapping[str, JsonValue]) -> TextClause:
     """Take back every job whose lease ran out: queued again, or dead with ``detail`` as its error."""
-    return _sql(
+    return sql(
         """
         WITH expired AS (
             SELECT id FROM jobs WHERE state = 'running' AND lease_until < clock_timestamp() FOR UPDATE SKIP LOCKED
@@ -299,101 +299,3 @@ def reclaim(crashes_until_dead: int, detail: Mapping[str, JsonValue]) -> TextCla
         most=crashes_until_dead,
         json__error=detail,
     )
-
-
-_CLAIMABLE = """
-    state = 'queued' AND run_at <= clock_timestamp()
-    AND id = (SELECT e.id FROM jobs e WHERE e.conversation_id = jobs.conversation_id
-              AND e.state IN ('queued', 'running') ORDER BY e.id LIMIT 1)
-"""
-
-
-def waiting_jobs(quiet_seconds: float) -> TextClause:
-    """Per kind: how many queued jobs could run now (``ready``), and how many of those had no notification lately."""
-    return _sql(
-        f"""
-        SELECT kind, count(*) AS ready,
-               count(*) FILTER (WHERE coalesce(notified_at, '-infinity')
-                                      < clock_timestamp() - make_interval(secs => :quiet)) AS quiet
-        FROM jobs WHERE {_CLAIMABLE} GROUP BY kind
-        """,  # noqa: S608 - a constant of ours
-        quiet=quiet_seconds,
-    )
-
-
-def unnotified_jobs(kind: str, quiet_seconds: float, limit: int) -> TextClause:
-    """The queued jobs of a kind that had no notification lately, oldest first; they count as notified from now on."""
-    return _sql(
-        f"""
-        UPDATE jobs SET notified_at = clock_timestamp() WHERE id IN (
-            SELECT id FROM jobs WHERE kind = :kind AND {_CLAIMABLE}
-              AND (notified_at IS NULL OR notified_at < clock_timestamp() - make_interval(secs => :quiet))
-            ORDER BY id LIMIT :most FOR UPDATE SKIP LOCKED)
-        RETURNING id
-        """,  # noqa: S608 - a constant of ours
-        kind=kind,
-        quiet=quiet_seconds,
-        most=limit,
-    )
-
-
-def expired_jobs(retention_days: float, limit: int) -> TextClause:
-    """Delete finished jobs that are past their retention, with their events and forms."""
-    return _sql(
-        """
-        DELETE FROM jobs WHERE id IN (
-            SELECT id FROM jobs WHERE finished_at < clock_timestamp() - make_interval(secs => :seconds)
-            ORDER BY finished_at LIMIT :most FOR UPDATE SKIP LOCKED)
-        RETURNING id, conversation_id
-        """,
-        seconds=retention_days * 86400,
-        most=limit,
-    )
-
-
-def forsaken_conversations(ids: Sequence[str]) -> TextClause:
-    """Delete those of the conversations that nobody said anything in, and that no job and no flow refers to."""
-    return _sql(
-        """
-        DELETE FROM conversations WHERE id = ANY(:ids)
-          AND NOT EXISTS (SELECT 1 FROM messages WHERE conversation_id = conversations.id)
-          AND NOT EXISTS (SELECT 1 FROM jobs WHERE conversation_id = conversations.id)
-          AND NOT EXISTS (SELECT 1 FROM flows WHERE conversation_id = conversations.id)
-        """,
-        texts__ids=list(ids),
-    )
-
-
-def expired_idempotency_keys(hours: float) -> Executable:
-    age = func.clock_timestamp() - func.make_interval(0, 0, 0, 0, 0, 0, hours * 3600)
-    return idempotency_keys.delete().where(idempotency_keys.c.created_at < age)
-
-
-# --- webhooks ---------------------------------------------------------------------------------------------------------
-
-
-def due_webhooks(pauses: Sequence[float], limit: int) -> TextClause:
-    """Take the webhooks that are due: each counts as tried, and is due again after the pause of its attempt (seconds).
-
-    After the last pause a webhook is given up.
-    """
-    return _sql(
-        """
-        UPDATE jobs SET webhook_attempts = webhook_attempts + 1,
-            webhook_done = webhook_attempts >= cardinality(CAST(:pauses AS float[])),
-            webhook_due_at = clock_timestamp()
-                + make_interval(secs => coalesce((CAST(:pauses AS float[]))[webhook_attempts + 1], 0))
-        WHERE id IN (
-            SELECT id FROM jobs WHERE webhook IS NOT NULL AND NOT webhook_done AND finished_at IS NOT NULL
-              AND coalesce(webhook_due_at, finished_at) <= clock_timestamp()
-            ORDER BY finished_at LIMIT :most FOR UPDATE SKIP LOCKED)
-        RETURNING id, kind, state, labels, webhook->>'url' AS url, webhook_attempts, finished_at
-        """,
-        floats__pauses=list(pauses),
-        most=limit,
-    )
-
-
-def webhook_done(job_id: str) -> TextClause:
-    """Delivered, or not wanted any more."""
-    return _sql("UPDATE jobs SET webhook_done = true WHERE id = :id", id=job_id)

@@ -24,7 +24,7 @@ from shared.jobs import notifications, statements
 from shared.jobs.celery_app import arguments, celery_app
 from shared.jobs.job import Capability
 from shared.jobs.notifications import TASK
-from shared.jobs.runner import Runner, Served, Stores
+from shared.jobs.runner import Runner, ServedKind, Stores
 from shared.settings import JobSettings
 
 log = structlog.get_logger(__name__)
@@ -64,7 +64,7 @@ class Worker:
 
     def serve(self, kind: JobKind, input_model: type[BaseModel], capability: Capability[Any]) -> None:
         """Take jobs of a kind; called before ``run``."""
-        self.runner.served[kind.value] = Served(input_model, capability)
+        self.runner.served[kind.value] = ServedKind(input_model, capability)
 
     def run(self) -> None:
         """Serve until SIGTERM: then take no more work, let jobs finish within the grace, hand back the rest."""

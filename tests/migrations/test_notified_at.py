@@ -11,7 +11,7 @@ from sqlalchemy import Engine, text
 from migrations.upgrade import current, upgrade
 from services.host.postgres import Postgres
 from shared.db import connect
-from shared.jobs import statements, submission
+from shared.jobs import maintenance, statements, submission
 from tests.support.rows import job_row
 
 _OLD_SUBMIT = text(
@@ -65,7 +65,7 @@ def lost(engine: Engine) -> tuple[list[str], list[str]]:
     """The queued jobs without a recent notification: as the previous version sees them, and as this one does."""
     with engine.connect() as connection, connection.begin() as transaction:
         before = list(connection.execute(_OLD_LOST).scalars())
-        now = sorted(connection.execute(statements.unnotified_jobs("execute", 1, 10)).scalars())
+        now = sorted(connection.execute(maintenance.unnotified_jobs("execute", 1, 10)).scalars())
         transaction.rollback()
     return before, now
 
@@ -93,7 +93,7 @@ def test_what_this_version_writes_is_read_by_the_previous_one(engine: Engine) ->
         connection.execute(submission.submit(row))
     assert agree(engine, str(row["id"]))
     with engine.begin() as connection:
-        notified = connection.execute(statements.unnotified_jobs("execute", 1, 10)).scalars().all()
+        notified = connection.execute(maintenance.unnotified_jobs("execute", 1, 10)).scalars().all()
     assert notified
     assert all(agree(engine, job_id) for job_id in notified)
     assert lost(engine) == ([], [])

@@ -20,7 +20,7 @@ from shared.contracts.jobs import JobRequestFields
 from shared.contracts.search import IngestInput, SearchInput
 from shared.contracts.transform import TransformInput
 from shared.errors import InvalidRequest, LanguageUnavailable, NoProviderConfigured, SourceNotAllowed
-from shared.jobs import references as existing
+from shared.jobs import queries
 from shared.llm.vendors.table import key_variables
 from shared.stacks import definitions
 
@@ -37,7 +37,7 @@ async def references(connection: AsyncConnection, tenant: str, submits: Sequence
     wrong: list[tuple[list[str | int], str]] = []
     for noun, located in found.items():
         names = sorted({name for _, name in located})
-        unknown = set((await connection.execute(existing.unknown(noun, tenant, names))).scalars())
+        unknown = set((await connection.execute(queries.unknown_references(noun, tenant, names))).scalars())
         wrong += [(list(loc), f"there is no {noun} {name}") for loc, name in located if name in unknown]
     wrong += await _definitions(connection, tenant, submits)
     if wrong:

@@ -24,7 +24,7 @@ from shared import blobs
 from shared.contracts.common import Page
 from shared.contracts.files import FileInfo
 from shared.errors import NotFound, RangeNotSatisfiable, UnsupportedMediaType
-from shared.jobs import filing
+from shared.jobs import files
 
 router = routes("/v1/files", "Files")
 
@@ -89,7 +89,7 @@ async def _filed(
         attempt = idempotency.KeyedRequest(caller.tenant, idempotency.read_key(header), mark)
         if (replayed := await attempt.begin(db)) is not None:
             return replayed
-    statement = filing.add(new_id(), caller.tenant, label, kind, blob.sha256, blob.size)
+    statement = files.add(new_id(), caller.tenant, label, kind, blob.sha256, blob.size)
     row = (await db.execute(statement)).mappings().one()
     response = Json(_view(row), 201, {"Location": f"/v1/files/{row['id']}"})
     if attempt is not None:
@@ -99,7 +99,7 @@ async def _filed(
 
 @router.get("", summary="List files, newest first", response_model=Page[FileInfo])
 async def list_files(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    rows = (await db.execute(filing.page(caller.tenant, limit + 1, read_cursor(cursor)))).mappings().all()
+    rows = (await db.execute(files.page(caller.tenant, limit + 1, read_cursor(cursor)))).mappings().all()
     return Json(page(rows, limit, _view))
 
 
@@ -168,13 +168,13 @@ async def _started(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 @router.delete("/{id}", summary="Delete a file", status_code=204, response_class=Response)
 async def delete_file(id: Id, caller: CurrentCaller, db: Db) -> Response:
     """The bytes are collected later, unless another file has the same."""
-    if (await db.execute(filing.remove(id, caller.tenant))).rowcount != 1:
+    if (await db.execute(files.remove(id, caller.tenant))).rowcount != 1:
         raise _missing(id)
     return Response(status_code=204)
 
 
 async def _find(db: AsyncConnection, id: str, tenant: str) -> RowMapping:
-    row: RowMapping | None = (await db.execute(filing.find(id, tenant))).mappings().one_or_none()
+    row: RowMapping | None = (await db.execute(files.find(id, tenant))).mappings().one_or_none()
     if row is None:
         raise _missing(id)
     return row

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, RowMapping, select, text
 
 from shared.contracts.jobs import JobState
 from shared.db import connect
-from shared.jobs import queries, statements, submission
+from shared.jobs import maintenance, queries, statements, submission
 from shared.jobs.tables import job_events
 from tests.support.rows import job_row
 
@@ -157,9 +157,9 @@ def test_only_jobs_that_could_run_lack_a_notification(connection: Connection) ->
     later = submit(connection)
     connection.execute(text("UPDATE jobs SET run_at = run_at + interval '1 h' WHERE id = :id"), {"id": later})
     connection.execute(text("UPDATE jobs SET notified_at = notified_at - interval '2 s'"))
-    assert connection.execute(statements.waiting_jobs(1)).all() == [("execute", 1, 1)]
-    assert connection.execute(statements.unnotified_jobs("execute", 1, 10)).scalars().all() == [first]
-    assert connection.execute(statements.unnotified_jobs("execute", 1, 10)).scalars().all() == []
+    assert connection.execute(maintenance.waiting_jobs(1)).all() == [("execute", 1, 1)]
+    assert connection.execute(maintenance.unnotified_jobs("execute", 1, 10)).scalars().all() == [first]
+    assert connection.execute(maintenance.unnotified_jobs("execute", 1, 10)).scalars().all() == []
 
 
 def test_pages_go_on_where_the_last_one_ended(connection: Connection) -> None:
@@ -173,9 +173,9 @@ def test_pages_go_on_where_the_last_one_ended(connection: Connection) -> None:
 def test_old_jobs_go_with_their_events(connection: Connection) -> None:
     job_id = submit(connection)
     connection.execute(statements.cancel(job_id, "a"))
-    assert connection.execute(statements.expired_jobs(1, 10)).scalars().all() == []
+    assert connection.execute(maintenance.expired_jobs(1, 10)).scalars().all() == []
     connection.execute(text("UPDATE jobs SET finished_at = finished_at - interval '2 days'"))
-    assert connection.execute(statements.expired_jobs(1, 10)).scalars().all() == [job_id]
+    assert connection.execute(maintenance.expired_jobs(1, 10)).scalars().all() == [job_id]
     assert types(connection, job_id) == []
 
 
