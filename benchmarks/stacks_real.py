@@ -86,7 +86,7 @@ def _counted(axis: str, answers: Iterable[tuple[str, Expected, dict[str, str | N
 def _detected(engine: Engine, path: Path) -> dict[str, str | None]:
     with path.open("rb") as stream:
         result, _ = engine.detect(open_archive(stream, ArchiveInterest(engine.tables), Limits()), Options())
-    root = next((it for it in result.services if not it.path), None)
+    root = next((service for service in result.services if not service.path), None)
     primary = root.primary if root else Primary()
     return {**{axis: getattr(primary, axis) for axis in AXES[:-1]}, "role": root.role if root else None}
 

@@ -28,10 +28,10 @@ class Remembered:
         if identity is None:
             return None
         with self._lock:
-            found = self._results.get(identity)
-            if found is not None:
+            entry = self._results.get(identity)
+            if entry is not None:
                 self._results.move_to_end(identity)
-            return found
+            return entry
 
     def keep(self, identity: str | None, result: DetectResult, warnings: list[str]) -> None:
         if identity is None or self.most <= 0:

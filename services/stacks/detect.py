@@ -53,8 +53,11 @@ class Run:
     @property
     def definitions(self) -> list[Definition]:
         """The job's own stand over the tenant's."""
-        given = {(it.kind, it.id) for it in self.request.definitions}
-        return [*self.request.definitions, *(it for it in self.own.definitions if (it.kind, it.id) not in given)]
+        given = {(definition.kind, definition.id) for definition in self.request.definitions}
+        return [
+            *self.request.definitions,
+            *(definition for definition in self.own.definitions if (definition.kind, definition.id) not in given),
+        ]
 
 
 #: A smaller archive is detected in less time than it takes to ask the other workers about it.
@@ -112,12 +115,12 @@ class Detect:
         """From the memory of this process, else from what all workers share."""
         if identity is None or self._settings.cache_entries == 0:
             return None
-        found = self._remembered.get(identity)
-        if found is None and run.shared:
-            found = self._kept.result(run.context.job.tenant_id, identity)
-            if found is not None:
-                self._remembered.keep(identity, *found)
-        return found
+        answer = self._remembered.get(identity)
+        if answer is None and run.shared:
+            answer = self._kept.result(run.context.job.tenant_id, identity)
+            if answer is not None:
+                self._remembered.keep(identity, *answer)
+        return answer
 
     def _detect(self, run: Run, tree: Tree, identity: str | None) -> Known:
         context = run.context

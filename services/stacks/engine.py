@@ -72,7 +72,7 @@ class Engine:
 
     def _disabled(self, names: Collection[str], survey: Survey) -> set[tuple[str, str]]:
         """Rule ids (``fw.express``), or ids of technologies for all their rules."""
-        found: set[tuple[str, str]] = set()
+        disabled: set[tuple[str, str]] = set()
         prefixes = {prefix: kind for kind, prefix in PREFIXES.items()}
         for name in names:
             prefix, dot, id = name.partition(".")
@@ -82,5 +82,5 @@ class Engine:
                 mine = {key for key in self.rules.technologies if key[1] == name}
             if not any(key in self.rules.technologies for key in mine) and not name.startswith("user."):
                 survey.warnings.append(f"there is no rule {name} to disable")
-            found |= mine
-        return found
+            disabled |= mine
+        return disabled

@@ -21,13 +21,24 @@ _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 def custom_sightings(result: DetectResult, rules: Rules, tables: Tables) -> list[Seen]:
     """The custom technologies of a result that only a model told of."""
-    found = [
-        Seen(it.kind, it.id, it.name, service.path, it.confidence, resembling(rules, it.kind, it.id), files)
+    match = [
+        Seen(
+            candidate.kind,
+            candidate.id,
+            candidate.name,
+            service.path,
+            candidate.confidence,
+            resembling(rules, candidate.kind, candidate.id),
+            files,
+        )
         for service in result.services
-        for it in service.candidates
-        if it.custom and it.source == "llm" and _ID.fullmatch(it.id) and (files := list(_files(it, tables)))
+        for candidate in service.candidates
+        if candidate.custom
+        and candidate.source == "llm"
+        and _ID.fullmatch(candidate.id)
+        and (files := list(_files(candidate, tables)))
     ]
-    return found[:_MOST_SEEN]
+    return match[:_MOST_SEEN]
 
 
 def resembling(rules: Rules, kind: Kind, id: str) -> str | None:
@@ -49,7 +60,9 @@ def _pattern(kind: Kind, proof: Evidence, tables: Tables) -> str | None:
     name = proof.file.rpartition("/")[2]
     stem, _, ending = name.rpartition(".")
     owners = tables.candidates(name)
-    explained = kind_of(name) is not None or name in tables.filenames or any(it in tables.counted for it in owners)
+    explained = (
+        kind_of(name) is not None or name in tables.filenames or any(language in tables.counted for language in owners)
+    )
     if explained or is_plain(stem or name) or re.search(r"[*?\[\]\\]", name):
         return None
     pattern = f"*.{ending}" if kind == "language" and stem and not owners else name

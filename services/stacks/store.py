@@ -70,15 +70,15 @@ class Ledger:
             number = version or connection.execute(definitions.newest(tenant)).scalar()
             if number is None:
                 return definitions.EMPTY
-            found = self._sets.get((tenant, number))
-            if found is None:
+            definition_set = self._sets.get((tenant, number))
+            if definition_set is None:
                 row = connection.execute(definitions.find(tenant, number)).mappings().one_or_none()
                 if row is None:
                     raise NotFound(f"there is no version {number} of the definitions")
-                found = self._sets[tenant, number] = definitions.view(row)
+                definition_set = self._sets[tenant, number] = definitions.view(row)
                 while len(self._sets) > _MOST_SETS:
                     self._sets.popitem(last=False)
-        return found
+        return definition_set
 
     def result(self, tenant: str, identity: str) -> Known | None:
         with self.engine.connect() as connection:

@@ -47,8 +47,8 @@ class Tree:
     def has(self, path: str) -> bool:
         """Whether a file stands at that path."""
         folder, _, name = path.rpartition("/")
-        found = self.folders.get(folder)
-        return found is not None and name in found.files
+        listed = self.folders.get(folder)
+        return listed is not None and name in listed.files
 
     def size(self, path: str) -> int:
         folder, _, name = path.rpartition("/")

@@ -20,7 +20,9 @@ from shared.settings import JobSettings, PluginSettings, StoreSettings
 def main() -> None:
     load_plugins(PluginSettings().modules)
     calls = CallSettings()
-    asks = calls.record in {"replay", "auto"} or any(it.configured for it in endpoints(ProviderSettings(), calls))
+    asks = calls.record in {"replay", "auto"} or any(
+        endpoint.configured for endpoint in endpoints(ProviderSettings(), calls)
+    )
     engine = Engine()
     gc.freeze()  # the rule set and the language tables live as long as the process: never look at them again
     worker = open_worker("stacks")

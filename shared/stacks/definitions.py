@@ -47,7 +47,7 @@ def add(
     """Keep a new version; no row when another came first, or when ``expected`` is not the newest."""
     before = select(func.coalesce(func.max(table.c.version), 0).label("version")).where(table.c.tenant_id == tenant)
     last = before.subquery()
-    said = [it.model_dump(mode="json") for it in definitions]
+    said = [definition.model_dump(mode="json") for definition in definitions]
     row = select(
         literal(tenant),
         last.c.version + 1,
@@ -68,7 +68,7 @@ def forget(tenant: str, newest_version: int) -> Delete:
 def view(row: RowMapping | None) -> DefinitionSet:
     if row is None:
         return EMPTY
-    definitions = [Definition.model_validate(it) for it in row["definitions"]]
+    definitions = [Definition.model_validate(definition) for definition in row["definitions"]]
     return DefinitionSet(
         version=row["version"], count=len(definitions), created_at=row["created_at"], actor=row["actor"],
         yaml=row["yaml"], definitions=definitions,

@@ -36,11 +36,12 @@ def record(tenant: str, job_id: str, source: str, seen: Sequence[Seen]) -> Calla
     """To be done with the job's completion."""
     rows = [
         {
-            "tenant_id": tenant, "job_id": job_id, "source": source, "kind": it.kind, "id": it.id, "name": it.name,
-            "root": it.root, "confidence": it.confidence, "resembles": it.resembles,
-            "files": [file.model_dump() for file in it.files],
+            "tenant_id": tenant, "job_id": job_id, "source": source, "kind": sighting.kind, "id": sighting.id,
+            "name": sighting.name, "root": sighting.root, "confidence": sighting.confidence,
+            "resembles": sighting.resembles,
+            "files": [file.model_dump() for file in sighting.files],
         }
-        for it in seen
+        for sighting in seen
     ]  # fmt: skip
 
     def apply(connection: Connection) -> None:
@@ -93,9 +94,13 @@ def view(row: RowMapping, seen: Sequence[RowMapping]) -> Proposal:
     """``seen``: its newest sightings."""
     shown = [
         Sighting(
-            job_id=it["job_id"], root=it["root"], confidence=it["confidence"], files=it["files"], at=it["created_at"]
+            job_id=sighting["job_id"],
+            root=sighting["root"],
+            confidence=sighting["confidence"],
+            files=sighting["files"],
+            at=sighting["created_at"],
         )
-        for it in seen
+        for sighting in seen
     ]
     confidence = round(float(row["confidence"]), 4)
     return Proposal(
@@ -116,7 +121,9 @@ def view(row: RowMapping, seen: Sequence[RowMapping]) -> Proposal:
 
 def _patterns(shown: Sequence[Sighting]) -> list[str]:
     """The file names that proved it in at least half of the sightings; else the most frequent one."""
-    counted = Counter(pattern for it in shown for pattern in dict.fromkeys(file.pattern for file in it.files))
+    counted = Counter(
+        pattern for sighting in shown for pattern in dict.fromkeys(file.pattern for file in sighting.files)
+    )
     ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
     often = [pattern for pattern, times in ordered if times * 2 >= len(shown)]
     return (often or [ordered[0][0]])[:_MOST_PATTERNS]

@@ -31,28 +31,30 @@ def read_definitions(text: str) -> list[Definition]:
         return []
     items, nodes, loc = _listed(value, node)
     faults: list[Fault] = []
-    found: list[Definition] = []
+    definitions: list[Definition] = []
     for number, (item, place) in enumerate(zip(items, nodes, strict=True)):
         try:
-            found.append(Definition.model_validate(item))
+            definitions.append(Definition.model_validate(item))
         except ValidationError as error:
             faults += _faults(error, [*loc, number], place)
     if faults:
         raise _refused(faults)
-    check_set(found, [it.start_mark.line + 1 for it in nodes], loc)
-    return found
+    check_set(definitions, [item.start_mark.line + 1 for item in nodes], loc)
+    return definitions
 
 
 def check_set(definitions: Sequence[Definition], lines: Sequence[int] = (), loc: Sequence[str | int] = ()) -> None:
     """What has to hold between definitions. Raises: InvalidRequest."""
     faults: list[Fault] = []
     seen: set[tuple[str, str]] = set()
-    for number, it in enumerate(definitions):
+    for number, definition in enumerate(definitions):
         line = lines[number] if lines else None
-        if (it.kind, it.id) in seen:
-            faults.append(([*loc, number, "id"], _at(line, f"there are two definitions of the {it.kind} {it.id}")))
-        seen.add((it.kind, it.id))
-        for position, pattern in enumerate(it.files):
+        if (definition.kind, definition.id) in seen:
+            faults.append(
+                ([*loc, number, "id"], _at(line, f"there are two definitions of the {definition.kind} {definition.id}"))
+            )
+        seen.add((definition.kind, definition.id))
+        for position, pattern in enumerate(definition.files):
             if wrong := _wrong_pattern(pattern):
                 faults.append(([*loc, number, "files", position], _at(line, f"{pattern!r} {wrong}")))
     if faults:
@@ -69,7 +71,7 @@ def _wrong_pattern(pattern: str) -> str | None:
 
 def written(definitions: Sequence[Definition]) -> str:
     """As YAML, in the order and with the fields that were given."""
-    items = [it.model_dump(mode="json", exclude_defaults=True) for it in definitions]
+    items = [definition.model_dump(mode="json", exclude_defaults=True) for definition in definitions]
     return yaml.safe_dump({"definitions": items}, sort_keys=False, allow_unicode=True, width=120)
 
 

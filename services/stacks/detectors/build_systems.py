@@ -20,15 +20,15 @@ class BuildSystems:
     def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
         for package in survey.packages.values():
             for manifest in package.manifests:
-                for it in self.rules.by_manifest.get(manifest.kind, ()):
-                    weight = it.number("weight", 0.95)
-                    proofs = [Proof(manifest.path, None, it.rule, None, weight)]
+                for technology in self.rules.by_manifest.get(manifest.kind, ()):
+                    weight = technology.number("weight", 0.95)
+                    proofs = [Proof(manifest.path, None, technology.rule, None, weight)]
                     proofs += [
-                        file_proof(package, name, it, 0.5)
-                        for name in it.list("support")
+                        file_proof(package, name, technology, 0.5)
+                        for name in technology.list("support")
                         if name in package.files or ("/" in name and survey.scan.tree.has(f"{package.path}/{name}"))
                     ]
-                    yield package, finding(it, proofs)
+                    yield package, finding(technology, proofs)
 
 
 @dataclass(frozen=True)

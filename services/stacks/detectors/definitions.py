@@ -46,13 +46,13 @@ class Definitions:
         wanted = patterns(self.definition)
         if not wanted:
             return
-        found = 0
+        count = 0
         base = len(package.path) + 1 if package.path else 0
         for name, path in package.own_files():
             if any(pattern.fullmatch(path[base:] if deep else name) for pattern, deep in wanted):
                 yield Proof(path, None, self._rule, None, self.definition.weight)
-                found += 1
-                if found == 5:
+                count += 1
+                if count == 5:
                     return
 
     def _dependencies(self, survey: Survey, package: Package) -> Iterable[Proof]:

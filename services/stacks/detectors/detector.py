@@ -21,11 +21,18 @@ class Detector(Protocol):
     def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]: ...
 
 
-def finding(it: Technology, proofs: list[Proof], version: str | None = None, source: str = "rule") -> Finding:
+def finding(technology: Technology, proofs: list[Proof], version: str | None = None, source: str = "rule") -> Finding:
     return Finding(
-        it.kind, it.id, it.name, proofs, version=version, source=source, tier=it.tier, ecosystem=it.ecosystem
+        technology.kind,
+        technology.id,
+        technology.name,
+        proofs,
+        version=version,
+        source=source,
+        tier=technology.tier,
+        ecosystem=technology.ecosystem,
     )
 
 
-def file_proof(package: Package, name: str, it: Technology, weight: float) -> Proof:
-    return Proof(join(package.path, name), None, it.rule, None, weight)
+def file_proof(package: Package, name: str, technology: Technology, weight: float) -> Proof:
+    return Proof(join(package.path, name), None, technology.rule, None, weight)

@@ -28,10 +28,10 @@ class Frameworks:
     def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
         for package in survey.packages.values():
             for dependency in package.dependencies.values():
-                it = self._named(dependency)
-                if it is not None:
-                    yield package, self._by_dependency(survey, package, dependency, it)
-            yield from ((package, found) for found in self._by_files(survey, package))
+                technology = self._named(dependency)
+                if technology is not None:
+                    yield package, self._by_dependency(survey, package, dependency, technology)
+            yield from ((package, by_file) for by_file in self._by_files(survey, package))
 
     def _named(self, dependency: Dependency) -> Technology | None:
         ecosystem, name = dependency.ecosystem, dependency.name
@@ -39,47 +39,58 @@ class Frameworks:
             name = _MODULE_MAJOR.sub("", name)
         elif ecosystem == "nuget":
             name = name.lower()
-        found = self.rules.by_dependency.get((ecosystem, name))
-        if found is not None or ecosystem not in self.rules.by_prefix:
-            return found
-        for prefix, it in self.rules.by_prefix[ecosystem]:
+        exact = self.rules.by_dependency.get((ecosystem, name))
+        if exact is not None or ecosystem not in self.rules.by_prefix:
+            return exact
+        for prefix, technology in self.rules.by_prefix[ecosystem]:
             if name.startswith(prefix):
-                return it
+                return technology
         return None
 
-    def _by_dependency(self, survey: Survey, package: Package, dependency: Dependency, it: Technology) -> Finding:
-        weight = _WEIGHTS[dependency.scope] * min(1.0, it.number("weight", 1.0))
-        if dependency.scope == "dev" and it.usual_in_dev:
+    def _by_dependency(
+        self, survey: Survey, package: Package, dependency: Dependency, technology: Technology
+    ) -> Finding:
+        weight = _WEIGHTS[dependency.scope] * min(1.0, technology.number("weight", 1.0))
+        if dependency.scope == "dev" and technology.usual_in_dev:
             weight = _USUAL_IN_DEV
         if dependency.name.startswith(self.rules.unless_prefix):
             weight = min(weight, 0.45)
         manifest, line = dependency.manifest, dependency.line
-        proof = Proof(manifest.path, line, it.rule, manifest.snippet(line), round(weight, 4))
-        if dependency.name in it.list("companions"):
-            return finding(it, [proof])  # whose version is its own
+        proof = Proof(manifest.path, line, technology.rule, manifest.snippet(line), round(weight, 4))
+        if dependency.name in technology.list("companions"):
+            return finding(technology, [proof])  # whose version is its own
         version = locked_version(survey, package, dependency) or declared(dependency) or managed(dependency)
-        return finding(it, [proof], version)
+        return finding(technology, [proof], version)
 
     def _by_files(self, survey: Survey, package: Package) -> Iterable[Finding]:
         for name in package.files.keys() & self.rules.by_file.keys():
-            for it in self.rules.by_file[name]:
-                if self._fits(package, it):
-                    yield finding(it, [file_proof(package, name, it, it.number("file_weight", 0.6))])
+            for technology in self.rules.by_file[name]:
+                if self._fits(package, technology):
+                    yield finding(
+                        technology, [file_proof(package, name, technology, technology.number("file_weight", 0.6))]
+                    )
         for top in package.folders[0].folders if package.folders else ():
-            for path, it in self.rules.by_path.get(top, ()):
-                if self._fits(package, it) and survey.scan.tree.has(join(package.path, path)):
-                    yield finding(it, [file_proof(package, path, it, it.number("file_weight", 0.6))])
+            for path, technology in self.rules.by_path.get(top, ()):
+                if self._fits(package, technology) and survey.scan.tree.has(join(package.path, path)):
+                    yield finding(
+                        technology, [file_proof(package, path, technology, technology.number("file_weight", 0.6))]
+                    )
         for manifest in package.manifests:
             if manifest.kind in _OWN:
-                for it in self.rules.of("framework"):
-                    if manifest.kind in it.list("manifest_kinds"):
-                        yield finding(it, [file_proof(package, manifest.path.rpartition("/")[2], it, 0.9)])
+                for technology in self.rules.of("framework"):
+                    if manifest.kind in technology.list("manifest_kinds"):
+                        yield finding(
+                            technology, [file_proof(package, manifest.path.rpartition("/")[2], technology, 0.9)]
+                        )
 
-    def _fits(self, package: Package, it: Technology) -> bool:
+    def _fits(self, package: Package, technology: Technology) -> bool:
         """A file proves a framework only in a package of its ecosystem."""
-        if it.id in {"hugo", "wordpress", "jekyll"}:
+        if technology.id in {"hugo", "wordpress", "jekyll"}:
             return True
-        return any(manifest.ecosystem in _FAMILIES.get(it.ecosystem, (it.ecosystem,)) for manifest in package.manifests)
+        return any(
+            manifest.ecosystem in _FAMILIES.get(technology.ecosystem, (technology.ecosystem,))
+            for manifest in package.manifests
+        )
 
 
 _OWN = frozenset(("hugo", "_config.yml"))
@@ -91,8 +102,8 @@ def locked_version(survey: Survey, package: Package, dependency: Dependency) -> 
     if dependency.ecosystem == "go":
         return dependency.version
     levels = (level for level in survey.above(package.path) if level.marks)
-    found = (survey.locks.version(level.folder, level.names, dependency) for level in levels)
-    return next((version for version in found if version), None)
+    pinned = (survey.locks.version(level.folder, level.names, dependency) for level in levels)
+    return next((version for version in pinned if version), None)
 
 
 def declared(dependency: Dependency) -> str | None:

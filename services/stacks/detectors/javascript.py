@@ -63,16 +63,16 @@ class JavaScriptManagers:
         self, package: Package, manager: str, proofs: list[Proof], version: str | None, source: str
     ) -> Iterable[tuple[Package, Finding]]:
         for kind in ("build_system", "package_manager"):
-            it = self.rules.get(kind, manager)
-            if it:
-                yield package, finding(it, [proof.under(it.rule) for proof in proofs], version, source)
+            technology = self.rules.get(kind, manager)
+            if technology:
+                yield package, finding(technology, [proof.under(technology.rule) for proof in proofs], version, source)
 
     def _claims(self, survey: Survey, package: Package, commanded: dict[str, Claim | None]) -> Iterable[Claim]:
         locked = False
         named = False
         for depth, (folder, names, marks, manifests) in enumerate(survey.above(package.path)):
             if manifests and not named:
-                manifest = next((it for it in manifests if it.ecosystem == "npm"), None)
+                manifest = next((manifest for manifest in manifests if manifest.ecosystem == "npm"), None)
                 for claim in _spoken(manifest, depth) if manifest else ():
                     named = named or claim.step == "packageManager"
                     yield claim
@@ -152,19 +152,19 @@ def _spoken(manifest: Manifest, depth: int) -> Iterable[Claim]:
 def _config(survey: Survey, path: str, manager: str, depth: int) -> Claim:
     version = None
     if path.endswith(".yarnrc.yml"):
-        found = _BERRY.search(survey.scan.tree.text(path) or "")
-        version = found[1] if found else None
+        match = _BERRY.search(survey.scan.tree.text(path) or "")
+        version = match[1] if match else None
     return Claim(manager, "config", Proof(path, None, f"build.{manager}", None, 0.6), depth, version)
 
 
 def _rush(survey: Survey, path: str, depth: int) -> Iterable[Claim]:
     """Rush installs with the manager whose version it names."""
     text = survey.scan.tree.text(path) or ""
-    found = re.search(r'(?m)^[^/\n]*"(npm|pnpm|yarn)Version"\s*:\s*"([^"]+)"', text)
-    if found:
-        line = text.count("\n", 0, found.start(1)) + 1
-        proof = Proof(path, line, f"build.{found[1]}", snippet(text, line), 0.9)
-        yield Claim(found[1], "devEngines", proof, depth, found[2])
+    match = re.search(r'(?m)^[^/\n]*"(npm|pnpm|yarn)Version"\s*:\s*"([^"]+)"', text)
+    if match:
+        line = text.count("\n", 0, match.start(1)) + 1
+        proof = Proof(path, line, f"build.{match[1]}", snippet(text, line), 0.9)
+        yield Claim(match[1], "devEngines", proof, depth, match[2])
 
 
 def _commands(survey: Survey, package: Package, read: dict[str, Claim | None]) -> Iterable[Claim]:
@@ -182,11 +182,11 @@ def _commands(survey: Survey, package: Package, read: dict[str, Claim | None]) -
 
 
 def _commanded(path: str, text: str) -> Claim | None:
-    found = _COMMAND.search(text)
-    if found is None:
+    match = _COMMAND.search(text)
+    if match is None:
         return None
-    line = text.count("\n", 0, found.start(1)) + 1
-    return Claim(found[1], "command", Proof(path, line, f"build.{found[1]}", snippet(text, line), 0.6), 0)
+    line = text.count("\n", 0, match.start(1)) + 1
+    return Claim(match[1], "command", Proof(path, line, f"build.{match[1]}", snippet(text, line), 0.6), 0)
 
 
 def lockfile_conflicts(survey: Survey, package: Package) -> Iterable[Conflict]:

@@ -41,9 +41,9 @@ class Languages:
         for package in survey.packages.values():
             for manifest in package.manifests:
                 for id, proof in self._of(survey, package, manifest):
-                    it = self.rules.get("language", id)
-                    if it:
-                        yield package, finding(it, [_under(proof, it)])
+                    technology = self.rules.get("language", id)
+                    if technology:
+                        yield package, finding(technology, [_under(proof, technology)])
             yield from ((package, one) for one in self._sources(package))
 
     def _of(self, survey: Survey, package: Package, manifest: Manifest) -> Iterable[tuple[str, Proof]]:
@@ -78,7 +78,9 @@ class Languages:
         told = self._typescript_told(survey, package)
         if not typed and told and plain is None:
             typed = [
-                it for it in (package.sources.get(name) for name in _COMPONENTS) if it and _typed(survey, it.first)
+                sources
+                for sources in (package.sources.get(name) for name in _COMPONENTS)
+                if sources and _typed(survey, sources.first)
             ]
         if typed and (told or plain is None):
             yield "typescript", Proof(typed[0].first, None, "", None, 0.6)
@@ -105,7 +107,7 @@ class Languages:
         best = max(_JVM, key=lambda id: (weight[id], -_JVM.index(id)))
         if weight[best]:
             return best
-        names = [it.name for it in manifest.dependencies]
+        names = [dependency.name for dependency in manifest.dependencies]
         if any(name.startswith(_KOTLIN) for name in names):
             return "kotlin"
         return "scala" if any(name.startswith(_SCALA) for name in names) else "java"
@@ -133,27 +135,29 @@ class Languages:
             yield "csharp", Proof(manifest.path, None, "", None, 0.5)
 
     def _by_id(self, package: Package) -> dict[str, _Written]:
-        found: dict[str, _Written] = {}
+        written: dict[str, _Written] = {}
         for name, sources in package.sources.items():
             id = self.rules.language_of.get(name)
             if id is not None:
-                mine = found.get(id)
+                mine = written.get(id)
                 if mine is None:
-                    mine = found[id] = _Written(first=sources.first)
+                    mine = written[id] = _Written(first=sources.first)
                 mine.bytes += sources.bytes
-        return found
+        return written
 
     def _bytes(self, package: Package, id: str) -> int:
-        return sum(it.bytes for name, it in package.sources.items() if self.rules.language_of.get(name) == id)
+        return sum(sources.bytes for name, sources in package.sources.items() if self.rules.language_of.get(name) == id)
 
     def _sources(self, package: Package) -> Iterable[Finding]:
         """Every other language of the package's own code, weighed by its share; hardly ever the primary one."""
-        total = sum(it.bytes for it in package.sources.values()) or 1
+        total = sum(sources.bytes for sources in package.sources.values()) or 1
         for id, written in self._by_id(package).items():
             share = written.bytes / total
-            it = self.rules.get("language", id) if share >= 0.02 and id not in {"html", "shell"} else None
-            if it:
-                yield finding(it, [Proof(written.first, None, it.rule, None, round(min(0.4, 0.4 * share), 4))])
+            technology = self.rules.get("language", id) if share >= 0.02 and id not in {"html", "shell"} else None
+            if technology:
+                yield finding(
+                    technology, [Proof(written.first, None, technology.rule, None, round(min(0.4, 0.4 * share), 4))]
+                )
 
 
 @dataclass
@@ -162,5 +166,5 @@ class _Written:
     bytes: int = 0
 
 
-def _under(proof: Proof, it: Technology) -> Proof:
-    return Proof(proof.file, proof.line, it.rule, proof.snippet, proof.weight)
+def _under(proof: Proof, technology: Technology) -> Proof:
+    return Proof(proof.file, proof.line, technology.rule, proof.snippet, proof.weight)

@@ -25,24 +25,29 @@ class Orchestrators:
             holder = survey.packages.get(folder) or next(iter(survey.packages.values()), None)
             if holder is None:
                 return
-            for it in self.rules.of("orchestrator"):
+            for technology in self.rules.of("orchestrator"):
                 proofs = [
-                    Proof(join(folder, name), None, it.rule, None, 0.95)
-                    for name in it.list("files")
+                    Proof(join(folder, name), None, technology.rule, None, 0.95)
+                    for name in technology.list("files")
                     if name in names or ("/" in name and survey.scan.tree.has(join(folder, name)))
                 ]
-                for name in it.list("packages"):
+                for name in technology.list("packages"):
                     dependency = holder.dependencies.get(("npm", name)) if holder.path == folder else None
-                    if dependency and (proofs or it.id == "wireit"):
+                    if dependency and (proofs or technology.id == "wireit"):
                         line = dependency.line
                         shown = dependency.manifest.snippet(line)
-                        proofs.append(Proof(dependency.manifest.path, line, it.rule, shown, 0.5))
+                        proofs.append(Proof(dependency.manifest.path, line, technology.rule, shown, 0.5))
                 if proofs:
-                    yield holder, finding(it, proofs)
+                    yield holder, finding(technology, proofs)
 
 
 def chosen(survey: Survey) -> str | None:
     """The orchestrator of the source: the surest, in the order of the rules."""
-    found = [it for package in survey.packages.values() for it in package.found("orchestrator") if it.confidence >= 0.5]
+    findings = [
+        finding
+        for package in survey.packages.values()
+        for finding in package.found("orchestrator")
+        if finding.confidence >= 0.5
+    ]
     order = {"user": 0, "rule": 1, "default": 1, "llm": 2}
-    return min(found, key=lambda it: order[it.source]).id if found else None
+    return min(findings, key=lambda finding: order[finding.source]).id if findings else None

@@ -52,48 +52,48 @@ class PythonManagers:
                 chosen = "pip"
             for manager in MANAGERS:
                 for kind in ("build_system", "package_manager"):
-                    it = self.rules.get(kind, manager)
+                    technology = self.rules.get(kind, manager)
                     mine = proofs.get(manager)
-                    if it and mine:
+                    if technology and mine:
                         share = 1.0 if manager == chosen else 0.5
-                        shown = [proof._replace(rule=it.rule, weight=proof.weight * share) for proof in mine]
-                        yield package, finding(it, shown)
+                        shown = [proof._replace(rule=technology.rule, weight=proof.weight * share) for proof in mine]
+                        yield package, finding(technology, shown)
 
 
 def claims(survey: Survey, package: Package) -> dict[str, list[Proof]]:
     """The proofs for each manager: lockfiles of the nearest folder that has one, sections, backends, manifests."""
-    found: dict[str, list[Proof]] = {}
+    proofs: dict[str, list[Proof]] = {}
     for level in survey.above(package.path):
         names = level.names
-        locked = [(name, it) for name, it in PYTHON_LOCKFILES.items() if name in names] if level.marks else []
+        locked = [(name, manager) for name, manager in PYTHON_LOCKFILES.items() if name in names] if level.marks else []
         for name, manager in locked:
-            found.setdefault(manager, []).append(Proof(join(level.folder, name), None, "", None, 0.9))
+            proofs.setdefault(manager, []).append(Proof(join(level.folder, name), None, "", None, 0.9))
         if locked:
             break
     for manifest in package.manifests:
         if manifest.kind == "pyproject.toml":
-            _pyproject(survey, manifest, found)
+            _pyproject(survey, manifest, proofs)
         elif manifest.kind in _FILES:
             manager, weight = _FILES[manifest.kind]
-            found.setdefault(manager, []).append(Proof(manifest.path, None, "", None, weight))
+            proofs.setdefault(manager, []).append(Proof(manifest.path, None, "", None, weight))
     if "hatch.toml" in package.files:
-        found.setdefault("hatch", []).append(Proof(join(package.path, "hatch.toml"), None, "", None, 0.9))
-    return found
+        proofs.setdefault("hatch", []).append(Proof(join(package.path, "hatch.toml"), None, "", None, 0.9))
+    return proofs
 
 
-def _pyproject(survey: Survey, manifest: Manifest, found: dict[str, list[Proof]]) -> None:
+def _pyproject(survey: Survey, manifest: Manifest, proofs: dict[str, list[Proof]]) -> None:
     for manager, keys, weight in _SECTIONS:
         if dig(manifest.data, *keys) is not None:
             line = manifest.line_of(".".join(keys)) or manifest.line_of(f"{keys[0]}.{keys[1]}")
-            found.setdefault(manager, []).append(survey.line_proof(manifest, line, "", weight))
+            proofs.setdefault(manager, []).append(survey.line_proof(manifest, line, "", weight))
     backend = manifest.facts.get("backend", "")
     for prefix, (manager, weight) in _BACKENDS.items():
         if backend.startswith(prefix):
             line = manifest.line_of("build-backend")
-            found.setdefault(manager, []).append(survey.line_proof(manifest, line, "", weight))
+            proofs.setdefault(manager, []).append(survey.line_proof(manifest, line, "", weight))
     if table(manifest.data.get("project")):
         line = manifest.line_of("project")
-        found.setdefault("pip", []).append(survey.line_proof(manifest, line, "", 0.5))
+        proofs.setdefault("pip", []).append(survey.line_proof(manifest, line, "", 0.5))
 
 
 def lockfile_conflicts(survey: Survey, package: Package) -> Iterable[Conflict]:

@@ -25,11 +25,14 @@ class Runtimes:
                 if language.source == "llm" or language.custom or (language is not main and language.confidence < 0.5):
                     continue
                 id, weight = self._of(package, language.id)
-                it = self.rules.get("runtime", id) if id else None
-                if it:
+                technology = self.rules.get("runtime", id) if id else None
+                if technology:
                     sure = weight if language is main else weight / 2
                     first = max(language.proofs, key=lambda proof: proof.weight)
-                    yield package, finding(it, [Proof(first.file, first.line, it.rule, first.snippet, sure)])
+                    yield (
+                        package,
+                        finding(technology, [Proof(first.file, first.line, technology.rule, first.snippet, sure)]),
+                    )
             yield from self._static(package)
 
     def _of(self, package: Package, language: str) -> tuple[str | None, float]:
@@ -49,7 +52,9 @@ class Runtimes:
         if deno and not (node and (node.dependencies or "scripts" in node.data)):
             return "deno"
         built = primary_of(package, "build_system")
-        says_node = any(it.runtime == "node" for manifest in package.manifests for it in manifest.statements)
+        says_node = any(
+            statement.runtime == "node" for manifest in package.manifests for statement in manifest.statements
+        )
         if built and built.id == "bun" and not says_node and ".nvmrc" not in package.files:
             return "bun"
         return "node"
@@ -58,8 +63,8 @@ class Runtimes:
         """A page that a build leaves as files needs no server of its own: a second candidate."""
         framework = primary_of(package, "framework")
         technology = self.rules.get("framework", framework.id) if framework else None
-        it = self.rules.get("runtime", "static")
-        if framework and technology and technology.static and it and framework.confidence >= 0.5:
+        static = self.rules.get("runtime", "static")
+        if framework and technology and technology.static and static and framework.confidence >= 0.5:
             first = framework.proofs[0]
             weight = 0.95 if framework.id == "hugo" else 0.4  # no program of another language serves it
-            yield package, finding(it, [Proof(first.file, first.line, it.rule, first.snippet, weight)])
+            yield package, finding(static, [Proof(first.file, first.line, static.rule, first.snippet, weight)])

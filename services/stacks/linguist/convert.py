@@ -27,7 +27,9 @@ def convert(folder: Path) -> dict[str, object]:
     languages = load("languages.yml")
     paths = [python_regex(p) for p in [*load("vendor.yml"), *load("documentation.yml")]]
     return {
-        "languages": {name: [str(it["type"]), str(it.get("group", name))] for name, it in languages.items()},
+        "languages": {
+            name: [str(language["type"]), str(language.get("group", name))] for name, language in languages.items()
+        },
         "extensions": _index(languages, "extensions"),
         "filenames": _index(languages, "filenames"),
         "interpreters": _index(languages, "interpreters"),
@@ -47,8 +49,8 @@ def python_regex(pattern: str) -> str:
 
 def _index(languages: Mapping[str, Mapping[str, list[str]]], field: str) -> dict[str, list[str]]:
     index: dict[str, list[str]] = {}
-    for name, it in languages.items():
-        for key in it.get(field, []):
+    for name, language in languages.items():
+        for key in language.get(field, []):
             index.setdefault(key.lower() if field == "extensions" else key, []).append(name)
     return index
 

@@ -96,8 +96,10 @@ class Tables:
         interpreter = words[0].rpartition("/")[2]
         for name in (interpreter, re.sub(r"[\d.]+$", "", interpreter)):
             if name in self.interpreters:
-                found = self.interpreters[name]
-                return min(found, key=lambda language: (language not in {"Shell", "Python", "JavaScript"}, language))
+                languages = self.interpreters[name]
+                return min(
+                    languages, key=lambda language: (language not in {"Shell", "Python", "JavaScript"}, language)
+                )
         return None
 
 

@@ -72,7 +72,7 @@ def parse(text: str) -> tuple[list[Mapping[str, JsonValue]], list[str]]:
     listed = value if isinstance(value, list) else table(value).get("identifications")
     if not isinstance(listed, list):
         return [], ["the answer has no list of identifications"]
-    return [it for it in listed[:_MOST_ITEMS] if isinstance(it, dict)], []
+    return [item for item in listed[:_MOST_ITEMS] if isinstance(item, dict)], []
 
 
 def accept(
@@ -113,21 +113,21 @@ def _root(stated: str | None, roots: Mapping[str, Subject]) -> str | None:
 
 def _proofs(cited: object, root: str, survey: Survey, rule: str, confidence: float) -> tuple[Proof, ...]:
     """The citations that resolve; the first one carries the model's confidence."""
-    found: list[Proof] = []
+    proofs: list[Proof] = []
     for one in cited if isinstance(cited, list) else []:
         stated = text_of(one) or text_of(table(one).get("file"))
         if not stated:
             continue
         plain = "/".join(part for part in stated.split("/") if part not in {"", "."})
-        path = next((it for it in (plain, join(root, plain)) if _exists(survey, it)), None)
+        path = next((candidate for candidate in (plain, join(root, plain)) if _exists(survey, candidate)), None)
         if path is None:
             continue
         line = table(one).get("line")
         text = survey.scan.tree.text(path, 1 << 16) if isinstance(line, int) and line > 0 else None
         shown = snippet(text, line) if text is not None and isinstance(line, int) else None
         number = line if shown is not None and isinstance(line, int) else None
-        found.append(Proof(path, number, rule, shown, 0.0 if found else confidence))
-    return tuple(found[:10])
+        proofs.append(Proof(path, number, rule, shown, 0.0 if proofs else confidence))
+    return tuple(proofs[:10])
 
 
 def _exists(survey: Survey, path: str) -> bool:

@@ -162,7 +162,7 @@ def _shown(survey: Survey, subject: Subject) -> str:
         names += f"\n  ... and {len(paths) - _MOST_NAMES} more"
     parts = [f'{_MARK[0]}\nroot: "{subject.root}"\nasked for: {", ".join(subject.kinds)}\nfiles:\n{names}']
     shown = 0
-    for path in sorted(paths, key=lambda it: (it.count("/"), _dull(it), it)):
+    for path in sorted(paths, key=lambda path: (path.count("/"), _dull(path), path)):
         if shown == _MOST_SHOWN:
             break
         head = survey.scan.tree.read(path, _SHOWN_CHARACTERS)

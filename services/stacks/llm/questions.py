@@ -41,19 +41,19 @@ class Subject:
 
 def open_questions(survey: Survey, rules: Rules, every: bool) -> list[Subject]:
     """In order of their paths; ``every`` asks for all kinds of all packages."""
-    found = []
+    subjects = []
     for path, package in sorted(survey.packages.items()):
         kinds = KINDS if every else tuple(_open_kinds(survey, package, rules))
         if kinds:
-            found.append(Subject(path, kinds, package, tuple(package.folders)))
-    covered = [subject.root for subject in found]
+            subjects.append(Subject(path, kinds, package, tuple(package.folders)))
+    covered = [subject.root for subject in subjects]
     for path in _unexplained(survey, rules):
         if path not in covered:
             below = tuple(_below(survey, path))
-            found.append(Subject(path, KINDS[:4], None, below))
-    if every and not found and survey.scan.files:
-        found.append(Subject(survey.scan.root, KINDS, None, tuple(survey.scan.folders.values())))
-    return sorted(found, key=lambda it: it.root)[:MOST_SUBJECTS]
+            subjects.append(Subject(path, KINDS[:4], None, below))
+    if every and not subjects and survey.scan.files:
+        subjects.append(Subject(survey.scan.root, KINDS, None, tuple(survey.scan.folders.values())))
+    return sorted(subjects, key=lambda subject: subject.root)[:MOST_SUBJECTS]
 
 
 def _open_kinds(survey: Survey, package: Package, rules: Rules) -> Iterable[Kind]:
@@ -98,7 +98,7 @@ def _looks_foreign(survey: Survey, rules: Rules, folder: ScannedFolder) -> bool:
         return False
     below = list(_below(survey, folder.path))
     strange = [
-        join(it.path, name) for it in below for name in it.unknown
+        join(inner.path, name) for inner in below for name in inner.unknown
         if not is_noise(name) and name not in manifest_like
     ]  # fmt: skip
     strange += [join(folder.path, name) for name in manifest_like if name in unknown]
@@ -118,7 +118,7 @@ _KNOWN_SETTINGS = frozenset(
 
 def _foreign_languages(survey: Survey, rules: Rules, path: str, below: list[ScannedFolder]) -> set[str]:
     """Languages of the folder that the package around it is not written in."""
-    written = {language for it in below for language in it.sources} - _NOT_LANGUAGES
+    written = {language for inner in below for language in inner.sources} - _NOT_LANGUAGES
     owner = next((survey.packages[above] for above in ancestors(path) if above in survey.packages), None)
     settled = {finding.id for finding in owner.found("language") if finding.confidence >= 0.5} if owner else set()
     if owner is None and survey.packages:

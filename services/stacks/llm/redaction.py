@@ -21,5 +21,5 @@ _PATTERNS = (
 
 def redacted(text: str) -> str:
     for pattern in _PATTERNS:
-        text = pattern.sub(lambda found: (found[1] or "") + "[redacted]", text)
+        text = pattern.sub(lambda match: (match[1] or "") + "[redacted]", text)
     return text

@@ -13,31 +13,31 @@ _REBAR = re.compile(r"""\{\s*(\w+)\s*,\s*(?:"([^"]*)"|\{)|(?<=[\[,\s])(\w+)(?=\s
 
 def read_mix(manifest: Manifest) -> None:
     text = blank_comments(manifest.text, hashes=True)
-    if found := re.search(r"\bapp:\s*:(\w+)", text):
-        manifest.name = found[1]
-    if found := re.search(r"\bversion:\s*\"([^\"]+)\"", text):
-        manifest.version = found[1]
-    if found := re.search(r"\belixir:\s*\"([^\"]+)\"", text):
-        manifest.state("elixir", "mix.exs", found[1], manifest.line_at(found.start()))
-    if found := re.search(r"\bapps_path:\s*\"([^\"]+)\"", text):
-        manifest.facts["apps_path"] = found[1]
+    if match := re.search(r"\bapp:\s*:(\w+)", text):
+        manifest.name = match[1]
+    if match := re.search(r"\bversion:\s*\"([^\"]+)\"", text):
+        manifest.version = match[1]
+    if match := re.search(r"\belixir:\s*\"([^\"]+)\"", text):
+        manifest.state("elixir", "mix.exs", match[1], manifest.line_at(match.start()))
+    if match := re.search(r"\bapps_path:\s*\"([^\"]+)\"", text):
+        manifest.facts["apps_path"] = match[1]
     if re.search(r"\bmod:\s*\{", text):
         manifest.facts["application"] = "yes"
-    for found in _MIX_DEPENDENCY.finditer(text):
-        if found[2] is None and not re.search(r"\b(?:git|github|path|in_umbrella|hex|only|runtime)\b", found[3] or ""):
+    for match in _MIX_DEPENDENCY.finditer(text):
+        if match[2] is None and not re.search(r"\b(?:git|github|path|in_umbrella|hex|only|runtime)\b", match[3] or ""):
             continue
-        only = re.search(r"only:\s*(\[[^\]]*\]|:\w+)", found[3] or "")
+        only = re.search(r"only:\s*(\[[^\]]*\]|:\w+)", match[3] or "")
         scope: Scope = "dev" if only and ":prod" not in only[1] else "prod"
-        manifest.depend(found[1], found[2], scope, found.start(1))
+        manifest.depend(match[1], match[2], scope, match.start(1))
 
 
 def read_rebar(manifest: Manifest) -> None:
-    text = re.sub(r"%[^\n]*", lambda found: " " * len(found[0]), manifest.text)
-    if found := re.search(r"\{\s*deps\s*,\s*\[(.*?)\]\s*\}\s*\.", text, re.S):
-        for item in _REBAR.finditer(found[1]):
-            manifest.depend(item[1] or item[3], item[2], "prod", found.start(1) + item.start())
-    if found := re.search(r"minimum_otp_vsn\s*,\s*\"([^\"]+)\"", text):
-        manifest.state("erlang", "rebar.config", found[1], manifest.line_at(found.start()))
+    text = re.sub(r"%[^\n]*", lambda match: " " * len(match[0]), manifest.text)
+    if match := re.search(r"\{\s*deps\s*,\s*\[(.*?)\]\s*\}\s*\.", text, re.S):
+        for item in _REBAR.finditer(match[1]):
+            manifest.depend(item[1] or item[3], item[2], "prod", match.start(1) + item.start())
+    if match := re.search(r"minimum_otp_vsn\s*,\s*\"([^\"]+)\"", text):
+        manifest.state("erlang", "rebar.config", match[1], manifest.line_at(match.start()))
 
 
 def read_gleam(manifest: Manifest) -> None:

@@ -15,7 +15,9 @@ def read_project(manifest: Manifest) -> None:
     """Raises: Broken."""
     project = read_xml(manifest.text)
     manifest.name = manifest.path.rpartition("/")[2].rpartition(".")[0]
-    sdk = project.attributes.get("Sdk") or next((it.attributes.get("Name", "") for it in project.all("Sdk")), "")
+    sdk = project.attributes.get("Sdk") or next(
+        (element.attributes.get("Name", "") for element in project.all("Sdk")), ""
+    )
     if sdk:
         manifest.depend(f"sdk:{sdk.partition('/')[0]}", None, "prod", manifest.offset_of(project.line))
     read_properties(manifest, project)
@@ -39,8 +41,8 @@ def read_properties(manifest: Manifest, project: Element) -> None:
             value = item.text.strip()
             if item.tag in {"TargetFramework", "TargetFrameworks"}:
                 for target in value.split(";"):
-                    if found := _FRAMEWORK.match(target.strip()):
-                        number = found[1] if "." in found[1] else ".".join(found[1])
+                    if match := _FRAMEWORK.match(target.strip()):
+                        number = match[1] if "." in match[1] else ".".join(match[1])
                         manifest.state("dotnet", item.tag, number, item.line)
             elif item.tag == "TargetFrameworkVersion":
                 manifest.state("dotnet", item.tag, value.removeprefix("v"), item.line)
@@ -55,10 +57,12 @@ def read_solution(manifest: Manifest) -> None:
     """Raises: Broken."""
     manifest.package = False
     if manifest.path.endswith(".slnx"):
-        found = [it.attributes.get("Path", "") for it in _deep(read_xml(manifest.text)) if it.tag == "Project"]
+        paths = [
+            element.attributes.get("Path", "") for element in _deep(read_xml(manifest.text)) if element.tag == "Project"
+        ]
     else:
-        found = [it[1] for it in _SOLUTION_PROJECT.finditer(manifest.text)]
-    manifest.facts["projects"] = "\n".join(path.replace("\\", "/") for path in found if path)
+        paths = [match[1] for match in _SOLUTION_PROJECT.finditer(manifest.text)]
+    manifest.facts["projects"] = "\n".join(path.replace("\\", "/") for path in paths if path)
 
 
 def _deep(element: Element) -> list[Element]:

@@ -48,8 +48,8 @@ def read_json(text: str, comments: bool = False) -> Json:
 
 def without_comments(text: str) -> str:
     """JSON with comments and trailing commas as JSON; line numbers stay."""
-    plain = _COMMENT.sub(lambda found: found[1] or "\n" * found[0].count("\n"), text)
-    return _TRAILING_COMMA.sub(lambda found: found[1] or "", plain)
+    plain = _COMMENT.sub(lambda match: match[1] or "\n" * match[0].count("\n"), text)
+    return _TRAILING_COMMA.sub(lambda match: match[1] or "", plain)
 
 
 def read_toml(text: str) -> Json:
@@ -62,9 +62,9 @@ def read_toml(text: str) -> Json:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        found = _AT_LINE.search(str(error))
-        reason = str(error).partition(" (at ")[0] if found else "nested too deeply"
-        raise Broken(int(found[1]) if found else None, f"not valid TOML ({reason})") from None
+        match = _AT_LINE.search(str(error))
+        reason = str(error).partition(" (at ")[0] if match else "nested too deeply"
+        raise Broken(int(match[1]) if match else None, f"not valid TOML ({reason})") from None
 
 
 def read_yaml(text: str) -> Json:
@@ -91,8 +91,8 @@ def read_documents(text: str) -> Iterator[object]:
 def _nesting(text: str) -> int:
     """How deep the brackets go at most: the parser's time grows with the square of that."""
     depth = deepest = 0
-    for found in _BRACKETS.finditer(text):
-        depth += len(found[0]) if found[0][0] in "[{" else -len(found[0])
+    for match in _BRACKETS.finditer(text):
+        depth += len(match[0]) if match[0][0] in "[{" else -len(match[0])
         depth = max(depth, 0)
         deepest = max(deepest, depth)
     return deepest
@@ -122,8 +122,8 @@ class Element:
         return here
 
     def value(self, *path: str) -> str | None:
-        found = self.first(*path)
-        return found.text.strip() or None if found else None
+        element = self.first(*path)
+        return element.text.strip() or None if element else None
 
 
 def read_xml(text: str) -> Element:
@@ -154,7 +154,7 @@ def read_xml(text: str) -> Element:
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler, parser.EntityDeclHandler = characters, entity
     try:
-        parser.Parse(re.sub(r"^\s*<\?xml[^>]*\?>", lambda found: "\n" * found[0].count("\n"), text), True)
+        parser.Parse(re.sub(r"^\s*<\?xml[^>]*\?>", lambda match: "\n" * match[0].count("\n"), text), True)
     except expat.ExpatError as error:
         raise Broken(error.lineno, f"not valid XML ({expat.errors.messages[error.code]})") from None
     return top.children[0]
@@ -169,7 +169,7 @@ _HASH_COMMENT = re.compile(r"(\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')|#[^\n]
 def blank_comments(text: str, hashes: bool = False) -> str:
     """Code with its comments turned into blanks, so that every offset still counts."""
 
-    def blank(found: re.Match[str]) -> str:
-        return found[1] or re.sub(r"[^\n]", " ", found[0])
+    def blank(match: re.Match[str]) -> str:
+        return match[1] or re.sub(r"[^\n]", " ", match[0])
 
     return (_HASH_COMMENT if hashes else _CODE_COMMENT).sub(blank, text)

@@ -50,22 +50,22 @@ def read_build_gradle(manifest: Manifest) -> None:
     manifest.facts["plain"] = text
     shared = _shared_ranges(text)
     for pattern, build in ((_PLUGIN, "{}"), (_KOTLIN_PLUGIN, "org.jetbrains.kotlin.{}")):
-        for found in pattern.finditer(text):
-            if not found[3]:
-                _plugin(manifest, build.format(found[1]), found[2], found.start(), shared)
-    for found in _ALIAS.finditer(text):
-        if not found[2]:
-            manifest.facts[f"alias:{found[1]}"] = str(found.start())
-    for found in _APPLY.finditer(text):
-        _plugin(manifest, found[1], None, found.start(), shared)
-    for found in _COORDINATES.finditer(text):
-        parts = found[2].split(":")
-        if len(parts) >= 2 and found[1] != "classpath":
-            _depend(manifest, ":".join(parts[:2]), parts[2] if len(parts) > 2 else None, found, shared)
-    for found in _MAP_FORM.finditer(text):
-        _depend(manifest, f"{found[2]}:{found[3]}", found[4], found, shared)
-    for found in _CATALOG.finditer(text):
-        manifest.facts[f"library:{found[2]}"] = f"{found.start()} {_scope(found[1])}"
+        for match in pattern.finditer(text):
+            if not match[3]:
+                _plugin(manifest, build.format(match[1]), match[2], match.start(), shared)
+    for match in _ALIAS.finditer(text):
+        if not match[2]:
+            manifest.facts[f"alias:{match[1]}"] = str(match.start())
+    for match in _APPLY.finditer(text):
+        _plugin(manifest, match[1], None, match.start(), shared)
+    for match in _COORDINATES.finditer(text):
+        parts = match[2].split(":")
+        if len(parts) >= 2 and match[1] != "classpath":
+            _depend(manifest, ":".join(parts[:2]), parts[2] if len(parts) > 2 else None, match, shared)
+    for match in _MAP_FORM.finditer(text):
+        _depend(manifest, f"{match[2]}:{match[3]}", match[4], match, shared)
+    for match in _CATALOG.finditer(text):
+        manifest.facts[f"library:{match[2]}"] = f"{match.start()} {_scope(match[1])}"
     for pattern, source in _JAVA:
         said = pattern.search(text)
         if said:
@@ -75,14 +75,14 @@ def read_build_gradle(manifest: Manifest) -> None:
 def _shared_ranges(text: str) -> list[tuple[int, int]]:
     """Where ``subprojects`` and ``allprojects`` blocks stand: what they say holds for the children."""
     ranges: list[tuple[int, int]] = []
-    for found in _BLOCK.finditer(text):
-        if ranges and found.start() < ranges[-1][1]:
+    for match in _BLOCK.finditer(text):
+        if ranges and match.start() < ranges[-1][1]:
             continue  # inside the block before
-        depth, at = 1, found.end()
+        depth, at = 1, match.end()
         while depth and at < len(text):
             depth += {"{": 1, "}": -1}.get(text[at], 0)
             at += 1
-        ranges.append((found.start(), at))
+        ranges.append((match.start(), at))
     return ranges
 
 
@@ -92,7 +92,7 @@ def _plugin(manifest: Manifest, name: str, version: str | None, at: int, shared:
     if (
         version
         and name.startswith("org.jetbrains.kotlin.")
-        and not any(it.runtime == "kotlin" for it in manifest.statements)
+        and not any(statement.runtime == "kotlin" for statement in manifest.statements)
     ):
         manifest.state("kotlin", "plugin", version, manifest.line_at(at))
     if key == "plugin:" or "allprojects" in manifest.text:
@@ -100,11 +100,11 @@ def _plugin(manifest: Manifest, name: str, version: str | None, at: int, shared:
 
 
 def _depend(
-    manifest: Manifest, name: str, version: str | None, found: re.Match[str], shared: list[tuple[int, int]]
+    manifest: Manifest, name: str, version: str | None, match: re.Match[str], shared: list[tuple[int, int]]
 ) -> None:
-    if any(start <= found.start() < end for start, end in shared):
-        manifest.facts[f"shared-library:{name}"] = f"{found.start()} {_scope(found[1])}"
-    manifest.depend(name, version, _scope(found[1]), found.start())
+    if any(start <= match.start() < end for start, end in shared):
+        manifest.facts[f"shared-library:{name}"] = f"{match.start()} {_scope(match[1])}"
+    manifest.depend(name, version, _scope(match[1]), match.start())
 
 
 def _scope(configuration: str) -> Scope:
@@ -114,12 +114,12 @@ def _scope(configuration: str) -> Scope:
 
 def read_settings_gradle(manifest: Manifest) -> None:
     text = blank_comments(manifest.text)
-    if found := _ROOT_NAME.search(text):
-        manifest.name = found[1]
-    moved = {found[1]: found[2] for found in _PROJECT_FOLDER.finditer(text)}
+    if match := _ROOT_NAME.search(text):
+        manifest.name = match[1]
+    moved = {match[1]: match[2] for match in _PROJECT_FOLDER.finditer(text)}
     members = []
-    for found in _INCLUDE.finditer(text):
-        for one in _ONE_NAME.finditer(found[1]):
+    for match in _INCLUDE.finditer(text):
+        for one in _ONE_NAME.finditer(match[1]):
             path = one[1] if one[1].startswith(":") else ":" + one[1]
             members.append(moved.get(path, path.strip(":").replace(":", "/")))
     manifest.facts["include"] = "\n".join(members)
@@ -139,12 +139,12 @@ def read_catalog(text: str) -> Catalog:
     versions = table(data.get("versions"))
 
     def version(spec: object) -> str | None:
-        it = table(spec).get("version")
-        if isinstance(it, dict):
-            reference = text_of(it.get("ref"))
+        value = table(spec).get("version")
+        if isinstance(value, dict):
+            reference = text_of(value.get("ref"))
             named = versions.get(reference or "")
             return text_of(named) or text_of(table(named).get("require") or table(named).get("strictly"))
-        return text_of(it)
+        return text_of(value)
 
     libraries: dict[str, tuple[str, str | None]] = {}
     for alias, spec in table(data.get("libraries")).items():

@@ -48,7 +48,9 @@ def _data(manifest: Manifest) -> Json:
         return read_yaml(manifest.text)
     if manifest.kind == "package.json5":
         plain = without_comments(manifest.text)
-        return read_json(_UNQUOTED_KEY.sub(lambda it: it[1] or f'"{it[2] if it[2] is not None else it[3]}"', plain))
+        return read_json(
+            _UNQUOTED_KEY.sub(lambda match: match[1] or f'"{match[2] if match[2] is not None else match[3]}"', plain)
+        )
     return read_json(manifest.text)
 
 
@@ -80,8 +82,8 @@ def _engines(manifest: Manifest, data: Json) -> None:
 
 def package_manager(data: Mapping[str, object]) -> tuple[str, str] | None:
     """The manager and version of the ``packageManager`` field, without the hash."""
-    found = _PACKAGE_MANAGER.match(text_of(data.get("packageManager")) or "")
-    return (found[1], found[2].partition("+")[0]) if found else None
+    match = _PACKAGE_MANAGER.match(text_of(data.get("packageManager")) or "")
+    return (match[1], match[2].partition("+")[0]) if match else None
 
 
 def workspace_globs(data: Mapping[str, object]) -> list[str]:
@@ -106,12 +108,12 @@ def add_imports(manifest: Manifest, imports: Mapping[str, object]) -> None:
             continue
         offset = manifest.text.find(f'"{alias}"')
         at = offset if offset >= 0 else None
-        if found := _SPECIFIER.match(target):
-            _depend(manifest, found[1], found[2], found[3], at)
-        elif found := _DENO_LAND.match(target):
-            _depend(manifest, "deno", found[1], found[2], at)
-        elif found := _ESM_SH.match(target):
-            _depend(manifest, "npm", found[1], found[2], at)
+        if match := _SPECIFIER.match(target):
+            _depend(manifest, match[1], match[2], match[3], at)
+        elif match := _DENO_LAND.match(target):
+            _depend(manifest, "deno", match[1], match[2], at)
+        elif match := _ESM_SH.match(target):
+            _depend(manifest, "npm", match[1], match[2], at)
 
 
 def _depend(manifest: Manifest, ecosystem: str, name: str, version: str | None, at: int | None) -> None:

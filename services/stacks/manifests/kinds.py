@@ -133,9 +133,9 @@ MOST_SEARCHED = 128 << 10
 
 def kind_of(name: str) -> Kind | None:
     """What manifest a file name stands for."""
-    found = EXACT.get(name)
-    if found is not None:
-        return found
+    exact = EXACT.get(name)
+    if exact is not None:
+        return exact
     dot = name.rfind(".")
     ending = name[dot:]
     if dot > 0 and ending in _MANIFEST_ENDINGS:

@@ -49,15 +49,15 @@ def read_pom(manifest: Manifest) -> None:
 
 
 def _children(element: Element, *path: str) -> list[Element]:
-    found = element.first(*path)
-    return found.children if found else []
+    parent = element.first(*path)
+    return parent.children if parent else []
 
 
 def _filled(value: str | None, properties: dict[str, str]) -> str | None:
     for _ in range(3):
         if value is None or "${" not in value or len(value) > _LONGEST:
             break
-        value = _PROPERTY.sub(lambda found: properties.get(found[1], found[0])[:_LONGEST], value)
+        value = _PROPERTY.sub(lambda match: properties.get(match[1], match[0])[:_LONGEST], value)
     return value[:_LONGEST] if value else value
 
 
@@ -94,7 +94,7 @@ def _java(manifest: Manifest, project: Element, properties: dict[str, str]) -> N
         if plugin.value("artifactId") != "maven-compiler-plugin":
             continue
         for key in ("release", "target", "source"):
-            found = plugin.first("configuration", key)
-            value = _filled(found.text.strip(), properties) if found else None
-            if found and value and "${" not in value:
-                manifest.state("java", f"maven-compiler-plugin.{key}", value.removeprefix("1."), found.line)
+            setting = plugin.first("configuration", key)
+            value = _filled(setting.text.strip(), properties) if setting else None
+            if setting and value and "${" not in value:
+                manifest.state("java", f"maven-compiler-plugin.{key}", value.removeprefix("1."), setting.line)

@@ -67,23 +67,23 @@ class Manifest:
     def offset_of(self, line: int) -> int:
         """Where a line begins."""
         if not self._starts:
-            self._starts = [0, *(found.end() for found in re.finditer("\n", self.text))]
+            self._starts = [0, *(match.end() for match in re.finditer("\n", self.text))]
         return self._starts[min(line, len(self._starts)) - 1]
 
     def line_of(self, key: str, after: str | None = None) -> int | None:
         """The line of a key, searched behind ``after`` when that is found."""
         start = 0
         if after is not None and (start := _quoted(self.text, after, 0)) < 0:
-            found = re.search(rf"[\"'\[]?{re.escape(after)}[\"'\]]?\s*[:=\]]", self.text)
-            start = found.start() if found else 0
+            match = re.search(rf"[\"'\[]?{re.escape(after)}[\"'\]]?\s*[:=\]]", self.text)
+            start = match.start() if match else 0
         if (at := _quoted(self.text, key, start)) >= 0:
             return self.line_at(at)
         name = re.escape(key)
         for pattern in (rf"[\"']{name}[\"']\s*[:=]", rf"(?<![\w@/.-]){name}(?![\w/-])"):
             wanted = re.compile(pattern, re.I)
-            found = wanted.search(self.text, start) or wanted.search(self.text)
-            if found:
-                return self.line_at(found.start())
+            match = wanted.search(self.text, start) or wanted.search(self.text)
+            if match:
+                return self.line_at(match.start())
         return None
 
     def snippet(self, line: int | None) -> str | None:

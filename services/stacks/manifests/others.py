@@ -17,50 +17,50 @@ _CLOJURE = re.compile(
 
 def read_sbt(manifest: Manifest) -> None:
     text = blank_comments(manifest.text)
-    if found := re.search(r"\bname\s*:=\s*\"([^\"]+)\"", text):
-        manifest.name = found[1]
-    if found := re.search(r"\bscalaVersion\s*:=\s*\"([^\"]+)\"", text):
-        manifest.state("scala", "scalaVersion", found[1], manifest.line_at(found.start()))
-    for found in _SBT.finditer(text):
-        scope: Scope = "test" if re.search(r"%\s*[\"']?[Tt]est", found[5]) else "prod"
-        manifest.depend(f"{found[1]}:{found[2]}", found[3], scope, found.start())
-    for found in re.finditer(r"enablePlugins\(([^)]*)\)", text):
-        for name in re.findall(r"\w+", found[1]):
-            manifest.depend(f"sbt-plugin:{name}", None, "prod", found.start())
+    if match := re.search(r"\bname\s*:=\s*\"([^\"]+)\"", text):
+        manifest.name = match[1]
+    if match := re.search(r"\bscalaVersion\s*:=\s*\"([^\"]+)\"", text):
+        manifest.state("scala", "scalaVersion", match[1], manifest.line_at(match.start()))
+    for match in _SBT.finditer(text):
+        scope: Scope = "test" if re.search(r"%\s*[\"']?[Tt]est", match[5]) else "prod"
+        manifest.depend(f"{match[1]}:{match[2]}", match[3], scope, match.start())
+    for match in re.finditer(r"enablePlugins\(([^)]*)\)", text):
+        for name in re.findall(r"\w+", match[1]):
+            manifest.depend(f"sbt-plugin:{name}", None, "prod", match.start())
     manifest.facts["members"] = "\n".join(re.findall(r"\(project\s+in\s+file\(\s*\"([^\"]+)\"\s*\)\)", text))
 
 
 def read_mill(manifest: Manifest) -> None:
     text = blank_comments(manifest.text)
-    if found := re.search(r"\bscalaVersion\s*=\s*\"([^\"]+)\"", text):
-        manifest.state("scala", "scalaVersion", found[1], manifest.line_at(found.start()))
-    for found in _MILL.finditer(text):
-        manifest.depend(f"{found[1]}:{found[2]}", found[3], "prod", found.start())
+    if match := re.search(r"\bscalaVersion\s*=\s*\"([^\"]+)\"", text):
+        manifest.state("scala", "scalaVersion", match[1], manifest.line_at(match.start()))
+    for match in _MILL.finditer(text):
+        manifest.depend(f"{match[1]}:{match[2]}", match[3], "prod", match.start())
 
 
 def read_clojure(manifest: Manifest) -> None:
-    text = re.sub(r";[^\n]*", lambda found: " " * len(found[0]), manifest.text)
-    if found := re.search(r"\(defproject\s+([\w./-]+)\s+\"([^\"]+)\"", text):
-        manifest.name, manifest.version = found[1], found[2]
+    text = re.sub(r";[^\n]*", lambda match: " " * len(match[0]), manifest.text)
+    if match := re.search(r"\(defproject\s+([\w./-]+)\s+\"([^\"]+)\"", text):
+        manifest.name, manifest.version = match[1], match[2]
     if re.search(r":main\s+\^?[\w:.-]", text):
         manifest.facts["executable"] = "yes"
-    for found in _CLOJURE.finditer(text):
-        name = found[1] if "/" in found[1] else f"{found[1]}/{found[1]}"
-        version = found[2] or found[3]
+    for match in _CLOJURE.finditer(text):
+        name = match[1] if "/" in match[1] else f"{match[1]}/{match[1]}"
+        version = match[2] or match[3]
         if name == "org.clojure/clojure":
-            manifest.state("clojure", manifest.kind, version, manifest.line_at(found.start()))
-        manifest.depend(name.replace("/", ":"), version, "prod", found.start(1))
+            manifest.state("clojure", manifest.kind, version, manifest.line_at(match.start()))
+        manifest.depend(name.replace("/", ":"), version, "prod", match.start(1))
 
 
 def read_cabal(manifest: Manifest) -> None:
-    text = re.sub(r"--[^\n]*", lambda found: " " * len(found[0]), manifest.text)
-    if found := re.search(r"(?mi)^name:\s*([\w-]+)", text):
-        manifest.name = found[1]
-    if found := re.search(r"(?mi)^executable[ \t]+([\w-]+)", text):
-        manifest.facts["executable"] = found[1]
+    text = re.sub(r"--[^\n]*", lambda match: " " * len(match[0]), manifest.text)
+    if match := re.search(r"(?mi)^name:\s*([\w-]+)", text):
+        manifest.name = match[1]
+    if match := re.search(r"(?mi)^executable[ \t]+([\w-]+)", text):
+        manifest.facts["executable"] = match[1]
     for block in re.finditer(r"(?mis)^([ \t]*)build-depends:(.*?)(?=^\1\w[\w-]*:|^\S|\Z)", text):
-        for found in re.finditer(r"([A-Za-z][\w-]*)([^,\n]*)", block[2]):
-            manifest.depend(found[1], found[2].strip() or None, "prod", block.start(2) + found.start())
+        for match in re.finditer(r"([A-Za-z][\w-]*)([^,\n]*)", block[2]):
+            manifest.depend(match[1], match[2].strip() or None, "prod", block.start(2) + match.start())
 
 
 def read_hpack(manifest: Manifest) -> None:
@@ -77,17 +77,17 @@ def read_hpack(manifest: Manifest) -> None:
 
 def read_swift(manifest: Manifest) -> None:
     text = blank_comments(manifest.text)
-    if found := re.search(r"swift-tools-version:\s*([\d.]+)", manifest.text):
-        manifest.state("swift", "swift-tools-version", found[1], manifest.line_at(found.start()))
-    if found := re.search(r"Package\(\s*name:\s*\"([^\"]+)\"", text):
-        manifest.name = found[1]
-    if found := re.search(r"\.executable(?:Target)?\(\s*name:\s*\"([^\"]+)\"", text):
-        manifest.facts["executable"] = found[1]
+    if match := re.search(r"swift-tools-version:\s*([\d.]+)", manifest.text):
+        manifest.state("swift", "swift-tools-version", match[1], manifest.line_at(match.start()))
+    if match := re.search(r"Package\(\s*name:\s*\"([^\"]+)\"", text):
+        manifest.name = match[1]
+    if match := re.search(r"\.executable(?:Target)?\(\s*name:\s*\"([^\"]+)\"", text):
+        manifest.facts["executable"] = match[1]
     elif ".executableTarget(" in text or ".executable(" in text:
         manifest.facts["executable"] = "yes"
-    for found in re.finditer(r"\.package\([^)]*?url:\s*\"([^\"]+)\"(?:[^)\"]*\"([\d][^\"]*)\")?", text, re.S):
-        name = re.sub(r"\.git$", "", found[1]).rpartition("/")[2].lower()
-        manifest.depend(name, found[2], "prod", found.start(1))
+    for match in re.finditer(r"\.package\([^)]*?url:\s*\"([^\"]+)\"(?:[^)\"]*\"([\d][^\"]*)\")?", text, re.S):
+        name = re.sub(r"\.git$", "", match[1]).rpartition("/")[2].lower()
+        manifest.depend(name, match[2], "prod", match.start(1))
 
 
 def read_pubspec(manifest: Manifest) -> None:
@@ -120,17 +120,17 @@ def read_shard(manifest: Manifest) -> None:
 
 
 def read_dune(manifest: Manifest) -> None:
-    if found := re.search(r"\(name\s+([\w-]+)\)", manifest.text):
-        manifest.name = found[1]
-    if found := re.search(r"\(depends(.*?)\)\s*\)?\s*(?:\(|\Z)", manifest.text, re.S):
-        for item in re.finditer(r"(?<=[\s(])([a-z][\w-]*)", found[1]):
-            manifest.depend(item[1], None, "prod", found.start(1) + item.start())
+    if match := re.search(r"\(name\s+([\w-]+)\)", manifest.text):
+        manifest.name = match[1]
+    if match := re.search(r"\(depends(.*?)\)\s*\)?\s*(?:\(|\Z)", manifest.text, re.S):
+        for item in re.finditer(r"(?<=[\s(])([a-z][\w-]*)", match[1]):
+            manifest.depend(item[1], None, "prod", match.start(1) + item.start())
 
 
 def read_opam(manifest: Manifest) -> None:
-    if found := re.search(r"(?ms)^depends:\s*\[(.*?)^\]", manifest.text):
-        for item in re.finditer(r"\"([\w-]+)\"", found[1]):
-            manifest.depend(item[1], None, "prod", found.start(1) + item.start())
+    if match := re.search(r"(?ms)^depends:\s*\[(.*?)^\]", manifest.text):
+        for item in re.finditer(r"\"([\w-]+)\"", match[1]):
+            manifest.depend(item[1], None, "prod", match.start(1) + item.start())
 
 
 def read_julia(manifest: Manifest) -> None:
@@ -154,8 +154,8 @@ def read_renv(manifest: Manifest) -> None:
 
 
 def read_description(manifest: Manifest) -> None:
-    if found := re.search(r"(?m)^Package:\s*(\S+)", manifest.text):
-        manifest.name = found[1]
+    if match := re.search(r"(?m)^Package:\s*(\S+)", manifest.text):
+        manifest.name = match[1]
     manifest.package = manifest.name is not None or "Imports:" in manifest.text
     for block in re.finditer(r"(?ms)^(Depends|Imports|Suggests):(.*?)(?=^\S|\Z)", manifest.text):
         for item in re.finditer(r"([A-Za-z][\w.]*)\s*(?:\(([^)]*)\))?\s*(?:,|$)", block[2], re.M):
@@ -167,43 +167,43 @@ def read_description(manifest: Manifest) -> None:
 
 
 def read_cpanfile(manifest: Manifest) -> None:
-    for found in re.finditer(
+    for match in re.finditer(
         r"""(?m)^[ \t]*requires\s{0,9}\(?\s{0,9}["']([\w:]+)["'](?:\s*(?:=>|,)\s*["']([^"']+)["'])?""", manifest.text
     ):
-        if found[1] == "perl":
-            manifest.state("perl", "cpanfile", found[2] or "", manifest.line_at(found.start()))
+        if match[1] == "perl":
+            manifest.state("perl", "cpanfile", match[2] or "", manifest.line_at(match.start()))
         else:
-            manifest.depend(found[1], found[2], "prod", found.start(1))
+            manifest.depend(match[1], match[2], "prod", match.start(1))
 
 
 def read_xcode(manifest: Manifest) -> None:
     """``project.pbxproj``: of all that it holds, whether a target is a program."""
-    if any(f"com.apple.product-type.{it}" in manifest.text for it in ("application", "tool")):
+    if any(f"com.apple.product-type.{kind}" in manifest.text for kind in ("application", "tool")):
         manifest.facts["application"] = "yes"
 
 
 def read_zig(manifest: Manifest) -> None:
     """A build program: whether it makes one that can be started, and its name where it is written out."""
     text = blank_comments(manifest.text)
-    if found := re.search(r"\baddExecutable\(([^;]{0,400})", text):
-        name = re.search(r"\.name\s*=\s*\"([^\"\n]+)\"", found[1])
+    if match := re.search(r"\baddExecutable\(([^;]{0,400})", text):
+        name = re.search(r"\.name\s*=\s*\"([^\"\n]+)\"", match[1])
         manifest.facts["executable"] = name[1] if name else "yes"
 
 
 def read_zon(manifest: Manifest) -> None:
-    if found := re.search(r"\.name\s*=\s*(?:\.(\w+)|\"([^\"]+)\")", manifest.text):
-        manifest.name = found[1] or found[2]
-    if found := re.search(r"\.minimum_zig_version\s*=\s*\"([^\"]+)\"", manifest.text):
-        manifest.state("zig", "build.zig.zon", found[1], manifest.line_at(found.start()))
+    if match := re.search(r"\.name\s*=\s*(?:\.(\w+)|\"([^\"]+)\")", manifest.text):
+        manifest.name = match[1] or match[2]
+    if match := re.search(r"\.minimum_zig_version\s*=\s*\"([^\"]+)\"", manifest.text):
+        manifest.state("zig", "build.zig.zon", match[1], manifest.line_at(match.start()))
 
 
 def read_nimble(manifest: Manifest) -> None:
-    for found in re.finditer(r"requires[ (]+\"([^\"]+)\"", manifest.text):
-        name, _, version = found[1].partition(" ")
+    for match in re.finditer(r"requires[ (]+\"([^\"]+)\"", manifest.text):
+        name, _, version = match[1].partition(" ")
         if name == "nim":
-            manifest.state("nim", "nimble", version, manifest.line_at(found.start()))
+            manifest.state("nim", "nimble", version, manifest.line_at(match.start()))
         else:
-            manifest.depend(name.lower(), version or None, "prod", found.start(1))
+            manifest.depend(name.lower(), version or None, "prod", match.start(1))
     manifest.name = manifest.path.rpartition("/")[2].removesuffix(".nimble")
     if program := re.search(r"(?m)^bin\s*=(?:\s*@\[\s*\"([^\"\n]+)\")?", manifest.text):
         manifest.facts["executable"] = program[1] or "yes"
@@ -211,53 +211,53 @@ def read_nimble(manifest: Manifest) -> None:
 
 def read_cmake(manifest: Manifest) -> None:
     text = blank_comments(manifest.text, hashes=True)
-    if found := re.search(r"(?i)\bproject\s*\(\s*[\"']?([\w.+-]{1,100})([^)]{0,500})\)", text):
-        manifest.name = found[1]
-        manifest.facts["languages"] = found[2]
-    if found := re.search(r"(?i)\badd_executable\s*\(\s*([\w.+-]+)?", text):
-        manifest.facts["executable"] = found[1] or "yes"
-    for found in re.finditer(
+    if match := re.search(r"(?i)\bproject\s*\(\s*[\"']?([\w.+-]{1,100})([^)]{0,500})\)", text):
+        manifest.name = match[1]
+        manifest.facts["languages"] = match[2]
+    if match := re.search(r"(?i)\badd_executable\s*\(\s*([\w.+-]+)?", text):
+        manifest.facts["executable"] = match[1] or "yes"
+    for match in re.finditer(
         r"(?i)\b(?:find_package|FetchContent_Declare|CPMAddPackage)\s*\(\s*[\"']?(?:gh:\S+/)?([\w.+-]+)", text
     ):
-        manifest.depend(found[1].lower(), None, "prod", found.start())
-    if found := re.search(r"(?i)CMAKE_(CXX|C)_STANDARD\s+(\d+)", text):
-        runtime = "c++" if found[1].upper() == "CXX" else "c"
-        manifest.state(runtime, f"CMAKE_{found[1].upper()}_STANDARD", found[2], manifest.line_at(found.start()))
+        manifest.depend(match[1].lower(), None, "prod", match.start())
+    if match := re.search(r"(?i)CMAKE_(CXX|C)_STANDARD\s+(\d+)", text):
+        runtime = "c++" if match[1].upper() == "CXX" else "c"
+        manifest.state(runtime, f"CMAKE_{match[1].upper()}_STANDARD", match[2], manifest.line_at(match.start()))
 
 
 def read_meson(manifest: Manifest) -> None:
     text = blank_comments(manifest.text, hashes=True)
-    if found := re.search(r"\bproject\s*\(\s*'([^']+)'\s*,\s*(\[[^\]]*\]|'[^']*')", text):
-        manifest.name = found[1]
-        manifest.facts["languages"] = found[2]
+    if match := re.search(r"\bproject\s*\(\s*'([^']+)'\s*,\s*(\[[^\]]*\]|'[^']*')", text):
+        manifest.name = match[1]
+        manifest.facts["languages"] = match[2]
     else:
         manifest.package = False  # a subfolder of somebody else's project
-    if found := re.search(r"\bexecutable\s*\(\s*(?:'([^']+)')?", text):
-        manifest.facts["executable"] = found[1] or "yes"
-    for found in re.finditer(r"\bdependency\s*\(\s*'([^']+)'", text):
-        manifest.depend(found[1].lower(), None, "prod", found.start())
+    if match := re.search(r"\bexecutable\s*\(\s*(?:'([^']+)')?", text):
+        manifest.facts["executable"] = match[1] or "yes"
+    for match in re.finditer(r"\bdependency\s*\(\s*'([^']+)'", text):
+        manifest.depend(match[1].lower(), None, "prod", match.start())
 
 
 def read_conan_recipe(manifest: Manifest) -> None:
     """``conanfile.py``: what it requires, in either form."""
-    for found in re.finditer(r"""[\"']([a-z][\w.+-]*)/(\d[\w.+-]*)(?:@[^\"'\n]*)?[\"']""", manifest.text):
-        manifest.depend(found[1], found[2], "prod", found.start(1))
+    for match in re.finditer(r"""[\"']([a-z][\w.+-]*)/(\d[\w.+-]*)(?:@[^\"'\n]*)?[\"']""", manifest.text):
+        manifest.depend(match[1], match[2], "prod", match.start(1))
     manifest.package = False
 
 
 def read_conan(manifest: Manifest) -> None:
-    for found in re.finditer(r"(?m)^[ \t]*([a-z][\w.+-]*)/([\d][\w.+-]*)", manifest.text):
-        manifest.depend(found[1], found[2], "prod", found.start())
+    for match in re.finditer(r"(?m)^[ \t]*([a-z][\w.+-]*)/([\d][\w.+-]*)", manifest.text):
+        manifest.depend(match[1], match[2], "prod", match.start())
     manifest.package = False
 
 
 def read_rockspec(manifest: Manifest) -> None:
-    text = re.sub(r"--[^\n]*", lambda found: " " * len(found[0]), manifest.text)
-    if found := re.search(r"(?m)^[ \t]*package\s*=\s*[\"']([^\"'\n]+)", text):
-        manifest.name = found[1]
-    if found := re.search(r"\bdependencies\s*=\s*\{([^}]{0,20000})\}", text):
-        for one in re.finditer(r"[\"']([\w.-]+)([^\"'\n]*)[\"']", found[1]):
-            at = found.start(1) + one.start(1)
+    text = re.sub(r"--[^\n]*", lambda match: " " * len(match[0]), manifest.text)
+    if match := re.search(r"(?m)^[ \t]*package\s*=\s*[\"']([^\"'\n]+)", text):
+        manifest.name = match[1]
+    if match := re.search(r"\bdependencies\s*=\s*\{([^}]{0,20000})\}", text):
+        for one in re.finditer(r"[\"']([\w.-]+)([^\"'\n]*)[\"']", match[1]):
+            at = match.start(1) + one.start(1)
             if one[1] == "lua":
                 manifest.state("lua", "rockspec", one[2], manifest.line_at(at))
             else:
@@ -267,8 +267,8 @@ def read_rockspec(manifest: Manifest) -> None:
 def read_dub(manifest: Manifest) -> None:
     """``dub.json`` or ``dub.sdl``. Raises: Broken."""
     if manifest.path.endswith(".sdl"):
-        if found := re.search(r"(?m)^name\s+\"([^\"\n]+)\"", manifest.text):
-            manifest.name = found[1]
+        if match := re.search(r"(?m)^name\s+\"([^\"\n]+)\"", manifest.text):
+            manifest.name = match[1]
         kind = re.search(r"(?m)^targetType\s+\"([^\"\n]+)\"", manifest.text)
         library = kind is not None and "ibrary" in kind[1]
         for one in re.finditer(r"(?m)^dependency\s+\"([^\"\n]+)\"(?:\s+version=\"([^\"\n]*)\")?", manifest.text):
@@ -314,10 +314,10 @@ def read_elm(manifest: Manifest) -> None:
 
 
 def read_terraform(manifest: Manifest) -> None:
-    if found := re.search(r"required_version\s*=\s*\"([^\"]+)\"", manifest.text):
-        manifest.state("terraform", "required_version", found[1], manifest.line_at(found.start()))
-    for found in re.finditer(r"source\s*=\s*\"([\w.-]+/[\w-]+)\"(?:\s*version\s*=\s*\"([^\"]+)\")?", manifest.text):
-        manifest.depend(found[1], found[2], "prod", found.start())
+    if match := re.search(r"required_version\s*=\s*\"([^\"]+)\"", manifest.text):
+        manifest.state("terraform", "required_version", match[1], manifest.line_at(match.start()))
+    for match in re.finditer(r"source\s*=\s*\"([\w.-]+/[\w-]+)\"(?:\s*version\s*=\s*\"([^\"]+)\")?", manifest.text):
+        manifest.depend(match[1], match[2], "prod", match.start())
 
 
 def read_nothing(manifest: Manifest) -> None:

@@ -54,7 +54,7 @@ def _poetry(manifest: Manifest, poetry: Mapping[str, object]) -> None:
     main = table(poetry.get("dependencies"))
     if value := text_of(main.get("python")):
         manifest.state("python", "poetry", value, manifest.line_of("python", "tool.poetry.dependencies"))
-    _named(manifest, {name: it for name, it in main.items() if name != "python"}, "prod")
+    _named(manifest, {name: spec for name, spec in main.items() if name != "python"}, "prod")
     _named(manifest, table(poetry.get("dev-dependencies")), "dev")
     for group, inner in table(poetry.get("group")).items():
         wanted = table(dig(inner, "dependencies"))
@@ -62,22 +62,22 @@ def _poetry(manifest: Manifest, poetry: Mapping[str, object]) -> None:
 
 
 def _named(manifest: Manifest, wanted: Mapping[str, object], scope: Scope) -> None:
-    for name, it in wanted.items():
-        version = it if isinstance(it, str) else text_of(table(it).get("version"))
+    for name, spec in wanted.items():
+        version = spec if isinstance(spec, str) else text_of(table(spec).get("version"))
         manifest.depend(normal(name), version, scope, _at(manifest.text, name))
 
 
 def _at(text: str, name: str) -> int | None:
-    found = re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text)
-    return found.start() if found else None
+    match = re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text)
+    return match.start() if match else None
 
 
 def _requirements(manifest: Manifest, wanted: Iterable[str], scope: Scope) -> None:
     for one in wanted:
-        found = _REQUIREMENT.match(one)
-        if found:
+        match = _REQUIREMENT.match(one)
+        if match:
             at = manifest.text.find(one)
-            manifest.depend(normal(found[1]), found[2].strip() or None, scope, at if at >= 0 else None)
+            manifest.depend(normal(match[1]), match[2].strip() or None, scope, at if at >= 0 else None)
 
 
 def read_requirements(manifest: Manifest) -> None:
@@ -87,32 +87,32 @@ def read_requirements(manifest: Manifest) -> None:
     for line in manifest.text.splitlines(keepends=True):
         bare = line.strip()
         if bare and bare[0] not in "#-./" and "://" not in bare.partition("@")[0]:
-            found = _REQUIREMENT.match(bare)
-            if found:
-                manifest.depend(normal(found[1]), found[2].strip(" \\") or None, scope, offset)
+            match = _REQUIREMENT.match(bare)
+            if match:
+                manifest.depend(normal(match[1]), match[2].strip(" \\") or None, scope, offset)
         offset += len(line)
 
 
 def read_setup_py(manifest: Manifest) -> None:
     """By its text, never by running it: the lists behind the usual keywords."""
     text = manifest.text
-    if found := re.search(r"""\bname\s*=\s*["']([\w.-]+)["']""", text):
-        manifest.name = found[1]
-    if found := re.search(r"""python_requires\s*=\s*["']([^"']+)["']""", text):
-        manifest.state("python", "python_requires", found[1], manifest.line_at(found.start()))
+    if match := re.search(r"""\bname\s*=\s*["']([\w.-]+)["']""", text):
+        manifest.name = match[1]
+    if match := re.search(r"""python_requires\s*=\s*["']([^"']+)["']""", text):
+        manifest.state("python", "python_requires", match[1], manifest.line_at(match.start()))
     for keyword, scope in (("install_requires", "prod"), ("setup_requires", "dev"), ("tests_require", "test")):
-        if found := re.search(rf"\b{keyword}\s*=\s*\[(.*?)\]", text, re.S):
-            _quoted(manifest, found, scope)  # type: ignore[arg-type]
-    if found := re.search(r"extras_require\s*=\s*\{(.*?)\}", text, re.S):
-        for group in re.finditer(r"""["']([\w-]+)["']\s*:\s*\[(.*?)\]""", found[1], re.S):
+        if match := re.search(rf"\b{keyword}\s*=\s*\[(.*?)\]", text, re.S):
+            _quoted(manifest, match, scope)  # type: ignore[arg-type]
+    if match := re.search(r"extras_require\s*=\s*\{(.*?)\}", text, re.S):
+        for group in re.finditer(r"""["']([\w-]+)["']\s*:\s*\[(.*?)\]""", match[1], re.S):
             scope = "dev" if _DEV_GROUPS.search(group[1]) else "optional"
             for item in _QUOTED.finditer(group[2]):
-                _one(manifest, item[1], scope, found.start(1) + group.start(2) + item.start())  # type: ignore[arg-type]
+                _one(manifest, item[1], scope, match.start(1) + group.start(2) + item.start())  # type: ignore[arg-type]
 
 
-def _quoted(manifest: Manifest, found: re.Match[str], scope: Scope) -> None:
-    for item in _QUOTED.finditer(found[1]):
-        _one(manifest, item[1], scope, found.start(1) + item.start())
+def _quoted(manifest: Manifest, match: re.Match[str], scope: Scope) -> None:
+    for item in _QUOTED.finditer(match[1]):
+        _one(manifest, item[1], scope, match.start(1) + item.start())
 
 
 def _one(manifest: Manifest, requirement: str, scope: Scope, at: int) -> None:
@@ -176,5 +176,5 @@ def read_pixi(manifest: Manifest) -> None:
     main = table(data.get("dependencies"))
     if value := text_of(main.get("python")):
         manifest.state("python", "pixi.toml", value, manifest.line_of("python", "dependencies"))
-    _named(manifest, {name: it for name, it in main.items() if name != "python"}, "prod")
+    _named(manifest, {name: spec for name, spec in main.items() if name != "python"}, "prod")
     _named(manifest, table(data.get("pypi-dependencies")), "prod")

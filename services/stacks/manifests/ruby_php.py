@@ -22,12 +22,12 @@ _PROD = re.compile(r":(?:default|production|assets)\b")
 def read_gemfile(manifest: Manifest) -> None:
     text = blank_comments(manifest.text, hashes=True)
     groups = _groups(text)
-    for found in _GEM.finditer(text):
-        inside = [words for start, end, words in groups if start <= found.start() < end]
-        words = " ".join([*inside, found[4]])
+    for match in _GEM.finditer(text):
+        inside = [words for start, end, words in groups if start <= match.start() < end]
+        words = " ".join([*inside, match[4]])
         scope: Scope = "dev" if _DEV.search(words) and not _PROD.search(words) else "prod"
-        versions = re.findall(r"[\"']([^\"']+)[\"']", found[3])
-        manifest.depend(found[2], ", ".join(versions) or None, scope, found.start(2))
+        versions = re.findall(r"[\"']([^\"']+)[\"']", match[3])
+        manifest.depend(match[2], ", ".join(versions) or None, scope, match.start(2))
     said = _RUBY.search(text)
     if said:
         value = ", ".join(part for part in said.groups() if part)
@@ -36,19 +36,19 @@ def read_gemfile(manifest: Manifest) -> None:
 
 def _groups(text: str) -> list[tuple[int, int, str]]:
     ranges = []
-    for found in _GROUP.finditer(text):
-        end = re.compile(rf"(?m)^{found[1]}end\b").search(text, found.end())
-        ranges.append((found.start(), end.start() if end else len(text), found[2]))
+    for match in _GROUP.finditer(text):
+        end = re.compile(rf"(?m)^{match[1]}end\b").search(text, match.end())
+        ranges.append((match.start(), end.start() if end else len(text), match[2]))
     return ranges
 
 
 def read_gemspec(manifest: Manifest) -> None:
-    if found := re.search(r"""\.name\s*=\s*["']([\w.-]+)["']""", manifest.text):
-        manifest.name = found[1]
-    if found := re.search(r"""required_ruby_version\s*=\s*["']([^"']+)["']""", manifest.text):
-        manifest.state("ruby", "gemspec", found[1], manifest.line_at(found.start()))
-    for found in _SPEC.finditer(blank_comments(manifest.text, hashes=True)):
-        manifest.depend(found[2], found[3], "dev" if found[1] == "development" else "prod", found.start(2))
+    if match := re.search(r"""\.name\s*=\s*["']([\w.-]+)["']""", manifest.text):
+        manifest.name = match[1]
+    if match := re.search(r"""required_ruby_version\s*=\s*["']([^"']+)["']""", manifest.text):
+        manifest.state("ruby", "gemspec", match[1], manifest.line_at(match.start()))
+    for match in _SPEC.finditer(blank_comments(manifest.text, hashes=True)):
+        manifest.depend(match[2], match[3], "dev" if match[1] == "development" else "prod", match.start(2))
 
 
 def read_composer(manifest: Manifest) -> None:

@@ -42,17 +42,17 @@ def _first_binary(data: Mapping[str, object]) -> str | None:
 
 
 def _crates(manifest: Manifest, wanted: Mapping[str, object], scope: Scope) -> None:
-    for alias, it in wanted.items():
-        spec = table(it)
+    for alias, wanted_version in wanted.items():
+        spec = table(wanted_version)
         name = text_of(spec.get("package")) or alias
-        version = it if isinstance(it, str) else text_of(spec.get("version"))
+        version = wanted_version if isinstance(wanted_version, str) else text_of(spec.get("version"))
         if spec.get("workspace") is True:
             version = "workspace"
-        found = re.search(
+        match = re.search(
             rf"(?m)^[ \t]*(?:\[[\w.-]*dependencies\.)?[\"']?{re.escape(alias)}[\"']?\s*[\].=]", manifest.text
         )
         optional = spec.get("optional") is True and scope == "prod"
-        manifest.depend(name, version, "optional" if optional else scope, found.start() if found else None)
+        manifest.depend(name, version, "optional" if optional else scope, match.start() if match else None)
 
 
 _REQUIRE = re.compile(
@@ -64,22 +64,22 @@ _DIRECTIVE = re.compile(r"(?m)^(module|go|toolchain)[ \t]+\"?([^\s\"]+)")
 
 def read_go_mod(manifest: Manifest) -> None:
     text = blank_replace(manifest.text)
-    for found in _DIRECTIVE.finditer(text):
-        line = manifest.line_at(found.start())
-        if found[1] == "module":
-            manifest.name = found[2]
-        elif found[1] == "go":
-            manifest.state("go", "go.mod", found[2], line)
-        elif found[2] != "default":
-            manifest.state("go", "toolchain", found[2].removeprefix("go"), line)
-    for found in _REQUIRE.finditer(text):
-        manifest.depend(found[1], found[2], "indirect" if found[3] else "prod", found.start(1))
+    for match in _DIRECTIVE.finditer(text):
+        line = manifest.line_at(match.start())
+        if match[1] == "module":
+            manifest.name = match[2]
+        elif match[1] == "go":
+            manifest.state("go", "go.mod", match[2], line)
+        elif match[2] != "default":
+            manifest.state("go", "toolchain", match[2].removeprefix("go"), line)
+    for match in _REQUIRE.finditer(text):
+        manifest.depend(match[1], match[2], "indirect" if match[3] else "prod", match.start(1))
 
 
 def blank_replace(text: str) -> str:
     """Without ``replace`` and ``exclude``: they name modules that may not be used."""
     blank = re.compile(r"(?ms)^(?:replace|exclude|retract|tool)\b[ \t]*(?:\(.*?^\)|[^\n]*)")
-    return blank.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    return blank.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
 
 
 _GO_USE = re.compile(r"(?m)^[ \t]*(?:use[ \t]+)?\"?(\.{1,2}(?:/[^\s\")]*)?|[\w-][^\s\")(]*)\"?[ \t]*$")
@@ -88,6 +88,6 @@ _GO_USE = re.compile(r"(?m)^[ \t]*(?:use[ \t]+)?\"?(\.{1,2}(?:/[^\s\")]*)?|[\w-]
 def go_work_members(text: str) -> list[str]:
     plain = blank_comments(text)
     inside = [block[1] for block in re.finditer(r"(?ms)^use[ \t]*\((.*?)^\)", plain)]
-    single = [found[1] for found in re.finditer(r"(?m)^use[ \t]+([^\s(]+)", plain)]
-    listed = [found[1] for block in inside for found in _GO_USE.finditer(block)]
+    single = [match[1] for match in re.finditer(r"(?m)^use[ \t]+([^\s(]+)", plain)]
+    listed = [match[1] for block in inside for match in _GO_USE.finditer(block)]
     return [*single, *listed]

@@ -76,8 +76,8 @@ def mise(path: str, text: str) -> Iterable[Statement]:
         value = wanted if isinstance(wanted, str) else str(dig(wanted, "version") or "")
         name = _TOOL_NAMES.get(tool.removeprefix("core:"))
         if name and value and value not in {"system", "latest"}:
-            found = re.search(rf"(?m)^[ \t]*[\"']?{re.escape(tool)}[\"']?\s*=", text)
-            yield Statement(name, "mise.toml", value, path, _line(text, found.start()) if found else None)
+            match = re.search(rf"(?m)^[ \t]*[\"']?{re.escape(tool)}[\"']?\s*=", text)
+            yield Statement(name, "mise.toml", value, path, _line(text, match.start()) if match else None)
 
 
 def rust_toolchain(path: str, text: str) -> Iterable[Statement]:
@@ -108,15 +108,15 @@ def runtime_txt(path: str, text: str) -> Iterable[Statement]:
 
 
 def system_properties(path: str, text: str) -> Iterable[Statement]:
-    if found := re.search(r"(?m)^java\.runtime\.version\s*=\s*(\S+)", text):
-        yield Statement("java", "system.properties", found[1], path, _line(text, found.start()))
+    if match := re.search(r"(?m)^java\.runtime\.version\s*=\s*(\S+)", text):
+        yield Statement("java", "system.properties", match[1], path, _line(text, match.start()))
 
 
 def gemfile_lock(path: str, text: str) -> Iterable[Statement]:
-    if found := re.search(r"(?m)^RUBY VERSION\n\s+ruby (\d[\d.]*)", text):
-        yield Statement("ruby", "Gemfile.lock", found[1], path, _line(text, found.start()) + 1)
-    if found := re.search(r"(?m)^BUNDLED WITH\n\s+(\d[\d.]*)", text):
-        yield Statement("bundler", "Gemfile.lock", found[1], path, _line(text, found.start()) + 1)
+    if match := re.search(r"(?m)^RUBY VERSION\n\s+ruby (\d[\d.]*)", text):
+        yield Statement("ruby", "Gemfile.lock", match[1], path, _line(text, match.start()) + 1)
+    if match := re.search(r"(?m)^BUNDLED WITH\n\s+(\d[\d.]*)", text):
+        yield Statement("bundler", "Gemfile.lock", match[1], path, _line(text, match.start()) + 1)
 
 
 def wrapper(path: str, text: str) -> Iterable[Statement]:
@@ -126,8 +126,8 @@ def wrapper(path: str, text: str) -> Iterable[Statement]:
         ("maven", r"apache-maven-(\d[\d.]*)"),
         ("sbt", r"(?m)^sbt\.version\s*=\s*(\S+)"),
     ):
-        if found := re.search(pattern, text):
-            yield Statement(tool, path.rpartition("/")[2], found[1], path, _line(text, found.start()))
+        if match := re.search(pattern, text):
+            yield Statement(tool, path.rpartition("/")[2], match[1], path, _line(text, match.start()))
             return
 
 
@@ -138,27 +138,27 @@ def netlify(path: str, text: str) -> Iterable[Statement]:
 
 
 def dotenv(path: str, text: str) -> Iterable[Statement]:
-    for found in re.finditer(r"(?m)^[ \t]*(?:export[ \t]+)?([A-Z]+_VERSION)[ \t]*=[ \t]*[\"']?([\w./*-]+)", text):
-        if found[1] in _ENVIRONMENT:
-            yield Statement(_ENVIRONMENT[found[1]], "env", found[2], path, _line(text, found.start()))
+    for match in re.finditer(r"(?m)^[ \t]*(?:export[ \t]+)?([A-Z]+_VERSION)[ \t]*=[ \t]*[\"']?([\w./*-]+)", text):
+        if match[1] in _ENVIRONMENT:
+            yield Statement(_ENVIRONMENT[match[1]], "env", match[2], path, _line(text, match.start()))
 
 
 def render_yaml(path: str, text: str) -> Iterable[Statement]:
-    for found in re.finditer(r"key:\s*[\"']?([A-Z]+_VERSION)[\"']?\s*\n\s*value:\s*[\"']?([\w.]+)", text):
-        if found[1] in _ENVIRONMENT:
-            yield Statement(_ENVIRONMENT[found[1]], "env", found[2], path, _line(text, found.start()))
+    for match in re.finditer(r"key:\s*[\"']?([A-Z]+_VERSION)[\"']?\s*\n\s*value:\s*[\"']?([\w.]+)", text):
+        if match[1] in _ENVIRONMENT:
+            yield Statement(_ENVIRONMENT[match[1]], "env", match[2], path, _line(text, match.start()))
 
 
 def dockerfile(path: str, text: str) -> Iterable[Statement]:
-    arguments = {found[1]: found[2] for found in _ARG.finditer(text)}
-    for found in _FROM.finditer(text):
-        image = re.sub(r"\$\{?(\w+)(?::-[^}]*)?\}?", lambda it: arguments.get(it[1], ""), found[1])
+    arguments = {match[1]: match[2] for match in _ARG.finditer(text)}
+    for match in _FROM.finditer(text):
+        image = re.sub(r"\$\{?(\w+)(?::-[^}]*)?\}?", lambda argument: arguments.get(argument[1], ""), match[1])
         name, _, tag = image.partition("@")[0].rpartition(":")
         name = name.removeprefix("docker.io/").removeprefix("library/")
         number = _LEADING.match(tag)
         if not number or name not in _IMAGES:
             continue
-        line = _line(text, found.start())
+        line = _line(text, match.start())
         if _IMAGES[name]:
             yield Statement(_IMAGES[name], "Dockerfile", number[1], path, line)
         elif java := re.search(r"(?:temurin|jdk|openjdk|corretto)-?(\d+)", tag):

@@ -24,9 +24,11 @@ def cyclonedx(result: DetectResult, rules: Rules, version: str) -> JsonValue:
     dependencies: list[JsonValue] = []
     for service in result.services:
         reference = f"service:{service.path or '.'}"
-        inner = [_component(it, service, rules) for it in service.candidates if it.confidence >= 0.5]
+        inner = [
+            _component(candidate, service, rules) for candidate in service.candidates if candidate.confidence >= 0.5
+        ]
         components.append(_application(service, reference, inner))
-        dependencies.append({"ref": reference, "dependsOn": [str(it["bom-ref"]) for it in inner]})
+        dependencies.append({"ref": reference, "dependsOn": [str(component["bom-ref"]) for component in inner]})
     serial = uuid.uuid5(_NAMESPACE, result.model_dump_json(by_alias=True, exclude={"stats"}))
     return {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
@@ -41,7 +43,9 @@ def cyclonedx(result: DetectResult, rules: Rules, version: str) -> JsonValue:
             ],
         },
         "components": components,
-        "services": [_service(it) for it in result.services if it.role == "app" and it.runtime.ports],
+        "services": [
+            _service(service) for service in result.services if service.role == "app" and service.runtime.ports
+        ],
         "dependencies": dependencies,
     }
 
@@ -49,7 +53,9 @@ def cyclonedx(result: DetectResult, rules: Rules, version: str) -> JsonValue:
 def _application(service: Service, reference: str, inner: list[dict[str, JsonValue]]) -> JsonValue:
     listed: list[JsonValue] = list(inner)
     properties: list[JsonValue] = [{"name": "assay:path", "value": service.path or "."}]
-    properties += [{"name": f"assay:{it.runtime}", "value": f"{it.value} ({it.source})"} for it in service.versions]
+    properties += [
+        {"name": f"assay:{trail.runtime}", "value": f"{trail.value} ({trail.source})"} for trail in service.versions
+    ]
     return {
         "type": "application" if service.role == "app" else "library",
         "bom-ref": reference,
@@ -59,53 +65,58 @@ def _application(service: Service, reference: str, inner: list[dict[str, JsonVal
     }
 
 
-def _component(it: Candidate, service: Service, rules: Rules) -> dict[str, JsonValue]:
+def _component(candidate: Candidate, service: Service, rules: Rules) -> dict[str, JsonValue]:
     component: dict[str, JsonValue] = {
-        "type": {"framework": "framework", "runtime": "platform"}.get(it.kind, "application"),
-        "bom-ref": f"{service.path or '.'}#{it.kind}:{it.id}",
-        "name": it.name,
-        "properties": [{"name": "assay:kind", "value": it.kind}, {"name": "assay:id", "value": it.id}],
+        "type": {"framework": "framework", "runtime": "platform"}.get(candidate.kind, "application"),
+        "bom-ref": f"{service.path or '.'}#{candidate.kind}:{candidate.id}",
+        "name": candidate.name,
+        "properties": [{"name": "assay:kind", "value": candidate.kind}, {"name": "assay:id", "value": candidate.id}],
         "evidence": {
             "identity": [
                 {
                     "field": "name",
-                    "confidence": it.confidence,
-                    "methods": [{"technique": "manifest-analysis", "confidence": it.confidence, "value": proof.rule}],
+                    "confidence": candidate.confidence,
+                    "methods": [
+                        {"technique": "manifest-analysis", "confidence": candidate.confidence, "value": proof.rule}
+                    ],
                 }
-                for proof in it.evidence[:1]
+                for proof in candidate.evidence[:1]
             ],
             "occurrences": [
-                {"location": proof.file, **({"line": proof.line} if proof.line else {})} for proof in it.evidence[:20]
+                {"location": proof.file, **({"line": proof.line} if proof.line else {})}
+                for proof in candidate.evidence[:20]
             ],
         },
     }
-    if it.version:
-        component["version"] = it.version
-    purl = _purl(it, rules)
+    if candidate.version:
+        component["version"] = candidate.version
+    purl = _purl(candidate, rules)
     if purl:
         component["purl"] = purl
     return component
 
 
-def _purl(it: Candidate, rules: Rules) -> str | None:
+def _purl(candidate: Candidate, rules: Rules) -> str | None:
     """Of a framework that is a package of a registry, by the first name that its rule knows."""
-    technology = rules.get("framework", it.id) if it.kind == "framework" else None
+    technology = rules.get("framework", candidate.id) if candidate.kind == "framework" else None
     kind = _PURL.get(technology.ecosystem) if technology else None
     names = [one for one in technology.list("packages") if "*" not in one] if technology else []
     name = next((one for one in names if not one.startswith(("plugin:", "sdk:", "framework:", "sbt-plugin:"))), None)
     if not kind or not name:
         return None
     path = "/".join(quote(part, safe=".-_~") for part in name.replace(":", "/").split("/"))
-    exact = it.version if it.version and re.fullmatch(r"v?\d+(?:\.\d+)*[\w.+-]*", it.version) else None
+    exact = (
+        candidate.version if candidate.version and re.fullmatch(r"v?\d+(?:\.\d+)*[\w.+-]*", candidate.version) else None
+    )
     return f"pkg:{kind}/{path}" + (f"@{quote(exact, safe='.-_~')}" if exact else "")
 
 
-def _service(it: Service) -> JsonValue:
+def _service(service: Service) -> JsonValue:
     return {
-        "bom-ref": f"endpoint:{it.path or '.'}",
-        "name": it.name,
+        "bom-ref": f"endpoint:{service.path or '.'}",
+        "name": service.name,
         "endpoints": [
-            f"http://localhost:{port}{it.runtime.health.endpoint if it.runtime.health else '/'}"
-            for port in it.runtime.ports
+            f"http://localhost:{port}{service.runtime.health.endpoint if service.runtime.health else '/'}"
+            for port in service.runtime.ports
         ],
     }

@@ -43,7 +43,7 @@ _FINAL = {"cargo": "debian:bookworm-slim", "go-mod": "debian:bookworm-slim", "ma
 
 def dockerfile(result: DetectResult, rules: Rules) -> str:
     """Raises nothing: a service that cannot be built by an image of its own is named in a comment."""
-    running = [it for it in result.services if it.role == "app"] or result.services[:1]
+    running = [service for service in result.services if service.role == "app"] or result.services[:1]
     if not running:
         return "# Nothing to build was found in this source.\n"
     stages, left = [], []
@@ -83,7 +83,8 @@ def _stage(service: Service, image: str) -> str:
     if compiled and final is not None:
         lines += ["", f"FROM {final} AS {target}", "WORKDIR /app"]
         lines += [
-            f"COPY --from={target}-build /app/{_joined(service.path, it.from_)} {it.to}" for it in service.runtime.copy_
+            f"COPY --from={target}-build /app/{_joined(service.path, copy.from_)} {copy.to}"
+            for copy in service.runtime.copy_
         ]
     lines += _running(service)
     return "\n".join(lines) + "\n"
@@ -92,7 +93,7 @@ def _stage(service: Service, image: str) -> str:
 def _running(service: Service) -> list[str]:
     lines = [f"EXPOSE {' '.join(map(str, service.runtime.ports))}"] if service.runtime.ports else []
     command = list(service.runtime.command)
-    jar = next((it.to for it in service.runtime.copy_ if it.to.endswith(".jar")), None)
+    jar = next((copy.to for copy in service.runtime.copy_ if copy.to.endswith(".jar")), None)
     if jar and command[:2] == ["java", "-jar"]:
         command = ["java", "-jar", jar]
     if command:
@@ -103,12 +104,12 @@ def _running(service: Service) -> list[str]:
 def _image(template: str | None, service: Service) -> str | None:
     if template is None:
         return None
-    said = {it.runtime: it.value for it in service.versions}
+    said = {trail.runtime: trail.value for trail in service.versions}
 
-    def version(found: re.Match[str]) -> str:
-        parts = _TAGGED.get(found[1], 3)
-        number = re.search(rf"\d+(?:\.\d+){{0,{parts - 1}}}", said.get(found[1], ""))
-        return number[0] if number else _DEFAULTS.get(found[1], "latest")
+    def version(match: re.Match[str]) -> str:
+        parts = _TAGGED.get(match[1], 3)
+        number = re.search(rf"\d+(?:\.\d+){{0,{parts - 1}}}", said.get(match[1], ""))
+        return number[0] if number else _DEFAULTS.get(match[1], "latest")
 
     return re.sub(r"\{(\w+)\}", version, template)
 

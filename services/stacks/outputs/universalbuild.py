@@ -17,17 +17,20 @@ def _record(service: Service, result: DetectResult, primary: bool) -> JsonValue:
     evidence: list[JsonValue] = []
     candidates: list[JsonValue] = []
     ranks: dict[str, int] = {}
-    for it in service.candidates:
-        ranks[it.kind] = ranks.get(it.kind, 0) + 1
+    for candidate in service.candidates:
+        ranks[candidate.kind] = ranks.get(candidate.kind, 0) + 1
         first = len(evidence)
-        evidence += [proof.model_dump(mode="json") for proof in it.evidence]
+        evidence += [proof.model_dump(mode="json") for proof in candidate.evidence]
         candidates.append(
             {
-                "axis": it.kind, "id": it.id, "rank": ranks[it.kind], "confidence": it.confidence,
-                "source": it.source, "evidence": list(range(first, len(evidence))),
+                "axis": candidate.kind, "id": candidate.id, "rank": ranks[candidate.kind],
+                "confidence": candidate.confidence, "source": candidate.source,
+                "evidence": list(range(first, len(evidence))),
             }
         )  # fmt: skip
-    best = next((it for it in service.candidates if it.kind == "framework"), None) or _first(service)
+    best = next((candidate for candidate in service.candidates if candidate.kind == "framework"), None) or _first(
+        service
+    )
     return {
         "version": "1.0",
         "metadata": {
@@ -46,13 +49,13 @@ def _record(service: Service, result: DetectResult, primary: bool) -> JsonValue:
         "confidence": best.confidence if best else 0.0,
         "candidates": candidates,
         "evidence": evidence,
-        "versions": [it.model_dump(mode="json") for it in service.versions],
-        "conflicts": [it.model_dump(mode="json") for it in service.conflicts],
+        "versions": [trail.model_dump(mode="json") for trail in service.versions],
+        "conflicts": [conflict.model_dump(mode="json") for conflict in service.conflicts],
     }
 
 
 def _first(service: Service) -> Candidate | None:
-    return next((it for it in service.candidates if it.kind == "language"), None)
+    return next((candidate for candidate in service.candidates if candidate.kind == "language"), None)
 
 
 def _reasoning(service: Service) -> str:
@@ -60,10 +63,10 @@ def _reasoning(service: Service) -> str:
     said = []
     for kind in ("language", "build_system", "framework", "runtime"):
         id = getattr(service.primary, kind)
-        it = next((one for one in service.candidates if one.kind == kind and one.id == id), None)
-        if it is None or not it.evidence:
+        candidate = next((one for one in service.candidates if one.kind == kind and one.id == id), None)
+        if candidate is None or not candidate.evidence:
             continue
-        proof = it.evidence[0]
+        proof = candidate.evidence[0]
         where = f"{proof.file}:{proof.line}" if proof.line else proof.file
-        said.append(f"{kind.replace('_', ' ')} {it.name}, by {where}")
+        said.append(f"{kind.replace('_', ' ')} {candidate.name}, by {where}")
     return "; ".join(said)

@@ -23,14 +23,16 @@ class Catalogs:
 
     def resolve(self, manifest: Manifest, path: str) -> None:
         """Put the versions in that a ``package.json`` takes from a catalog."""
-        if not any(it.version and it.version.startswith("catalog:") for it in manifest.dependencies):
+        if not any(
+            dependency.version and dependency.version.startswith("catalog:") for dependency in manifest.dependencies
+        ):
             return
-        known = next((found for folder in ancestors(path) if (found := self._of(folder))), {})
-        for place, it in enumerate(manifest.dependencies):
-            if it.version and it.version.startswith("catalog:"):
-                name = it.version.removeprefix("catalog:")
-                version = known.get("" if name == "default" else name, {}).get(it.name)
-                manifest.dependencies[place] = replace(it, version=version or it.version)
+        known = next((catalog for folder in ancestors(path) if (catalog := self._of(folder))), {})
+        for place, dependency in enumerate(manifest.dependencies):
+            if dependency.version and dependency.version.startswith("catalog:"):
+                name = dependency.version.removeprefix("catalog:")
+                version = known.get("" if name == "default" else name, {}).get(dependency.name)
+                manifest.dependencies[place] = replace(dependency, version=version or dependency.version)
 
     def _of(self, folder: str) -> Catalog:
         if folder not in self._read:
@@ -44,14 +46,14 @@ class Catalogs:
                 data = read_yaml(self.scan.tree.text(join(folder, "pnpm-workspace.yaml")) or "")
             except Broken:
                 data = {}  # the workspace says so
-        found = dict(_catalogs(data))
+        catalog = dict(_catalogs(data))
         scanned = self.scan.folders.get(folder) or self.scan.outside.get(folder)
         for manifest in scanned.manifests if scanned else ():
             if manifest.kind == "package.json":
                 for place in (manifest.data, manifest.data.get("workspaces")):
                     for name, versions in _catalogs(place).items():
-                        found.setdefault(name, versions)
-        return found
+                        catalog.setdefault(name, versions)
+        return catalog
 
 
 def _catalogs(data: object) -> dict[str, Mapping[str, str]]:

@@ -50,27 +50,27 @@ def find_packages(scan: Scan, most: int = MOST_PACKAGES) -> dict[str, Package]:
         if folder.manifests and path not in packages:
             _adopt(folder, owner)
     paths = sorted(packages)
-    for package in [it for it in packages.values() if _hollow(it, paths)]:
+    for package in [package for package in packages.values() if _hollow(package, paths)]:
         del packages[package.path]
     Inheritance(scan).complete(packages.values())
     return packages
 
 
 def _makes_package(scan: Scan, folder: ScannedFolder, packages: dict[str, Package]) -> bool:
-    makers = [it for it in folder.manifests if it.package or it.problems]
-    kinds = [(it, kind_of(it.path.rpartition("/")[2])) for it in makers]
-    strong = [it for it, kind in kinds if kind and not kind.weak]
+    makers = [manifest for manifest in folder.manifests if manifest.package or manifest.problems]
+    kinds = [(manifest, kind_of(manifest.path.rpartition("/")[2])) for manifest in makers]
+    strong = [manifest for manifest, kind in kinds if kind and not kind.weak]
     above = [packages[path] for path in ancestors(parent(folder.path)) if path in packages] if folder.path else []
-    if any(not _nested(it, above) for it in strong):
+    if any(not _nested(manifest, above) for manifest in strong):
         return True
-    weak = [it for it, kind in kinds if kind and kind.weak]
-    return any(_weak_counts(scan, it, folder, above) for it in weak) or _tool_settings_only(folder, above)
+    weak = [manifest for manifest, kind in kinds if kind and kind.weak]
+    return any(_weak_counts(scan, manifest, folder, above) for manifest in weak) or _tool_settings_only(folder, above)
 
 
 def _nested(manifest: Manifest, above: list[Package]) -> bool:
     """Whether it only continues a build that an ancestor began."""
     if manifest.kind in _TOPMOST_ONLY:
-        return any(it.kind == manifest.kind for package in above for it in package.manifests)
+        return any(outer.kind == manifest.kind for package in above for outer in package.manifests)
     return manifest.kind == "bazel" and any(package.has("bazel") for package in above)
 
 
@@ -96,7 +96,7 @@ def _weak_counts(scan: Scan, manifest: Manifest, folder: ScannedFolder, above: l
 def _tool_settings_only(folder: ScannedFolder, above: list[Package]) -> bool:
     """A ``pyproject.toml`` that only configures tools makes a package where Python stands beside it."""
     return (
-        any(it.kind == "pyproject.toml" for it in folder.manifests)
+        any(manifest.kind == "pyproject.toml" for manifest in folder.manifests)
         and "Python" in folder.sources
         and not any(package.of("pypi") for package in above)
     )
@@ -108,7 +108,7 @@ def _languages_below(scan: Scan, path: str) -> set[str]:
 
 def _hollow(package: Package, paths: list[str]) -> bool:
     """A root that holds only ``make`` while the real packages stand below it is no package of its own."""
-    strong = [it for it in package.manifests if it.kind != "Makefile"]
+    strong = [manifest for manifest in package.manifests if manifest.kind != "Makefile"]
     if strong or package.sources.keys() - {"Shell", "Makefile", "Dockerfile"}:
         return False
     prefix = package.path + "/" if package.path else ""
@@ -129,10 +129,10 @@ def _drop_inner_parts(packages: dict[str, Package]) -> None:
 
 def _mobile(package: Package) -> bool:
     pubspec, node = package.has("pubspec.yaml"), package.has("package.json")
-    if pubspec is not None and any(it.name == "flutter" for it in pubspec.dependencies):
+    if pubspec is not None and any(dependency.name == "flutter" for dependency in pubspec.dependencies):
         return True
     mobile = {"react-native", "expo", "@capacitor/core", "@ionic/angular", "@ionic/react", "@ionic/vue", "cordova"}
-    return node is not None and any(it.name in mobile for it in node.dependencies)
+    return node is not None and any(dependency.name in mobile for dependency in node.dependencies)
 
 
 def _adopt(folder: ScannedFolder, owner: Package) -> None:

@@ -92,13 +92,13 @@ class Inheritance:
         if not self.scan.tree.has(path):
             return
         plugins = Manifest(path, "plugins.sbt", "maven", self.scan.tree.text(path, 1 << 16) or "")
-        for found in re.finditer(r'addSbtPlugin\(\s*"([\w.-]+)"\s*%\s*"([\w.-]+)"\s*%\s*"([^"]+)"', plugins.text):
-            plugins.depend(f"{found[1]}:{found[2]}", found[3], "prod", found.start())
+        for match in re.finditer(r'addSbtPlugin\(\s*"([\w.-]+)"\s*%\s*"([\w.-]+)"\s*%\s*"([^"]+)"', plugins.text):
+            plugins.depend(f"{match[1]}:{match[2]}", match[3], "prod", match.start())
         manifest.dependencies.extend(plugins.dependencies)
 
     def _manifests(self, folder: str) -> list[Manifest]:
-        found = self.scan.folders.get(folder) or self.scan.outside.get(folder)
-        return found.manifests if found else []
+        scanned = self.scan.folders.get(folder) or self.scan.outside.get(folder)
+        return scanned.manifests if scanned else []
 
     def _gradle(self, package: Package, manifest: Manifest) -> None:
         for folder in ancestors(package.path):
@@ -128,20 +128,22 @@ class Inheritance:
 
     def _dotnet(self, package: Package, manifest: Manifest) -> None:
         """What ``Directory.Build.props`` sets and ``Directory.Packages.props`` pins, from the nearest folder."""
-        said = {it.runtime for it in manifest.statements}
+        said = {statement.runtime for statement in manifest.statements}
         for name in _CENTRAL:
-            folder = next((it for it in ancestors(package.path) if name in self.scan.names(it)), None)
+            folder = next((above for above in ancestors(package.path) if name in self.scan.names(above)), None)
             if folder is None:
                 continue
             shared = self._read_central(join(folder, name), name)
             if isinstance(shared, Broken):
                 package.warnings.append(f"{join(folder, name)}:{shared.line or 1}: {shared.reason}")
                 continue
-            manifest.statements.extend(it for it in shared.statements if it.runtime not in said)
+            manifest.statements.extend(statement for statement in shared.statements if statement.runtime not in said)
             pinned = shared.versions
             manifest.dependencies = [
-                replace(it, version=pinned[it.name]) if it.version is None and it.name in pinned else it
-                for it in manifest.dependencies
+                replace(dependency, version=pinned[dependency.name])
+                if dependency.version is None and dependency.name in pinned
+                else dependency
+                for dependency in manifest.dependencies
             ]
 
     def _read_central(self, path: str, name: str) -> Central | Broken:
@@ -149,7 +151,9 @@ class Inheritance:
             shared = Manifest(path, name, "nuget", self.scan.tree.text(path) or "")
             try:
                 read_shared(shared)
-                self._central[path] = Central(shared.statements, {it.name: it.version for it in shared.dependencies})
+                self._central[path] = Central(
+                    shared.statements, {dependency.name: dependency.version for dependency in shared.dependencies}
+                )
             except Broken as broken:
                 self._central[path] = broken
         return self._central[path]
@@ -162,13 +166,18 @@ class Inheritance:
             path = _resolve(here.folder, relative)
             if path is not None and not path.endswith(".xml"):
                 path = join(path, "pom.xml")
-            outer = next((it for it in self._manifests(parent(path or "")) if it.path == path), None) if path else None
+            outer = (
+                next((manifest for manifest in self._manifests(parent(path or "")) if manifest.path == path), None)
+                if path
+                else None
+            )
             if outer is None or outer.path in seen:
                 return
             seen.add(outer.path)
             own = self._by_itself(outer)
             manifest.dependencies.extend(
-                replace(it, scope="indirect") if it.section == "parent" else it for it in own.dependencies
+                replace(dependency, scope="indirect") if dependency.section == "parent" else dependency
+                for dependency in own.dependencies
             )
             for key, value in outer.facts.items():
                 if key.startswith("managed:"):

@@ -54,6 +54,6 @@ class Locks:
             if dependency.ecosystem == "pypi":
                 name = name.replace(r"\-", "[-_.]")
             flags = re.S if path.endswith("Pipfile.lock") else 0
-            found = re.search(pattern.format(name=name), self._texts[path], flags)
-            self._versions[key] = found[1] if found else None
+            match = re.search(pattern.format(name=name), self._texts[path], flags)
+            self._versions[key] = match[1] if match else None
         return self._versions[key]

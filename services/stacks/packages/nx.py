@@ -28,8 +28,8 @@ _PLUGINS = {
 def drop_foreign_projects(scan: Scan) -> None:
     """A ``project.json`` outside of an Nx workspace is somebody else's."""
     for path, folder in scan.folders.items():
-        if any(it.kind == "project.json" for it in folder.manifests) and not _in_nx(scan, path):
-            folder.manifests[:] = [it for it in folder.manifests if it.kind != "project.json"]
+        if any(manifest.kind == "project.json" for manifest in folder.manifests) and not _in_nx(scan, path):
+            folder.manifests[:] = [manifest for manifest in folder.manifests if manifest.kind != "project.json"]
 
 
 def _in_nx(scan: Scan, path: str) -> bool:
@@ -40,19 +40,25 @@ def shared_dependencies(scan: Scan, package: Package, manifest: Manifest) -> Ite
     """Those of the root's dependencies that the project's code imports or its plugins are for."""
     if package.has("package.json"):
         return []
-    root = next((it for folder in list(ancestors(package.path))[1:] for it in _node(scan, folder)), None)
+    root = next(
+        (manifest_above for folder in list(ancestors(package.path))[1:] for manifest_above in _node(scan, folder)), None
+    )
     if root is None:
         return []
     used = _imported(scan, package)
     for target in table(manifest.data.get("targets")).values():
         executor = text_of(dig(target, "executor")) or ""
         used.add(_PLUGINS.get(executor.partition(":")[0].rpartition("/")[2], ""))
-    return [replace(it, scope="prod") if it.scope == "dev" else it for it in root.dependencies if it.name in used]
+    return [
+        replace(dependency, scope="prod") if dependency.scope == "dev" else dependency
+        for dependency in root.dependencies
+        if dependency.name in used
+    ]
 
 
 def _node(scan: Scan, folder: str) -> list[Manifest]:
-    found = scan.folders.get(folder) or scan.outside.get(folder)
-    return [it for it in found.manifests if it.kind == "package.json"] if found else []
+    scanned = scan.folders.get(folder) or scan.outside.get(folder)
+    return [manifest for manifest in scanned.manifests if manifest.kind == "package.json"] if scanned else []
 
 
 def _imported(scan: Scan, package: Package) -> set[str]:
@@ -66,5 +72,5 @@ def _imported(scan: Scan, package: Package) -> set[str]:
                 left -= 1
                 path = join(folder.path, name)
                 head = scan.heads.get(path) or scan.tree.read(path, HEAD_BYTES) or b""
-                used.update(found[1].decode() for found in _IMPORT.finditer(head))
+                used.update(match[1].decode() for match in _IMPORT.finditer(head))
     return used

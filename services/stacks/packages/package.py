@@ -73,15 +73,15 @@ class Package:
     primary: dict[Kind, Finding | None] = field(default_factory=dict)  #: until the next finding
 
     def has(self, kind: str) -> Manifest | None:
-        for it in self.manifests:
-            if it.kind == kind:
-                return it
+        for manifest in self.manifests:
+            if manifest.kind == kind:
+                return manifest
         return None
 
     def of(self, ecosystem: str) -> Manifest | None:
-        for it in self.manifests:
-            if it.ecosystem == ecosystem:
-                return it
+        for manifest in self.manifests:
+            if manifest.ecosystem == ecosystem:
+                return manifest
         return None
 
     def add(self, finding: Finding) -> None:

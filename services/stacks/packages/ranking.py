@@ -17,43 +17,55 @@ _ORIGIN = {"user": 3, "rule": 2, "default": 1, "llm": 0}
 
 def primary_language(package: Package) -> Finding | None:
     """By the caller's word, then the weight of manifest, frameworks and sources together."""
-    found = ordered(package, "language")
-    return found[0] if found else None
+    languages = ordered(package, "language")
+    return languages[0] if languages else None
 
 
 def _languages(package: Package) -> list[Finding]:
     """The primary language first, the others by how sure they are."""
-    found = package.found("language")
-    if len(found) < 2:
-        return found
-    sure = [it for it in found if it.confidence >= 0.5]
+    findings = package.found("language")
+    if len(findings) < 2:
+        return findings
+    sure = [finding for finding in findings if finding.confidence >= 0.5]
     if len(sure) == 1:
-        return _behind(sure[0], found)
+        return _behind(sure[0], findings)
     shares: dict[str, float] = {}
     for name, sources in package.sources.items():
         for id in _written_as(name):
             shares[id] = shares.get(id, 0) + sources.bytes
-    total = sum(it.bytes for it in package.sources.values()) or 1
+    total = sum(sources.bytes for sources in package.sources.values()) or 1
     best: dict[str, int] = {}
     for framework in package.found("framework"):
         if framework.confidence >= 0.5:
             best[framework.ecosystem] = max(best.get(framework.ecosystem, 0), framework.tier)
     manifests = {manifest.ecosystem for manifest in package.manifests if manifest.kind != "Makefile"}
 
-    def order(it: Finding) -> tuple[bool, bool, float, float, str]:
-        mine = ecosystems_of(it.id)
-        share = shares.get(it.id, 0) / total
+    def order(finding: Finding) -> tuple[bool, bool, float, float, str]:
+        mine = ecosystems_of(finding.id)
+        share = shares.get(finding.id, 0) / total
         tier = max((best[ecosystem] for ecosystem in mine if ecosystem in best), default=0)
         standing = 2.0 if tier in SERVING else 1.0 if tier > TIERS["bundler"] else 0.3 if tier else 0.0
-        if mine & manifests and it.id not in {"c", "c++"}:
+        if mine & manifests and finding.id not in {"c", "c++"}:
             standing += 0.4
-        return it.confidence >= 0.5, it.source == "user", standing + share + it.confidence / 2, it.confidence, it.id
+        return (
+            finding.confidence >= 0.5,
+            finding.source == "user",
+            standing + share + finding.confidence / 2,
+            finding.confidence,
+            finding.id,
+        )
 
-    return _behind(max(found, key=order), found)
+    return _behind(max(findings, key=order), findings)
 
 
-def _behind(main: Finding, found: list[Finding]) -> list[Finding]:
-    return [main, *sorted((it for it in found if it is not main), key=lambda it: (-it.confidence, it.id))]
+def _behind(main: Finding, findings: list[Finding]) -> list[Finding]:
+    return [
+        main,
+        *sorted(
+            (finding for finding in findings if finding is not main),
+            key=lambda finding: (-finding.confidence, finding.id),
+        ),
+    ]
 
 
 _LINGUIST = {
@@ -78,27 +90,27 @@ def ordered(package: Package, kind: Kind) -> list[Finding]:
 
 
 def _others(package: Package, kind: Kind) -> list[Finding]:
-    found = package.found(kind)
-    if len(found) < 2:
-        return found
+    findings = package.found(kind)
+    if len(findings) < 2:
+        return findings
     language = primary_language(package)
     mine = ecosystems_of(language.id) if language else frozenset()
 
-    def order(it: Finding) -> tuple[object, ...]:
-        sure = it.confidence >= 0.5
-        family = not mine or not it.ecosystem or it.ecosystem in mine or it.source in {"user", "llm"}
-        above = it.tier if kind == "framework" else 0
-        return (not sure, -_ORIGIN[it.source] if it.source in {"user", "llm"} else -2, not family, -above,
-                _late(it), -it.confidence, it.id)  # fmt: skip
+    def order(finding: Finding) -> tuple[object, ...]:
+        sure = finding.confidence >= 0.5
+        family = not mine or not finding.ecosystem or finding.ecosystem in mine or finding.source in {"user", "llm"}
+        above = finding.tier if kind == "framework" else 0
+        return (not sure, -_ORIGIN[finding.source] if finding.source in {"user", "llm"} else -2, not family, -above,
+                _late(finding), -finding.confidence, finding.id)  # fmt: skip
 
-    return sorted(found, key=order)
+    return sorted(findings, key=order)
 
 
-def _late(it: Finding) -> int:
+def _late(finding: Finding) -> int:
     """Build tools that run the others come first, ``make`` and the dependency fetchers last."""
-    if it.id in {"bazel", "pants", "buck"}:
+    if finding.id in {"bazel", "pants", "buck"}:
         return 0
-    return 2 if it.id in {"make", "conan", "vcpkg", "cocoapods", "opam", "hpack", "luarocks"} else 1
+    return 2 if finding.id in {"make", "conan", "vcpkg", "cocoapods", "opam", "hpack", "luarocks"} else 1
 
 
 def _only_documents(package: Package, tool: Finding) -> bool:
@@ -114,15 +126,15 @@ def primary_of(package: Package, kind: Kind) -> Finding | None:
     try:
         return package.primary[kind]
     except KeyError:
-        found = package.primary[kind] = _primary(package, kind)
-        return found
+        best = package.primary[kind] = _primary(package, kind)
+        return best
 
 
 def _primary(package: Package, kind: Kind) -> Finding | None:
-    found = ordered(package, kind)
-    if not found:
+    findings = ordered(package, kind)
+    if not findings:
         return None
-    best = found[0]
+    best = findings[0]
     if kind in {"framework", "orchestrator"} and best.confidence < 0.5 and best.source != "user":
         return None
     if kind == "framework" and best.source == "rule" and best.tier == TIERS["docs"] and _only_documents(package, best):
@@ -147,7 +159,7 @@ def is_aggregator(package: Package) -> bool:
     gathers = gathers or any(manifest.facts.get("include") for manifest in package.manifests)
     cargo = package.has("Cargo.toml")
     gathers = gathers or bool(
-        cargo and "workspace" in cargo.data and not any("src" in it.folders for it in package.folders[:1])
+        cargo and "workspace" in cargo.data and not any("src" in folder.folders for folder in package.folders[:1])
     )
     if not gathers:
         return False

@@ -63,8 +63,8 @@ class Survey:
         return Level(path, folder.files, folder.marks, folder.manifests) if folder else Level(path, {}, (), ())
 
     def manifests_at(self, folder: str) -> list[Manifest]:
-        found = self.scan.folders.get(folder) or self.scan.outside.get(folder)
-        return found.manifests if found else []
+        scanned = self.scan.folders.get(folder) or self.scan.outside.get(folder)
+        return scanned.manifests if scanned else []
 
 
 def split_off(survey: Survey, path: str) -> None:

@@ -66,14 +66,14 @@ def analyse(survey: Survey, package: Package, rules: Rules, read: Read) -> Analy
         name=_name(package),
         role="app" if role == "app" else "library",
         primary=Primary(**{kind: _id(primary_of(package, kind)) for kind in KINDS if kind != "orchestrator"}),
-        candidates=[_candidate(it, versions) for kind in KINDS for it in ordered(package, kind)],
+        candidates=[_candidate(finding, versions) for kind in KINDS for finding in ordered(package, kind)],
         versions=versions,
         build=build_facts(survey, package, rules, code, deployed),
         runtime=runtime,
         conflicts=conflicts,
         warnings=list(dict.fromkeys(package.warnings)),
     )
-    return Analysed(service, deployed.named, sum(it.bytes for it in package.sources.values()))
+    return Analysed(service, deployed.named, sum(sources.bytes for sources in package.sources.values()))
 
 
 def assemble(survey: Survey, rules: Rules) -> DetectResult:
@@ -83,9 +83,9 @@ def assemble(survey: Survey, rules: Rules) -> DetectResult:
         survey.warnings.append("the tree is large: ports and variable names were searched for in the main files only")
     first = first_of(
         survey,
-        {path: it.service.role for path, it in done.items()},
-        {path for path, it in done.items() if it.named},
-        {path: it.bytes for path, it in done.items()},
+        {path: analysed.service.role for path, analysed in done.items()},
+        {path for path, analysed in done.items() if analysed.named},
+        {path: analysed.bytes for path, analysed in done.items()},
     )
     services = [done[first].service] if first is not None else []
     services += [done[path].service for path in sorted(done) if path != first]
@@ -101,21 +101,21 @@ def assemble(survey: Survey, rules: Rules) -> DetectResult:
 
 def root_cache(survey: Survey, rules: Rules) -> list[str]:
     """Cache folders at the root: the orchestrator's, then those of the root's and the members' build systems."""
-    found: list[str] = []
+    folders: list[str] = []
     for package in survey.packages.values():
-        for it in package.found("orchestrator"):
-            technology = rules.get("orchestrator", it.id)
-            found += technology.list("cache") if technology else ()
+        for finding in package.found("orchestrator"):
+            technology = rules.get("orchestrator", finding.id)
+            folders += technology.list("cache") if technology else ()
     root = survey.packages.get(survey.scan.root)
     for package in [root] if root else survey.packages.values():
         built = primary_of(package, "build_system")
         technology = rules.get("build_system", built.id) if built else None
-        found += [it for it in technology.list("cache") if not it.startswith("~")] if technology else ()
-    return list(dict.fromkeys(found))
+        folders += [folder for folder in technology.list("cache") if not folder.startswith("~")] if technology else ()
+    return list(dict.fromkeys(folders))
 
 
-def _id(found: Finding | None) -> str | None:
-    return found.id if found else None
+def _id(finding: Finding | None) -> str | None:
+    return finding.id if finding else None
 
 
 #: Manifests that are named after something else.
@@ -123,25 +123,28 @@ _NAMELESS = frozenset(("Makefile", "requirements.txt"))
 
 
 def _name(package: Package) -> str:
-    named = next((it.name for it in package.manifests if it.name and it.kind not in _NAMELESS), None)
-    named = named or next((it.name for it in package.manifests if it.name), None)
+    named = next(
+        (manifest.name for manifest in package.manifests if manifest.name and manifest.kind not in _NAMELESS), None
+    )
+    named = named or next((manifest.name for manifest in package.manifests if manifest.name), None)
     return named or package.path.rpartition("/")[2] or "root"
 
 
-def _candidate(it: Finding, versions: list[VersionTrail]) -> Candidate:
-    version = it.version
-    if version is None and versions and it.kind in {"language", "runtime", "package_manager", "build_system"}:
-        wanted = _VERSIONED.get(it.id, it.id)
+def _candidate(finding: Finding, versions: list[VersionTrail]) -> Candidate:
+    version = finding.version
+    if version is None and versions and finding.kind in {"language", "runtime", "package_manager", "build_system"}:
+        wanted = _VERSIONED.get(finding.id, finding.id)
         version = next((trail.value for trail in versions if trail.runtime == wanted), None)
-    proofs = it.proofs
+    proofs = finding.proofs
     if len(proofs) > 1:
         proofs = sorted(proofs, key=lambda proof: (-proof.weight, proof.file, proof.line or 0))
     return Candidate(
-        kind=it.kind, id=it.id, name=it.name, custom=it.custom, confidence=it.confidence, version=version,
+        kind=finding.kind, id=finding.id, name=finding.name, custom=finding.custom,
+        confidence=finding.confidence, version=version,
         evidence=[
             Evidence(file=file, line=line, rule=rule, snippet=snippet) for file, line, rule, snippet, _ in proofs
         ],
-        source=it.source,
+        source=finding.source,
     )  # fmt: skip
 
 
@@ -149,7 +152,11 @@ def _build_systems(package: Package) -> list[Conflict]:
     """Maven and Gradle side by side build the same sources twice."""
     if len(package.found("build_system")) < 2:
         return []
-    both = [it.id for it in ordered(package, "build_system") if it.id in {"maven", "gradle"} and it.confidence >= 0.5]
+    both = [
+        finding.id
+        for finding in ordered(package, "build_system")
+        if finding.id in {"maven", "gradle"} and finding.confidence >= 0.5
+    ]
     if len(both) < 2:
         return []
     return [Conflict(kind="build_systems", claims=list(both), winner=both[0], rule="order")]

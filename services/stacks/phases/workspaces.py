@@ -30,24 +30,27 @@ class Found:
 def find_workspace(survey: Survey) -> Workspace | None:
     """The workspace at the root of what is looked at; without one, the largest below it."""
     root = survey.scan.root
-    found: list[Found] = []
+    declared: list[Found] = []
     for folder, scanned in survey.scan.folders.items():  # in the order of their paths
         if not (scanned.manifests or scanned.marks) or folder.count("/") > 3:
             continue
-        covered = any(folder in it.members for it in found if it.manager == "maven")
-        found.extend(it for it in _declared(survey, folder, covered) if it.members)
-        if found and folder == root:
+        covered = any(folder in workspace.members for workspace in declared if workspace.manager == "maven")
+        declared.extend(workspace for workspace in _declared(survey, folder, covered) if workspace.members)
+        if declared and folder == root:
             break
-    if not found:
+    if not declared:
         return None
-    best = min(found, key=lambda it: (it.folder != root, -len(it.members), it.folder, it.manager))
+    best = min(
+        declared,
+        key=lambda workspace: (workspace.folder != root, -len(workspace.members), workspace.folder, workspace.manager),
+    )
     return Workspace(manager=best.manager, members=list(best.members))
 
 
 def _declared(survey: Survey, folder: str, covered: bool) -> Iterable[Found]:
     """What a folder declares; ``covered``: it is a module whose own modules are counted with those of its parent."""
     names = survey.scan.folders[folder].files
-    manifests = {it.kind: it for it in survey.scan.folders[folder].manifests}
+    manifests = {manifest.kind: manifest for manifest in survey.scan.folders[folder].manifests}
     node = manifests.get("package.json") or manifests.get("package.json5") or manifests.get("package.yaml")
     if "pnpm-workspace.yaml" in names:
         globs = pnpm_packages(_text(survey, folder, "pnpm-workspace.yaml"))
@@ -61,7 +64,7 @@ def _declared(survey: Survey, folder: str, covered: bool) -> Iterable[Found]:
         yield Found("nx", folder, _below(survey, folder, ("project.json",)))
     if "rush.json" in names:
         projects = _json(survey, folder, "rush.json").get("projects")
-        paths = [dig(it, "projectFolder") for it in projects] if isinstance(projects, list) else []
+        paths = [dig(project, "projectFolder") for project in projects] if isinstance(projects, list) else []
         yield Found("rush", folder, _existing(survey, folder, texts(paths)))
     if (deno := manifests.get("deno.json")) and (globs := _deno(deno)):
         yield _of(survey, "deno", folder, globs, lambda names: "deno.json" in names or "deno.jsonc" in names)
@@ -85,12 +88,12 @@ def _others(
     for kind in ("settings.gradle.kts", "settings.gradle"):
         if kind in manifests:
             included = manifests[kind].facts.get("include", "").split("\n")
-            yield Found("gradle", folder, _existing(survey, folder, [it for it in included if it]))
+            yield Found("gradle", folder, _existing(survey, folder, [path for path in included if path]))
     if (pom := manifests.get("pom.xml")) and "modules" in pom.facts and not covered:
-        modules = [it.removesuffix("/pom.xml") for it in pom.facts["modules"].split("\n")]
+        modules = [module.removesuffix("/pom.xml") for module in pom.facts["modules"].split("\n")]
         yield Found("maven", folder, _reactor(survey, folder, modules))
     if solution := manifests.get("*.sln"):
-        paths = [it.rpartition("/")[0] for it in solution.facts.get("projects", "").split("\n") if it]
+        paths = [path.rpartition("/")[0] for path in solution.facts.get("projects", "").split("\n") if path]
         yield Found("dotnet", folder, _existing(survey, folder, paths))
     if (mix := manifests.get("mix.exs")) and "apps_path" in mix.facts:
         yield _of(survey, "mix", folder, [f"{mix.facts['apps_path']}/*"], lambda names: "mix.exs" in names)
@@ -155,14 +158,14 @@ def _pattern(glob: str) -> tuple[re.Pattern[str], bool]:
 
 
 def _braces(glob: str) -> list[str]:
-    found = re.match(r"(.*?)\{([^{}]*)\}(.*)", glob)
-    if not found:
+    match = re.match(r"(.*?)\{([^{}]*)\}(.*)", glob)
+    if not match:
         return [glob]
-    return [f"{found[1]}{part}{rest}" for part in found[2].split(",")[:50] for rest in _braces(found[3])[:50]]
+    return [f"{match[1]}{part}{rest}" for part in match[2].split(",")[:50] for rest in _braces(match[3])[:50]]
 
 
 def _existing(survey: Survey, folder: str, paths: Iterable[str], root_too: bool = False) -> tuple[str, ...]:
-    found: set[str] = set()
+    existing: set[str] = set()
     for path in paths:
         parts = folder.split("/") if folder else []
         for part in path.strip().strip("\"'").split("/"):
@@ -172,12 +175,12 @@ def _existing(survey: Survey, folder: str, paths: Iterable[str], root_too: bool 
                 parts.append(part)
         whole = "/".join(parts)
         if whole in survey.scan.folders and (whole != folder or root_too):
-            found.add(whole)
-    return tuple(sorted(found))
+            existing.add(whole)
+    return tuple(sorted(existing))
 
 
 def _below(survey: Survey, folder: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(it.path for it in survey.scan.below(folder) if any(name in it.files for name in names))
+    return tuple(folder.path for folder in survey.scan.below(folder) if any(name in folder.files for name in names))
 
 
 def _node_manager(survey: Survey, folder: str) -> str:
@@ -187,8 +190,8 @@ def _node_manager(survey: Survey, folder: str) -> str:
 
 
 def ranked_manager(package: Package) -> str | None:
-    found = [it for it in package.found("package_manager") if it.ecosystem == "npm"]
-    return max(found, key=lambda it: it.confidence).id if found else None
+    managers = [finding for finding in package.found("package_manager") if finding.ecosystem == "npm"]
+    return max(managers, key=lambda finding: finding.confidence).id if managers else None
 
 
 def _deno(manifest: Manifest) -> list[str]:

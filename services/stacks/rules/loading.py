@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 
@@ -13,48 +12,56 @@ import yaml
 
 from services.stacks.manifests.model import table, text_of, texts
 from services.stacks.rules.ecosystems import ecosystem_of
-from services.stacks.rules.technologies import PREFIXES, TIERS, Rules, Technology
+from services.stacks.rules.technologies import TIERS, Rules, Technology
 from shared.contracts.detect import Kind
 
-FILES = ("languages", "build_systems", "orchestrators", "runtimes")
-FRAMEWORKS = ("javascript", "python", "jvm", "dotnet", "go_rust", "ruby_php", "others")
+#: The files beside those of the frameworks (``frameworks_*.yaml``), and the kind of what they list.
+_KINDS: dict[str, Kind] = {
+    "languages": "language", "build_systems": "build_system", "orchestrators": "orchestrator", "runtimes": "runtime",
+}  # fmt: skip
+#: Package managers that are no build system of their own, where the id is not the name.
+_MANAGER_NAMES = {"nuget": "NuGet", "cran": "CRAN", "quicklisp": "Quicklisp"}
 
 
 @cache
 def load_rules() -> Rules:
-    folder = files(__package__)
-    bodies = {name: folder.joinpath(f"{name}.yaml").read_bytes() for name in _names()}
-    loaded = {name: table(yaml.load(body, yaml.CSafeLoader)) for name, body in bodies.items()}
-    every: dict[tuple[Kind, str], Technology] = {}
-    kinds: dict[str, Kind] = {
-        "languages": "language", "build_systems": "build_system", "orchestrators": "orchestrator",
-        "runtimes": "runtime",
-    }  # fmt: skip
-    for name, kind in kinds.items():
-        for id, spec in loaded[name].items():
-            every[kind, id] = _technology(kind, id, table(spec), "")
-    for name in FRAMEWORKS:
-        file = loaded[f"frameworks_{name}"]
-        more = file.get("more")
-        for part in [file, *(more if isinstance(more, list) else [])]:
-            ecosystem = text_of(table(part).get("ecosystem")) or ""
-            for id, spec in table(table(part).get("frameworks")).items():
-                every["framework", id] = _technology("framework", id, table(spec), ecosystem)
-    for it in [it for it in every.values() if it.kind == "build_system" and it.text("manager")]:
-        manager = it.text("manager") or ""
-        known = every.get(("build_system", manager))
-        every["package_manager", manager] = _technology(
-            "package_manager", manager, {"name": known.name if known else _manager_name(manager)}, it.ecosystem
-        )
-    return _indexed(every, hashlib.sha256(b"".join(bodies[name] for name in sorted(bodies))).hexdigest()[:16])
+    """Every ``*.yaml`` of this folder; the version is a digest of them all."""
+    bodies = {
+        file.name.removesuffix(".yaml"): file.read_bytes()
+        for file in sorted(files(__package__).iterdir(), key=lambda file: file.name)
+        if file.name.endswith(".yaml")
+    }
+    technologies: dict[tuple[Kind, str], Technology] = {}
+    for name, body in bodies.items():
+        for technology in _listed(name, table(yaml.load(body, yaml.CSafeLoader))):
+            technologies[technology.kind, technology.id] = technology
+    for technology in _managers(technologies):
+        technologies[technology.kind, technology.id] = technology
+    return _indexed(technologies, hashlib.sha256(b"".join(bodies.values())).hexdigest()[:16])
 
 
-def _names() -> list[str]:
-    return [*FILES, *(f"frameworks_{name}" for name in FRAMEWORKS)]
+def _listed(name: str, content: Mapping[str, object]) -> Iterator[Technology]:
+    """The technologies of one file; one of frameworks may hold further ecosystems under ``more``."""
+    if name in _KINDS:
+        for id, spec in content.items():
+            yield _technology(_KINDS[name], id, table(spec), "")
+        return
+    more = content.get("more")
+    for part in [content, *(more if isinstance(more, list) else [])]:
+        ecosystem = text_of(table(part).get("ecosystem")) or ""
+        for id, spec in table(table(part).get("frameworks")).items():
+            yield _technology("framework", id, table(spec), ecosystem)
 
 
-def _manager_name(id: str) -> str:
-    return {"nuget": "NuGet", "cran": "CRAN", "quicklisp": "Quicklisp"}.get(id, id)
+def _managers(technologies: Mapping[tuple[Kind, str], Technology]) -> list[Technology]:
+    """The package managers that the build systems name."""
+    managers = []
+    for system in technologies.values():
+        if system.kind == "build_system" and (id := system.text("manager")):
+            known = technologies.get(("build_system", id))
+            name = known.name if known else _MANAGER_NAMES.get(id, id)
+            managers.append(_technology("package_manager", id, {"name": name}, system.ecosystem))
+    return managers
 
 
 def _technology(kind: Kind, id: str, spec: Mapping[str, object], ecosystem: str) -> Technology:
@@ -66,44 +73,40 @@ def _technology(kind: Kind, id: str, spec: Mapping[str, object], ecosystem: str)
     return Technology(kind, id, name, dict(spec), text_of(spec.get("ecosystem")) or ecosystem, tier, lists)  # type: ignore[arg-type]
 
 
-def _indexed(every: dict[tuple[Kind, str], Technology], version: str) -> Rules:
-    by_dependency: dict[tuple[str, str], Technology] = {}
-    prefixes: dict[str, list[tuple[str, Technology]]] = defaultdict(list)
-    by_file: dict[str, list[Technology]] = defaultdict(list)
-    by_path: dict[str, list[tuple[str, Technology]]] = defaultdict(list)
-    by_manifest: dict[str, list[Technology]] = defaultdict(list)
-    languages: dict[str, str] = {}
-    aliases: dict[tuple[Kind, str], str] = {}
-    unless: list[str] = []
-    for (kind, id), it in every.items():
-        for alias in (id, it.name.lower(), re.sub(r"\s+", "-", it.name.lower()), *it.list("aliases")):
-            aliases.setdefault((kind, alias), id)
-        if kind == "language":
-            languages.update(dict.fromkeys(it.list("linguist"), id))
-        elif kind == "build_system":
-            for name in it.list("manifests"):
-                by_manifest[name].append(it)
-        elif kind == "framework":
-            unless.extend(it.list("unless"))
-            for ecosystem, key in ((it.ecosystem, "packages"), ("jsr", "jsr"), ("deno", "deno")):
-                for name in it.list(key):
-                    lower = name.lower() if ecosystem in {"nuget"} else name
-                    if lower.endswith("*"):
-                        prefixes[ecosystem].append((lower.removesuffix("*"), it))
-                    else:
-                        by_dependency[ecosystem, lower] = it
-            for pattern in it.list("files"):
-                for name in _expanded(pattern):
-                    if "/" in name:
-                        by_path[name.partition("/")[0]].append((name, it))
-                    else:
-                        by_file[name].append(it)
-    return Rules(
-        every, by_dependency, prefixes, tuple(p.removesuffix("*") for p in unless), by_file, by_path, by_manifest,
-        languages, aliases, version, {kind: [it for it in every.values() if it.kind == kind] for kind in PREFIXES},
-    )  # fmt: skip
+def _indexed(technologies: dict[tuple[Kind, str], Technology], version: str) -> Rules:
+    rules = Rules(technologies, version)
+    for technology in technologies.values():
+        rules.by_kind[technology.kind].append(technology)
+        lower = technology.name.lower()
+        for alias in (technology.id, lower, re.sub(r"\s+", "-", lower), *technology.list("aliases")):
+            rules.aliases.setdefault((technology.kind, alias), technology.id)
+        if technology.kind == "language":
+            rules.language_of.update(dict.fromkeys(technology.list("linguist"), technology.id))
+        elif technology.kind == "build_system":
+            for name in technology.list("manifests"):
+                rules.by_manifest[name].append(technology)
+        elif technology.kind == "framework":
+            _index_framework(rules, technology)
+    return rules
+
+
+def _index_framework(rules: Rules, technology: Technology) -> None:
+    rules.unless_prefix += tuple(prefix.removesuffix("*") for prefix in technology.list("unless"))
+    for ecosystem, key in ((technology.ecosystem, "packages"), ("jsr", "jsr"), ("deno", "deno")):
+        for listed in technology.list(key):
+            name = listed.lower() if ecosystem == "nuget" else listed
+            if name.endswith("*"):
+                rules.by_prefix[ecosystem].append((name.removesuffix("*"), technology))
+            else:
+                rules.by_dependency[ecosystem, name] = technology
+    for pattern in technology.list("files"):
+        for name in _expanded(pattern):
+            if "/" in name:
+                rules.by_path[name.partition("/")[0]].append((name, technology))
+            else:
+                rules.by_file[name].append(technology)
 
 
 def _expanded(pattern: str) -> list[str]:
-    found = re.match(r"(.*)\{([^}]*)\}(.*)", pattern)
-    return [f"{found[1]}{part}{found[3]}" for part in found[2].split(",")] if found else [pattern]
+    match = re.match(r"(.*)\{([^}]*)\}(.*)", pattern)
+    return [f"{match[1]}{part}{match[3]}" for part in match[2].split(",")] if match else [pattern]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -69,20 +70,23 @@ class Technology:
         return self.spec.get("static") is True
 
 
-@dataclass(frozen=True)
+@dataclass
 class Rules:
-    technologies: Mapping[tuple[Kind, str], Technology]
-    by_dependency: Mapping[tuple[str, str], Technology]
-    by_prefix: Mapping[str, Sequence[tuple[str, Technology]]]
-    unless_prefix: tuple[str, ...]
-    by_file: Mapping[str, Sequence[Technology]]  #: frameworks by a file beside the manifest
-    by_path: Mapping[str, Sequence[tuple[str, Technology]]]  #: frameworks by a file deeper in it, by its top folder
-    by_manifest: Mapping[str, Sequence[Technology]]  #: build systems by the kind of their manifest
-    language_of: Mapping[str, str]  #: linguist's name to our id
-    aliases: Mapping[tuple[Kind, str], str]
-    version: str
+    """Every technology by its kind and id, and the indexes that the loader fills."""
 
-    by_kind: Mapping[Kind, Sequence[Technology]]
+    technologies: Mapping[tuple[Kind, str], Technology]
+    version: str
+    by_kind: dict[Kind, list[Technology]] = field(default_factory=lambda: defaultdict(list))
+    by_dependency: dict[tuple[str, str], Technology] = field(default_factory=dict)  #: by ecosystem and package name
+    by_prefix: dict[str, list[tuple[str, Technology]]] = field(default_factory=lambda: defaultdict(list))
+    unless_prefix: tuple[str, ...] = ()
+    by_file: dict[str, list[Technology]] = field(default_factory=lambda: defaultdict(list))
+    #: Frameworks by a file deeper in the package, by its top folder.
+    by_path: dict[str, list[tuple[str, Technology]]] = field(default_factory=lambda: defaultdict(list))
+    #: Build systems by the kind of their manifest.
+    by_manifest: dict[str, list[Technology]] = field(default_factory=lambda: defaultdict(list))
+    language_of: dict[str, str] = field(default_factory=dict)  #: linguist's name to our id
+    aliases: dict[tuple[Kind, str], str] = field(default_factory=dict)
 
     def of(self, kind: Kind) -> Sequence[Technology]:
         return self.by_kind.get(kind, ())

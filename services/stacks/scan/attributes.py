@@ -21,14 +21,14 @@ class Attributes:
     rules: tuple[tuple[re.Pattern[str], bool, str, dict[str, str]], ...]
 
     def of(self, path: str, name: str) -> dict[str, str]:
-        found: dict[str, str] = {}
+        settings_here: dict[str, str] = {}
         for pattern, anchored, folder, settings in self.rules:
             if folder and not path.startswith(folder + "/"):
                 continue
             below = path[len(folder) + 1 :] if folder else path
             if pattern.fullmatch(below if anchored else name):
-                found.update(settings)
-        return found
+                settings_here.update(settings)
+        return settings_here
 
 
 def attributes(tree: Tree) -> Attributes:
@@ -53,8 +53,8 @@ def _setting(word: str) -> tuple[str, str] | None:
         return "language", word.partition("=")[2]
     if "linguist-" not in word:
         return None
-    found = _ATTRIBUTE.match(word)
-    if not found:
+    match = _ATTRIBUTE.match(word)
+    if not match:
         return None
-    value = "false" if found[1] else (found[3] or "true")
-    return found[2], value
+    value = "false" if match[1] else (match[3] or "true")
+    return match[2], value

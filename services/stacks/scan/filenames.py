@@ -49,13 +49,13 @@ class Names:
 
     def learn(self, name: str, ending: str) -> Meaning:
         """The meaning of a name that neither of the dictionaries knows; by its ending wherever that decides."""
-        found = self._meaning(name)
+        meaning = self._meaning(name)
         lower = ending.lower()
         decides = ending and name != ending and lower not in self.tables.long_endings and lower not in _BY_NAME
         known, key = (self.by_ending, ending) if decides else (self.by_name, name)
         if len(known) < _MOST_KEPT:
-            known[key] = found
-        return found
+            known[key] = meaning
+        return meaning
 
     def of(self, name: str) -> Meaning:
         ending = name[name.rfind(".") :] if "." in name else ""

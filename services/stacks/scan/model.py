@@ -57,5 +57,5 @@ class Scan:
             yield self.folders[self._paths[at]]
 
     def names(self, folder: str) -> dict[str, int]:
-        found = self.tree.folders.get(folder)
-        return found.files if found else {}
+        listed = self.tree.folders.get(folder)
+        return listed.files if listed else {}

@@ -136,7 +136,7 @@ class Scanner:
     def _manifests(
         self, scan: Scan, folder: ScannedFolder, manifests: list[tuple[str, Kind]], skipped: set[str]
     ) -> None:
-        for name, kind in sorted(manifests, key=lambda it: it[0]):
+        for name, kind in sorted(manifests, key=lambda named: named[0]):
             path = join(folder.path, name)
             if path in skipped:
                 continue

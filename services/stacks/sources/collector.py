@@ -123,12 +123,12 @@ class Gathering:
         folders: dict[str, Folder] = {"": Folder("")}
         for path, size in self.sizes.items():
             folder, _, name = path[cut:].rpartition("/")
-            found = folders.get(folder)
-            if found is None:
-                found = _folder(folders, folder)
+            listed = folders.get(folder)
+            if listed is None:
+                listed = _folder(folders, folder)
                 if len(self.sizes) + len(folders) > self.limits.entries:
                     raise SourceTooLarge(f"the source holds more than {self.limits.entries:,} files and folders")
-            found.files[name] = size
+            listed.files[name] = size
         if cut:
             self.kept.contents = {path[cut:]: body for path, body in self.kept.contents.items()}
         for one in folders.values():  # a name that is both a file and a folder would be two things at once

@@ -161,7 +161,7 @@ class Blobs:
         return len(self.read(path, MANIFEST_BYTES) or b"")
 
     def prefetch(self, paths: Iterable[str]) -> None:
-        wanted = [it for it in paths if it in self.ids and it not in self.contents]
+        wanted = [path for path in paths if path in self.ids and path not in self.contents]
         for at in range(0, len(wanted), _BLOBS_AT_ONCE):
             batch = wanted[at : at + _BLOBS_AT_ONCE]
             self.fetch({self.ids[path] for path in batch} & self.absent)
@@ -249,10 +249,10 @@ def checked_address(url: str, private_allowed: bool) -> tuple[str, int, str]:
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or 443
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise SourceUnreadable("the git host has no address; check the URL") from None
-    addresses = list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found))
-    if not private_allowed and not all(public_address(ipaddress.ip_address(it)) for it in addresses):
+    addresses = list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in entries))
+    if not private_allowed and not all(public_address(ipaddress.ip_address(address)) for address in addresses):
         raise SourceNotAllowed("git sources are fetched from public addresses only")
     return host, port, addresses[0]

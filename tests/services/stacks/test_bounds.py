@@ -36,7 +36,7 @@ def test_a_circle_of_parents_is_inherited_from_once() -> None:
     assert len(found) == 60
     assert all(len(manifest.dependencies) < 200 for package in found.values() for manifest in package.manifests)
     result = detected(files)
-    assert {it.primary.framework for it in result.services} == {"spring-boot"}
+    assert {service.primary.framework for service in result.services} == {"spring-boot"}
     assert result.workspace is not None
     assert len(result.workspace.members) == 59
 
@@ -55,13 +55,13 @@ def test_properties_made_of_properties_stay_short() -> None:
         "<groupId>io.javalin</groupId><artifactId>javalin</artifactId><version>${p0}</version></dependency></dependencies></project>"
     )
     found = find_packages(Scanner(engine().tables).scan(tree_of({"pom.xml": pom})))
-    assert [len(it.version or "") <= 500 for it in found[""].manifests[0].dependencies] == [True]
+    assert [len(dependency.version or "") <= 500 for dependency in found[""].manifests[0].dependencies] == [True]
 
 
 def test_a_path_that_no_system_can_hold_is_skipped_and_named() -> None:
     deep, long = "/".join(["d"] * 3000) + "/package.json", "x" * 5000 + "/package.json"
     result, warnings = engine().detect(opened(tar({deep: "{}", long: "{}", "go.mod": "module x\n"})))
-    assert [it.path for it in result.services] == [""]
+    assert [service.path for service in result.services] == [""]
     assert len(warnings) == 1
     assert warnings[0].startswith("skipped 2 unsafe archive entries with a path that is too long: d/d/d")
     assert len(warnings[0]) < 500

@@ -56,7 +56,7 @@ def test_a_root_narrows_the_services_but_keeps_what_is_inherited() -> None:
         "apps/api/i.js": "1\n",
     }
     result = detected(files, root="apps/api")
-    assert [it.path for it in result.services] == ["apps/api"]
+    assert [service.path for service in result.services] == ["apps/api"]
     assert result.services[0].primary.build_system == "pnpm"
     assert result.services[0].versions[0].value == "20"
     assert result.services[0].candidates[0].evidence[0].file.startswith("apps/api/")
@@ -127,7 +127,7 @@ def test_a_definition_by_glob_stands_within_the_package_around_it() -> None:
 )
 def test_a_broken_manifest_is_told_with_its_line_and_the_rest_goes_on(path: str, text: str, where: str) -> None:
     result = detected({path: text, "other/go.mod": "module x\n", "other/main.go": "package main\n"})
-    assert [it.path for it in result.services] == ["", "other"]
+    assert [service.path for service in result.services] == ["", "other"]
     assert any(warning.startswith(where) for warning in service(result).warnings), service(result).warnings
     assert service(result, "other").primary.language == "go"
 

@@ -53,7 +53,7 @@ def test_project(case: Case) -> None:
         assert candidate(found, kind, id) is not None, (kind, id)
     for kind, id in case.absent:
         assert candidate(found, kind, id) is None, (kind, id)
-    versions = {it.runtime: it.value for it in found.versions}
+    versions = {trail.runtime: trail.value for trail in found.versions}
     assert {runtime: versions.get(runtime) for runtime in case.versions} == dict(case.versions)
     if case.ports is not None:
         assert tuple(found.runtime.ports) == case.ports
@@ -62,7 +62,7 @@ def test_project(case: Case) -> None:
     if case.commands is not None:
         assert tuple(found.build.commands) == case.commands
     if case.paths is not None:
-        assert tuple(it.path for it in result.services) == case.paths
+        assert tuple(service.path for service in result.services) == case.paths
     if case.workspace is not None:
         assert result.workspace is not None
         assert (result.workspace.manager, tuple(result.workspace.members)) == case.workspace
@@ -71,8 +71,8 @@ def test_project(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_evidence_is_a_file_and_a_line_of_the_project(case: Case) -> None:
-    for found in detected(case.files).services:
-        for one in found.candidates:
+    for service in detected(case.files).services:
+        for one in service.candidates:
             assert one.evidence, one.id
             for proof in one.evidence:
                 assert proof.file in case.files, proof

@@ -50,8 +50,8 @@ def warned(files: Files, **options: object) -> list[str]:
 
 
 def service(result: DetectResult, path: str = "") -> Service:
-    return next(it for it in result.services if it.path == path)
+    return next(service for service in result.services if service.path == path)
 
 
 def candidate(service: Service, kind: str, id: str) -> Candidate | None:
-    return next((it for it in service.candidates if (it.kind, it.id) == (kind, id)), None)
+    return next((candidate for candidate in service.candidates if (candidate.kind, candidate.id) == (kind, id)), None)

@@ -40,17 +40,17 @@ def build_facts(survey: Survey, package: Package, rules: Rules, code: CodeFacts,
     caches: list[str] = []
     commands: list[str] = []
     main = primary_of(package, "build_system")
-    for found in [main] if main else []:
-        commands += _commands(survey, package, rules, found.id)
-        technology = rules.get("build_system", found.id)
+    for finding in [main] if main else []:
+        commands += _commands(survey, package, rules, finding.id)
+        technology = rules.get("build_system", finding.id)
         caches += list(technology.list("cache")) if technology else []
     for other in ordered(package, "build_system")[1:]:
         technology = rules.get("build_system", other.id)
         if technology and other.confidence >= 0.5 and main and technology.ecosystem != main.ecosystem:
-            caches += [it for it in technology.list("cache") if it not in caches]
+            caches += [folder for folder in technology.list("cache") if folder not in caches]
     framework = primary_of(package, "framework")
     technology = rules.get("framework", framework.id) if framework else None
-    caches += [it for it in technology.list("cache") if it not in caches] if technology else []
+    caches += [folder for folder in technology.list("cache") if folder not in caches] if technology else []
     system = list(deployed.packages)
     if not package.dependencies.keys().isdisjoint(_SYSTEM):
         for key, names in _SYSTEM.items():
@@ -69,13 +69,13 @@ def _commands(survey: Survey, package: Package, rules: Rules, system: str) -> li
     technology = rules.get("build_system", system)
     commands = list(technology.list("build")) if technology else []
     if system == "maven" and _reachable(survey, package, "mvnw"):
-        commands = [it.replace("mvn ", "./mvnw ", 1) for it in commands]
+        commands = [command.replace("mvn ", "./mvnw ", 1) for command in commands]
     if system == "gradle" and _reachable(survey, package, "gradlew"):
-        commands = [it.replace("gradle ", "./gradlew ", 1) for it in commands]
+        commands = [command.replace("gradle ", "./gradlew ", 1) for command in commands]
     if system == "gradle" and ("framework", "spring-boot") in package.findings:
-        commands = [it.replace(" build -x test", " bootJar") for it in commands]
+        commands = [command.replace(" build -x test", " bootJar") for command in commands]
     if system == "pub" and ("framework", "flutter") in package.findings:
-        target = "web" if any("web" in it.folders for it in package.folders[:1]) else "apk"
+        target = "web" if any("web" in folder.folders for folder in package.folders[:1]) else "apk"
         commands = ["flutter pub get", f"flutter build {target}"]
     if system in {"uv", "poetry", "pdm", "pipenv"}:
         commands = _unlocked(survey, package, system, commands)
@@ -111,9 +111,9 @@ _LOCKS = {
 
 def _berry(survey: Survey, package: Package) -> bool:
     """Whether Yarn is newer than 1: by its settings file, its version, or the form of its lockfile."""
-    found = package.findings.get(("package_manager", "yarn"))
-    if found and found.version:
-        return not found.version.startswith(("0.", "1."))
+    yarn = package.findings.get(("package_manager", "yarn"))
+    if yarn and yarn.version:
+        return not yarn.version.startswith(("0.", "1."))
     for folder, names, _, _ in survey.above(package.path):
         if ".yarnrc.yml" in names:
             return True
@@ -125,7 +125,7 @@ def _berry(survey: Survey, package: Package) -> bool:
 def _pip(package: Package) -> list[str]:
     if "requirements.txt" in package.files:
         return ["pip install -r requirements.txt"]
-    required = next((it for it in package.manifests if it.kind == "requirements.txt"), None)
+    required = next((manifest for manifest in package.manifests if manifest.kind == "requirements.txt"), None)
     if required and not {"pyproject.toml", "setup.py"} & package.files.keys():
         return [f"pip install -r {required.path[len(package.path) :].lstrip('/')}"]
     return ["pip install ."]
@@ -139,20 +139,20 @@ def _go(package: Package) -> list[str]:
 
 def go_mains(package: Package) -> list[str]:
     """The folders of ``package main``: the root, then ``cmd/*``."""
-    found = []
+    mains = []
     base = len(package.path) + 1 if package.path else 0
     for folder in package.folders:
         below = folder.path[base:] if folder.path != package.path else ""
         if "main.go" in folder.files and (not below or below.startswith("cmd/") or below == "cmd"):
-            found.append(f"./{below}" if below else ".")
-    return sorted(found, key=lambda it: (it != ".", it))
+            mains.append(f"./{below}" if below else ".")
+    return sorted(mains, key=lambda main: (main != ".", main))
 
 
 def _unlocked(survey: Survey, package: Package, system: str, commands: list[str]) -> list[str]:
     lock = {"uv": "uv.lock", "poetry": "poetry.lock", "pdm": "pdm.lock", "pipenv": "Pipfile.lock"}[system]
     if _reachable(survey, package, lock):
         return commands
-    return [it.replace(" --frozen", "").replace(" --deploy", "") for it in commands]
+    return [command.replace(" --frozen", "").replace(" --deploy", "") for command in commands]
 
 
 def _reachable(survey: Survey, package: Package, *names: str) -> bool:

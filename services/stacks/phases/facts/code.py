@@ -133,7 +133,7 @@ def _any_of(words: tuple[bytes, ...], heads: list[tuple[bytes, str, bool]]) -> b
 
 def _files(package: Package, small: bool) -> list[tuple[int, str, str]]:
     base = len(package.path) + 1 if package.path else 0
-    found = []
+    files = []
     for folder in package.folders:
         depth = folder.path[base:].count("/") + 1 if folder.path != package.path else 0
         if not small and depth > 3:
@@ -142,8 +142,8 @@ def _files(package: Package, small: bool) -> list[tuple[int, str, str]]:
             if (small or name.partition(".")[0].lower() in ENTRIES) and name.endswith(CODE):
                 path = join(folder.path, name)
                 if not _TEST.search(path[base:]):
-                    found.append((depth, name, path))
-    return sorted(found, key=lambda it: (it[0], it[2])) if len(found) > 1 else found
+                    files.append((depth, name, path))
+    return sorted(files, key=lambda file: (file[0], file[2])) if len(files) > 1 else files
 
 
 def _search(head: bytes, facts: CodeFacts, name: str, entry: bool) -> None:
@@ -154,8 +154,8 @@ def _search(head: bytes, facts: CodeFacts, name: str, entry: bool) -> None:
     if not (named or listens or healthy):
         return
     text = head.decode("utf-8", "replace")
-    for found in _ENV.finditer(text) if named else ():
-        _variable(next(group for group in found.groups() if group), facts)
+    for match in _ENV.finditer(text) if named else ():
+        _variable(next(group for group in match.groups() if group), facts)
     for taken in _TAKEN_APART.finditer(text) if named else ():
         for one in re.findall(r"\b[A-Z][A-Z0-9_]+\b", taken[1]):
             _variable(one, facts)
@@ -186,14 +186,14 @@ def _dotenv(survey: Survey, package: Package, facts: CodeFacts) -> None:
     for name in sorted(package.marks):
         if name == ".env" or name.startswith(".env."):
             text = survey.scan.tree.text(join(package.path, name), 1 << 16) or ""
-            for found in re.finditer(
+            for match in re.finditer(
                 r"(?m)^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*[\"']?([^\s\"'#]*)", text
             ):
-                if found[1].endswith("_VERSION") and found[1].isupper():
+                if match[1].endswith("_VERSION") and match[1].isupper():
                     continue
-                _variable(found[1], facts)
-                if found[1] == "PORT" and found[2].isdigit() and 0 < int(found[2]) < 65536:
-                    facts.configured.append(int(found[2]))
+                _variable(match[1], facts)
+                if match[1] == "PORT" and match[2].isdigit() and 0 < int(match[2]) < 65536:
+                    facts.configured.append(int(match[2]))
 
 
 _SETTINGS_PORT = re.compile(r"(?m)\bport\s*[:=]\s*(\d{2,5})\b")
@@ -203,9 +203,9 @@ def _settings(survey: Survey, package: Package, facts: CodeFacts) -> None:
     for name in sorted(package.marks):
         if name in SERVER_SETTINGS:
             text = survey.scan.tree.text(join(package.path, name), HEAD_BYTES) or ""
-            for found in _SETTINGS_PORT.finditer(text):
-                if 0 < int(found[1]) < 65536 and int(found[1]) not in facts.configured:
-                    facts.configured.append(int(found[1]))
+            for match in _SETTINGS_PORT.finditer(text):
+                if 0 < int(match[1]) < 65536 and int(match[1]) not in facts.configured:
+                    facts.configured.append(int(match[1]))
                 break
 
 
@@ -220,8 +220,8 @@ def _configs(survey: Survey, package: Package, facts: CodeFacts) -> None:
             if not tree.has(path):
                 continue
             text = tree.text(path, HEAD_BYTES) or ""
-            for found in re.finditer(r"\$\{([A-Z][A-Z0-9_]+)(?::[^}]*)?\}", text):
-                _variable(found[1], facts)
+            for match in re.finditer(r"\$\{([A-Z][A-Z0-9_]+)(?::[^}]*)?\}", text):
+                _variable(match[1], facts)
             port = _port_of(name, text)
             if port and port not in facts.configured:
                 facts.configured.append(port)
@@ -229,10 +229,10 @@ def _configs(survey: Survey, package: Package, facts: CodeFacts) -> None:
                 facts.health = f"{base_path[1].rstrip('/')}/health"
     for path in (join(package.path, "Properties/launchSettings.json"), join(package.path, "appsettings.json")):
         if tree.has(path):
-            for found in re.finditer(
+            for match in re.finditer(
                 r"\"(?:applicationUrl|Url|Urls)\"\s*:\s*\"([^\"]+)\"", tree.text(path, HEAD_BYTES) or ""
             ):
-                for one in re.findall(r"http://[^:/\"]*:(\d{2,5})", found[1]):
+                for one in re.findall(r"http://[^:/\"]*:(\d{2,5})", match[1]):
                     if int(one) not in facts.configured:
                         facts.configured.append(int(one))
 
@@ -245,14 +245,14 @@ _PROPERTY_PORT = re.compile(
 def _port_of(name: str, text: str) -> int | None:
     """The port that a JVM framework's settings name."""
     if name.endswith(".properties"):
-        found = _PROPERTY_PORT.search(text)
-        value: object = found[1] if found else None
+        match = _PROPERTY_PORT.search(text)
+        value: object = match[1] if match else None
     else:
         try:
             data = read_yaml(text)
         except Broken:
             return None
         places = (("server", "port"), ("quarkus", "http", "port"), ("micronaut", "server", "port"))
-        value = next((it for place in places if (it := dig(data, *place)) is not None), None)
+        value = next((stated for place in places if (stated := dig(data, *place)) is not None), None)
     number = re.fullmatch(r"(?:\$\{\w+:)?(\d{1,5})\}?", str(value)) if value is not None else None
     return int(number[1]) if number and 0 < int(number[1]) < 65536 else None

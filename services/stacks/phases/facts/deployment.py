@@ -46,19 +46,19 @@ class Described:
 
 
 def deployment(survey: Survey, package: Package, described: Described) -> Deployment:
-    found = Deployment()
+    facts = Deployment()
     if "Procfile" in package.marks:
-        _procfile(survey.scan.tree.text(join(package.path, "Procfile")) or "", found)
+        _procfile(survey.scan.tree.text(join(package.path, "Procfile")) or "", facts)
     for path in _dockerfiles(survey, package):
-        _dockerfile(survey.scan.tree.text(path, 1 << 16) or "", found)
-        found.named = True
-    found.named = found.named or any(_serverless(survey, package, name) for name in package.marks if name in SERVERLESS)
-    _compose(survey, package, found, described)
-    _platforms(survey, package, found)
+        _dockerfile(survey.scan.tree.text(path, 1 << 16) or "", facts)
+        facts.named = True
+    facts.named = facts.named or any(_serverless(survey, package, name) for name in package.marks if name in SERVERLESS)
+    _compose(survey, package, facts, described)
+    _platforms(survey, package, facts)
     if survey.scan.tree.has("render.yaml"):
-        _render(survey, package, found, described)
-    _kubernetes(survey, package, found)
-    return found
+        _render(survey, package, facts, described)
+    _kubernetes(survey, package, facts)
+    return facts
 
 
 _WORKER = re.compile(r"(?m)^[ \t]*[\"']?main[\"']?[ \t]*[=:]")
@@ -74,7 +74,7 @@ def _serverless(survey: Survey, package: Package, name: str) -> bool:
 def _dockerfiles(survey: Survey, package: Package) -> list[str]:
     names = [name for name in package.marks if name == "Dockerfile" or name.startswith("Dockerfile.")]
     names += [name for name in package.marks if name.endswith(".Dockerfile") or name == "Containerfile"]
-    paths = [join(package.path, name) for name in sorted(names, key=lambda it: (it != "Dockerfile", it))]
+    paths = [join(package.path, name) for name in sorted(names, key=lambda name: (name != "Dockerfile", name))]
     if not paths:
         paths = [
             path
@@ -84,32 +84,37 @@ def _dockerfiles(survey: Survey, package: Package) -> list[str]:
     return paths[:1]
 
 
-def _dockerfile(text: str, found: Deployment) -> None:
+def _dockerfile(text: str, facts: Deployment) -> None:
     """Only the last stage runs; system packages of every stage build."""
     plain = _CONTINUED.sub(" ", re.sub(r"(?m)^[ \t]*#[^\n]*\n?", "", text))
-    instructions = [(it[1].upper(), it[2].strip()) for it in _INSTRUCTION.finditer(plain)]
+    instructions = [(match[1].upper(), match[2].strip()) for match in _INSTRUCTION.finditer(plain)]
     last = max((at for at, (name, _) in enumerate(instructions) if name == "FROM"), default=0)
     values = dict(_pairs(body) for name, body in instructions if name in {"ENV", "ARG"} and "=" in body)
     entry: list[str] = []
     command: list[str] = []
     for at, (name, body) in enumerate(instructions):
         if name == "RUN":
-            found.packages += [it for it in _installed(body) if it not in found.packages]
+            facts.packages += [installed for installed in _installed(body) if installed not in facts.packages]
         if at < last:
             continue
         if name == "EXPOSE":
             for word in body.split():
-                _port(re.sub(r"\$\{?(\w+)(?::-(\d+))?\}?", lambda it: values.get(it[1], it[2] or ""), word), found)
+                _port(
+                    re.sub(
+                        r"\$\{?(\w+)(?::-(\d+))?\}?", lambda variable: values.get(variable[1], variable[2] or ""), word
+                    ),
+                    facts,
+                )
         elif name == "ENV":
-            _names(re.findall(r"(?:^|\s)([A-Za-z_]\w*)=", " " + body) or body.split()[:1], found)
+            _names(re.findall(r"(?:^|\s)([A-Za-z_]\w*)=", " " + body) or body.split()[:1], facts)
         elif name == "CMD":
             command = _argv(body)
         elif name == "ENTRYPOINT":
             entry = _argv(body)
         elif name == "HEALTHCHECK" and (path := _PATH.search(body)):
-            found.health = found.health or path[1] or "/"
-    if not found.command:
-        found.command = [*entry, *command]
+            facts.health = facts.health or path[1] or "/"
+    if not facts.command:
+        facts.command = [*entry, *command]
 
 
 def _pairs(body: str) -> tuple[str, str]:
@@ -119,8 +124,8 @@ def _pairs(body: str) -> tuple[str, str]:
 
 def _installed(body: str) -> list[str]:
     names = []
-    for found in _APT.finditer(body):
-        words = (found[1] or found[2]).split()
+    for match in _APT.finditer(body):
+        words = (match[1] or match[2]).split()
         names += [word.partition("=")[0] for word in words if re.fullmatch(r"[a-z0-9][a-z0-9+.:=~-]*", word)]
     return names
 
@@ -131,7 +136,7 @@ def _argv(body: str) -> list[str]:
             parsed = json.loads(body)
         except ValueError:
             return []
-        return [str(it) for it in parsed] if isinstance(parsed, list) else []
+        return [str(argument) for argument in parsed] if isinstance(parsed, list) else []
     return command_of(body)
 
 
@@ -148,26 +153,26 @@ def command_of(text: str) -> list[str]:
         return ["sh", "-c", text]
 
 
-def _port(word: object, found: Deployment) -> None:
+def _port(word: object, facts: Deployment) -> None:
     number = str(word).partition("/")[0].strip()
-    if number.isdigit() and 0 < int(number) < 65536 and int(number) not in found.ports:
-        found.ports.append(int(number))
+    if number.isdigit() and 0 < int(number) < 65536 and int(number) not in facts.ports:
+        facts.ports.append(int(number))
 
 
-def _names(names: Iterable[str], found: Deployment) -> None:
-    found.env += [name for name in names if name not in found.env and name not in {"PATH", "HOME", "DEBIAN_FRONTEND"}]
+def _names(names: Iterable[str], facts: Deployment) -> None:
+    facts.env += [name for name in names if name not in facts.env and name not in {"PATH", "HOME", "DEBIAN_FRONTEND"}]
 
 
-def _procfile(text: str, found: Deployment) -> None:
-    processes = {it[1]: it[2] for it in re.finditer(r"(?m)^([\w-]+):\s*(.+)$", text)}
+def _procfile(text: str, facts: Deployment) -> None:
+    processes = {match[1]: match[2] for match in re.finditer(r"(?m)^([\w-]+):\s*(.+)$", text)}
     body = processes.get("web") or next(iter(processes.values()), "")
-    found.command = command_of(body.strip())
-    found.named = bool(body)
+    facts.command = command_of(body.strip())
+    facts.named = bool(body)
     if port := re.search(r"(?:--port|-p|--bind|-b)[ =]\S*?(\d{2,5})\b", body):
-        _port(port[1], found)
+        _port(port[1], facts)
 
 
-def _compose(survey: Survey, package: Package, found: Deployment, described: Described) -> None:
+def _compose(survey: Survey, package: Package, facts: Deployment, described: Described) -> None:
     """Services that are built from the package's folder."""
     for folder, names, marks, _ in survey.above(package.path):
         for name in COMPOSE if marks else ():
@@ -177,8 +182,8 @@ def _compose(survey: Survey, package: Package, found: Deployment, described: Des
             if path not in described.composed:
                 described.composed[path] = _composed(survey, folder, path)
             for service in described.composed[path].get(package.path, ()):
-                found.named = True
-                _compose_service(service, found)
+                facts.named = True
+                _compose_service(service, facts)
 
 
 def _composed(survey: Survey, folder: str, path: str) -> dict[str, list[object]]:
@@ -210,81 +215,81 @@ def _built_from(service: object, folder: str) -> str | None:
     return "/".join(parts)
 
 
-def _compose_service(service: object, found: Deployment) -> None:
-    it = table(service)
-    for listed in (it.get("ports"), it.get("expose")):
+def _compose_service(service: object, facts: Deployment) -> None:
+    fields = table(service)
+    for listed in (fields.get("ports"), fields.get("expose")):
         for one in listed if isinstance(listed, list) else []:
             target = (
                 table(one).get("target") if isinstance(one, dict) else str(one).partition("/")[0].rpartition(":")[2]
             )
-            _port(target, found)
-    environment = it.get("environment")
+            _port(target, facts)
+    environment = fields.get("environment")
     if isinstance(environment, dict):
-        _names([str(key) for key in environment], found)
+        _names([str(key) for key in environment], facts)
     elif isinstance(environment, list):
-        _names([str(one).partition("=")[0] for one in environment], found)
-    test = dig(it, "healthcheck", "test")
+        _names([str(one).partition("=")[0] for one in environment], facts)
+    test = dig(fields, "healthcheck", "test")
     text = " ".join(str(one) for one in test) if isinstance(test, list) else str(test or "")
     if path := _PATH.search(text):
-        found.health = found.health or path[1]
-    command = it.get("command")
-    if not found.command and command:
-        found.command = [str(one) for one in command] if isinstance(command, list) else command_of(str(command))
+        facts.health = facts.health or path[1]
+    command = fields.get("command")
+    if not facts.command and command:
+        facts.command = [str(one) for one in command] if isinstance(command, list) else command_of(str(command))
 
 
-def _platforms(survey: Survey, package: Package, found: Deployment) -> None:
+def _platforms(survey: Survey, package: Package, facts: Deployment) -> None:
     tree = survey.scan.tree
     try:
         if "fly.toml" in package.marks:
             fly = read_toml(tree.text(join(package.path, "fly.toml")) or "")
-            _port(dig(fly, "http_service", "internal_port"), found)
+            _port(dig(fly, "http_service", "internal_port"), facts)
             services = fly.get("services")
             for one in services if isinstance(services, list) else []:
-                _port(table(one).get("internal_port"), found)
-            _names(table(fly.get("env")), found)
+                _port(table(one).get("internal_port"), facts)
+            _names(table(fly.get("env")), facts)
             for checks in (dig(fly, "http_service", "checks"), dig(fly, "checks")):
                 for one in checks if isinstance(checks, list) else table(checks).values():
-                    found.health = found.health or text_of(table(one).get("path"))
+                    facts.health = facts.health or text_of(table(one).get("path"))
         if "railway.json" in package.marks:
             railway = json.loads(tree.text(join(package.path, "railway.json")) or "{}")
-            found.health = found.health or text_of(dig(railway, "deploy", "healthcheckPath"))
-            if not found.command and (start := text_of(dig(railway, "deploy", "startCommand"))):
-                found.command = command_of(start)
+            facts.health = facts.health or text_of(dig(railway, "deploy", "healthcheckPath"))
+            if not facts.command and (start := text_of(dig(railway, "deploy", "startCommand"))):
+                facts.command = command_of(start)
     except (Broken, ValueError):
         package.warnings.append(f"{join(package.path, 'fly.toml or railway.json')}: could not be read")
 
 
 def _rendered(survey: Survey) -> dict[str, list[object]]:
-    found: dict[str, list[object]] = {}
+    by_folder: dict[str, list[object]] = {}
     try:
         services = read_yaml(survey.scan.tree.text("render.yaml") or "").get("services")
     except Broken as broken:
         survey.warnings.append(f"render.yaml:{broken.line or 1}: {broken.reason}")
-        return found
+        return by_folder
     for one in services if isinstance(services, list) else []:
-        found.setdefault((text_of(table(one).get("rootDir")) or "").strip("./"), []).append(one)
-    return found
+        by_folder.setdefault((text_of(table(one).get("rootDir")) or "").strip("./"), []).append(one)
+    return by_folder
 
 
-def _render(survey: Survey, package: Package, found: Deployment, described: Described) -> None:
+def _render(survey: Survey, package: Package, facts: Deployment, described: Described) -> None:
     if described.rendered is None:
         described.rendered = _rendered(survey)
     for one in described.rendered.get(package.path, ()):
-        found.health = found.health or text_of(table(one).get("healthCheckPath"))
-        if not found.command and (start := text_of(table(one).get("startCommand"))):
-            found.command = command_of(start)
+        facts.health = facts.health or text_of(table(one).get("healthCheckPath"))
+        if not facts.command and (start := text_of(table(one).get("startCommand"))):
+            facts.command = command_of(start)
         variables = table(one).get("envVars")
         _names(
             [
                 key
-                for it in (variables if isinstance(variables, list) else [])
-                if (key := text_of(table(it).get("key")))
+                for variable in (variables if isinstance(variables, list) else [])
+                if (key := text_of(table(variable).get("key")))
             ],
-            found,
+            facts,
         )
 
 
-def _kubernetes(survey: Survey, package: Package, found: Deployment) -> None:
+def _kubernetes(survey: Survey, package: Package, facts: Deployment) -> None:
     """Manifests in the package itself, or at the root when there is but one package."""
     only = len(survey.packages) == 1
     here = survey.scan.folders[package.path].folders
@@ -300,10 +305,10 @@ def _kubernetes(survey: Survey, package: Package, found: Deployment) -> None:
             if name.endswith((".yml", ".yaml")) and name not in COMPOSE and survey.scan.tree.size(path) < 1 << 18:
                 text = survey.scan.tree.text(path, 1 << 18) or ""
                 if _KUBERNETES.search(text):
-                    _kubernetes_file(text, found)
+                    _kubernetes_file(text, facts)
 
 
-def _kubernetes_file(text: str, found: Deployment) -> None:
+def _kubernetes_file(text: str, facts: Deployment) -> None:
     try:
         documents = list(islice(read_documents(text), 20))
     except Broken:
@@ -314,15 +319,15 @@ def _kubernetes_file(text: str, found: Deployment) -> None:
         for container in containers if isinstance(containers, list) else []:
             ports = dig(container, "ports")
             for one in ports if isinstance(ports, list) else []:
-                _port(table(one).get("containerPort"), found)
+                _port(table(one).get("containerPort"), facts)
             variables = dig(container, "env")
             _names(
                 [
                     name
-                    for it in (variables if isinstance(variables, list) else [])
-                    if (name := text_of(table(it).get("name")))
+                    for variable in (variables if isinstance(variables, list) else [])
+                    if (name := text_of(table(variable).get("name")))
                 ],
-                found,
+                facts,
             )
             for probe in ("readinessProbe", "livenessProbe", "startupProbe"):
-                found.health = found.health or text_of(dig(container, probe, "httpGet", "path"))
+                facts.health = facts.health or text_of(dig(container, probe, "httpGet", "path"))

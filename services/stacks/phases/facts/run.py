@@ -27,7 +27,7 @@ def run_facts(package: Package, rules: Rules, code: CodeFacts, deployed: Deploym
     health = deployed.health or code.health or _usual_health(package)
     return Runtime(
         packages=list(deployed.packages),
-        env=dict.fromkeys([*deployed.env, *(it for it in code.env if it not in deployed.env)]),
+        env=dict.fromkeys([*deployed.env, *(name for name in code.env if name not in deployed.env)]),
         copy=_copies(package, technology),
         command=command,
         ports=_ports(package, rules, technology, code, deployed),
@@ -49,23 +49,25 @@ def _ports(
     usual = [technology.port] if technology and technology.port else []
     if usual or technology is None or not technology.static:
         return usual
-    bundlers = (rules.get("framework", it.id) for it in package.found("framework") if it.confidence >= 0.5)
-    return [it.port for it in bundlers if it and it.port and it.tier == TIERS["bundler"]][:1]
+    bundlers = (
+        rules.get("framework", finding.id) for finding in package.found("framework") if finding.confidence >= 0.5
+    )
+    return [bundler.port for bundler in bundlers if bundler and bundler.port and bundler.tier == TIERS["bundler"]][:1]
 
 
 def _script_ports(package: Package) -> list[int]:
     manifest = package.of("npm")
     scripts = table(manifest.data.get("scripts")) if manifest else {}
-    found: list[int] = []
+    ports: list[int] = []
     started = next((name for name in _SCRIPTS if text_of(scripts.get(name))), None)
     for name in (started,) if started else ("preview", "dev"):
         for port in _SCRIPT_PORT.finditer(text_of(scripts.get(name)) or ""):
             number = int(port[1] or port[2])
-            if 0 < number < 65536 and number not in found:
-                found.append(number)
-        if found:
+            if 0 < number < 65536 and number not in ports:
+                ports.append(number)
+        if ports:
             break
-    return found
+    return ports
 
 
 def _command(package: Package, technology: Technology | None, code: CodeFacts) -> list[str]:
@@ -85,7 +87,14 @@ def _command(package: Package, technology: Technology | None, code: CodeFacts) -
     if id in {"java", "kotlin", "groovy", "scala", "clojure"}:
         return _jvm(package, technology)
     if id in {"csharp", "fsharp", "vbnet"}:
-        project = next((it for it in package.manifests if it.kind.startswith("*.") and it.kind.endswith("proj")), None)
+        project = next(
+            (
+                manifest
+                for manifest in package.manifests
+                if manifest.kind.startswith("*.") and manifest.kind.endswith("proj")
+            ),
+            None,
+        )
         return (
             ["dotnet", f"out/{project.facts.get('AssemblyName') or project.name}.dll"]
             if project and is_program(package)
@@ -165,7 +174,7 @@ def _node_entry(package: Package, manifest: Manifest | None, technology: Technol
         if technology and name in package.files:
             return [program, name]
     if technology and program == "bun":
-        inside = next((it for it in package.folders if it.path.rpartition("/")[2] == "src"), None)
+        inside = next((folder for folder in package.folders if folder.path.rpartition("/")[2] == "src"), None)
         entries = ("index.ts", "server.ts", "main.ts", "app.ts", "index.tsx", "index.js")
         return next((["bun", f"src/{name}"] for name in entries if inside and name in inside.files), [])
     return []
@@ -176,7 +185,9 @@ def _python(package: Package, technology: Technology | None, code: CodeFacts) ->
     starts = technology.text("start") if technology else None
     entry = _asgi_entry(code, base)
     if technology and technology.id == "celery":
-        worker = next((found for path, text in code.text.items() if (found := _celery(path[base:], text))), None)
+        worker = next(
+            (application for path, text in code.text.items() if (application := _celery(path[base:], text))), None
+        )
         return ["celery", "-A", worker, "worker"] if worker else []
     if technology and technology.id == "django":
         project = next((path for path in code.text if path.endswith("wsgi.py")), None)
@@ -189,8 +200,8 @@ def _python(package: Package, technology: Technology | None, code: CodeFacts) ->
             return []
         return command_of(starts.replace("{module}:app", entry))
     if starts and "{file}" in starts:
-        found = next((path[base:] for path, text in code.text.items() if "streamlit" in text), None)
-        return command_of(starts.replace("{file}", found)) if found else []
+        application = next((path[base:] for path, text in code.text.items() if "streamlit" in text), None)
+        return command_of(starts.replace("{file}", application)) if application else []
     if technology and entry and ("pypi", "gunicorn") in package.dependencies:
         return ["gunicorn", entry, "--bind", f"0.0.0.0:{technology.port or 8000}"]
     if starts:
@@ -216,9 +227,9 @@ _ASGI = re.compile(
 def _asgi_entry(code: CodeFacts, base: int) -> str | None:
     """``package.module:variable`` of the application object."""
     for path, text in code.text.items():
-        if path.endswith(".py") and (found := _ASGI.search(text)):
+        if path.endswith(".py") and (match := _ASGI.search(text)):
             module = path[base:].removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-            return f"{module.removeprefix('src.')}:{found[1]}"
+            return f"{module.removeprefix('src.')}:{match[1]}"
     return None
 
 
@@ -285,9 +296,9 @@ def is_program(package: Package) -> bool:
         ):
             return True
         if manifest.ecosystem == "nuget" and any(
-            it.name
+            dependency.name
             in {"sdk:Microsoft.NET.Sdk.Web", "sdk:Microsoft.NET.Sdk.Worker", "sdk:Microsoft.NET.Sdk.BlazorWebAssembly"}
-            for it in manifest.dependencies
+            for dependency in manifest.dependencies
         ):
             return True
     return False

@@ -47,19 +47,21 @@ def trails(survey: Survey, package: Package, read: Said) -> tuple[list[VersionTr
     for depth, statement in stated:
         if statement.runtime in wanted and clean(statement.runtime, statement.value):
             said.setdefault(statement.runtime, []).append((depth, statement))
-    found: list[VersionTrail] = []
+    trails_found: list[VersionTrail] = []
     conflicts: list[Conflict] = []
-    for runtime in sorted(said, key=lambda it: (it not in {"node", "python", "java", "go", "rust", "ruby", "php"}, it)):
-        ranked = sorted(_unique(said[runtime]), key=lambda it: _order(*it))
+    for runtime in sorted(
+        said, key=lambda tool: (tool not in {"node", "python", "java", "go", "rust", "ruby", "php"}, tool)
+    ):
+        ranked = sorted(_unique(said[runtime]), key=lambda ranked_statement: _order(*ranked_statement))
         winner = ranked[0][1]
         value = clean(runtime, winner.value)
-        found.append(_trail(runtime, value, winner, [it for _, it in ranked]))
-        conflicts.extend(_conflict(runtime, value, winner, [it for _, it in ranked[1:]]))
-    return found, conflicts
+        trails_found.append(_trail(runtime, value, winner, [statement for _, statement in ranked]))
+        conflicts.extend(_conflict(runtime, value, winner, [statement for _, statement in ranked[1:]]))
+    return trails_found, conflicts
 
 
 def _trail(runtime: str, value: str, winner: Statement, ranked: list[Statement]) -> VersionTrail:
-    ranges = [it.value for it in ranked if not is_pin(clean(runtime, it.value))]
+    ranges = [statement.value for statement in ranked if not is_pin(clean(runtime, statement.value))]
     return VersionTrail(
         runtime=runtime,
         value=value,
@@ -69,50 +71,53 @@ def _trail(runtime: str, value: str, winner: Statement, ranked: list[Statement])
         range=ranges[0] if ranges else None,
         eol=end_of_life(runtime, value),
         overridden=[
-            Overridden(source=it.source, file=it.file, line=it.line, value=it.value)
-            for it in ranked
-            if it is not winner
+            Overridden(source=statement.source, file=statement.file, line=statement.line, value=statement.value)
+            for statement in ranked
+            if statement is not winner
         ],
     )
 
 
 def _unique(said: list[tuple[int, Statement]]) -> list[tuple[int, Statement]]:
     seen: dict[tuple[str, int | None, str], tuple[int, Statement]] = {}
-    for depth, it in said:
-        seen.setdefault((it.file, it.line, it.source), (depth, it))
+    for depth, statement in said:
+        seen.setdefault((statement.file, statement.line, statement.source), (depth, statement))
     return list(seen.values())
 
 
-def _order(depth: int, it: Statement) -> tuple[int, int, int, int]:
+def _order(depth: int, statement: Statement) -> tuple[int, int, int, int]:
     place, rank = _RANK.get(
-        it.source, _FILES if it.file.endswith(it.source) and it.source in version_files.READERS else _MANIFESTS
+        statement.source,
+        _FILES
+        if statement.file.endswith(statement.source) and statement.source in version_files.READERS
+        else _MANIFESTS,
     )
     if place in {2, 3}:  # version files of either kind: the nearest folder first
-        return 2, depth, place, rank + _PLAIN_RANK.get(it.source, 9)
-    return place, depth, rank, it.line or 0
+        return 2, depth, place, rank + _PLAIN_RANK.get(statement.source, 9)
+    return place, depth, rank, statement.line or 0
 
 
 def _statements(survey: Survey, package: Package, read: Said) -> Iterable[tuple[int, Statement]]:
     ecosystems = {manifest.ecosystem for manifest in package.manifests}
     for manifest in package.manifests:
-        for it in manifest.statements:
-            yield 0, it
+        for statement in manifest.statements:
+            yield 0, statement
     for depth, (folder, names, marks, manifests) in enumerate(survey.above(package.path)):
         for name in marks:
             if name in version_files.READERS and not (depth and name in _OWN_ONLY):
-                yield from ((depth, it) for it in _read(survey, package, join(folder, name), read))
+                yield from ((depth, statement) for statement in _read(survey, package, join(folder, name), read))
             elif name.startswith("Dockerfile.") and not depth:
                 text = survey.scan.tree.text(join(folder, name), 1 << 16) or ""
-                yield from ((depth, it) for it in version_files.dockerfile(join(folder, name), text))
+                yield from ((depth, statement) for statement in version_files.dockerfile(join(folder, name), text))
         if "pom.xml" in names or "gradlew" in names or "mvnw" in names or "build.sbt" in names:
             for name in version_files.NESTED:
                 path = join(folder, name)
                 if survey.scan.tree.has(path):
-                    yield from ((depth, it) for it in _read(survey, package, path, read))
+                    yield from ((depth, statement) for statement in _read(survey, package, path, read))
         if depth:
             for manifest in manifests:
-                for it in _handed_down(manifest, ecosystems) if manifest.statements else ():
-                    yield depth, it
+                for statement in _handed_down(manifest, ecosystems) if manifest.statements else ():
+                    yield depth, statement
 
 
 #: They say nothing about the packages below their own.
@@ -147,13 +152,13 @@ def _read(survey: Survey, package: Package, path: str, read: Said) -> list[State
 def _conflict(runtime: str, value: str, winner: Statement, others: list[Statement]) -> Iterable[Conflict]:
     """A pin that another statement rules out."""
     against = []
-    for it in others:
-        theirs = clean(runtime, it.value)
-        if it.source in _AT_LEAST or (it.source.startswith("maven-compiler-plugin") and is_pin(theirs)):
+    for statement in others:
+        theirs = clean(runtime, statement.value)
+        if statement.source in _AT_LEAST or (statement.source.startswith("maven-compiler-plugin") and is_pin(theirs)):
             theirs = f">={theirs}"
         fits = satisfies(value, theirs, runtime) if is_pin(value) else satisfies(theirs, value, runtime)
         if fits is False:
-            against.append(f"{it.source} {it.value}")
+            against.append(f"{statement.source} {statement.value}")
     if against:
         mine = f"{winner.source} {winner.value}"
         yield Conflict(kind="versions", claims=[mine, *against], winner=mine, rule="version-precedence")

@@ -56,8 +56,8 @@ def is_pin(value: str) -> bool:
 
 
 def numbers(value: str) -> tuple[int, ...]:
-    found = _NUMBER.search(value)
-    return tuple(int(part[:9]) for part in found[0].split(".")[:4]) if found else ()
+    match = _NUMBER.search(value)
+    return tuple(int(part[:9]) for part in match[0].split(".")[:4]) if match else ()
 
 
 def end_of_life(runtime: str, value: str) -> bool | None:
@@ -103,11 +103,11 @@ def _all(pin: tuple[int, ...], text: str) -> bool | None:
     if hyphen := re.match(r"^(\S+)\s+-\s+(\S+)$", text):
         text = f">={hyphen[1]} <={hyphen[2]}"
     for part in text.split():
-        found = _COMPARATOR.match(part)
-        if not found:
+        match = _COMPARATOR.match(part)
+        if not match:
             return None
-        stated = tuple(int(it) for it in found.groups()[1:] if it and it.isdigit())
-        if not _one(pin, found[1] or "=", stated):
+        stated = tuple(int(part) for part in match.groups()[1:] if part and part.isdigit())
+        if not _one(pin, match[1] or "=", stated):
             return False
     return True
 

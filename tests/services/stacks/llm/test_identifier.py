@@ -76,7 +76,7 @@ def test_a_known_stack_asks_nobody(mode: str) -> None:
 def test_an_unknown_neighbour_becomes_a_service_with_custom_ids() -> None:
     script = said(fact("language", "Blorb"), fact("build_system", "blorb-make", 0.8), fact("runtime", "native"))
     result, memory = run({**NODE, **BLORB}, script)
-    assert [it.path for it in result.services] == ["", "native"]
+    assert [service.path for service in result.services] == ["", "native"]
     found = service(result, "native")
     assert (found.primary.language, found.primary.build_system, found.primary.runtime) == (
         "blorb",
@@ -103,7 +103,7 @@ def test_several_unknown_packages_share_one_call() -> None:
     script = said(fact("language", "blorb"), fact("language", "blorb", root="other", file="other/a.blorb"))
     result, _ = run(files, script)
     assert result.stats.llm_calls == 1
-    assert [it.path for it in result.services] == ["", "native", "other"]
+    assert [service.path for service in result.services] == ["", "native", "other"]
 
 
 @pytest.mark.parametrize(("confidence", "kept", "warned"), [(0.42, False, True), (0.49, False, True), (0.5, True, True), (0.7, True, True), (0.71, True, False), (1, True, False)])  # fmt: skip
@@ -146,7 +146,7 @@ def test_a_corrected_fact_is_believed() -> None:
 
 def test_only_dropped_facts_make_no_service() -> None:
     result, _ = run({**NODE, **BLORB}, said(fact("language", "blorb", file="../../etc/passwd")))
-    assert [it.path for it in result.services] == [""]
+    assert [service.path for service in result.services] == [""]
 
 
 @pytest.mark.parametrize(
@@ -154,14 +154,14 @@ def test_only_dropped_facts_make_no_service() -> None:
 )
 def test_an_unreadable_answer_gets_one_more_try_and_then_a_warning_or_nothing(text: str) -> None:
     result, memory = run({**NODE, **BLORB}, text)
-    assert [it.path for it in result.services] == [""]
+    assert [service.path for service in result.services] == [""]
     assert memory.llm.asked(ROLE) <= 2
 
 
 def test_near_names_are_known_ids() -> None:
     script = said(fact("build_system", "npm-workspaces"), fact("framework", "Next.js"), fact("language", "c#"))
     found = service(run({**NODE, **BLORB}, script)[0], "native")
-    assert {(it.kind, it.id, it.custom) for it in found.candidates} >= {
+    assert {(candidate.kind, candidate.id, candidate.custom) for candidate in found.candidates} >= {
         ("build_system", "npm", False), ("framework", "nextjs", False), ("language", "csharp", False),
     }  # fmt: skip
 
@@ -223,7 +223,7 @@ def test_llm_only_names_mainstream_stacks_too() -> None:
         "express",
         "node",
     )
-    assert {it.source for it in service(result).candidates} == {"llm"}
+    assert {candidate.source for candidate in service(result).candidates} == {"llm"}
     assert memory.llm.asked(ROLE) == 1
 
 

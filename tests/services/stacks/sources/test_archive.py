@@ -84,7 +84,7 @@ def hostile() -> bytes:
 
 def test_unsafe_entries_are_skipped_and_named() -> None:
     result, warnings = engine().detect(opened(hostile()))
-    assert [it.path for it in result.services] == ["", "ok"]
+    assert [service.path for service in result.services] == ["", "ok"]
     told = "\n".join(warnings)
     for words in ("leaves the archive", "absolute or foreign", "symbolic link", "hard link", "device", "pipe"):
         assert words in told
@@ -99,7 +99,7 @@ def test_a_link_in_a_zip_is_skipped_and_named() -> None:
         archive.writestr("../up/package.json", "{}")
         archive.writestr("go.mod", "module x\n")
     result, warnings = engine().detect(opened(buffer.getvalue()))
-    assert [it.path for it in result.services] == [""]
+    assert [service.path for service in result.services] == [""]
     assert len(warnings) == 2
 
 
@@ -189,9 +189,9 @@ def test_a_tar_that_lies_about_a_size_is_refused() -> None:
 def test_a_huge_manifest_is_named_and_not_read() -> None:
     body = tar({"package.json": b'{"name": "' + b"x" * (5 << 20) + b'"}', "api/go.mod": "module x\n"})
     result, _ = engine().detect(opened(body))
-    root = next(it for it in result.services if it.path == "")
+    root = next(service for service in result.services if service.path == "")
     assert "is not read" in root.warnings[0]
-    assert {it.path for it in result.services} == {"", "api"}
+    assert {service.path for service in result.services} == {"", "api"}
 
 
 def test_reading_stops_when_the_job_is_cancelled() -> None:

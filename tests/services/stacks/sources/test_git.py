@@ -55,7 +55,7 @@ def detected(server: GitServer, ref: str | None = None, name: str = "web", secon
 
 def test_a_repository_is_read_at_its_head(server: GitServer) -> None:
     result = detected(server)
-    assert [it.path for it in result.services] == ["", "api", "big"]
+    assert [service.path for service in result.services] == ["", "api", "big"]
     assert service(result).primary.framework == "fastify"
     assert result.languages == {"JavaScript": 200, "Go": 13}
     assert service(result, "big").name == "x" * 300_000

@@ -11,7 +11,7 @@ from tests.services.stacks.trees import Files, detected, service
 
 def node(files: Files, path: str = "", runtime: str = "node") -> VersionTrail:
     found = service(detected(files), path)
-    return next(it for it in found.versions if it.runtime == runtime)
+    return next(trail for trail in found.versions if trail.runtime == runtime)
 
 
 PACKAGE = {"name": "a", "engines": {"node": ">=18"}}
@@ -105,7 +105,10 @@ def test_old_release_lines_are_told() -> None:
 
 
 def conflicts(files: Files) -> list[tuple[str, list[object], str | None, str]]:
-    return [(it.kind, list(it.claims), it.winner, it.rule) for it in service(detected(files)).conflicts]
+    return [
+        (conflict.kind, list(conflict.claims), conflict.winner, conflict.rule)
+        for conflict in service(detected(files)).conflicts
+    ]
 
 
 def test_two_lockfiles_are_a_conflict() -> None:
@@ -149,7 +152,7 @@ def test_an_oldest_version_is_no_contradiction_to_a_newer_pin(files: Files) -> N
 
 def test_an_oldest_version_above_the_pin_is_a_conflict() -> None:
     files = {"Cargo.toml": '[package]\nname = "a"\nrust-version = "1.80"\n', "rust-toolchain": "1.78.0\n"}
-    assert [it[0] for it in conflicts(files)] == ["versions"]
+    assert [conflict[0] for conflict in conflicts(files)] == ["versions"]
 
 
 def test_python_lockfiles_conflict_too() -> None:
@@ -159,7 +162,7 @@ def test_python_lockfiles_conflict_too() -> None:
 
 def test_maven_beside_gradle_is_a_conflict() -> None:
     files = {"pom.xml": "<project><artifactId>a</artifactId></project>", "build.gradle": "plugins { id 'java' }\n"}
-    assert [it[0] for it in conflicts(files)] == ["build_systems"]
+    assert [conflict[0] for conflict in conflicts(files)] == ["build_systems"]
 
 
 def test_frameworks_carry_their_locked_version() -> None:
@@ -167,7 +170,7 @@ def test_frameworks_carry_their_locked_version() -> None:
         "package.json": {"dependencies": {"next": "^14.0.0"}},
         "package-lock.json": {"packages": {"node_modules/next": {"version": "14.2.3", "resolved": "x"}}},
     }
-    found = next(it for it in service(detected(files)).candidates if it.id == "nextjs")
+    found = next(candidate for candidate in service(detected(files)).candidates if candidate.id == "nextjs")
     assert found.version == "14.2.3"
 
 
@@ -185,4 +188,4 @@ def test_frameworks_carry_their_locked_version() -> None:
 )
 def test_every_lockfile_of_javascript_is_read(lock: str, text: str) -> None:
     found = service(detected({"package.json": {"dependencies": {"next": "^14.0.0"}}, lock: text}))
-    assert next(it for it in found.candidates if it.id == "nextjs").version == "14.2.3"
+    assert next(candidate for candidate in found.candidates if candidate.id == "nextjs").version == "14.2.3"
