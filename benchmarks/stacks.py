@@ -22,7 +22,7 @@ from pathlib import Path
 
 from benchmarks.stacks_real import real_packages
 from services.stacks.engine import Engine, Options
-from services.stacks.selector import ArchiveInterest
+from services.stacks.selector import ArchiveSelector
 from services.stacks.sources.archive import open_archive
 from services.stacks.sources.collector import Limits
 from services.stacks.sources.compression import plain_blocks
@@ -173,7 +173,7 @@ def archive(engine: Engine) -> None:
 
     bare = best(unpack, 3)
     ours = best(
-        lambda: engine.detect(open_archive(io.BytesIO(body), ArchiveInterest(engine.tables), Limits()), Options()), 3
+        lambda: engine.detect(open_archive(io.BytesIO(body), ArchiveSelector(engine.tables), Limits()), Options()), 3
     )
     print(
         f"tar.gz of {len(body) / 1e6:.0f} MB: decompressing {bare:.0f} ms, detection {ours:.0f} ms = {ours / bare:.2f}x"

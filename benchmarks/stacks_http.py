@@ -29,7 +29,7 @@ from migrations.upgrade import upgrade
 from services.host.postgres import Postgres
 from services.host.redis import Redis
 from services.stacks.engine import Engine, Options
-from services.stacks.selector import ArchiveInterest
+from services.stacks.selector import ArchiveSelector
 from services.stacks.sources.archive import open_archive
 from services.stacks.sources.collector import Limits
 from services.stacks.sources.local import open_folder
@@ -75,7 +75,7 @@ def _lines(client: httpx.Client, folder: Path) -> Iterator[Line]:
     gc.freeze()
     small = small_trees(folder / "small")[0]
     packed = gzip.compress(
-        tar({str(it.relative_to(small)): it.read_bytes() for it in small.rglob("*") if it.is_file()})
+        tar({str(path.relative_to(small)): path.read_bytes() for path in small.rglob("*") if path.is_file()})
     )
     yield _line("an archive of 38 files", client, _upload(client, packed), _archive(engine, packed))
     large_tree(folder / "large", 20)
@@ -88,7 +88,7 @@ def _lines(client: httpx.Client, folder: Path) -> Iterator[Line]:
 
 
 def _archive(engine: Engine, body: bytes) -> Callable[[], object]:
-    return lambda: engine.detect(open_archive(io.BytesIO(body), ArchiveInterest(engine.tables), Limits()), Options())
+    return lambda: engine.detect(open_archive(io.BytesIO(body), ArchiveSelector(engine.tables), Limits()), Options())
 
 
 def _upload(client: httpx.Client, body: bytes) -> dict[str, str]:

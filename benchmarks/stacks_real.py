@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from services.stacks.engine import Engine, Options
-from services.stacks.selector import ArchiveInterest
+from services.stacks.selector import ArchiveSelector
 from services.stacks.sources.archive import open_archive
 from services.stacks.sources.collector import Limits
 from shared.contracts.detect import Primary
@@ -85,7 +85,7 @@ def _counted(axis: str, answers: Iterable[tuple[str, Expected, dict[str, str | N
 
 def _detected(engine: Engine, path: Path) -> dict[str, str | None]:
     with path.open("rb") as stream:
-        result, _ = engine.detect(open_archive(stream, ArchiveInterest(engine.tables), Limits()), Options())
+        result, _ = engine.detect(open_archive(stream, ArchiveSelector(engine.tables), Limits()), Options())
     root = next((service for service in result.services if not service.path), None)
     primary = root.primary if root else Primary()
     return {**{axis: getattr(primary, axis) for axis in AXES[:-1]}, "role": root.role if root else None}

@@ -1,4 +1,4 @@
-"""``detect``: open the source, run the engine, write the other forms down."""
+"""The ``detect`` capability: open the source, run the engine or answer from the cache, write the output forms."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from typing import cast
 import orjson
 from pydantic import JsonValue
 
-from services.stacks.cache import Remembered, identity_of
+from services.stacks.cache import Answer, ResultCache, cache_key, engine_version
 from services.stacks.engine import Engine, Options
-from services.stacks.llm.identifier import Interview, asking
+from services.stacks.llm.identifier import Identifier, llm_detectors
 from services.stacks.outputs.cyclonedx import cyclonedx
 from services.stacks.outputs.dockerfile import dockerfile
 from services.stacks.outputs.universalbuild import universalbuild
-from services.stacks.selector import ArchiveInterest
+from services.stacks.selector import ArchiveSelector
 from services.stacks.settings import StacksSettings
 from services.stacks.sightings import custom_sightings
 from services.stacks.sources.archive import open_archive
 from services.stacks.sources.git import open_git
 from services.stacks.sources.local import open_folder
-from services.stacks.store import Kept, Known, Nothing
+from services.stacks.store import NoStore, Store
 from services.stacks.tree import Tree
 from shared import VERSION
 from shared.contracts.definitions import Definition, DefinitionSet
@@ -33,6 +33,10 @@ from shared.contracts.detect import DetectInput, DetectResult, RuleSet
 from shared.contracts.files import FileInfo
 from shared.errors import JobCancelled, SourceNotAllowed
 from shared.jobs.job import Context
+
+#: A smaller archive is detected in less time than a look-up in the shared store takes.
+SHARED_FROM_BYTES = 64 << 10
+_NOT_ASKED = "no model provider is configured: the detection ran as static"
 
 
 @dataclass(frozen=True)
@@ -52,16 +56,10 @@ class Run:
 
     @property
     def definitions(self) -> list[Definition]:
-        """The job's own stand over the tenant's."""
+        """The job's own replace the tenant's of the same kind and id."""
         given = {(definition.kind, definition.id) for definition in self.request.definitions}
-        return [
-            *self.request.definitions,
-            *(definition for definition in self.own.definitions if (definition.kind, definition.id) not in given),
-        ]
-
-
-#: A smaller archive is detected in less time than it takes to ask the other workers about it.
-SHARED_FROM_BYTES = 64 << 10
+        kept = (definition for definition in self.own.definitions if (definition.kind, definition.id) not in given)
+        return [*self.request.definitions, *kept]
 
 
 class Detect:
@@ -72,59 +70,61 @@ class Detect:
         settings: StacksSettings,
         engine: Engine,
         provider_configured: Callable[[], bool] | None = None,
-        kept: Kept | None = None,
+        store: Store | None = None,
+        version: str | None = None,
     ) -> None:
         self._settings = settings
         self._engine = engine
         self._provider_configured = provider_configured or (lambda: True)
-        self._kept = kept or Nothing()
-        self._remembered = Remembered(settings.cache_entries)
+        self._store = store or NoStore()
+        self._cache = ResultCache(settings.cache_entries)
+        self._version = version or engine_version()
 
     def __call__(self, context: Context, request: DetectInput) -> DetectResult:
         """Raises: SourceNotAllowed, SourceTooLarge, SourceUnreadable, UnknownFormat, NotFound, InvalidRequest."""
         began = time.perf_counter()
-        unasked = request.mode == "full" and not self._provider_configured()
-        own = self._kept.definitions(context.job.tenant_id, request.definitions_version)
+        without_model = request.mode == "full" and not self._provider_configured()
+        own = self._store.definitions(context.job.tenant_id, request.definitions_version)
         file_id = request.source.file_id
         archive = context.files.info(file_id) if file_id is not None else None
-        run = Run(context, request, own, "static" if unasked else request.mode, archive)
+        run = Run(context, request, own, "static" if without_model else request.mode, archive)
         result, warnings = self._answer(run)
-        if unasked:
-            warnings = [*warnings, "no model provider is configured: the detection ran as static"]
+        if without_model:
+            warnings = [*warnings, _NOT_ASKED]
         for warning in dict.fromkeys(warnings):
             context.report.warn(warning)
         stats = result.stats.model_copy(update={"seconds": round(time.perf_counter() - began, 6)})
-        result = result.model_copy(update={"stats": stats})  # what is remembered may be answered from again
+        result = result.model_copy(update={"stats": stats})  # the cached one stays as it is
         self._forms(context, result)
         return result
 
-    def _answer(self, run: Run) -> Known:
-        """What is known of the tree under these rules, else what the engine finds."""
-        identity = self._archive_identity(run)
-        known = self._known(run, identity)
-        if known is None:
+    def _answer(self, run: Run) -> Answer:
+        """What is known of the tree under these rules, else what the engine detects."""
+        key = self._key(run, f"archive:{run.archive.sha256}") if run.archive and run.archive.sha256 else None
+        answer = self._known(run, key)  # the same upload is not even opened again
+        if answer is None:
             with self._opened(run.context, run.request) as tree:
-                if identity is None and tree.identity:
-                    identity = self._identity(run, f"git:{tree.identity}")
-                    known = self._known(run, identity)
-                if known is None:
-                    known = self._detect(run, tree, identity)
-        return known
-
-    def _known(self, run: Run, identity: str | None) -> Known | None:
-        """From the memory of this process, else from what all workers share."""
-        if identity is None or self._settings.cache_entries == 0:
-            return None
-        answer = self._remembered.get(identity)
-        if answer is None and run.shared:
-            answer = self._kept.result(run.context.job.tenant_id, identity)
-            if answer is not None:
-                self._remembered.keep(identity, *answer)
+                if key is None and tree.identity:
+                    key = self._key(run, f"git:{tree.identity}")
+                    answer = self._known(run, key)
+                if answer is None:
+                    answer = self._detect(run, tree, key)
         return answer
 
-    def _detect(self, run: Run, tree: Tree, identity: str | None) -> Known:
+    def _known(self, run: Run, key: str | None) -> Answer | None:
+        """From the memory of this process, else from the store of all workers."""
+        if key is None or self._settings.cache_entries == 0:
+            return None
+        answer = self._cache.get(key)
+        if answer is None and run.shared:
+            answer = self._store.answer(run.context.job.tenant_id, key)
+            if answer is not None:
+                self._cache.put(key, answer)
+        return answer
+
+    def _detect(self, run: Run, tree: Tree, key: str | None) -> Answer:
         context = run.context
-        interview = Interview(
+        identifier = Identifier(
             context.llm, context.prompts, context.budget, self._engine.rules, run.mode == "llm_only",
             context.report.turn,
         )  # fmt: skip
@@ -133,7 +133,7 @@ class Detect:
             root=run.request.root,
             disable=frozenset(run.request.disable),
             definitions=run.definitions,
-            asking=asking(interview),
+            llm=llm_detectors(identifier),
         )
         if context.cancelled.is_set():
             raise JobCancelled("the job was cancelled")
@@ -141,42 +141,31 @@ class Detect:
         result.rules = RuleSet(version=self._engine.rules.version, definitions=run.own.version)
         seen = custom_sightings(result, self._engine.rules, self._engine.tables)
         if seen:
-            self._kept.saw(context, self._source(run, tree), seen)
-        if identity is not None and not interview.asked:  # what a model said, or could not say, may be said otherwise
-            self._remembered.keep(identity, result, warnings)
-            if self._settings.cache_entries and run.shared:
-                self._kept.keep(context, identity, warnings)
+            self._store.add_sightings(context, _repository(run, tree), seen)
+        if key is not None and self._settings.cache_entries and not identifier.asked:  # a model may answer otherwise
+            self._cache.put(key, (result, warnings))
+            if run.shared:
+                self._store.keep_answer(context, key, warnings)
         return result, warnings
 
-    def _archive_identity(self, run: Run) -> str | None:
-        """The same upload is not even opened again."""
-        return self._identity(run, f"archive:{run.archive.sha256}") if run.archive and run.archive.sha256 else None
-
-    def _identity(self, run: Run, tree: str) -> str:
-        asked = run.request.model_dump_json(exclude={"source", "mode", "definitions_version"})
-        rules = self._engine.rules.version
-        return identity_of(run.context.job.tenant_id, tree, rules, run.own.version, f"{run.mode}\0{asked}")
-
-    def _source(self, run: Run, tree: Tree) -> str:
-        """One hash for one repository, at whatever commit."""
-        source = run.request.source
-        known = source.git or source.path or "\0".join(sorted(tree.folders))
-        return hashlib.sha256(known.encode("utf-8", "replace")).hexdigest()[:32]
+    def _key(self, run: Run, tree: str) -> str:
+        request = run.request.model_dump_json(exclude={"source", "mode", "definitions_version"})
+        tenant = run.context.job.tenant_id
+        return cache_key(tenant, tree, self._version, run.own.version, f"{run.mode}\0{request}")
 
     @contextmanager
     def _opened(self, context: Context, request: DetectInput) -> Iterator[Tree]:
-        source, interest, stop = request.source, ArchiveInterest(self._engine.tables), context.cancelled.is_set
+        source, settings, stop = request.source, self._settings, context.cancelled.is_set
+        select = ArchiveSelector(self._engine.tables)
         if source.file_id is not None:
             with context.files.open(source.file_id) as stream:
-                tree = open_archive(stream, interest, self._settings.limits, stop)
+                tree = open_archive(stream, select, settings.limits, stop)
             yield tree
         elif source.git is not None:
-            with open_git(
-                source.git, source.ref, interest, self._settings.limits, self._settings.git_limits, stop
-            ) as tree:
+            with open_git(source.git, source.ref, select, settings.limits, settings.git_limits, stop) as tree:
                 yield tree
-        elif self._settings.local_paths:
-            yield open_folder(Path(source.path or ""), self._settings.max_entries)
+        elif settings.local_paths:
+            yield open_folder(Path(source.path or ""), settings.max_entries)
         else:
             raise SourceNotAllowed("local paths are read by an installation on one machine only; upload an archive")
 
@@ -189,6 +178,13 @@ class Detect:
         }
         for name, (media_type, body) in forms.items():
             context.report.form(name, media_type, body)
+
+
+def _repository(run: Run, tree: Tree) -> str:
+    """One hash for one repository, at whatever commit."""
+    source = run.request.source
+    known = source.git or source.path or "\0".join(sorted(tree.folders))
+    return hashlib.sha256(known.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def _json(value: JsonValue) -> bytes:

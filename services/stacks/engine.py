@@ -17,7 +17,6 @@ from services.stacks.rules.loading import load_rules
 from services.stacks.rules.technologies import PREFIXES, Rules
 from services.stacks.scan.scanner import Scanner
 from services.stacks.tree import Tree
-from services.stacks.unhurried import unhurried
 from shared.contracts.detect import Definition, DetectResult
 from shared.errors import InvalidRequest
 
@@ -28,7 +27,7 @@ class Options:
     root: str = ""
     disable: Collection[str] = ()
     definitions: Sequence[Definition] = ()
-    asking: Sequence[Detector] = ()  #: the detectors that ask a model; they are registered last
+    llm: Sequence[Detector] = ()  #: the detectors that ask a model; they come last
 
 
 @dataclass(frozen=True)
@@ -47,10 +46,6 @@ class Engine:
 
         Raises: InvalidRequest when ``root`` is no folder of the tree; what a detector that asks raises.
         """
-        with unhurried():
-            return self._detect(tree, options)
-
-    def _detect(self, tree: Tree, options: Options) -> tuple[DetectResult, list[str]]:
         began = time.perf_counter()
         root = "/".join(part for part in options.root.split("/") if part not in {"", "."})
         if root not in tree.folders:
@@ -58,7 +53,7 @@ class Engine:
         scan = self.scanner.scan(tree, root)
         survey = Survey(scan, find_packages(scan))
         add_packages(survey, list(options.definitions))
-        detectors = build_detectors(self.rules, options.mode, options.definitions, options.asking)
+        detectors = build_detectors(self.rules, options.mode, options.definitions, options.llm)
         disabled = self._disabled(options.disable, survey)
         for detector in detectors:
             for package, finding in list(detector.detect(survey)):
@@ -67,7 +62,7 @@ class Engine:
         result = assemble(survey, self.rules)
         result.stats.seconds = round(time.perf_counter() - began, 6)
         warnings = list(dict.fromkeys([*scan.warnings, *survey.warnings]))
-        survey.forget()
+        survey.release()
         return result, warnings
 
     def _disabled(self, names: Collection[str], survey: Survey) -> set[tuple[str, str]]:

@@ -31,7 +31,7 @@ _MOST_UNKNOWN = 300
 
 
 @dataclass
-class ArchiveInterest:
+class ArchiveSelector:
     """Asked once for every entry, in the order of the archive."""
 
     tables: Tables

@@ -1,4 +1,4 @@
-"""What is kept between detections: a tenant's definitions, known results, and custom technologies that models named."""
+"""What outlives a detection: definitions, known results, and technologies that models named without a rule."""
 
 from __future__ import annotations
 
@@ -10,56 +10,55 @@ from typing import Protocol
 from pydantic import ValidationError
 from sqlalchemy import Engine
 
+from services.stacks.cache import Answer
 from shared.contracts.definitions import DefinitionSet
 from shared.contracts.detect import DetectResult
 from shared.errors import NotFound
 from shared.jobs.job import Context
 from shared.stacks import definitions, proposals, results
-from shared.stacks.definitions import EMPTY
 from shared.stacks.proposals import Seen
 
 #: Sets that were read stay in memory: a version never changes.
 _MOST_SETS = 100
 
 
-Known = tuple[DetectResult, list[str]]
-
-
-class Kept(Protocol):
-    """Every question is one tenant's; writing happens with the completion of the job."""
+class Store(Protocol):
+    """Every method is about one tenant; what is written is committed with the completion of the job."""
 
     def definitions(self, tenant: str, version: int | None) -> DefinitionSet:
         """One version of the tenant's own set, by default the newest. Raises: NotFound."""
         ...
 
-    def result(self, tenant: str, identity: str) -> Known | None:
-        """What an earlier job of the tenant answered, and its warnings about the source."""
+    def answer(self, tenant: str, key: str) -> Answer | None:
+        """What an earlier job of the tenant answered under that cache key."""
         ...
 
-    def keep(self, context: Context, identity: str, warnings: Sequence[str]) -> None:
-        """Let this job's result answer the identity from now on."""
+    def keep_answer(self, context: Context, key: str, warnings: Sequence[str]) -> None:
+        """Store that this job's result answers the cache key from now on."""
         ...
 
-    def saw(self, context: Context, source: str, seen: Sequence[Seen]) -> None: ...
+    def add_sightings(self, context: Context, source: str, seen: Sequence[Seen]) -> None: ...
 
 
-class Nothing:
-    """Without a database: no definitions, nothing known, nothing learnt."""
+class NoStore:
+    """Without a database: no definitions, no known results, nothing stored."""
 
     def definitions(self, tenant: str, version: int | None) -> DefinitionSet:
-        return EMPTY
+        return definitions.EMPTY
 
-    def result(self, tenant: str, identity: str) -> Known | None:
+    def answer(self, tenant: str, key: str) -> Answer | None:
         return None
 
-    def keep(self, context: Context, identity: str, warnings: Sequence[str]) -> None: ...
+    def keep_answer(self, context: Context, key: str, warnings: Sequence[str]) -> None: ...
 
-    def saw(self, context: Context, source: str, seen: Sequence[Seen]) -> None: ...
+    def add_sightings(self, context: Context, source: str, seen: Sequence[Seen]) -> None: ...
 
 
 @dataclass
-class Ledger:
-    engine: Engine  #: whose statements stand alone
+class PostgresStore:
+    """Shared by all workers; every row names its tenant."""
+
+    engine: Engine  #: in autocommit: each statement stands alone
     _sets: OrderedDict[tuple[str, int], DefinitionSet] = field(default_factory=OrderedDict)
 
     def definitions(self, tenant: str, version: int | None) -> DefinitionSet:
@@ -80,18 +79,18 @@ class Ledger:
                     self._sets.popitem(last=False)
         return definition_set
 
-    def result(self, tenant: str, identity: str) -> Known | None:
+    def answer(self, tenant: str, key: str) -> Answer | None:
         with self.engine.connect() as connection:
-            row = connection.execute(results.find(tenant, identity)).one_or_none()
+            row = connection.execute(results.find(tenant, key)).one_or_none()
         if row is None:
             return None
         try:
             return DetectResult.model_validate(row.result), list(row.warnings)
         except ValidationError:
-            return None  # written by another version of Assay
+            return None  # not what this version writes: detect it again
 
-    def keep(self, context: Context, identity: str, warnings: Sequence[str]) -> None:
-        context.report.effect(results.keep(context.job.tenant_id, identity, context.job.id, warnings))
+    def keep_answer(self, context: Context, key: str, warnings: Sequence[str]) -> None:
+        context.report.effect(results.keep(context.job.tenant_id, key, context.job.id, warnings))
 
-    def saw(self, context: Context, source: str, seen: Sequence[Seen]) -> None:
+    def add_sightings(self, context: Context, source: str, seen: Sequence[Seen]) -> None:
         context.report.effect(proposals.record(context.job.tenant_id, context.job.id, source, seen))

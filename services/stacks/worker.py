@@ -7,7 +7,7 @@ import gc
 from services.stacks.detect import Detect
 from services.stacks.engine import Engine
 from services.stacks.settings import StacksSettings
-from services.stacks.store import Ledger
+from services.stacks.store import PostgresStore
 from shared.contracts.detect import DetectInput
 from shared.contracts.kinds import JobKind
 from shared.db import connect
@@ -24,9 +24,9 @@ def main() -> None:
         endpoint.configured for endpoint in endpoints(ProviderSettings(), calls)
     )
     engine = Engine()
-    gc.freeze()  # the rule set and the language tables live as long as the process: never look at them again
+    gc.freeze()  # the collector need not scan the rule set and the language tables again
     worker = open_worker("stacks")
     database = connect(StoreSettings().database_url, JobSettings().concurrency)
-    kept = Ledger(database.execution_options(isolation_level="AUTOCOMMIT"))
-    worker.serve(JobKind.DETECT, DetectInput, Detect(StacksSettings(), engine, lambda: asks, kept))
+    store = PostgresStore(database.execution_options(isolation_level="AUTOCOMMIT"))
+    worker.serve(JobKind.DETECT, DetectInput, Detect(StacksSettings(), engine, lambda: asks, store))
     worker.run()

@@ -40,7 +40,7 @@ class PackageManagers:
 
     def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
         for package in survey.packages.values():
-            for built in package.found("build_system"):
+            for built in package.findings_of("build_system"):
                 system = self.rules.get("build_system", built.id)
                 manager = self.rules.get("package_manager", system.text("manager") or "") if system else None
                 if manager and not (system and system.text("ecosystem")):

@@ -101,7 +101,7 @@ def locked_version(survey: Survey, package: Package, dependency: Dependency) -> 
     """The version that the nearest lockfile pins."""
     if dependency.ecosystem == "go":
         return dependency.version
-    levels = (level for level in survey.above(package.path) if level.marks)
+    levels = (level for level in survey.above(package.path) if level.markers)
     pinned = (survey.locks.version(level.folder, level.names, dependency) for level in levels)
     return next((version for version in pinned if version), None)
 

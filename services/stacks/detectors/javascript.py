@@ -43,7 +43,7 @@ class JavaScriptManagers:
     def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
         commanded: dict[str, Claim | None] = {}
         for package in survey.packages.values():
-            manifest = package.of("npm")
+            manifest = package.manifest_of("npm")
             if manifest is None:
                 continue
             claims = list(self._claims(survey, package, commanded))
@@ -70,13 +70,13 @@ class JavaScriptManagers:
     def _claims(self, survey: Survey, package: Package, commanded: dict[str, Claim | None]) -> Iterable[Claim]:
         locked = False
         named = False
-        for depth, (folder, names, marks, manifests) in enumerate(survey.above(package.path)):
+        for depth, (folder, names, markers, manifests) in enumerate(survey.above(package.path)):
             if manifests and not named:
                 manifest = next((manifest for manifest in manifests if manifest.ecosystem == "npm"), None)
                 for claim in _spoken(manifest, depth) if manifest else ():
                     named = named or claim.step == "packageManager"
                     yield claim
-            if not marks:
+            if not markers:
                 continue
             here = [(name, manager) for name, manager in NODE_LOCKFILES.items() if name in names]
             if here and not locked:
@@ -191,10 +191,10 @@ def _commanded(path: str, text: str) -> Claim | None:
 
 def lockfile_conflicts(survey: Survey, package: Package) -> Iterable[Conflict]:
     """Several lockfiles, or a lockfile of another manager than the one that package.json names."""
-    if package.of("npm") is None:
+    if package.manifest_of("npm") is None:
         return
     for level in survey.above(package.path):
-        if not level.marks:
+        if not level.markers:
             continue
         names = level.names
         locked = list(dict.fromkeys(manager for name, manager in NODE_LOCKFILES.items() if name in names))

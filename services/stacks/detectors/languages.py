@@ -91,8 +91,8 @@ class Languages:
             yield "javascript", Proof(manifest.path, None, "", None, weight)
 
     def _typescript_told(self, survey: Survey, package: Package) -> Proof | None:
-        for folder, names, marks, manifests in survey.above(package.path):
-            if marks and ("tsconfig.json" in names or "tsconfig.base.json" in names):
+        for folder, names, markers, manifests in survey.above(package.path):
+            if markers and ("tsconfig.json" in names or "tsconfig.base.json" in names):
                 name = "tsconfig.json" if "tsconfig.json" in names else "tsconfig.base.json"
                 return Proof(join(folder, name), None, "", None, 0.8)
             for manifest in manifests:

@@ -46,7 +46,7 @@ def chosen(survey: Survey) -> str | None:
     findings = [
         finding
         for package in survey.packages.values()
-        for finding in package.found("orchestrator")
+        for finding in package.findings_of("orchestrator")
         if finding.confidence >= 0.5
     ]
     order = {"user": 0, "rule": 1, "default": 1, "llm": 2}

@@ -42,12 +42,12 @@ class PythonManagers:
 
     def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
         for package in survey.packages.values():
-            if package.of("pypi") is None:
+            if package.manifest_of("pypi") is None:
                 continue
             proofs = claims(survey, package)
             chosen = next((manager for manager in MANAGERS if proofs.get(manager)), None)
             if chosen is None:
-                manifest = package.of("pypi")
+                manifest = package.manifest_of("pypi")
                 proofs["pip"] = [Proof(manifest.path, None, "build.pip", None, 0.6)] if manifest else []
                 chosen = "pip"
             for manager in MANAGERS:
@@ -65,7 +65,9 @@ def claims(survey: Survey, package: Package) -> dict[str, list[Proof]]:
     proofs: dict[str, list[Proof]] = {}
     for level in survey.above(package.path):
         names = level.names
-        locked = [(name, manager) for name, manager in PYTHON_LOCKFILES.items() if name in names] if level.marks else []
+        locked = (
+            [(name, manager) for name, manager in PYTHON_LOCKFILES.items() if name in names] if level.markers else []
+        )
         for name, manager in locked:
             proofs.setdefault(manager, []).append(Proof(join(level.folder, name), None, "", None, 0.9))
         if locked:
@@ -97,10 +99,10 @@ def _pyproject(survey: Survey, manifest: Manifest, proofs: dict[str, list[Proof]
 
 
 def lockfile_conflicts(survey: Survey, package: Package) -> Iterable[Conflict]:
-    if package.of("pypi") is None:
+    if package.manifest_of("pypi") is None:
         return
     for level in survey.above(package.path):
-        if not level.marks:
+        if not level.markers:
             continue
         locked = [manager for name, manager in PYTHON_LOCKFILES.items() if name in level.names]
         if len(locked) > 1:

@@ -21,7 +21,7 @@ class Runtimes:
     def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
         for package in survey.packages.values():
             main = primary_language(package)
-            for language in package.found("language"):
+            for language in package.findings_of("language"):
                 if language.source == "llm" or language.custom or (language is not main and language.confidence < 0.5):
                     continue
                 id, weight = self._of(package, language.id)
@@ -41,14 +41,14 @@ class Runtimes:
         if runtime == "node":
             return self._javascript(package), 0.9
         if language == "gleam":
-            manifest = package.has("gleam.toml")
+            manifest = package.manifest("gleam.toml")
             return ("node" if manifest and manifest.facts.get("target") == "javascript" else "beam"), 0.9
         if language == "rust" and ("framework", "yew") in package.findings:
             return "wasm", 0.8
         return runtime, 0.9
 
     def _javascript(self, package: Package) -> str:
-        node, deno = package.of("npm"), package.has("deno.json")
+        node, deno = package.manifest_of("npm"), package.manifest("deno.json")
         if deno and not (node and (node.dependencies or "scripts" in node.data)):
             return "deno"
         built = primary_of(package, "build_system")

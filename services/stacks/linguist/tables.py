@@ -34,7 +34,7 @@ MOST_JUDGED = 12_000
 
 
 @dataclass(frozen=True)
-class Rule:
+class Heuristic:
     """All the checks have to hold; a check is a pattern and whether it must be found."""
 
     languages: tuple[str, ...]
@@ -46,7 +46,7 @@ class Tables:
     extensions: Mapping[str, Sequence[str]]
     filenames: Mapping[str, Sequence[str]]
     interpreters: Mapping[str, Sequence[str]]
-    heuristics: Mapping[str, Sequence[Rule]]
+    heuristics: Mapping[str, Sequence[Heuristic]]
     groups: Mapping[str, str]  #: language to the one it is counted under
     counted: frozenset[str]  #: programming and markup languages
     programming: frozenset[str]
@@ -111,7 +111,7 @@ def load_tables() -> Tables:
         filenames=data["filenames"],
         interpreters=data["interpreters"],
         heuristics={
-            extension: [Rule(tuple(names), tuple((bool(w), p) for w, p in checks)) for names, checks in rules]
+            extension: [Heuristic(tuple(names), tuple((bool(w), p) for w, p in checks)) for names, checks in rules]
             for extension, rules in data["heuristics"].items()
         },
         groups={name: group for name, (_, group) in data["languages"].items()},

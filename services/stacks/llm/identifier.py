@@ -28,7 +28,7 @@ _MARK = ("BEGIN PACKAGE", "END PACKAGE")
 
 
 @dataclass
-class Interview:
+class Identifier:
     """Shared by the detectors that ask: the first of them asks for all, so that a tree costs one call."""
 
     llm: Provider
@@ -42,7 +42,7 @@ class Interview:
     asked: bool = False  #: whether there was anything to ask, answered or not
     _turn: int = field(default=0, repr=False)
 
-    def held(self, survey: Survey) -> list[tuple[Package, Fact]]:
+    def facts_of(self, survey: Survey) -> list[tuple[Package, Fact]]:
         """The believed facts; asked for once.
 
         Raises: NoProviderConfigured and ProvidersFailed when nothing else can answer (``llm_only``).
@@ -183,12 +183,12 @@ def _dull(path: str) -> int:
 
 
 @dataclass(frozen=True)
-class Asking:
-    interview: Interview
+class LlmDetector:
+    interview: Identifier
     kind: Kind
 
     def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
-        for package, fact in self.interview.held(survey):
+        for package, fact in self.interview.facts_of(survey):
             if fact.kind != self.kind:
                 continue
             known = package.findings.get((fact.kind, fact.id))
@@ -202,6 +202,6 @@ class Asking:
             )  # fmt: skip
 
 
-def asking(interview: Interview) -> list[Asking]:
+def llm_detectors(interview: Identifier) -> list[LlmDetector]:
     kinds: tuple[Kind, ...] = (*KINDS[:2], "package_manager", *KINDS[2:])
-    return [Asking(interview, kind) for kind in kinds]
+    return [LlmDetector(interview, kind) for kind in kinds]

@@ -62,7 +62,7 @@ def _open_kinds(survey: Survey, package: Package, rules: Rules) -> Iterable[Kind
     if language is None or language.confidence < 0.5:
         own = set(package.sources) - _NOT_LANGUAGES
         if framework is None and (
-            own or not (is_aggregator(package) or package.has("bazel") or package.has("pants.toml"))
+            own or not (is_aggregator(package) or package.manifest("bazel") or package.manifest("pants.toml"))
         ):
             yield from ("language", "runtime")
     if primary_of(package, "build_system") is None:
@@ -120,7 +120,7 @@ def _foreign_languages(survey: Survey, rules: Rules, path: str, below: list[Scan
     """Languages of the folder that the package around it is not written in."""
     written = {language for inner in below for language in inner.sources} - _NOT_LANGUAGES
     owner = next((survey.packages[above] for above in ancestors(path) if above in survey.packages), None)
-    settled = {finding.id for finding in owner.found("language") if finding.confidence >= 0.5} if owner else set()
+    settled = {finding.id for finding in owner.findings_of("language") if finding.confidence >= 0.5} if owner else set()
     if owner is None and survey.packages:
         return written
     return {name for name in written if rules.language_of.get(name) not in settled}

@@ -13,7 +13,7 @@ from services.stacks.tree import MANIFEST_BYTES, Tree
 
 
 @dataclass(frozen=True)
-class Kind:
+class ManifestKind:
     name: str
     ecosystem: str
     read: Callable[[Manifest], None]
@@ -21,103 +21,103 @@ class Kind:
 
 
 EXACT = {
-    "package.json": Kind("package.json", "npm", javascript.read_package_json),
-    "project.json": Kind("project.json", "npm", javascript.read_nx),
-    "wp-config.php": Kind("wordpress", "composer", others.read_nothing),
-    "wp-config-sample.php": Kind("wordpress", "composer", others.read_nothing),
-    "package.json5": Kind("package.json5", "npm", javascript.read_package_json),
-    "deno.json": Kind("deno.json", "deno", javascript.read_deno_json),
-    "deno.jsonc": Kind("deno.json", "deno", javascript.read_deno_json),
-    "pyproject.toml": Kind("pyproject.toml", "pypi", python.read_pyproject),
-    "setup.py": Kind("setup.py", "pypi", python.read_setup_py),
-    "setup.cfg": Kind("setup.cfg", "pypi", python.read_setup_cfg),
-    "Pipfile": Kind("Pipfile", "pypi", python.read_pipfile),
-    "environment.yml": Kind("environment.yml", "pypi", python.read_conda),
-    "environment.yaml": Kind("environment.yml", "pypi", python.read_conda),
-    "pixi.toml": Kind("pixi.toml", "pypi", python.read_pixi),
-    "Cargo.toml": Kind("Cargo.toml", "cargo", rust_go.read_cargo),
-    "go.mod": Kind("go.mod", "go", rust_go.read_go_mod),
-    "pom.xml": Kind("pom.xml", "maven", maven.read_pom),
-    "build.gradle": Kind("build.gradle", "maven", gradle.read_build_gradle),
-    "build.gradle.kts": Kind("build.gradle.kts", "maven", gradle.read_build_gradle),
-    "settings.gradle": Kind("settings.gradle", "maven", gradle.read_settings_gradle),
-    "settings.gradle.kts": Kind("settings.gradle.kts", "maven", gradle.read_settings_gradle),
-    "build.sbt": Kind("build.sbt", "maven", others.read_sbt),
-    "build.sc": Kind("build.mill", "maven", others.read_mill),
-    "build.mill": Kind("build.mill", "maven", others.read_mill),
-    "project.clj": Kind("project.clj", "maven", others.read_clojure),
-    "deps.edn": Kind("deps.edn", "maven", others.read_clojure),
-    "packages.config": Kind("packages.config", "nuget", dotnet.read_packages_config),
-    "Gemfile": Kind("Gemfile", "gem", ruby_php.read_gemfile),
-    "gems.rb": Kind("Gemfile", "gem", ruby_php.read_gemfile),
-    "composer.json": Kind("composer.json", "composer", ruby_php.read_composer),
-    "mix.exs": Kind("mix.exs", "hex", beam.read_mix),
-    "rebar.config": Kind("rebar.config", "hex", beam.read_rebar),
-    "gleam.toml": Kind("gleam.toml", "hex", beam.read_gleam),
-    "stack.yaml": Kind("stack.yaml", "hackage", others.read_nothing),
-    "package.yaml": Kind("package.yaml", "hackage", others.read_hpack),
-    "Package.swift": Kind("Package.swift", "swift", others.read_swift),
-    "pubspec.yaml": Kind("pubspec.yaml", "pub", others.read_pubspec),
-    "shard.yml": Kind("shard.yml", "shards", others.read_shard),
-    "dune-project": Kind("dune-project", "opam", others.read_dune),
-    "Project.toml": Kind("Project.toml", "julia", others.read_julia),
-    "JuliaProject.toml": Kind("Project.toml", "julia", others.read_julia),
-    "renv.lock": Kind("renv.lock", "cran", others.read_renv),
-    "DESCRIPTION": Kind("DESCRIPTION", "cran", others.read_description),
-    "cpanfile": Kind("cpanfile", "cpan", others.read_cpanfile),
-    "Makefile.PL": Kind("Makefile.PL", "cpan", others.read_nothing),
-    "Build.PL": Kind("Build.PL", "cpan", others.read_nothing),
-    "dist.ini": Kind("dist.ini", "cpan", others.read_nothing, weak=True),
-    "build.zig": Kind("build.zig", "zig", others.read_zig),
-    "build.zig.zon": Kind("build.zig.zon", "zig", others.read_zon),
-    "CMakeLists.txt": Kind("CMakeLists.txt", "native", others.read_cmake),
-    "meson.build": Kind("meson.build", "native", others.read_meson),
-    "Makefile": Kind("Makefile", "native", others.read_nothing, weak=True),
-    "makefile": Kind("Makefile", "native", others.read_nothing, weak=True),
-    "GNUmakefile": Kind("Makefile", "native", others.read_nothing, weak=True),
-    "conanfile.txt": Kind("conanfile", "native", others.read_conan, weak=True),
-    "conanfile.py": Kind("conanfile", "native", others.read_conan_recipe, weak=True),
-    "vcpkg.json": Kind("vcpkg.json", "native", others.read_vcpkg, weak=True),
-    "configure.ac": Kind("configure.ac", "native", others.read_nothing, weak=True),
-    "elm.json": Kind("elm.json", "elm", others.read_elm),
-    "v.mod": Kind("v.mod", "v", others.read_nothing),
-    "dub.json": Kind("dub.json", "dub", others.read_dub),
-    "dub.sdl": Kind("dub.json", "dub", others.read_dub),
-    "fpm.toml": Kind("fpm.toml", "fortran", others.read_generic_toml),
-    "alire.toml": Kind("alire.toml", "ada", others.read_generic_toml),
-    "hugo.toml": Kind("hugo", "hugo", others.read_nothing),
-    "hugo.yaml": Kind("hugo", "hugo", others.read_nothing),
-    "hugo.json": Kind("hugo", "hugo", others.read_nothing),
-    "mkdocs.yml": Kind("mkdocs.yml", "pypi", others.read_nothing, weak=True),
-    "_config.yml": Kind("_config.yml", "jekyll", others.read_nothing, weak=True),
-    "MODULE.bazel": Kind("bazel", "bazel", others.read_nothing),
-    "WORKSPACE": Kind("bazel", "bazel", others.read_nothing),
-    "WORKSPACE.bazel": Kind("bazel", "bazel", others.read_nothing),
-    "pants.toml": Kind("pants.toml", "pants", others.read_nothing),
-    ".buckconfig": Kind(".buckconfig", "buck", others.read_nothing),
-    "foundry.toml": Kind("foundry.toml", "solidity", others.read_nothing),
-    "project.pbxproj": Kind("xcode", "xcode", others.read_xcode, weak=True),
-    "Podfile": Kind("Podfile", "cocoapods", others.read_nothing, weak=True),
+    "package.json": ManifestKind("package.json", "npm", javascript.read_package_json),
+    "project.json": ManifestKind("project.json", "npm", javascript.read_nx),
+    "wp-config.php": ManifestKind("wordpress", "composer", others.read_nothing),
+    "wp-config-sample.php": ManifestKind("wordpress", "composer", others.read_nothing),
+    "package.json5": ManifestKind("package.json5", "npm", javascript.read_package_json),
+    "deno.json": ManifestKind("deno.json", "deno", javascript.read_deno_json),
+    "deno.jsonc": ManifestKind("deno.json", "deno", javascript.read_deno_json),
+    "pyproject.toml": ManifestKind("pyproject.toml", "pypi", python.read_pyproject),
+    "setup.py": ManifestKind("setup.py", "pypi", python.read_setup_py),
+    "setup.cfg": ManifestKind("setup.cfg", "pypi", python.read_setup_cfg),
+    "Pipfile": ManifestKind("Pipfile", "pypi", python.read_pipfile),
+    "environment.yml": ManifestKind("environment.yml", "pypi", python.read_conda),
+    "environment.yaml": ManifestKind("environment.yml", "pypi", python.read_conda),
+    "pixi.toml": ManifestKind("pixi.toml", "pypi", python.read_pixi),
+    "Cargo.toml": ManifestKind("Cargo.toml", "cargo", rust_go.read_cargo),
+    "go.mod": ManifestKind("go.mod", "go", rust_go.read_go_mod),
+    "pom.xml": ManifestKind("pom.xml", "maven", maven.read_pom),
+    "build.gradle": ManifestKind("build.gradle", "maven", gradle.read_build_gradle),
+    "build.gradle.kts": ManifestKind("build.gradle.kts", "maven", gradle.read_build_gradle),
+    "settings.gradle": ManifestKind("settings.gradle", "maven", gradle.read_settings_gradle),
+    "settings.gradle.kts": ManifestKind("settings.gradle.kts", "maven", gradle.read_settings_gradle),
+    "build.sbt": ManifestKind("build.sbt", "maven", others.read_sbt),
+    "build.sc": ManifestKind("build.mill", "maven", others.read_mill),
+    "build.mill": ManifestKind("build.mill", "maven", others.read_mill),
+    "project.clj": ManifestKind("project.clj", "maven", others.read_clojure),
+    "deps.edn": ManifestKind("deps.edn", "maven", others.read_clojure),
+    "packages.config": ManifestKind("packages.config", "nuget", dotnet.read_packages_config),
+    "Gemfile": ManifestKind("Gemfile", "gem", ruby_php.read_gemfile),
+    "gems.rb": ManifestKind("Gemfile", "gem", ruby_php.read_gemfile),
+    "composer.json": ManifestKind("composer.json", "composer", ruby_php.read_composer),
+    "mix.exs": ManifestKind("mix.exs", "hex", beam.read_mix),
+    "rebar.config": ManifestKind("rebar.config", "hex", beam.read_rebar),
+    "gleam.toml": ManifestKind("gleam.toml", "hex", beam.read_gleam),
+    "stack.yaml": ManifestKind("stack.yaml", "hackage", others.read_nothing),
+    "package.yaml": ManifestKind("package.yaml", "hackage", others.read_hpack),
+    "Package.swift": ManifestKind("Package.swift", "swift", others.read_swift),
+    "pubspec.yaml": ManifestKind("pubspec.yaml", "pub", others.read_pubspec),
+    "shard.yml": ManifestKind("shard.yml", "shards", others.read_shard),
+    "dune-project": ManifestKind("dune-project", "opam", others.read_dune),
+    "Project.toml": ManifestKind("Project.toml", "julia", others.read_julia),
+    "JuliaProject.toml": ManifestKind("Project.toml", "julia", others.read_julia),
+    "renv.lock": ManifestKind("renv.lock", "cran", others.read_renv),
+    "DESCRIPTION": ManifestKind("DESCRIPTION", "cran", others.read_description),
+    "cpanfile": ManifestKind("cpanfile", "cpan", others.read_cpanfile),
+    "Makefile.PL": ManifestKind("Makefile.PL", "cpan", others.read_nothing),
+    "Build.PL": ManifestKind("Build.PL", "cpan", others.read_nothing),
+    "dist.ini": ManifestKind("dist.ini", "cpan", others.read_nothing, weak=True),
+    "build.zig": ManifestKind("build.zig", "zig", others.read_zig),
+    "build.zig.zon": ManifestKind("build.zig.zon", "zig", others.read_zon),
+    "CMakeLists.txt": ManifestKind("CMakeLists.txt", "native", others.read_cmake),
+    "meson.build": ManifestKind("meson.build", "native", others.read_meson),
+    "Makefile": ManifestKind("Makefile", "native", others.read_nothing, weak=True),
+    "makefile": ManifestKind("Makefile", "native", others.read_nothing, weak=True),
+    "GNUmakefile": ManifestKind("Makefile", "native", others.read_nothing, weak=True),
+    "conanfile.txt": ManifestKind("conanfile", "native", others.read_conan, weak=True),
+    "conanfile.py": ManifestKind("conanfile", "native", others.read_conan_recipe, weak=True),
+    "vcpkg.json": ManifestKind("vcpkg.json", "native", others.read_vcpkg, weak=True),
+    "configure.ac": ManifestKind("configure.ac", "native", others.read_nothing, weak=True),
+    "elm.json": ManifestKind("elm.json", "elm", others.read_elm),
+    "v.mod": ManifestKind("v.mod", "v", others.read_nothing),
+    "dub.json": ManifestKind("dub.json", "dub", others.read_dub),
+    "dub.sdl": ManifestKind("dub.json", "dub", others.read_dub),
+    "fpm.toml": ManifestKind("fpm.toml", "fortran", others.read_generic_toml),
+    "alire.toml": ManifestKind("alire.toml", "ada", others.read_generic_toml),
+    "hugo.toml": ManifestKind("hugo", "hugo", others.read_nothing),
+    "hugo.yaml": ManifestKind("hugo", "hugo", others.read_nothing),
+    "hugo.json": ManifestKind("hugo", "hugo", others.read_nothing),
+    "mkdocs.yml": ManifestKind("mkdocs.yml", "pypi", others.read_nothing, weak=True),
+    "_config.yml": ManifestKind("_config.yml", "jekyll", others.read_nothing, weak=True),
+    "MODULE.bazel": ManifestKind("bazel", "bazel", others.read_nothing),
+    "WORKSPACE": ManifestKind("bazel", "bazel", others.read_nothing),
+    "WORKSPACE.bazel": ManifestKind("bazel", "bazel", others.read_nothing),
+    "pants.toml": ManifestKind("pants.toml", "pants", others.read_nothing),
+    ".buckconfig": ManifestKind(".buckconfig", "buck", others.read_nothing),
+    "foundry.toml": ManifestKind("foundry.toml", "solidity", others.read_nothing),
+    "project.pbxproj": ManifestKind("xcode", "xcode", others.read_xcode, weak=True),
+    "Podfile": ManifestKind("Podfile", "cocoapods", others.read_nothing, weak=True),
 }
 _ENDINGS = {
-    ".csproj": Kind("*.csproj", "nuget", dotnet.read_project),
-    ".fsproj": Kind("*.fsproj", "nuget", dotnet.read_project),
-    ".vbproj": Kind("*.vbproj", "nuget", dotnet.read_project),
-    ".sln": Kind("*.sln", "nuget", dotnet.read_solution),
-    ".slnx": Kind("*.sln", "nuget", dotnet.read_solution),
-    ".gemspec": Kind("*.gemspec", "gem", ruby_php.read_gemspec),
-    ".cabal": Kind("*.cabal", "hackage", others.read_cabal),
-    ".nimble": Kind("*.nimble", "nimble", others.read_nimble),
-    ".opam": Kind("*.opam", "opam", others.read_opam, weak=True),
-    ".tf": Kind("*.tf", "terraform", others.read_terraform, weak=True),
-    ".rockspec": Kind("*.rockspec", "luarocks", others.read_rockspec),
-    ".rkt": Kind("info.rkt", "racket", others.read_nothing, weak=True),
-    ".asd": Kind("*.asd", "quicklisp", others.read_nothing),
-    ".gpr": Kind("*.gpr", "ada", others.read_nothing, weak=True),
+    ".csproj": ManifestKind("*.csproj", "nuget", dotnet.read_project),
+    ".fsproj": ManifestKind("*.fsproj", "nuget", dotnet.read_project),
+    ".vbproj": ManifestKind("*.vbproj", "nuget", dotnet.read_project),
+    ".sln": ManifestKind("*.sln", "nuget", dotnet.read_solution),
+    ".slnx": ManifestKind("*.sln", "nuget", dotnet.read_solution),
+    ".gemspec": ManifestKind("*.gemspec", "gem", ruby_php.read_gemspec),
+    ".cabal": ManifestKind("*.cabal", "hackage", others.read_cabal),
+    ".nimble": ManifestKind("*.nimble", "nimble", others.read_nimble),
+    ".opam": ManifestKind("*.opam", "opam", others.read_opam, weak=True),
+    ".tf": ManifestKind("*.tf", "terraform", others.read_terraform, weak=True),
+    ".rockspec": ManifestKind("*.rockspec", "luarocks", others.read_rockspec),
+    ".rkt": ManifestKind("info.rkt", "racket", others.read_nothing, weak=True),
+    ".asd": ManifestKind("*.asd", "quicklisp", others.read_nothing),
+    ".gpr": ManifestKind("*.gpr", "ada", others.read_nothing, weak=True),
 }
 _MANIFEST_ENDINGS = frozenset((*_ENDINGS, ".txt", ".in"))
 _REQUIREMENTS = re.compile(r"^(?:requirements[\w.-]*|[\w.-]*[-_]requirements|requires)\.(?:txt|in)$")
-_REQUIREMENTS_KIND = Kind("requirements.txt", "pypi", python.read_requirements, weak=True)
+_REQUIREMENTS_KIND = ManifestKind("requirements.txt", "pypi", python.read_requirements, weak=True)
 
 
 #: Manifests with a real parser; the others are searched with patterns, in a bounded text.
@@ -131,7 +131,7 @@ _WHOLE = frozenset(
 MOST_SEARCHED = 128 << 10
 
 
-def kind_of(name: str) -> Kind | None:
+def kind_of(name: str) -> ManifestKind | None:
     """What manifest a file name stands for."""
     exact = EXACT.get(name)
     if exact is not None:
@@ -146,7 +146,7 @@ def kind_of(name: str) -> Kind | None:
     return None
 
 
-def _reader(kind: Kind, manifest: Manifest) -> Callable[[Manifest], None]:
+def _reader(kind: ManifestKind, manifest: Manifest) -> Callable[[Manifest], None]:
     """``package.yaml`` is hpack's when its dependencies are a list, and pnpm's otherwise."""
     if kind.name == "package.yaml" and not re.search(r"(?m)^dependencies:\s*(?:#.*)?\n\s*-", manifest.text):
         manifest.ecosystem = "npm"
@@ -154,7 +154,7 @@ def _reader(kind: Kind, manifest: Manifest) -> Callable[[Manifest], None]:
     return kind.read
 
 
-def parse(tree: Tree, path: str, kind: Kind) -> Manifest:
+def parse(tree: Tree, path: str, kind: ManifestKind) -> Manifest:
     """Read one manifest; what is wrong with it stands in ``problems``."""
     body = tree.read(path) if kind.read is not others.read_nothing else b""
     manifest = Manifest(path, kind.name, kind.ecosystem, (body or b"").decode("utf-8-sig", "replace"))

@@ -103,7 +103,7 @@ _ASSIGNED = re.compile(r"\s*[:=]")
 
 
 def _quoted(text: str, key: str, start: int) -> int:
-    """Where a key in quotation marks stands as JSON writes it; -1 when nowhere."""
+    """Where a key in quotation markers stands as JSON writes it; -1 when nowhere."""
     name = f'"{key}"'
     at = text.find(name, start)
     while at >= 0 and not _ASSIGNED.match(text, at + len(name)):

@@ -27,7 +27,7 @@ def find_packages(scan: Scan, most: int = MOST_PACKAGES) -> dict[str, Package]:
     drop_foreign_projects(scan)
     for path, folder in scan.folders.items():
         if folder.manifests and _makes_package(scan, folder, packages):
-            packages[path] = Package(path, list(folder.manifests), folder.files, marks=folder.marks)
+            packages[path] = Package(path, list(folder.manifests), folder.files, markers=folder.markers)
     _drop_inner_parts(packages)
     if len(packages) > most:
         scan.warnings.append(
@@ -71,7 +71,7 @@ def _nested(manifest: Manifest, above: list[Package]) -> bool:
     """Whether it only continues a build that an ancestor began."""
     if manifest.kind in _TOPMOST_ONLY:
         return any(outer.kind == manifest.kind for package in above for outer in package.manifests)
-    return manifest.kind == "bazel" and any(package.has("bazel") for package in above)
+    return manifest.kind == "bazel" and any(package.manifest("bazel") for package in above)
 
 
 def _weak_counts(scan: Scan, manifest: Manifest, folder: ScannedFolder, above: list[Package]) -> bool:
@@ -98,7 +98,7 @@ def _tool_settings_only(folder: ScannedFolder, above: list[Package]) -> bool:
     return (
         any(manifest.kind == "pyproject.toml" for manifest in folder.manifests)
         and "Python" in folder.sources
-        and not any(package.of("pypi") for package in above)
+        and not any(package.manifest_of("pypi") for package in above)
     )
 
 
@@ -122,13 +122,13 @@ def _drop_inner_parts(packages: dict[str, Package]) -> None:
         for above in ancestors(parent(path)) if path else ():
             top = (path[len(above) + 1 :] if above else path).partition("/")[0]
             outer = packages.get(above)
-            if outer and ((top in _SHELLS and _mobile(outer)) or (top == "themes" and outer.has("hugo"))):
+            if outer and ((top in _SHELLS and _mobile(outer)) or (top == "themes" and outer.manifest("hugo"))):
                 packages.pop(path, None)
                 break
 
 
 def _mobile(package: Package) -> bool:
-    pubspec, node = package.has("pubspec.yaml"), package.has("package.json")
+    pubspec, node = package.manifest("pubspec.yaml"), package.manifest("package.json")
     if pubspec is not None and any(dependency.name == "flutter" for dependency in pubspec.dependencies):
         return True
     mobile = {"react-native", "expo", "@capacitor/core", "@ionic/angular", "@ionic/react", "@ionic/vue", "cordova"}

@@ -23,7 +23,7 @@ _CENTRAL = ("Directory.Build.props", "Directory.Packages.props")
 
 
 @dataclass(frozen=True)
-class Own:
+class OwnContent:
     """What a manifest says by itself."""
 
     dependencies: Sequence[Dependency]
@@ -31,7 +31,7 @@ class Own:
 
 
 @dataclass(frozen=True)
-class Central:
+class CentralProps:
     """A ``Directory.*.props`` file: what it sets, and the versions that it pins."""
 
     statements: Sequence[Statement]
@@ -44,9 +44,9 @@ class Inheritance:
 
     scan: Scan
     catalogs: Catalogs = field(init=False)
-    _own: dict[str, Own] = field(default_factory=dict)  #: by path, before anything was inherited
+    _own: dict[str, OwnContent] = field(default_factory=dict)  #: by path, before anything was inherited
     _version_catalogs: dict[str, Catalog] = field(default_factory=dict)
-    _central: dict[str, Central | Broken] = field(default_factory=dict)
+    _central: dict[str, CentralProps | Broken] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.catalogs = Catalogs(self.scan)
@@ -80,10 +80,10 @@ class Inheritance:
             elif manifest.kind == "build.sbt":
                 self._sbt(manifest)
 
-    def _by_itself(self, manifest: Manifest) -> Own:
+    def _by_itself(self, manifest: Manifest) -> OwnContent:
         """Asked of a manifest before it inherits: else what is inherited twice would double at every level."""
         if manifest.path not in self._own:
-            self._own[manifest.path] = Own(tuple(manifest.dependencies), tuple(manifest.statements))
+            self._own[manifest.path] = OwnContent(tuple(manifest.dependencies), tuple(manifest.statements))
         return self._own[manifest.path]
 
     def _sbt(self, manifest: Manifest) -> None:
@@ -146,12 +146,12 @@ class Inheritance:
                 for dependency in manifest.dependencies
             ]
 
-    def _read_central(self, path: str, name: str) -> Central | Broken:
+    def _read_central(self, path: str, name: str) -> CentralProps | Broken:
         if path not in self._central:
             shared = Manifest(path, name, "nuget", self.scan.tree.text(path) or "")
             try:
                 read_shared(shared)
-                self._central[path] = Central(
+                self._central[path] = CentralProps(
                     shared.statements, {dependency.name: dependency.version for dependency in shared.dependencies}
                 )
             except Broken as broken:

@@ -38,7 +38,7 @@ def _in_nx(scan: Scan, path: str) -> bool:
 
 def shared_dependencies(scan: Scan, package: Package, manifest: Manifest) -> Iterable[Dependency]:
     """Those of the root's dependencies that the project's code imports or its plugins are for."""
-    if package.has("package.json"):
+    if package.manifest("package.json"):
         return []
     root = next(
         (manifest_above for folder in list(ancestors(package.path))[1:] for manifest_above in _node(scan, folder)), None

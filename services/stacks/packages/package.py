@@ -64,7 +64,7 @@ class Package:
     files: dict[str, int]
     sources: dict[str, Sources] = field(default_factory=dict)
     folders: list[ScannedFolder] = field(default_factory=list)  #: its own ones, without nested packages
-    marks: Sequence[str] = ()
+    markers: Sequence[str] = ()
     findings: dict[tuple[Kind, str], Finding] = field(default_factory=dict)
     by_kind: dict[Kind, list[Finding]] = field(default_factory=dict)  #: the same findings
     warnings: list[str] = field(default_factory=list)
@@ -72,13 +72,13 @@ class Package:
     ranked: dict[Kind, list[Finding]] = field(default_factory=dict)  #: until the next finding
     primary: dict[Kind, Finding | None] = field(default_factory=dict)  #: until the next finding
 
-    def has(self, kind: str) -> Manifest | None:
+    def manifest(self, kind: str) -> Manifest | None:
         for manifest in self.manifests:
             if manifest.kind == kind:
                 return manifest
         return None
 
-    def of(self, ecosystem: str) -> Manifest | None:
+    def manifest_of(self, ecosystem: str) -> Manifest | None:
         for manifest in self.manifests:
             if manifest.ecosystem == ecosystem:
                 return manifest
@@ -105,7 +105,7 @@ class Package:
         known.weigh()
         known.version = known.version or finding.version
 
-    def found(self, kind: Kind) -> list[Finding]:
+    def findings_of(self, kind: Kind) -> list[Finding]:
         return self.by_kind.get(kind, [])
 
     def own_files(self) -> Iterator[tuple[str, str]]:

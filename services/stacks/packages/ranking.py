@@ -23,7 +23,7 @@ def primary_language(package: Package) -> Finding | None:
 
 def _languages(package: Package) -> list[Finding]:
     """The primary language first, the others by how sure they are."""
-    findings = package.found("language")
+    findings = package.findings_of("language")
     if len(findings) < 2:
         return findings
     sure = [finding for finding in findings if finding.confidence >= 0.5]
@@ -35,7 +35,7 @@ def _languages(package: Package) -> list[Finding]:
             shares[id] = shares.get(id, 0) + sources.bytes
     total = sum(sources.bytes for sources in package.sources.values()) or 1
     best: dict[str, int] = {}
-    for framework in package.found("framework"):
+    for framework in package.findings_of("framework"):
         if framework.confidence >= 0.5:
             best[framework.ecosystem] = max(best.get(framework.ecosystem, 0), framework.tier)
     manifests = {manifest.ecosystem for manifest in package.manifests if manifest.kind != "Makefile"}
@@ -90,7 +90,7 @@ def ordered(package: Package, kind: Kind) -> list[Finding]:
 
 
 def _others(package: Package, kind: Kind) -> list[Finding]:
-    findings = package.found(kind)
+    findings = package.findings_of(kind)
     if len(findings) < 2:
         return findings
     language = primary_language(package)
@@ -150,14 +150,14 @@ def _primary(package: Package, kind: Kind) -> Finding | None:
 
 def is_aggregator(package: Package) -> bool:
     """A root that only gathers members: no sources of its own beyond settings, nothing to start."""
-    manifest = package.of("npm")
+    manifest = package.manifest_of("npm")
     gathers = bool(manifest and workspace_globs(manifest.data)) or any(
         name in package.files for name in ("pnpm-workspace.yaml", "lerna.json", "nx.json", "turbo.json", "go.work")
     )
-    pom = package.has("pom.xml")
+    pom = package.manifest("pom.xml")
     gathers = gathers or bool(pom and pom.facts.get("packaging") == "pom")
     gathers = gathers or any(manifest.facts.get("include") for manifest in package.manifests)
-    cargo = package.has("Cargo.toml")
+    cargo = package.manifest("Cargo.toml")
     gathers = gathers or bool(
         cargo and "workspace" in cargo.data and not any("src" in folder.folders for folder in package.folders[:1])
     )

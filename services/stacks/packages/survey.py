@@ -18,7 +18,7 @@ class Level(NamedTuple):
 
     folder: str
     names: dict[str, int]
-    marks: Sequence[str]
+    markers: Sequence[str]
     manifests: Sequence[Manifest]
 
 
@@ -36,8 +36,8 @@ class Survey:
     def __post_init__(self) -> None:
         self.locks = Locks(self.scan.tree)
 
-    def forget(self) -> None:
-        """Undo the circles (a dependency knows its manifest), so that all of it is freed without being looked for."""
+    def release(self) -> None:
+        """Break the reference cycles (a dependency knows its manifest): all of it is freed without the collector."""
         for package in self.packages.values():
             for manifest in package.manifests:
                 manifest.dependencies.clear()
@@ -60,7 +60,7 @@ class Survey:
 
     def _level(self, path: str) -> Level:
         folder = self.scan.folders.get(path) or self.scan.outside.get(path)
-        return Level(path, folder.files, folder.marks, folder.manifests) if folder else Level(path, {}, (), ())
+        return Level(path, folder.files, folder.markers, folder.manifests) if folder else Level(path, {}, (), ())
 
     def manifests_at(self, folder: str) -> list[Manifest]:
         scanned = self.scan.folders.get(folder) or self.scan.outside.get(folder)
@@ -71,7 +71,7 @@ def split_off(survey: Survey, path: str) -> None:
     """A new package at that folder, with the folders below it that belonged to the package around it."""
     outer = next((survey.packages[above] for above in ancestors(path) if above in survey.packages), None)
     here = survey.scan.folders[path]
-    new = Package(path, [], here.files, marks=here.marks)
+    new = Package(path, [], here.files, markers=here.markers)
     prefix = path + "/" if path else ""
     candidates = outer.folders if outer else list(survey.scan.folders.values())
     for folder in list(candidates):

@@ -10,11 +10,11 @@ from services.stacks.packages.package import Finding, Package
 from services.stacks.packages.ranking import first_of, ordered, primary_of
 from services.stacks.packages.survey import Survey
 from services.stacks.phases.facts.build import build_facts
-from services.stacks.phases.facts.code import Reading, code_facts
-from services.stacks.phases.facts.deployment import Described, deployment
+from services.stacks.phases.facts.code import ReadBudget, code_facts
+from services.stacks.phases.facts.deployment import SharedFiles, deployment
 from services.stacks.phases.facts.run import run_facts
 from services.stacks.phases.roles import role_of
-from services.stacks.phases.versions.precedence import Said, trails
+from services.stacks.phases.versions.precedence import FileStatements, trails
 from services.stacks.phases.workspaces import find_workspace
 from services.stacks.rules.technologies import Rules
 from shared.contracts.detect import (
@@ -42,15 +42,15 @@ class Analysed:
 
 
 @dataclass
-class Read:
+class ReadOnce:
     """What was read for one package and speaks for others too, or is limited over all of them."""
 
-    code: Reading = field(default_factory=Reading)
-    described: Described = field(default_factory=Described)
-    said: Said = field(default_factory=dict)
+    code: ReadBudget = field(default_factory=ReadBudget)
+    described: SharedFiles = field(default_factory=SharedFiles)
+    said: FileStatements = field(default_factory=dict)
 
 
-def analyse(survey: Survey, package: Package, rules: Rules, read: Read) -> Analysed:
+def analyse(survey: Survey, package: Package, rules: Rules, read: ReadOnce) -> Analysed:
     """The service phase for one package: versions, build, run, role."""
     code = code_facts(survey, package, read.code)
     deployed = deployment(survey, package, read.described)
@@ -77,7 +77,7 @@ def analyse(survey: Survey, package: Package, rules: Rules, read: Read) -> Analy
 
 
 def assemble(survey: Survey, rules: Rules) -> DetectResult:
-    read = Read()
+    read = ReadOnce()
     done = {path: analyse(survey, package, rules, read) for path, package in survey.packages.items()}
     if read.code.cut:
         survey.warnings.append("the tree is large: ports and variable names were searched for in the main files only")
@@ -103,7 +103,7 @@ def root_cache(survey: Survey, rules: Rules) -> list[str]:
     """Cache folders at the root: the orchestrator's, then those of the root's and the members' build systems."""
     folders: list[str] = []
     for package in survey.packages.values():
-        for finding in package.found("orchestrator"):
+        for finding in package.findings_of("orchestrator"):
             technology = rules.get("orchestrator", finding.id)
             folders += technology.list("cache") if technology else ()
     root = survey.packages.get(survey.scan.root)
@@ -150,7 +150,7 @@ def _candidate(finding: Finding, versions: list[VersionTrail]) -> Candidate:
 
 def _build_systems(package: Package) -> list[Conflict]:
     """Maven and Gradle side by side build the same sources twice."""
-    if len(package.found("build_system")) < 2:
+    if len(package.findings_of("build_system")) < 2:
         return []
     both = [
         finding.id

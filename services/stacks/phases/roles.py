@@ -19,16 +19,16 @@ def role_of(package: Package, rules: Rules, code: CodeFacts, deployed: Deploymen
     declared = framework is not None and any(proof.weight >= 0.6 for proof in framework.proofs)
     if deployed.named or is_program(package):
         return "app"
-    if package.has("wordpress"):
+    if package.manifest("wordpress"):
         return "app"
-    node = package.of("npm")
+    node = package.manifest_of("npm")
     if node is not None and (main := primary_of(package, "language")) and main.id in {"javascript", "typescript"}:
         return _node_role(package, technology.tier if technology else 0, declared, code)
     if technology and declared and (technology.tier in SERVING or technology.tier in {TIERS["app"], TIERS["ui-app"]}):
         return "library" if _published(package) and not starts_itself(code) else "app"
     if any(manifest.ecosystem == "terraform" for manifest in package.manifests):
         return "app"
-    scripted = package.has("pyproject.toml")
+    scripted = package.manifest("pyproject.toml")
     if scripted and (
         table(table(scripted.data.get("project")).get("scripts"))
         or table(table(table(scripted.data.get("tool")).get("poetry")).get("scripts"))
@@ -37,13 +37,13 @@ def role_of(package: Package, rules: Rules, code: CodeFacts, deployed: Deploymen
     if _published(package):
         return "library"
     page = "index.php" in package.files or any("public" in folder.folders for folder in package.folders[:1])
-    if package.of("composer") and page:
+    if package.manifest_of("composer") and page:
         return "app"
     return "app" if command or starts_itself(code) else "library"
 
 
 def _node_role(package: Package, tier: int, declared: bool, code: CodeFacts) -> str:
-    manifest = package.of("npm")
+    manifest = package.manifest_of("npm")
     data = manifest.data if manifest else {}
     if manifest and manifest.kind == "project.json":
         return "library" if manifest.facts["projectType"] == "library" else "app"
@@ -74,16 +74,16 @@ def _node_role(package: Package, tier: int, declared: bool, code: CodeFacts) -> 
 def _published(package: Package) -> bool:
     """Whether the manifest is written for others to depend on."""
     gem = any(manifest.kind == "*.gemspec" for manifest in package.manifests)
-    composer = package.has("composer.json")
+    composer = package.manifest("composer.json")
     if gem or (
         composer and composer.facts.get("type") in {"library", "symfony-bundle", "wordpress-plugin", "drupal-module"}
     ):
         return True
-    cargo = package.has("Cargo.toml")
+    cargo = package.manifest("Cargo.toml")
     if cargo and not is_program(package):
         return True
-    pyproject = package.has("pyproject.toml")
+    pyproject = package.manifest("pyproject.toml")
     return bool(
         (pyproject and "build-system" in pyproject.data and "Dockerfile" not in package.files)
-        or package.has("setup.py")
+        or package.manifest("setup.py")
     )

@@ -21,7 +21,7 @@ _MOST_GLOBS = 1000
 
 
 @dataclass(frozen=True)
-class Found:
+class DeclaredWorkspace:
     manager: str
     folder: str
     members: tuple[str, ...]
@@ -30,9 +30,9 @@ class Found:
 def find_workspace(survey: Survey) -> Workspace | None:
     """The workspace at the root of what is looked at; without one, the largest below it."""
     root = survey.scan.root
-    declared: list[Found] = []
+    declared: list[DeclaredWorkspace] = []
     for folder, scanned in survey.scan.folders.items():  # in the order of their paths
-        if not (scanned.manifests or scanned.marks) or folder.count("/") > 3:
+        if not (scanned.manifests or scanned.markers) or folder.count("/") > 3:
             continue
         covered = any(folder in workspace.members for workspace in declared if workspace.manager == "maven")
         declared.extend(workspace for workspace in _declared(survey, folder, covered) if workspace.members)
@@ -47,7 +47,7 @@ def find_workspace(survey: Survey) -> Workspace | None:
     return Workspace(manager=best.manager, members=list(best.members))
 
 
-def _declared(survey: Survey, folder: str, covered: bool) -> Iterable[Found]:
+def _declared(survey: Survey, folder: str, covered: bool) -> Iterable[DeclaredWorkspace]:
     """What a folder declares; ``covered``: it is a module whose own modules are counted with those of its parent."""
     names = survey.scan.folders[folder].files
     manifests = {manifest.kind: manifest for manifest in survey.scan.folders[folder].manifests}
@@ -61,11 +61,11 @@ def _declared(survey: Survey, folder: str, covered: bool) -> Iterable[Found]:
         globs = texts(_json(survey, folder, "lerna.json").get("packages")) or ["packages/*"]
         yield _of(survey, _node_manager(survey, folder), folder, globs, _is_node)
     elif "nx.json" in names:
-        yield Found("nx", folder, _below(survey, folder, ("project.json",)))
+        yield DeclaredWorkspace("nx", folder, _below(survey, folder, ("project.json",)))
     if "rush.json" in names:
         projects = _json(survey, folder, "rush.json").get("projects")
         paths = [dig(project, "projectFolder") for project in projects] if isinstance(projects, list) else []
-        yield Found("rush", folder, _existing(survey, folder, texts(paths)))
+        yield DeclaredWorkspace("rush", folder, _existing(survey, folder, texts(paths)))
     if (deno := manifests.get("deno.json")) and (globs := _deno(deno)):
         yield _of(survey, "deno", folder, globs, lambda names: "deno.json" in names or "deno.jsonc" in names)
     yield from _others(survey, folder, names, manifests, covered)
@@ -73,14 +73,14 @@ def _declared(survey: Survey, folder: str, covered: bool) -> Iterable[Found]:
 
 def _others(
     survey: Survey, folder: str, names: dict[str, int], manifests: dict[str, Manifest], covered: bool
-) -> Iterable[Found]:
+) -> Iterable[DeclaredWorkspace]:
     if cargo := manifests.get("Cargo.toml"):
         globs = texts(dig(cargo.data, "workspace", "members"))
         without = [f"!{glob}" for glob in texts(dig(cargo.data, "workspace", "exclude"))]
         yield _of(survey, "cargo", folder, [*globs, *without], lambda names: "Cargo.toml" in names)
     if "go.work" in names:
         paths = go_work_members(_text(survey, folder, "go.work"))
-        yield Found("go", folder, _existing(survey, folder, paths, root_too=True))
+        yield DeclaredWorkspace("go", folder, _existing(survey, folder, paths, root_too=True))
     if python := manifests.get("pyproject.toml"):
         globs = texts(dig(python.data, "tool", "uv", "workspace", "members"))
         without = [f"!{glob}" for glob in texts(dig(python.data, "tool", "uv", "workspace", "exclude"))]
@@ -88,26 +88,26 @@ def _others(
     for kind in ("settings.gradle.kts", "settings.gradle"):
         if kind in manifests:
             included = manifests[kind].facts.get("include", "").split("\n")
-            yield Found("gradle", folder, _existing(survey, folder, [path for path in included if path]))
+            yield DeclaredWorkspace("gradle", folder, _existing(survey, folder, [path for path in included if path]))
     if (pom := manifests.get("pom.xml")) and "modules" in pom.facts and not covered:
         modules = [module.removesuffix("/pom.xml") for module in pom.facts["modules"].split("\n")]
-        yield Found("maven", folder, _reactor(survey, folder, modules))
+        yield DeclaredWorkspace("maven", folder, _reactor(survey, folder, modules))
     if solution := manifests.get("*.sln"):
         paths = [path.rpartition("/")[0] for path in solution.facts.get("projects", "").split("\n") if path]
-        yield Found("dotnet", folder, _existing(survey, folder, paths))
+        yield DeclaredWorkspace("dotnet", folder, _existing(survey, folder, paths))
     if (mix := manifests.get("mix.exs")) and "apps_path" in mix.facts:
         yield _of(survey, "mix", folder, [f"{mix.facts['apps_path']}/*"], lambda names: "mix.exs" in names)
     if pubspec := manifests.get("pubspec.yaml"):
-        yield Found("pub", folder, _existing(survey, folder, texts(pubspec.data.get("workspace"))))
+        yield DeclaredWorkspace("pub", folder, _existing(survey, folder, texts(pubspec.data.get("workspace"))))
     if "melos.yaml" in names:
         globs = texts(_yaml(survey, folder, "melos.yaml").get("packages"))
         yield _of(survey, "melos", folder, globs, lambda names: "pubspec.yaml" in names)
     if (sbt := manifests.get("build.sbt")) and sbt.facts.get("members"):
-        yield Found("sbt", folder, _existing(survey, folder, sbt.facts["members"].split("\n")))
+        yield DeclaredWorkspace("sbt", folder, _existing(survey, folder, sbt.facts["members"].split("\n")))
     if "bazel" in manifests:
-        yield Found("bazel", folder, _below(survey, folder, ("BUILD.bazel", "BUILD")))
+        yield DeclaredWorkspace("bazel", folder, _below(survey, folder, ("BUILD.bazel", "BUILD")))
     if "pants.toml" in manifests:
-        yield Found("pants", folder, _below(survey, folder, ("BUILD", "BUILD.pants")))
+        yield DeclaredWorkspace("pants", folder, _below(survey, folder, ("BUILD", "BUILD.pants")))
 
 
 def _reactor(survey: Survey, folder: str, modules: list[str]) -> tuple[str, ...]:
@@ -129,7 +129,9 @@ def _is_node(names: dict[str, int]) -> bool:
     return "package.json" in names or "package.json5" in names or "package.yaml" in names
 
 
-def _of(survey: Survey, manager: str, folder: str, globs: list[str], holds: Callable[[dict[str, int]], bool]) -> Found:
+def _of(
+    survey: Survey, manager: str, folder: str, globs: list[str], holds: Callable[[dict[str, int]], bool]
+) -> DeclaredWorkspace:
     """Every folder that the globs mean and that holds a manifest; later negations take away."""
     if len(globs) > _MOST_GLOBS:
         survey.warnings.append(f"{folder or '.'}: only the first {_MOST_GLOBS} patterns of the workspace were followed")
@@ -146,7 +148,7 @@ def _of(survey: Survey, manager: str, folder: str, globs: list[str], holds: Call
                 chosen = not negated
         if chosen:
             members.append(scanned.path)
-    return Found(manager, folder, tuple(members))
+    return DeclaredWorkspace(manager, folder, tuple(members))
 
 
 def _pattern(glob: str) -> tuple[re.Pattern[str], bool]:
@@ -190,7 +192,7 @@ def _node_manager(survey: Survey, folder: str) -> str:
 
 
 def ranked_manager(package: Package) -> str | None:
-    managers = [finding for finding in package.found("package_manager") if finding.ecosystem == "npm"]
+    managers = [finding for finding in package.findings_of("package_manager") if finding.ecosystem == "npm"]
     return max(managers, key=lambda finding: finding.confidence).id if managers else None
 
 

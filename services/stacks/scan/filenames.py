@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from services.stacks.linguist.tables import DOMINANT, Tables
-from services.stacks.manifests.kinds import EXACT, Kind, kind_of
-from services.stacks.scan.markers import MARKS, is_mark
+from services.stacks.manifests.kinds import EXACT, ManifestKind, kind_of
+from services.stacks.scan.markers import MARKERS, is_marker
 
 #: So many names, and so many endings, are kept; the others are looked up anew.
 _MOST_KEPT = 20_000
@@ -29,9 +29,9 @@ class Meaning:
     counted: bool  #: whether any of them is counted
     plain: bool  #: whether there is one of them, or no content would be asked for more
     unknown: bool  #: no table knows it
-    manifest: Kind | None
+    manifest: ManifestKind | None
     ending: str
-    mark: bool  #: it says something about the packages below it
+    marker: bool  #: it says something about the packages below it
     counts: bool  #: whether it may be code, which is measured
     likely: str | None  #: the language that it is taken for where its content is not asked
     settings: bool  #: whether names with that ending may be settings or declarations, and no source
@@ -44,7 +44,7 @@ class Names:
     by_ending: dict[str, Meaning] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in (*self.tables.filenames, *EXACT, *MARKS, *_NO_SOURCE_NAMES):
+        for name in (*self.tables.filenames, *EXACT, *MARKERS, *_NO_SOURCE_NAMES):
             self.by_name[name] = self._meaning(name)
 
     def learn(self, name: str, ending: str) -> Meaning:
@@ -69,7 +69,7 @@ class Names:
         likely = self.tables.likely(ending, candidates) if len(candidates) > 1 else next(iter(candidates), None)
         return Meaning(
             candidates, counted, len(candidates) == 1 or ending in DOMINANT, unknown, kind_of(name), ending,
-            is_mark(name), counted or not (candidates or unknown), likely,
+            is_marker(name), counted or not (candidates or unknown), likely,
             name in _NO_SOURCE_NAMES or name.endswith(_MAYBE_NO_SOURCE),
         )  # fmt: skip
 

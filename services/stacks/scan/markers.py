@@ -36,7 +36,7 @@ SERVER_SETTINGS = frozenset(
         for script in "jt"
     ]
 )
-MARKS = frozenset(
+MARKERS = frozenset(
     (
         *NODE_LOCKFILES, *NODE_SETTINGS, *PYTHON_LOCKFILES, *COMPOSE, *SERVER_SETTINGS, *READERS,
         "Cargo.lock", "Gemfile.lock", "composer.lock", "mix.lock", "pubspec.lock",
@@ -50,5 +50,5 @@ _OPENINGS = ("Dockerfile.", ".env.")
 _ENDING = ".Dockerfile"
 
 
-def is_mark(name: str) -> bool:
-    return name in MARKS or name.startswith(_OPENINGS) or name.endswith(_ENDING)
+def is_marker(name: str) -> bool:
+    return name in MARKERS or name.startswith(_OPENINGS) or name.endswith(_ENDING)

@@ -27,7 +27,7 @@ class ScannedFolder:
     sources: dict[str, Sources] = field(default_factory=dict)  #: by linguist's name
     manifests: list[Manifest] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)  #: files that no table knows
-    marks: list[str] = field(default_factory=list)  #: files that say something about the packages at or below it
+    markers: list[str] = field(default_factory=list)  #: files that say something about the packages at or below it
     aside: bool = False  #: vendored or documentation, in linguist's terms
     test: bool = False  #: a folder of tests, or below one
     fixture: bool = False  #: what tests work on, or the code of others: no package is made of it

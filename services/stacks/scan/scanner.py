@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from services.stacks.linguist.excluded import Excluded, generated
 from services.stacks.linguist.tables import Tables
-from services.stacks.manifests.kinds import Kind, parse
+from services.stacks.manifests.kinds import ManifestKind, parse
 from services.stacks.scan.attributes import Attributes, attributes
 from services.stacks.scan.filenames import Meaning, Names, is_source
 from services.stacks.scan.ignore import ignored
-from services.stacks.scan.markers import is_mark
+from services.stacks.scan.markers import is_marker
 from services.stacks.scan.model import Scan, ScannedFolder, Sources
 from services.stacks.tree import HEAD_BYTES, NEVER_FIRST_PARTY, UNASKED, Tree, join, within
 
@@ -114,10 +114,10 @@ class Scanner:
         beside = tree.folders.get(outer)
         return beside is not None and any(filler in beside.files for filler in fillers)
 
-    def _sorted(self, folder: ScannedFolder, every: bool) -> tuple[list[tuple[str, Kind]], list[_Entry]]:
+    def _sorted(self, folder: ScannedFolder, every: bool) -> tuple[list[tuple[str, ManifestKind]], list[_Entry]]:
         """The manifests of a folder, and the files that may be code; ``every``: attributes may make code of any."""
         by_name, by_ending, learn = self.names.by_name, self.names.by_ending, self.names.learn
-        manifests: list[tuple[str, Kind]] = []
+        manifests: list[tuple[str, ManifestKind]] = []
         entries: list[_Entry] = []
         for name in folder.files:
             dot = name.rfind(".")
@@ -127,14 +127,14 @@ class Scanner:
                 manifests.append((name, meaning.manifest))
             if meaning.unknown:
                 folder.unknown.append(name)
-            if meaning.mark or (name[0] in ".D" and is_mark(name)):
-                folder.marks.append(name)
+            if meaning.marker or (name[0] in ".D" and is_marker(name)):
+                folder.markers.append(name)
             if meaning.counts or every:
                 entries.append((name, meaning))
         return manifests, entries
 
     def _manifests(
-        self, scan: Scan, folder: ScannedFolder, manifests: list[tuple[str, Kind]], skipped: set[str]
+        self, scan: Scan, folder: ScannedFolder, manifests: list[tuple[str, ManifestKind]], skipped: set[str]
     ) -> None:
         for name, kind in sorted(manifests, key=lambda named: named[0]):
             path = join(folder.path, name)
@@ -152,7 +152,7 @@ class Scanner:
         skipped: set[str],
     ) -> None:
         """Bytes per language, and whose sources they are."""
-        reading = _Reading(scan, sum(len(entries) for _, entries in code) <= SMALL_TREE)
+        reading = _HeadReader(scan, sum(len(entries) for _, entries in code) <= SMALL_TREE)
         if reading.small:
             scan.tree.reader.prefetch([join(folder.path, name) for folder, entries in code for name, _ in entries])
         counted, total, measured = self.tables.counted, scan.languages, scan.tree.reader.size
@@ -199,7 +199,7 @@ class Scanner:
         return dict(sorted(shown.items(), key=lambda item: (-item[1], item[0])))
 
     def _read(
-        self, reading: _Reading, path: str, name: str, size: int, meaning: Meaning, forced: str | None
+        self, reading: _HeadReader, path: str, name: str, size: int, meaning: Meaning, forced: str | None
     ) -> str | None:
         """The language of a file whose beginning is looked at; None when a program wrote it, or nothing tells."""
         head: bytes | None = None
@@ -227,7 +227,7 @@ class Scanner:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _HeadReader:
     """How many beginnings of files were read: all of a small tree, else only where the name does not tell."""
 
     scan: Scan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-from services.stacks.sources.collector import Gathering, Interest, Limits
+from services.stacks.sources.collector import Collector, Limits, Select
 from services.stacks.sources.compression import packing, plain_blocks
 from services.stacks.sources.tar import looks_like_tar, read_tar
 from services.stacks.sources.zip import read_zip
@@ -20,16 +20,14 @@ class UnknownFormat(AssayError):
         super().__init__("upload a tar (plain, gz, bz2, xz or zst) or a zip archive")
 
 
-def open_archive(
-    stream: BinaryIO, interest: Interest, limits: Limits, stop: Callable[[], bool] = lambda: False
-) -> Tree:
+def open_archive(stream: BinaryIO, select: Select, limits: Limits, stop: Callable[[], bool] = lambda: False) -> Tree:
     """Raises: UnknownFormat, SourceUnreadable, SourceTooLarge, JobCancelled."""
-    gathering = Gathering(interest, limits, stop=stop)
+    collector = Collector(select, limits, stop=stop)
     head = stream.read(512)
     stream.seek(0)
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        read_zip(stream, gathering)
-        return gathering.tree()
+        read_zip(stream, collector)
+        return collector.tree()
     blocks = plain_blocks(stream, packing(head), limits)
     if packing(head) is None:
         if not looks_like_tar(head) and not _empty_tar(head):
@@ -42,8 +40,8 @@ def open_archive(
             raise UnknownFormat
         blocks = _chain(first, blocks)
     if not _empty_tar(head):
-        read_tar(blocks, gathering)
-    return gathering.tree()
+        read_tar(blocks, collector)
+    return collector.tree()
 
 
 def _empty_tar(head: bytes) -> bool:

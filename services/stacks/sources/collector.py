@@ -9,7 +9,7 @@ from services.stacks.tree import Folder, Tree, join, parent
 from shared.errors import JobCancelled, SourceTooLarge
 
 #: The path of a file to the bytes of it to keep; 0 when its name and size are enough.
-Interest = Callable[[str], int]
+Select = Callable[[str], int]
 
 
 #: Of one file; no system that the sources come from can hold longer ones.
@@ -31,7 +31,7 @@ class Limits:
 
 
 @dataclass
-class Kept:
+class KeptFiles:
     """The files of an archive that were kept; the rest of a tree is names and sizes."""
 
     contents: dict[str, bytes] = field(default_factory=dict)
@@ -48,13 +48,13 @@ class Kept:
 
 
 @dataclass
-class Gathering:
+class Collector:
     """Builds a tree from the entries of an archive, in any order, refusing what does not belong in a tree."""
 
-    interest: Interest
+    select: Select
     limits: Limits
     sizes: dict[str, int] = field(default_factory=dict)
-    kept: Kept = field(default_factory=Kept)
+    kept: KeptFiles = field(default_factory=KeptFiles)
     entries: int = 0
     unpacked: int = 0
     kept_bytes: int = 0
@@ -75,7 +75,7 @@ class Gathering:
         if self.unpacked > self.limits.unpacked_bytes:
             raise SourceTooLarge(f"the archive unpacks to more than {self.limits.unpacked_bytes >> 30} GB")
         self.sizes[path] = size
-        wanted = min(size, self.interest(path))
+        wanted = min(size, self.select(path))
         if wanted and self.kept_bytes + wanted > self.limits.kept_bytes:
             self.full = True
             wanted = 0

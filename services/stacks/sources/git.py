@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
 
-from services.stacks.sources.collector import Gathering, Interest, Limits
+from services.stacks.sources.collector import Collector, Limits, Select
 from services.stacks.tree import MANIFEST_BYTES, Tree
 from shared.contracts.addresses import public_address
 from shared.errors import JobCancelled, SourceNotAllowed, SourceTooLarge, SourceUnreadable
@@ -120,7 +120,7 @@ class Git:
 
 @contextmanager
 def open_git(
-    url: str, ref: str | None, interest: Interest, limits: Limits, git_limits: GitLimits, stop: Callable[[], bool]
+    url: str, ref: str | None, select: Select, limits: Limits, git_limits: GitLimits, stop: Callable[[], bool]
 ) -> Iterator[Tree]:
     """Fetch one commit and list it; the blobs that matter come in one batch.
 
@@ -139,7 +139,7 @@ def open_git(
         fetch = ("fetch", "--quiet", "--depth=1", "--no-tags", _FILTER, "--no-write-fetch-head")
         git.run(*into, *fetch, "origin", f"{ref or 'HEAD'}:{_REF}")
         identity = git.run(*into, "rev-parse", f"{_REF}^{{tree}}").decode().strip()
-        yield _tree(git, identity, interest, limits)
+        yield _tree(git, identity, select, limits)
 
 
 @dataclass
@@ -196,28 +196,28 @@ def _bodies(output: bytes, count: int) -> Iterator[bytes]:
         at = end + 2 + size
 
 
-def _tree(git: Git, identity: str, interest: Interest, limits: Limits) -> Tree:
+def _tree(git: Git, identity: str, select: Select, limits: Limits) -> Tree:
     """Regular files only: a link inside a repository is nothing strange, it is just not followed."""
-    gathering = Gathering(interest, limits)
+    collector = Collector(select, limits)
     ids: dict[str, str] = {}
     for entry in git.run("-C", "repository", "ls-tree", "-r", "-z", _REF).split(b"\0"):
         meta, _, raw = entry.partition(b"\t")
         if not raw:
             continue
-        gathering.count()
+        collector.count()
         mode, kind, id = meta.decode().split()
         if kind == "blob" and mode in {"100644", "100755"}:
-            path = gathering.clean(raw.decode("utf-8", "surrogateescape"))
+            path = collector.clean(raw.decode("utf-8", "surrogateescape"))
             if path:
                 ids[path] = id
     listed = git.run("-C", "repository", "rev-list", "--objects", "--missing=print", "--no-object-names", _REF)
     absent = {line[1:].decode() for line in listed.splitlines() if line.startswith(b"?")}
     blobs = Blobs(git, ids, absent)
-    wanted = [path for path in ids if interest(path)]
+    wanted = [path for path in ids if select(path)]
     blobs.prefetch(wanted)
     sizes = blobs.sizes()
-    gathering.sizes = {path: sizes.get(id, 0) for path, id in ids.items()}
-    tree = gathering.tree(strip=False)
+    collector.sizes = {path: sizes.get(id, 0) for path, id in ids.items()}
+    tree = collector.tree(strip=False)
     return Tree(tree.folders, blobs, tree.warnings, identity)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 
-from services.stacks.sources.collector import Gathering
+from services.stacks.sources.collector import Collector
 from shared.errors import SourceUnreadable
 
 _MOST_HEADER = 1 << 20  #: A long name or a pax header beyond this is an attack.
@@ -53,7 +53,7 @@ class Blocks:
         return True
 
 
-def read_tar(blocks: Iterator[bytes], gathering: Gathering) -> None:
+def read_tar(blocks: Iterator[bytes], collector: Collector) -> None:
     """Raises: SourceUnreadable when a header is damaged or the archive is cut off, SourceTooLarge."""
     stream = Blocks(blocks)
     long_name: str | None = None
@@ -72,7 +72,7 @@ def read_tar(blocks: Iterator[bytes], gathering: Gathering) -> None:
         if not _sound(header):
             raise SourceUnreadable("the archive holds a damaged header")
         first = False
-        gathering.count()
+        collector.count()
         kind, size = header[156:157], _number(header[124:136])
         if kind in b"LKxg" and kind:
             long_name, pax = _extension(stream, kind, size, long_name, pax)
@@ -82,25 +82,25 @@ def read_tar(blocks: Iterator[bytes], gathering: Gathering) -> None:
             raise SourceUnreadable("the archive holds a damaged header")
         name = pax.get("path") or long_name or _name(header)
         long_name, pax = None, {}
-        _entry(stream, gathering, kind, name, size)
+        _entry(stream, collector, kind, name, size)
 
 
-def _entry(stream: Blocks, gathering: Gathering, kind: bytes, name: str, size: int) -> None:
+def _entry(stream: Blocks, collector: Collector, kind: bytes, name: str, size: int) -> None:
     padded = -(-size // 512) * 512
     if kind in _FILES and not name.endswith("/"):
-        admitted = gathering.admit(name, size)
+        admitted = collector.admit(name, size)
         if admitted and admitted[1]:
             path, wanted = admitted
             body = stream.take(wanted)
             if len(body) < wanted:
                 raise SourceUnreadable("the archive is damaged or cut off")
-            gathering.kept.contents[path] = body
+            collector.kept.contents[path] = body
             padded -= wanted
     else:
         if kind in _SKIPPED:
-            gathering.refuse(_SKIPPED[kind], name)
+            collector.refuse(_SKIPPED[kind], name)
         elif kind == b"5":
-            gathering.clean(name)
+            collector.clean(name)
         padded = 0 if kind in b"123456" else padded
     if padded and not stream.skip(padded):
         raise SourceUnreadable("the archive is damaged or cut off")

@@ -7,46 +7,46 @@ import zipfile
 import zlib
 from typing import BinaryIO
 
-from services.stacks.sources.collector import Gathering
+from services.stacks.sources.collector import Collector
 from shared.errors import SourceTooLarge, SourceUnreadable
 
 _UNIX = 3
 
 
-def read_zip(stream: BinaryIO, gathering: Gathering) -> None:
+def read_zip(stream: BinaryIO, collector: Collector) -> None:
     """Raises: SourceUnreadable when it is damaged or encrypted, SourceTooLarge."""
-    _count_first(stream, gathering)
+    _count_first(stream, collector)
     try:
         with zipfile.ZipFile(stream) as archive:
             entries = archive.infolist()
             if any(entry.flag_bits & 0x41 for entry in entries):
                 raise SourceUnreadable("the archive is encrypted; upload it without a password")
             for entry in entries:
-                gathering.count()
-                _entry(archive, entry, gathering)
+                collector.count()
+                _entry(archive, entry, collector)
     except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError, zlib.error, RuntimeError):
         raise SourceUnreadable("the archive is damaged or cut off") from None
 
 
-def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, gathering: Gathering) -> None:
+def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, collector: Collector) -> None:
     name = entry.orig_filename
     if name.endswith("/"):
-        gathering.clean(name)
+        collector.clean(name)
         return
     mode = entry.external_attr >> 16 if entry.create_system == _UNIX else 0
     if stat.S_IFMT(mode) not in {0, stat.S_IFREG}:
-        gathering.refuse("a symbolic link" if stat.S_ISLNK(mode) else "a device", name)
+        collector.refuse("a symbolic link" if stat.S_ISLNK(mode) else "a device", name)
         return
     if not entry.flag_bits & 0x800:  # before UTF-8 was marked, everybody wrote it anyway
         name = name.encode("cp437", "replace").decode("utf-8", "surrogateescape")
-    admitted = gathering.admit(name, entry.file_size)
+    admitted = collector.admit(name, entry.file_size)
     if admitted and admitted[1]:
         path, wanted = admitted
         with archive.open(entry) as body:
-            gathering.kept.contents[path] = body.read(wanted)
+            collector.kept.contents[path] = body.read(wanted)
 
 
-def _count_first(stream: BinaryIO, gathering: Gathering) -> None:
+def _count_first(stream: BinaryIO, collector: Collector) -> None:
     """Refuse a directory that is too long before it is turned into a million objects."""
     size = stream.seek(0, 2)
     stream.seek(max(0, size - (1 << 16) - 22))
@@ -60,6 +60,6 @@ def _count_first(stream: BinaryIO, gathering: Gathering) -> None:
     if (entries == 0xFFFF or directory == 0xFFFFFFFF) and wide >= 0:
         entries = int.from_bytes(tail[wide + 32 : wide + 40], "little")
         directory = int.from_bytes(tail[wide + 40 : wide + 48], "little")
-    if entries > gathering.limits.entries or directory > 400 * gathering.limits.entries:
-        raise SourceTooLarge(f"the archive holds more than {gathering.limits.entries:,} entries")
+    if entries > collector.limits.entries or directory > 400 * collector.limits.entries:
+        raise SourceTooLarge(f"the archive holds more than {collector.limits.entries:,} entries")
     stream.seek(0)

@@ -15,7 +15,7 @@ import zstandard
 from tests.services.stacks.trees import as_bytes
 
 PACKED = {
-    "plain": lambda it: it,
+    "plain": lambda body: body,
     "gz": gzip.compress,
     "bz2": bz2.compress,
     "xz": lzma.compress,

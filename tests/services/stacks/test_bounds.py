@@ -10,7 +10,7 @@ import pytest
 
 from services.stacks.packages.discovery import find_packages
 from services.stacks.scan.scanner import Scanner
-from services.stacks.selector import ArchiveInterest
+from services.stacks.selector import ArchiveSelector
 from services.stacks.sources.archive import open_archive
 from services.stacks.sources.collector import Limits
 from services.stacks.tree import Tree
@@ -27,14 +27,14 @@ POM = (
 
 
 def opened(body: bytes, limits: Limits | None = None) -> Tree:
-    return open_archive(io.BytesIO(body), ArchiveInterest(engine().tables), limits or Limits())
+    return open_archive(io.BytesIO(body), ArchiveSelector(engine().tables), limits or Limits())
 
 
 def test_a_circle_of_parents_is_inherited_from_once() -> None:
     files = {f"p{n:02}/pom.xml": POM.format(n, f"{(n + 1) % 60:02}", f"{(n + 7) % 60:02}") for n in range(60)}
-    found = find_packages(Scanner(engine().tables).scan(tree_of(files)))
-    assert len(found) == 60
-    assert all(len(manifest.dependencies) < 200 for package in found.values() for manifest in package.manifests)
+    packages = find_packages(Scanner(engine().tables).scan(tree_of(files)))
+    assert len(packages) == 60
+    assert all(len(manifest.dependencies) < 200 for package in packages.values() for manifest in package.manifests)
     result = detected(files)
     assert {service.primary.framework for service in result.services} == {"spring-boot"}
     assert result.workspace is not None
@@ -44,8 +44,8 @@ def test_a_circle_of_parents_is_inherited_from_once() -> None:
 def test_what_every_level_of_a_build_declares_for_those_below_does_not_double() -> None:
     build = 'plugins { id("java") }\nsubprojects { dependencies { implementation("io.javalin:javalin:6.1.3") } }\n'
     files = {"/".join(["n"] * depth + ["build.gradle.kts"]): build for depth in range(40)}
-    found = find_packages(Scanner(engine().tables).scan(tree_of(files)))
-    assert max(len(manifest.dependencies) for package in found.values() for manifest in package.manifests) < 500
+    packages = find_packages(Scanner(engine().tables).scan(tree_of(files)))
+    assert max(len(manifest.dependencies) for package in packages.values() for manifest in package.manifests) < 500
 
 
 def test_properties_made_of_properties_stay_short() -> None:
@@ -54,8 +54,8 @@ def test_properties_made_of_properties_stay_short() -> None:
         f"<project><artifactId>a</artifactId><properties>{many}<p3>{'x' * 5000}</p3></properties><dependencies><dependency>"
         "<groupId>io.javalin</groupId><artifactId>javalin</artifactId><version>${p0}</version></dependency></dependencies></project>"
     )
-    found = find_packages(Scanner(engine().tables).scan(tree_of({"pom.xml": pom})))
-    assert [len(dependency.version or "") <= 500 for dependency in found[""].manifests[0].dependencies] == [True]
+    packages = find_packages(Scanner(engine().tables).scan(tree_of({"pom.xml": pom})))
+    assert [len(dependency.version or "") <= 500 for dependency in packages[""].manifests[0].dependencies] == [True]
 
 
 def test_a_path_that_no_system_can_hold_is_skipped_and_named() -> None:
@@ -117,10 +117,12 @@ def test_of_too_many_packages_the_nearest_are_told() -> None:
 
 @pytest.mark.parametrize("body", ["[" * 50_000, "a: " + "{" * 50_000, "a: " + "[{" * 20_000])
 def test_yaml_that_is_only_brackets_is_named_and_not_read(body: str) -> None:
-    found = service(detected({"pubspec.yaml": body, "lib/a.dart": "1\n"}))
-    assert found.warnings == ["pubspec.yaml: not valid YAML (nested too deeply)"]
+    detected_service = service(detected({"pubspec.yaml": body, "lib/a.dart": "1\n"}))
+    assert detected_service.warnings == ["pubspec.yaml: not valid YAML (nested too deeply)"]
 
 
 def test_toml_whose_keys_have_endless_parts_is_named_and_not_read() -> None:
-    found = service(detected({"pyproject.toml": "[project]\nname = 'x'\n" + "a." * 6000 + "a = 1\n", "a.py": "1\n"}))
-    assert found.warnings == ["pyproject.toml:3: not valid TOML (a key with too many parts)"]
+    detected_service = service(
+        detected({"pyproject.toml": "[project]\nname = 'x'\n" + "a." * 6000 + "a = 1\n", "a.py": "1\n"})
+    )
+    assert detected_service.warnings == ["pyproject.toml:3: not valid TOML (a key with too many parts)"]

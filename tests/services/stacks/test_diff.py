@@ -24,10 +24,10 @@ def test_equal_trees_have_no_changes() -> None:
 
 
 def test_changes_are_listed_by_path() -> None:
-    said = [(it.path, it.what, it.before, it.after) for it in compare(detected(OLD), detected(NEW))]
+    said = [(change.path, change.what, change.before, change.after) for change in compare(detected(OLD), detected(NEW))]
     assert ("", "framework", "express", "fastify") in said
     assert ("", "version:node", "18", "20") in said
     assert ("", "candidate:framework:express", "4.18.0", None) in said
     assert ("api", "service", "a", None) in said
     assert ("web", "service", None, "w") in said
-    assert [it[0] for it in said] == sorted(it[0] for it in said)
+    assert [change[0] for change in said] == sorted(change[0] for change in said)

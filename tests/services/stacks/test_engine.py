@@ -21,9 +21,9 @@ def test_the_same_tree_gives_the_same_bytes_whatever_the_order_of_its_files() ->
 
 
 def test_evidence_names_file_line_rule_and_snippet() -> None:
-    found = candidate(service(detected(WEB)), "framework", "nextjs")
-    assert found is not None
-    assert found.evidence[0].model_dump() == {
+    proven = candidate(service(detected(WEB)), "framework", "nextjs")
+    assert proven is not None
+    assert proven.evidence[0].model_dump() == {
         "file": "package.json",
         "line": 4,
         "rule": "fw.nextjs",
@@ -38,9 +38,9 @@ def test_secrets_do_not_stand_in_snippets() -> None:
 
 @pytest.mark.parametrize("rule", ["fw.nextjs", "nextjs"])
 def test_a_disabled_rule_is_not_asked(rule: str) -> None:
-    found = service(detected(WEB, disable=[rule]))
-    assert candidate(found, "framework", "nextjs") is None
-    assert found.primary.framework == "express"
+    detected_service = service(detected(WEB, disable=[rule]))
+    assert candidate(detected_service, "framework", "nextjs") is None
+    assert detected_service.primary.framework == "express"
 
 
 def test_disabling_an_unknown_rule_is_told() -> None:
@@ -82,11 +82,16 @@ def define(**fields: object) -> Definition:
 
 def test_a_definition_makes_a_package_of_its_own() -> None:
     result = detected({"tools/x/Blorbfile": "x\n"}, definitions=[define()])
-    found = service(result, "tools/x")
-    assert found.primary.build_system == "blorb"
-    it = candidate(found, "build_system", "blorb")
-    assert it is not None
-    assert (it.custom, it.source, it.confidence, it.evidence[0].file) == (True, "user", 0.9, "tools/x/Blorbfile")
+    detected_service = service(result, "tools/x")
+    assert detected_service.primary.build_system == "blorb"
+    proven = candidate(detected_service, "build_system", "blorb")
+    assert proven is not None
+    assert (proven.custom, proven.source, proven.confidence, proven.evidence[0].file) == (
+        True,
+        "user",
+        0.9,
+        "tools/x/Blorbfile",
+    )
 
 
 def test_a_definition_by_dependency_stands_over_the_rules() -> None:
@@ -98,18 +103,18 @@ def test_a_definition_by_dependency_stands_over_the_rules() -> None:
         dependencies=[{"ecosystem": "npm", "name": "@acme/core"}],
     )
     files = {"package.json": {"dependencies": {"express": "4", "@acme/core": "1"}}, "i.js": "1\n"}
-    found = service(detected(files, definitions=[own]))
-    assert found.primary.framework == "inhouse"
-    assert candidate(found, "framework", "express") is not None
+    detected_service = service(detected(files, definitions=[own]))
+    assert detected_service.primary.framework == "inhouse"
+    assert candidate(detected_service, "framework", "express") is not None
 
 
 def test_a_definition_by_glob_stands_within_the_package_around_it() -> None:
     own = define(id="foo", kind="language", name="Foo", files=["*.foo"], weight=0.7)
     files = {"package.json": {"name": "a"}, "i.js": "1\n", "src/a.foo": "x\n"}
-    found = service(detected(files, definitions=[own]))
-    it = candidate(found, "language", "foo")
-    assert it is not None
-    assert (it.confidence, it.evidence[0].file) == (0.7, "src/a.foo")
+    detected_service = service(detected(files, definitions=[own]))
+    proven = candidate(detected_service, "language", "foo")
+    assert proven is not None
+    assert (proven.confidence, proven.evidence[0].file) == (0.7, "src/a.foo")
 
 
 @pytest.mark.parametrize(

@@ -35,44 +35,44 @@ def test_there_are_at_least_two_hundred_and_fifty_projects() -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_project(case: Case) -> None:
     result = detected(case.files)
-    found = service(result, case.at)
+    detected_service = service(result, case.at)
     said = {
-        "language": (case.language, found.primary.language),
-        "build": (case.build, found.primary.build_system),
-        "framework": (case.framework, found.primary.framework),
-        "runtime": (case.runtime, found.primary.runtime),
-        "manager": (case.manager, found.primary.package_manager),
-        "role": (case.role, found.role),
+        "language": (case.language, detected_service.primary.language),
+        "build": (case.build, detected_service.primary.build_system),
+        "framework": (case.framework, detected_service.primary.framework),
+        "runtime": (case.runtime, detected_service.primary.runtime),
+        "manager": (case.manager, detected_service.primary.package_manager),
+        "role": (case.role, detected_service.role),
         "orchestrator": (case.orchestrator, result.orchestrator),
-        "health": (case.health, found.runtime.health.endpoint if found.runtime.health else None),
+        "health": (case.health, detected_service.runtime.health.endpoint if detected_service.runtime.health else None),
     }
     assert {key: got for key, (wanted, got) in said.items() if wanted != "-"} == {
         key: wanted for key, (wanted, _) in said.items() if wanted != "-"
     }
     for kind, id in case.candidates:
-        assert candidate(found, kind, id) is not None, (kind, id)
+        assert candidate(detected_service, kind, id) is not None, (kind, id)
     for kind, id in case.absent:
-        assert candidate(found, kind, id) is None, (kind, id)
-    versions = {trail.runtime: trail.value for trail in found.versions}
+        assert candidate(detected_service, kind, id) is None, (kind, id)
+    versions = {trail.runtime: trail.value for trail in detected_service.versions}
     assert {runtime: versions.get(runtime) for runtime in case.versions} == dict(case.versions)
     if case.ports is not None:
-        assert tuple(found.runtime.ports) == case.ports
+        assert tuple(detected_service.runtime.ports) == case.ports
     if case.command is not None:
-        assert " ".join(found.runtime.command) == case.command
+        assert " ".join(detected_service.runtime.command) == case.command
     if case.commands is not None:
-        assert tuple(found.build.commands) == case.commands
+        assert tuple(detected_service.build.commands) == case.commands
     if case.paths is not None:
         assert tuple(service.path for service in result.services) == case.paths
     if case.workspace is not None:
         assert result.workspace is not None
         assert (result.workspace.manager, tuple(result.workspace.members)) == case.workspace
-    assert set(case.env) <= set(found.runtime.env)
+    assert set(case.env) <= set(detected_service.runtime.env)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_evidence_is_a_file_and_a_line_of_the_project(case: Case) -> None:
-    for service in detected(case.files).services:
-        for one in service.candidates:
+    for detected_service in detected(case.files).services:
+        for one in detected_service.candidates:
             assert one.evidence, one.id
             for proof in one.evidence:
                 assert proof.file in case.files, proof
@@ -85,16 +85,16 @@ def test_every_evidence_is_a_file_and_a_line_of_the_project(case: Case) -> None:
 
 @pytest.mark.parametrize(("files", "path", "kind", "id", "version"), awkward.ELSEWHERE)
 def test_a_version_may_stand_in_another_file(files: Files, path: str, kind: str, id: str, version: str) -> None:
-    found = candidate(service(detected(files), path), kind, id)
-    assert found is not None
-    assert found.version == version
+    proven = candidate(service(detected(files), path), kind, id)
+    assert proven is not None
+    assert proven.version == version
 
 
 @pytest.mark.parametrize(("files", "kind", "id", "version"), scaffolds.VERSIONS)
 def test_a_version_is_that_of_the_technology_itself(files: Files, kind: str, id: str, version: str | None) -> None:
-    found = candidate(service(detected(files)), kind, id)
-    assert found is not None
-    assert found.version == version
+    proven = candidate(service(detected(files)), kind, id)
+    assert proven is not None
+    assert proven.version == version
 
 
 @pytest.mark.parametrize("case", negatives.EMPTY, ids=lambda case: case.name)

@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 
 from services.stacks.detect import SHARED_FROM_BYTES, Detect
 from services.stacks.settings import StacksSettings
-from services.stacks.store import Ledger
+from services.stacks.store import PostgresStore
 from shared.contracts.definitions import Definition, DefinitionSet
 from shared.contracts.detect import DetectInput, DetectResult
 from shared.db import connect
@@ -34,9 +34,9 @@ SMALL = {"package.json": {"name": "small"}}
 
 @pytest.fixture(scope="module")
 def database(stores: StoreSettings) -> Iterator[Engine]:
-    found = connect(stores.database_url)
-    yield found
-    found.dispose()
+    engine_of_store = connect(stores.database_url)
+    yield engine_of_store
+    engine_of_store.dispose()
 
 
 @dataclass
@@ -76,9 +76,9 @@ class Tenant:
                 effect(connection)
 
 
-def worker(database: Engine) -> Detect:
-    ledger = Ledger(database.execution_options(isolation_level="AUTOCOMMIT"))
-    return Detect(StacksSettings(), engine(), lambda: True, ledger)
+def worker(database: Engine, version: str | None = None) -> Detect:
+    store = PostgresStore(database.execution_options(isolation_level="AUTOCOMMIT"))
+    return Detect(StacksSettings(), engine(), lambda: True, store, version)
 
 
 @pytest.fixture
@@ -108,16 +108,16 @@ def test_a_job_may_name_a_version_or_none(tenant: Tenant) -> None:
 def test_the_jobs_own_definitions_stand_over_the_tenants(tenant: Tenant) -> None:
     tenant.define(OWN)
     given = {**OWN.model_dump(), "name": "Acme of this job"}
-    found = candidate(service(tenant.run(FILES, definitions=[given])[0]), "framework", "acme")
-    assert found is not None
-    assert found.name == "Acme of this job"
+    proven = candidate(service(tenant.run(FILES, definitions=[given])[0]), "framework", "acme")
+    assert proven is not None
+    assert proven.name == "Acme of this job"
 
 
 def test_definitions_are_one_tenants(tenant: Tenant, database: Engine) -> None:
     tenant.define(OWN)
-    assert Ledger(database).definitions("somebody-else", None) == definitions.EMPTY
+    assert PostgresStore(database).definitions("somebody-else", None) == definitions.EMPTY
     with pytest.raises(NotFound):
-        Ledger(database).definitions("somebody-else", 1)
+        PostgresStore(database).definitions("somebody-else", 1)
 
 
 def known(tenant: Tenant, files: Files, **input: Any) -> bool:
@@ -138,6 +138,12 @@ def test_a_result_is_known_to_every_worker_until_the_rules_change(tenant: Tenant
     assert not known(tenant, FILES)
     assert known(tenant, FILES)
     assert known(tenant, FILES, definitions_version=0)
+
+
+def test_a_result_of_another_version_of_the_detection_is_not_served(tenant: Tenant) -> None:
+    for version in ("before", "after"):
+        assert tenant.run(FILES, detect=worker(tenant.database, version))[1].report.effects
+    assert not tenant.run(FILES, detect=worker(tenant.database, "before"))[1].report.effects
 
 
 def test_a_small_archive_is_not_worth_asking_the_others(tenant: Tenant) -> None:
@@ -187,13 +193,15 @@ def test_a_custom_technology_is_noted_with_the_file_names_that_prove_it(tenant: 
         rows = connection.execute(proposals.recurring(tenant.name, 3)).mappings().all()
         keys = [(row["kind"], row["id"]) for row in rows]
         seen = connection.execute(proposals.latest(tenant.name, keys)).mappings().all()
-    found = {
-        row["id"]: proposals.view(row, [it for it in seen if (it["kind"], it["id"]) == (row["kind"], row["id"])])
+    proposed = {
+        row["id"]: proposals.view(
+            row, [sighting for sighting in seen if (sighting["kind"], sighting["id"]) == (row["kind"], row["id"])]
+        )
         for row in rows
     }
-    assert found["blorb"].definition.files == ["*.blorb"]
-    assert found["blorb-make"].definition.files == ["blorb.build"]
-    assert (found["blorb"].jobs, found["blorb"].sources) == (3, 1)
+    assert proposed["blorb"].definition.files == ["*.blorb"]
+    assert proposed["blorb-make"].definition.files == ["blorb.build"]
+    assert (proposed["blorb"].jobs, proposed["blorb"].sources) == (3, 1)
     assert tenant.run(FILES)[1].report.effects  # nothing custom in it
 
 
@@ -204,15 +212,15 @@ def test_a_promoted_proposal_answers_in_place_of_the_model(tenant: Tenant) -> No
     )
     memory = MemoryContext()
     memory.llm.scripts[ROLE] = said(fact("language", "other"))
-    found = service(tenant.run({**NODE, **BLORB}, memory)[0], "native")
-    assert (found.primary.language, found.primary.build_system) == ("blorb", "blorb-make")
+    detected_service = service(tenant.run({**NODE, **BLORB}, memory)[0], "native")
+    assert (detected_service.primary.language, detected_service.primary.build_system) == ("blorb", "blorb-make")
 
 
 def test_a_set_stays_what_it_was(tenant: Tenant, database: Engine) -> None:
-    ledger = Ledger(database)
+    store = PostgresStore(database)
     tenant.define(OWN)
-    first = ledger.definitions(tenant.name, None)
+    first = store.definitions(tenant.name, None)
     tenant.define()
     assert isinstance(first, DefinitionSet)
-    assert ledger.definitions(tenant.name, 1) is first
-    assert ledger.definitions(tenant.name, None).version == 2
+    assert store.definitions(tenant.name, 1) is first
+    assert store.definitions(tenant.name, None).version == 2

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from services.stacks.engine import Engine, Options
-from services.stacks.sources.collector import Kept
+from services.stacks.sources.collector import KeptFiles
 from services.stacks.tree import Folder, Tree, parent
 from shared.contracts.detect import Candidate, DetectResult, Service
 
@@ -27,7 +27,7 @@ def as_bytes(content: object) -> bytes:
 
 def tree_of(files: Files) -> Tree:
     """A tree in memory; a value that is neither text nor bytes is written as JSON."""
-    kept = Kept({path: as_bytes(content) for path, content in files.items()})
+    kept = KeptFiles({path: as_bytes(content) for path, content in files.items()})
     folders: dict[str, Folder] = {"": Folder("")}
 
     def folder(path: str) -> Folder:

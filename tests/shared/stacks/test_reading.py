@@ -30,17 +30,17 @@ def refused(text: str) -> list[tuple[list[Any], str]]:
     with pytest.raises(InvalidRequest) as raised:
         read_definitions(text)
     errors: Any = raised.value.extra["errors"]
-    return [(it["loc"], it["msg"]) for it in errors]
+    return [(error["loc"], error["msg"]) for error in errors]
 
 
 def test_a_set_is_a_list_under_definitions_or_the_list_itself() -> None:
-    found = read_definitions(BLORB)
-    assert [(it.id, it.kind, it.weight) for it in found] == [
+    definitions = read_definitions(BLORB)
+    assert [(definition.id, definition.kind, definition.weight) for definition in definitions] == [
         ("blorb", "build_system", 0.9),
         ("acme", "framework", 0.7),
     ]
     bare = "\n".join(line[2:] for line in BLORB.splitlines()[2:])
-    assert read_definitions(bare) == found
+    assert read_definitions(bare) == definitions
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "definitions:\n", "definitions: []\n", "[]"])
@@ -93,8 +93,8 @@ def test_nested_aliases_are_refused_before_anything_is_built() -> None:
 
 
 def test_what_is_written_is_what_was_read() -> None:
-    found = read_definitions(BLORB)
-    assert read_definitions(written(found)) == found
+    definitions = read_definitions(BLORB)
+    assert read_definitions(written(definitions)) == definitions
 
 
 NEW = Definition(id="zorp", kind="language", name="Zorp", files=["*.zorp"])

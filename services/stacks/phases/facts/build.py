@@ -85,8 +85,8 @@ def _commands(survey: Survey, package: Package, rules: Rules, system: str) -> li
 
 
 def _node(survey: Survey, package: Package, manager: str) -> list[str]:
-    manifest = package.of("npm")
-    nx = package.has("project.json")
+    manifest = package.manifest_of("npm")
+    nx = package.manifest("project.json")
     scripts = table(manifest.data.get("scripts")) if manifest else {}
     locked = _reachable(survey, package, *_LOCKS[manager])
     if manager == "yarn":
@@ -157,8 +157,8 @@ def _unlocked(survey: Survey, package: Package, system: str, commands: list[str]
 
 def _reachable(survey: Survey, package: Package, *names: str) -> bool:
     """Whether a file of one of those names stands beside the package or above it."""
-    marked = (level.marks for level in survey.above(package.path) if level.marks)
-    return any(name in marks for marks in marked for name in names)
+    marked = (level.markers for level in survey.above(package.path) if level.markers)
+    return any(name in markers for markers in marked for name in names)
 
 
 def _assets(package: Package) -> list[str]:
@@ -167,7 +167,7 @@ def _assets(package: Package) -> list[str]:
         return ["bundle exec rails assets:precompile"]
     if ("framework", "phoenix") in package.findings:
         return ["MIX_ENV=prod mix assets.deploy", "MIX_ENV=prod mix release"]
-    node = package.of("npm")
+    node = package.manifest_of("npm")
     if node and text_of(table(node.data.get("scripts")).get("build")):
         return ["npm install", "npm run build"]
     return []

@@ -83,14 +83,14 @@ class CodeFacts:
 
 
 @dataclass
-class Reading:
+class ReadBudget:
     """How much was read for facts so far, over all packages of a survey."""
 
     left: int = MOST_READ
     cut: bool = False
 
 
-def code_facts(survey: Survey, package: Package, reading: Reading) -> CodeFacts:
+def code_facts(survey: Survey, package: Package, reading: ReadBudget) -> CodeFacts:
     facts = CodeFacts()
     heads: list[tuple[bytes, str, bool]] = []
     for depth, name, path in _files(package, bool(survey.scan.heads) or survey.scan.files <= SMALL_TREE):
@@ -104,14 +104,14 @@ def code_facts(survey: Survey, package: Package, reading: Reading) -> CodeFacts:
     if heads and _any_of(_WORDS, heads):
         for head, name, entry in heads:
             _search(head, facts, name, entry)
-    if package.marks:
+    if package.markers:
         _dotenv(survey, package, facts)
         _settings(survey, package, facts)
     _configs(survey, package, facts)
     return facts
 
 
-def _head(survey: Survey, path: str, reading: Reading) -> bytes | None:
+def _head(survey: Survey, path: str, reading: ReadBudget) -> bytes | None:
     head = survey.scan.heads.get(path)
     if head is not None:
         return head
@@ -183,7 +183,7 @@ def _variable(name: str, facts: CodeFacts) -> None:
 
 def _dotenv(survey: Survey, package: Package, facts: CodeFacts) -> None:
     """Names, never values; a port is no secret."""
-    for name in sorted(package.marks):
+    for name in sorted(package.markers):
         if name == ".env" or name.startswith(".env."):
             text = survey.scan.tree.text(join(package.path, name), 1 << 16) or ""
             for match in re.finditer(
@@ -200,7 +200,7 @@ _SETTINGS_PORT = re.compile(r"(?m)\bport\s*[:=]\s*(\d{2,5})\b")
 
 
 def _settings(survey: Survey, package: Package, facts: CodeFacts) -> None:
-    for name in sorted(package.marks):
+    for name in sorted(package.markers):
         if name in SERVER_SETTINGS:
             text = survey.scan.tree.text(join(package.path, name), HEAD_BYTES) or ""
             for match in _SETTINGS_PORT.finditer(text):
@@ -210,7 +210,7 @@ def _settings(survey: Survey, package: Package, facts: CodeFacts) -> None:
 
 
 def _configs(survey: Survey, package: Package, facts: CodeFacts) -> None:
-    if package.of("maven") is None and package.of("nuget") is None:
+    if package.manifest_of("maven") is None and package.manifest_of("nuget") is None:
         return
     tree = survey.scan.tree
     for folder in ("src/main/resources", "config", "src/main/conf", ""):

@@ -38,21 +38,23 @@ class Deployment:
 
 
 @dataclass
-class Described:
+class SharedFiles:
     """What files outside of a package say about it, by its folder; each of them is read once."""
 
     composed: dict[str, dict[str, list[object]]] = field(default_factory=dict)  #: by the path of the compose file
     rendered: dict[str, list[object]] | None = None
 
 
-def deployment(survey: Survey, package: Package, described: Described) -> Deployment:
+def deployment(survey: Survey, package: Package, described: SharedFiles) -> Deployment:
     facts = Deployment()
-    if "Procfile" in package.marks:
+    if "Procfile" in package.markers:
         _procfile(survey.scan.tree.text(join(package.path, "Procfile")) or "", facts)
     for path in _dockerfiles(survey, package):
         _dockerfile(survey.scan.tree.text(path, 1 << 16) or "", facts)
         facts.named = True
-    facts.named = facts.named or any(_serverless(survey, package, name) for name in package.marks if name in SERVERLESS)
+    facts.named = facts.named or any(
+        _serverless(survey, package, name) for name in package.markers if name in SERVERLESS
+    )
     _compose(survey, package, facts, described)
     _platforms(survey, package, facts)
     if survey.scan.tree.has("render.yaml"):
@@ -72,8 +74,8 @@ def _serverless(survey: Survey, package: Package, name: str) -> bool:
 
 
 def _dockerfiles(survey: Survey, package: Package) -> list[str]:
-    names = [name for name in package.marks if name == "Dockerfile" or name.startswith("Dockerfile.")]
-    names += [name for name in package.marks if name.endswith(".Dockerfile") or name == "Containerfile"]
+    names = [name for name in package.markers if name == "Dockerfile" or name.startswith("Dockerfile.")]
+    names += [name for name in package.markers if name.endswith(".Dockerfile") or name == "Containerfile"]
     paths = [join(package.path, name) for name in sorted(names, key=lambda name: (name != "Dockerfile", name))]
     if not paths:
         paths = [
@@ -172,10 +174,10 @@ def _procfile(text: str, facts: Deployment) -> None:
         _port(port[1], facts)
 
 
-def _compose(survey: Survey, package: Package, facts: Deployment, described: Described) -> None:
+def _compose(survey: Survey, package: Package, facts: Deployment, described: SharedFiles) -> None:
     """Services that are built from the package's folder."""
-    for folder, names, marks, _ in survey.above(package.path):
-        for name in COMPOSE if marks else ():
+    for folder, names, markers, _ in survey.above(package.path):
+        for name in COMPOSE if markers else ():
             if name not in names:
                 continue
             path = join(folder, name)
@@ -240,7 +242,7 @@ def _compose_service(service: object, facts: Deployment) -> None:
 def _platforms(survey: Survey, package: Package, facts: Deployment) -> None:
     tree = survey.scan.tree
     try:
-        if "fly.toml" in package.marks:
+        if "fly.toml" in package.markers:
             fly = read_toml(tree.text(join(package.path, "fly.toml")) or "")
             _port(dig(fly, "http_service", "internal_port"), facts)
             services = fly.get("services")
@@ -250,7 +252,7 @@ def _platforms(survey: Survey, package: Package, facts: Deployment) -> None:
             for checks in (dig(fly, "http_service", "checks"), dig(fly, "checks")):
                 for one in checks if isinstance(checks, list) else table(checks).values():
                     facts.health = facts.health or text_of(table(one).get("path"))
-        if "railway.json" in package.marks:
+        if "railway.json" in package.markers:
             railway = json.loads(tree.text(join(package.path, "railway.json")) or "{}")
             facts.health = facts.health or text_of(dig(railway, "deploy", "healthcheckPath"))
             if not facts.command and (start := text_of(dig(railway, "deploy", "startCommand"))):
@@ -271,7 +273,7 @@ def _rendered(survey: Survey) -> dict[str, list[object]]:
     return by_folder
 
 
-def _render(survey: Survey, package: Package, facts: Deployment, described: Described) -> None:
+def _render(survey: Survey, package: Package, facts: Deployment, described: SharedFiles) -> None:
     if described.rendered is None:
         described.rendered = _rendered(survey)
     for one in described.rendered.get(package.path, ()):

@@ -50,13 +50,13 @@ def _ports(
     if usual or technology is None or not technology.static:
         return usual
     bundlers = (
-        rules.get("framework", finding.id) for finding in package.found("framework") if finding.confidence >= 0.5
+        rules.get("framework", finding.id) for finding in package.findings_of("framework") if finding.confidence >= 0.5
     )
     return [bundler.port for bundler in bundlers if bundler and bundler.port and bundler.tier == TIERS["bundler"]][:1]
 
 
 def _script_ports(package: Package) -> list[int]:
-    manifest = package.of("npm")
+    manifest = package.manifest_of("npm")
     scripts = table(manifest.data.get("scripts")) if manifest else {}
     ports: list[int] = []
     started = next((name for name in _SCRIPTS if text_of(scripts.get(name))), None)
@@ -81,7 +81,7 @@ def _command(package: Package, technology: Technology | None, code: CodeFacts) -
     if starts:
         return command_of(starts)
     if id == "go":
-        return ["./bin/app"] if package.has("go.mod") and go_mains(package) else []
+        return ["./bin/app"] if package.manifest("go.mod") and go_mains(package) else []
     if id == "rust":
         return [] if technology and technology.static else _rust(package)
     if id in {"java", "kotlin", "groovy", "scala", "clojure"}:
@@ -117,7 +117,7 @@ _PROGRAMS = {
 
 
 def _built_program(package: Package) -> list[str]:
-    dub = package.has("dub.json")
+    dub = package.manifest("dub.json")
     if dub and dub.name and is_program(package):
         return [f"./{dub.name}"]
     for manifest in package.manifests:
@@ -126,12 +126,12 @@ def _built_program(package: Package) -> list[str]:
             return _PROGRAMS[manifest.kind].format(name).split()
         if name and manifest.ecosystem == "hackage":
             program = manifest.name if name == "yes" else name
-            return ["stack", "exec", program] if package.has("stack.yaml") and program else ["cabal", "run"]
+            return ["stack", "exec", program] if package.manifest("stack.yaml") and program else ["cabal", "run"]
     return []
 
 
 def _node(package: Package, technology: Technology | None) -> list[str]:
-    manifest, deno = package.of("npm"), package.has("deno.json")
+    manifest, deno = package.manifest_of("npm"), package.manifest("deno.json")
     if manifest and manifest.kind == "project.json":
         return _nx(package, manifest, technology)
     manager = primary_of(package, "package_manager")
@@ -247,7 +247,7 @@ def starts_itself(code: CodeFacts) -> bool:
 
 
 def _rust(package: Package) -> list[str]:
-    manifest = package.has("Cargo.toml")
+    manifest = package.manifest("Cargo.toml")
     if manifest is None or not is_program(package):
         return []
     return [f"./target/release/{manifest.facts.get('bin') or manifest.name or 'app'}"]
@@ -273,12 +273,12 @@ def _jvm(package: Package, technology: Technology | None) -> list[str]:
 
 def is_program(package: Package) -> bool:
     """Whether the package's own manifest or sources say that it can be started."""
-    cargo = package.has("Cargo.toml")
+    cargo = package.manifest("Cargo.toml")
     if cargo and ("bin" in cargo.facts or _rust_main(package)):
         return True
-    if package.has("go.mod") and go_mains(package):
+    if package.manifest("go.mod") and go_mains(package):
         return True
-    dub = package.has("dub.json")
+    dub = package.manifest("dub.json")
     if dub and dub.facts.get("program") and any("app.d" in folder.files for folder in package.folders):
         return True
     for manifest in package.manifests:
@@ -342,7 +342,7 @@ def _copies(package: Package, technology: Technology | None) -> list[Copy]:
     if id == "rust" and not (technology and technology.static) and (command := _rust(package)):
         source = command[0].removeprefix("./")
         return [Copy(**{"from": source, "to": f"/app/{source.rpartition('/')[2]}"})]
-    if id == "go" and package.has("go.mod") and go_mains(package):
+    if id == "go" and package.manifest("go.mod") and go_mains(package):
         return [Copy(**{"from": "bin/app", "to": "/app/bin/app"})]
     if id in {"csharp", "fsharp", "vbnet"} and is_program(package):
         return [Copy(**{"from": "out", "to": "/app/out"})]

@@ -33,16 +33,16 @@ _INHERITED = frozenset(("npm", "pypi", "cargo", "maven"))
 
 
 #: What the version files of a source say, by their paths: a file at the root speaks for every package.
-Said = dict[str, list[Statement]]
+FileStatements = dict[str, list[Statement]]
 
 
-def trails(survey: Survey, package: Package, read: Said) -> tuple[list[VersionTrail], list[Conflict]]:
+def trails(survey: Survey, package: Package, read: FileStatements) -> tuple[list[VersionTrail], list[Conflict]]:
     """The versions that count; ``read`` keeps what version files said to other packages."""
     stated = list(_statements(survey, package, read))
     if not stated:
         return [], []
     wanted = {tool for manifest in package.manifests for tool in TOOLS.get(manifest.ecosystem, ())}
-    wanted |= {finding.id for finding in package.found("language")}
+    wanted |= {finding.id for finding in package.findings_of("language")}
     said: dict[str, list[tuple[int, Statement]]] = {}
     for depth, statement in stated:
         if statement.runtime in wanted and clean(statement.runtime, statement.value):
@@ -97,13 +97,13 @@ def _order(depth: int, statement: Statement) -> tuple[int, int, int, int]:
     return place, depth, rank, statement.line or 0
 
 
-def _statements(survey: Survey, package: Package, read: Said) -> Iterable[tuple[int, Statement]]:
+def _statements(survey: Survey, package: Package, read: FileStatements) -> Iterable[tuple[int, Statement]]:
     ecosystems = {manifest.ecosystem for manifest in package.manifests}
     for manifest in package.manifests:
         for statement in manifest.statements:
             yield 0, statement
-    for depth, (folder, names, marks, manifests) in enumerate(survey.above(package.path)):
-        for name in marks:
+    for depth, (folder, names, markers, manifests) in enumerate(survey.above(package.path)):
+        for name in markers:
             if name in version_files.READERS and not (depth and name in _OWN_ONLY):
                 yield from ((depth, statement) for statement in _read(survey, package, join(folder, name), read))
             elif name.startswith("Dockerfile.") and not depth:
@@ -137,7 +137,7 @@ def _handed_down(manifest: Manifest, ecosystems: set[str]) -> list[Statement]:
     return []
 
 
-def _read(survey: Survey, package: Package, path: str, read: Said) -> list[Statement]:
+def _read(survey: Survey, package: Package, path: str, read: FileStatements) -> list[Statement]:
     """What a version file says; the first package that it concerns is told when it is broken."""
     if path not in read:
         text = survey.scan.tree.text(path, 1 << 20)

@@ -77,22 +77,26 @@ def test_an_unknown_neighbour_becomes_a_service_with_custom_ids() -> None:
     script = said(fact("language", "Blorb"), fact("build_system", "blorb-make", 0.8), fact("runtime", "native"))
     result, memory = run({**NODE, **BLORB}, script)
     assert [service.path for service in result.services] == ["", "native"]
-    found = service(result, "native")
-    assert (found.primary.language, found.primary.build_system, found.primary.runtime) == (
+    detected_service = service(result, "native")
+    assert (
+        detected_service.primary.language,
+        detected_service.primary.build_system,
+        detected_service.primary.runtime,
+    ) == (
         "blorb",
         "blorb-make",
         "native",
     )
-    it = candidate(found, "language", "blorb")
-    assert it is not None
-    assert (it.custom, it.source, it.confidence, it.name) == (True, "llm", 0.9, "Blorb")
-    assert it.evidence[0].model_dump() == {
+    proven = candidate(detected_service, "language", "blorb")
+    assert proven is not None
+    assert (proven.custom, proven.source, proven.confidence, proven.name) == (True, "llm", 0.9, "Blorb")
+    assert proven.evidence[0].model_dump() == {
         "file": "native/blorb.build",
         "line": 1,
         "rule": "llm.language",
         "snippet": "target main",
     }
-    known = candidate(found, "runtime", "native")
+    known = candidate(detected_service, "runtime", "native")
     assert known is not None
     assert not known.custom
     assert "package.json" not in memory.llm.requests[0].messages[0].content
@@ -111,9 +115,9 @@ def test_confidence_decides(confidence: float, kept: bool, warned: bool) -> None
     result, memory = run(
         {**NODE, **BLORB}, said(fact("language", "blorb", confidence), fact("build_system", "sure", 0.9))
     )
-    found = service(result, "native")
-    assert (candidate(found, "language", "blorb") is not None) is kept
-    assert bool(found.warnings) is warned
+    detected_service = service(result, "native")
+    assert (candidate(detected_service, "language", "blorb") is not None) is kept
+    assert bool(detected_service.warnings) is warned
     assert memory.report.warnings == []
 
 
@@ -130,9 +134,9 @@ def test_a_fact_without_a_name_is_told() -> None:
 def test_a_fact_without_an_existing_file_is_fed_back_and_then_dropped() -> None:
     invented = fact("language", "blorb", file="native/made-up.txt")
     result, memory = run({**NODE, **BLORB}, [said(invented, fact("build_system", "sure")), said(invented)])
-    found = service(result, "native")
-    assert candidate(found, "language", "blorb") is None
-    assert found.primary.build_system == "sure"
+    detected_service = service(result, "native")
+    assert candidate(detected_service, "language", "blorb") is None
+    assert detected_service.primary.build_system == "sure"
     assert memory.llm.asked(ROLE) == 2
     assert "cites no file that exists" in memory.llm.requests[1].messages[-1].content
     assert any("cites no file" in warning for warning in memory.report.warnings)
@@ -160,8 +164,8 @@ def test_an_unreadable_answer_gets_one_more_try_and_then_a_warning_or_nothing(te
 
 def test_near_names_are_known_ids() -> None:
     script = said(fact("build_system", "npm-workspaces"), fact("framework", "Next.js"), fact("language", "c#"))
-    found = service(run({**NODE, **BLORB}, script)[0], "native")
-    assert {(candidate.kind, candidate.id, candidate.custom) for candidate in found.candidates} >= {
+    detected_service = service(run({**NODE, **BLORB}, script)[0], "native")
+    assert {(candidate.kind, candidate.id, candidate.custom) for candidate in detected_service.candidates} >= {
         ("build_system", "npm", False), ("framework", "nextjs", False), ("language", "csharp", False),
     }  # fmt: skip
 

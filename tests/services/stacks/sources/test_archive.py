@@ -14,7 +14,7 @@ import pytest
 
 from services.stacks.engine import Options
 from services.stacks.phases.assemble import canonical
-from services.stacks.selector import ArchiveInterest
+from services.stacks.selector import ArchiveSelector
 from services.stacks.sources.archive import UnknownFormat, open_archive
 from services.stacks.sources.collector import Limits
 from services.stacks.sources.local import open_folder
@@ -31,7 +31,7 @@ FILES = {
 
 
 def opened(body: bytes, limits: Limits | None = None) -> Tree:
-    return open_archive(io.BytesIO(body), ArchiveInterest(engine().tables), limits or Limits())
+    return open_archive(io.BytesIO(body), ArchiveSelector(engine().tables), limits or Limits())
 
 
 def answer(tree: Tree) -> bytes:

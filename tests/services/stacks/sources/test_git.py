@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from services.stacks.engine import Options
-from services.stacks.selector import ArchiveInterest
+from services.stacks.selector import ArchiveSelector
 from services.stacks.sources.collector import Limits
 from services.stacks.sources.git import GitLimits, checked_address, open_git
 from shared.contracts.addresses import public_address
@@ -47,8 +47,8 @@ def git_limits(server: GitServer, seconds: float = 120) -> GitLimits:
 
 
 def detected(server: GitServer, ref: str | None = None, name: str = "web", seconds: float = 120) -> DetectResult:
-    interest = ArchiveInterest(engine().tables)
-    with open_git(server.url(name), ref, interest, Limits(), git_limits(server, seconds), lambda: False) as tree:
+    select = ArchiveSelector(engine().tables)
+    with open_git(server.url(name), ref, select, Limits(), git_limits(server, seconds), lambda: False) as tree:
         assert tree.identity is not None
         return engine().detect(tree, Options())[0]
 
@@ -93,10 +93,10 @@ def test_a_redirect_is_not_followed(server: GitServer) -> None:
 
 
 def test_fetching_ends_with_the_job_its_time_and_its_room(server: GitServer) -> None:
-    interest = ArchiveInterest(engine().tables)
+    select = ArchiveSelector(engine().tables)
     with (
         pytest.raises(JobCancelled),
-        open_git(server.url("web"), None, interest, Limits(), git_limits(server), lambda: True),
+        open_git(server.url("web"), None, select, Limits(), git_limits(server), lambda: True),
     ):
         pass
     with pytest.raises(SourceUnreadable, match="in time"):

@@ -10,8 +10,8 @@ from tests.services.stacks.trees import Files, detected, service
 
 
 def node(files: Files, path: str = "", runtime: str = "node") -> VersionTrail:
-    found = service(detected(files), path)
-    return next(trail for trail in found.versions if trail.runtime == runtime)
+    detected_service = service(detected(files), path)
+    return next(trail for trail in detected_service.versions if trail.runtime == runtime)
 
 
 PACKAGE = {"name": "a", "engines": {"node": ">=18"}}
@@ -20,7 +20,7 @@ PACKAGE = {"name": "a", "engines": {"node": ">=18"}}
 def test_tool_versions_outrank_nvmrc_which_outranks_engines() -> None:
     trail = node({"package.json": PACKAGE, ".nvmrc": "v20.11.1\n", ".tool-versions": "# tools\nnodejs 22.3.0\n"})
     assert (trail.value, trail.source, trail.file, trail.line) == ("22.3.0", ".tool-versions", ".tool-versions", 2)
-    assert [it.model_dump() for it in trail.overridden] == [
+    assert [overridden.model_dump() for overridden in trail.overridden] == [
         {"source": ".nvmrc", "file": ".nvmrc", "line": 1, "value": "v20.11.1"},
         {"source": "engines", "file": "package.json", "line": 4, "value": ">=18"},
     ]
@@ -42,7 +42,7 @@ def test_netlify_sets_the_environment() -> None:
 def test_a_dockerfile_is_believed_last() -> None:
     trail = node({"package.json": PACKAGE, "Dockerfile": "FROM node:16-alpine\n"})
     assert (trail.value, trail.source) == (">=18", "engines")
-    assert [it.source for it in trail.overridden] == ["Dockerfile"]
+    assert [overridden.source for overridden in trail.overridden] == ["Dockerfile"]
 
 
 def test_the_nearest_version_file_is_believed() -> None:
@@ -170,8 +170,8 @@ def test_frameworks_carry_their_locked_version() -> None:
         "package.json": {"dependencies": {"next": "^14.0.0"}},
         "package-lock.json": {"packages": {"node_modules/next": {"version": "14.2.3", "resolved": "x"}}},
     }
-    found = next(candidate for candidate in service(detected(files)).candidates if candidate.id == "nextjs")
-    assert found.version == "14.2.3"
+    proven = next(candidate for candidate in service(detected(files)).candidates if candidate.id == "nextjs")
+    assert proven.version == "14.2.3"
 
 
 @pytest.mark.parametrize(
@@ -187,5 +187,5 @@ def test_frameworks_carry_their_locked_version() -> None:
     ],
 )
 def test_every_lockfile_of_javascript_is_read(lock: str, text: str) -> None:
-    found = service(detected({"package.json": {"dependencies": {"next": "^14.0.0"}}, lock: text}))
-    assert next(candidate for candidate in found.candidates if candidate.id == "nextjs").version == "14.2.3"
+    detected_service = service(detected({"package.json": {"dependencies": {"next": "^14.0.0"}}, lock: text}))
+    assert next(candidate for candidate in detected_service.candidates if candidate.id == "nextjs").version == "14.2.3"
