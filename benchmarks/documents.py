@@ -21,9 +21,10 @@ import jinja2
 from rich.console import Console
 
 from benchmarks.table import Line, at_most, show
+from services.execution.documents.ask import messages
 from services.execution.documents.document import Documents
 from services.execution.documents.parse.reader import parse
-from services.execution.documents.resolve import template, values
+from services.execution.documents.resolve import values
 from services.execution.documents.resolve.renderer import Renderer, Seen
 from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
 from services.execution.sandbox.run import Session
@@ -135,7 +136,7 @@ def kernels(sandbox: WarmSandbox, renderer: Renderer, session: Session, times: i
 
 def views(session: Session) -> list[Line]:
     assert session.execute(MILLION).error is None
-    seen = lambda: values.seen(session.look(["frame"])["frame"], "python")  # noqa: E731
+    seen = lambda: values.template_value(session.look(["frame"])["frame"], "python")  # noqa: E731
     plain = median_ms(seen, 15)
     moved = median_ms(lambda: session.get("frame"), 2)
     return [
@@ -147,7 +148,7 @@ def views(session: Session) -> list[Line]:
 def rendering(renderer: Renderer, times: int) -> list[Line]:
     text = "Describe {{ x }} and {{ y }}"
     seen: dict[str, Seen] = {"x": {"kind": "json", "json": 4}, "y": {"kind": "json", "json": "hello"}}
-    whole = median_ms(lambda: template.render(renderer, text, lambda _names, _whole: seen), times)
+    whole = median_ms(lambda: messages.render(renderer, text, lambda _names, _whole: seen), times)
     beside = statistics.median(_filled(renderer, text, seen) for _ in range(times)) * 1000
     plain = jinja2.Environment(autoescape=False).from_string(text)
     bare = median_ms(lambda: plain.render(x=4, y="hello"), times)

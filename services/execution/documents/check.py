@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
 from services.execution.documents.ask import schemas
+from services.execution.documents.ask.messages import asks
 from services.execution.documents.ask.schemas import BadSchema
-from services.execution.documents.parse.extents import walk
-from services.execution.documents.parse.inline import spans_of
 from services.execution.documents.parse.nodes import (
     Assertion,
     Chunk,
@@ -29,8 +28,9 @@ from services.execution.documents.parse.nodes import (
     Section,
     Suggestion,
     Tree,
+    walk,
 )
-from services.execution.documents.resolve.template import asks
+from services.execution.documents.parse.notation import spans_of
 from services.execution.documents.run.kernels import LANGUAGES
 from services.execution.documents.run.names import names_of
 from services.execution.documents.run.running import MOST_BLOCKS, kind_of
@@ -154,7 +154,7 @@ class Check:
         if name in paths:
             return []
         try:
-            schemas.form(name, self.tree.lines, {})
+            schemas.answer_schema(name, self.tree.lines, {})
         except BadSchema as error:
             return [Note("error", "bad_schema", f"The schema of this instruction cannot be used: {error}.")]
         return []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from services.execution.documents.ask.instructions import Asking
+from services.execution.documents.ask.instructions import Instructions
 from services.execution.documents.check import Check
 from services.execution.documents.page import page
 from services.execution.documents.parse.nodes import Parameter, Tree
@@ -18,7 +18,7 @@ from services.execution.documents.resolve.renderer import Renderer
 from services.execution.documents.run import state
 from services.execution.documents.run.chunks import Chunks
 from services.execution.documents.run.kernels import Kernels
-from services.execution.documents.run.running import Work
+from services.execution.documents.run.running import RunningDocument
 from services.execution.documents.splice import unanswered
 from services.execution.documents.walk import MOST_INCLUDED, Walk
 from services.execution.sandbox.run import Sandbox
@@ -65,37 +65,37 @@ class Documents:
         self, context: Context, request: DocumentInput, tree: Tree, kernels: Kernels, folder: Path
     ) -> DocumentResult:
         before = state.load(context, request.previous_job_id) if request.execute == "stale" else None
-        work = Work(
+        document = RunningDocument(
             context, request, kernels, self._renderer, before, self._environment(context, request, kernels.files)
         )
         if request.execute == "stale" and request.previous_job_id is not None and before is None:
-            work.warn("The earlier job has left nothing to build on: everything ran.")
+            document.warn("The earlier job has left nothing to build on: everything ran.")
         for _, note in tree.notes:
-            work.warn(note.text)
+            document.warn(note.text)
         for name, value in request.parameters.items():
-            work.hold(name, value)
+            document.set_value(name, value)
         if request.flavour == "quarto":
-            work.hold("params", _params(tree, request))
-        chunks = Chunks(work, folder)
-        asking = Asking(work, chunks, tree)
-        walk = Walk(work, chunks, asking, kernels.files, given=request.parameters)
+            document.set_value("params", _params(tree, request))
+        chunks = Chunks(document, folder)
+        instructions = Instructions(document, chunks, tree)
+        walk = Walk(document, chunks, instructions, kernels.files, given=request.parameters)
         walk.run(tree.content)
-        written = tree.source if request.dry_run else asking.written()
+        written = tree.source if request.dry_run else instructions.markdown()
         standing = tree if written == tree.source else parse(written, request.flavour)
-        html = page(work, standing) if not request.dry_run else None
+        html = page(document, standing) if not request.dry_run else None
         saved = context.files.save("document.md", written.encode(), "text/markdown")
-        for warning in work.warnings[:50]:
+        for warning in document.warnings[:50]:
             context.report.warn(warning)
         return DocumentResult(
             markdown=written,
             file_id=saved.id,
             html_file_id=context.files.save("document.html", html, "text/html").id if html is not None else None,
-            blocks=list(work.blocks.values()),
-            variables=_variables(work),
-            warnings=work.warnings,
-            estimate=_estimate(work) if request.dry_run else None,
+            blocks=list(document.blocks.values()),
+            variables=_variables(document),
+            warnings=document.warnings,
+            estimate=_estimate(document) if request.dry_run else None,
             parameters_schema=parameters_schema(tree.source),
-            state_file_id=state.save(context, work.after),
+            state_file_id=state.save(context, document.after),
             files=[] if request.dry_run else _files(context, walk.included),
         )
 
@@ -105,7 +105,7 @@ class Documents:
 
 
 def _content(context: Context, request: DocumentInput, file: InputFile, fetched: Path) -> str:
-    """A file's digest; of a document, that of what nobody answered in it."""
+    """A file's digest; of a document, that of the text without the models' answers."""
     info = context.files.info(file.id)
     if posixpath.splitext(file.path)[1] in _DOCUMENTS and info.size <= MOST_INCLUDED:
         with suppress(UnicodeDecodeError):
@@ -113,9 +113,10 @@ def _content(context: Context, request: DocumentInput, file: InputFile, fetched:
     return info.sha256 or file.id
 
 
-def _files(context: Context, included: Mapping[str, Asking]) -> list[DocumentFile]:
+def _files(context: Context, included: Mapping[str, Instructions]) -> list[DocumentFile]:
     """The included files that have gained answers, as they are now."""
-    changed = [(path, asking.written()) for path, asking in included.items() if asking.written() != asking.tree.source]
+    written = {path: instructions.markdown() for path, instructions in included.items()}
+    changed = [(path, text) for path, text in written.items() if text != included[path].tree.source]
     return [
         DocumentFile(path=path, file_id=context.files.save(posixpath.basename(path), text.encode(), "text/markdown").id)
         for path, text in changed
@@ -159,33 +160,34 @@ def _untouched(context: Context, request: DocumentInput, tree: Tree) -> Document
     )
 
 
-def _variables(work: Work) -> dict[str, JsonValue]:
+def _variables(document: RunningDocument) -> dict[str, JsonValue]:
     """Plain values at the end, as far as they were looked at."""
-    found: dict[str, JsonValue] = {}
-    for name, maker in work.made_by.items():
-        kept = work.after.blocks.get(maker)
-        if name in work.kernels.own and name not in (kept.values if kept else {}):
-            found[name] = work.kernels.own[name]
-        elif kept is not None and name in kept.values:
-            one = kept.values[name]
-            if one.kind != "table" and len(str(one.data)) <= _MOST_VARIABLE:
-                found[name] = plain(one.data)
-            else:
-                found[name] = one.text
-    return found
+    variables: dict[str, JsonValue] = {}
+    for name, key in document.digests.items():
+        block = document.after.blocks.get(key)
+        if name in document.kernels.own and name not in (block.values if block else {}):
+            variables[name] = document.kernels.own[name]
+        elif block is not None and name in block.values:
+            value = block.values[name]
+            plain_enough = value.kind != "table" and len(str(value.data)) <= _MOST_VARIABLE
+            variables[name] = plain(value.data) if plain_enough else value.text
+    return variables
 
 
 def _params(tree: Tree, request: DocumentInput) -> dict[str, JsonValue]:
     """As ``params$name`` in R: what the front matter declares, and what was submitted."""
-    found: dict[str, JsonValue] = {}
+    defaults: dict[str, JsonValue] = {}
     for node in tree.content:
         if isinstance(node, Parameter):
             with suppress(ValueError):
-                found[node.declared.name] = node.declared.default
-    return {**found, **request.parameters}
+                defaults[node.declared.name] = node.declared.default
+    return {**defaults, **request.parameters}
 
 
-def _estimate(work: Work) -> Estimate:
+def _estimate(document: RunningDocument) -> Estimate:
     return Estimate(
-        calls=work.calls, input_tokens=work.input_tokens, output_tokens=work.output_tokens, cost_usd=work.cost
+        calls=document.calls,
+        input_tokens=document.input_tokens,
+        output_tokens=document.output_tokens,
+        cost_usd=document.cost,
     )

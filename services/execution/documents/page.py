@@ -11,12 +11,12 @@ from collections.abc import Sequence
 import nh3
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from services.execution.documents.parse.extents import walk
-from services.execution.documents.parse.nodes import Chunk, Expression, Instruction, Node, Suggestion, Tree
-from services.execution.documents.run.running import Work
-from services.execution.documents.tracked import show_changes
+from services.execution.documents.parse.nodes import Chunk, Expression, Instruction, Node, Suggestion, Tree, walk
+from services.execution.documents.parse.notation import attributes
+from services.execution.documents.run.running import RunningDocument
 from shared.contracts.document import Block
 from shared.contracts.execute import Display
 from shared.errors import NotFound
@@ -35,12 +35,15 @@ _STYLE = (
 _PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=]*\Z")
 _TAGS = nh3.ALLOWED_TAGS | {"section", "aside", "figure"}
 _ATTRIBUTES = {**nh3.ALLOWED_ATTRIBUTES, "section": {"class"}, "aside": {"class"}, "p": {"class"}, "code": {"class"}}
+_BRACES = re.compile(r"\{([^{}\n]{0,500})\}")
+_COMMENT = re.compile(r"\{(?:>>|<<)[\w.-]{1,100}\}")
+_WITHIN = "within a change"  #: in the environment of a parse: changes do not nest
 
 
-def page(work: Work, tree: Tree) -> bytes:
+def page(document: RunningDocument, tree: Tree) -> bytes:
     """The written document with the outputs of its blocks, in the order of its lines."""
-    by_id = {block.id: block for block in work.blocks.values()}
-    body = _Body(work, tree, by_id).html()
+    by_id = {block.id: block for block in document.blocks.values()}
+    body = _Body(document, tree, by_id).html()
     clean = _cleaned(body)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -101,12 +104,12 @@ class _Inline:
 
 
 class _Body:
-    def __init__(self, work: Work, tree: Tree, blocks: dict[str, Block]) -> None:
-        self._work, self._tree, self._blocks = work, tree, blocks
+    def __init__(self, document: RunningDocument, tree: Tree, blocks: dict[str, Block]) -> None:
+        self._document, self._tree, self._blocks = document, tree, blocks
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table").enable("strikethrough")
         self._markdown.core.ruler.at("inline", _Inline())
-        if work.request.flavour == "stencila":
-            show_changes(self._markdown)
+        if document.request.flavour == "stencila":
+            self._markdown.inline.ruler.push("change", _change)
         self._size = 0
 
     def html(self) -> str:
@@ -181,7 +184,7 @@ class _Body:
         if output.file_id is None or output.media_type not in _PICTURES:
             return ""
         try:
-            with self._work.context.files.open(output.file_id) as stream:
+            with self._document.context.files.open(output.file_id) as stream:
                 data = stream.read(_MOST_IMAGE + 1)
         except NotFound:
             return ""
@@ -192,3 +195,38 @@ class _Body:
         if len(data) > _MOST_IMAGE or self._size > _MOST_PAGE:
             return "<p>(an image that is too large)</p>"
         return f'<img alt="{html.escape(alt)}" src="data:{media_type};base64,{base64.b64encode(data).decode()}">'
+
+
+def _change(state: StateInline, silent: bool) -> bool:
+    """A change within a paragraph, in Stencila's form: ``{++new++}``, ``{--old--}``, ``{~~old~>new~~}``."""
+    if state.src[state.pos] != "{" or state.env.get(_WITHIN):
+        return False
+    if comment := _COMMENT.match(state.src, state.pos, state.posMax):
+        state.pos = comment.end()
+        return True
+    sign = state.src[state.pos + 1 : state.pos + 3]
+    end = state.src.find(sign + "}", state.pos + 3, state.posMax) if sign in ("++", "--", "~~") else -1
+    content = state.src[state.pos + 3 : end]
+    if end < 0 or (sign == "~~" and "~>" not in content):
+        return False
+    braces = _BRACES.match(state.src, end + 3, state.posMax)
+    state.pos = braces.end() if braces else end + 3
+    if silent:
+        return True
+    by = (attributes(braces[1]) if braces else {}).get("by", "")
+    old, _, new = content.partition("~>") if sign == "~~" else (content, "", content)
+    if sign != "++":
+        _show(state, "del", old, by)
+    if sign != "--":
+        _show(state, "ins", new, by)
+    return True
+
+
+def _show(state: StateInline, tag: str, content: str, by: str) -> None:
+    opened = state.push(f"{tag}_open", tag, 1)
+    if by:
+        opened.attrSet("title", f"by {by}")
+    inner: list[Token] = []
+    state.md.inline.parse(content, state.md, {**state.env, _WITHIN: True}, inner)
+    state.tokens.extend(inner)
+    state.push(f"{tag}_close", tag, -1)

@@ -11,8 +11,7 @@ from itertools import pairwise
 from pydantic import JsonValue
 
 from services.execution.documents.parse.changes import mark_of
-from services.execution.documents.parse.extents import walk
-from services.execution.documents.parse.nodes import Instruction, Suggestion, Tree
+from services.execution.documents.parse.nodes import Instruction, Suggestion, Tree, walk
 
 
 @dataclass(frozen=True)
@@ -25,12 +24,12 @@ class Splice:
 
 
 @dataclass(frozen=True)
-class Given:
+class ModelAnswer:
     """A model's answer."""
 
     text: str
     by: str
-    value: JsonValue = None  #: what the answer is worth as a variable
+    value: JsonValue = None  #: its value when the answer is a variable
 
 
 def spliced(lines: Sequence[str], splices: Sequence[Splice]) -> str:
@@ -48,13 +47,13 @@ def spliced(lines: Sequence[str], splices: Sequence[Splice]) -> str:
     return "".join([*parts, *lines[at:]])
 
 
-def answers(node: Instruction, given: Sequence[Given], newline: str = "\n") -> list[Splice]:
+def answer_splices(node: Instruction, answers: Sequence[ModelAnswer], newline: str = "\n") -> list[Splice]:
     """The splices that put answers after their instruction, in the place of those that nobody has reviewed."""
-    old = [one for one in node.suggestions if _gives_way(one)]
-    blocks = newline.join(suggestion(one, newline) for one in given)
+    old = [one for one in node.suggestions if _is_replaced(one)]
+    blocks = newline.join(suggestion(one, newline) for one in answers)
     if not old:
         end = max([node.reach, *(one.end for one in node.suggestions)])
-        return [Splice(end, end, f"{newline}{blocks}")] if given else []
+        return [Splice(end, end, f"{newline}{blocks}")] if answers else []
     # Between suggestions stand blank lines only: they go with the one after them.
     ends = {after.start: before.end for before, after in pairwise(node.suggestions)}
     first, *others = old
@@ -62,15 +61,15 @@ def answers(node: Instruction, given: Sequence[Given], newline: str = "\n") -> l
     return [Splice(first.start, first.end, blocks), *gone]
 
 
-def passing(tree: Tree) -> list[tuple[int, int]]:
-    """Where answers stand that give way to new ones, with the blank lines before them."""
-    found: list[tuple[int, int]] = []
+def superseded(tree: Tree) -> list[tuple[int, int]]:
+    """Where answers stand that new ones replace, with the blank lines before them."""
+    places: list[tuple[int, int]] = []
     for node in walk(tree.content):
         if isinstance(node, Instruction):
             before = [node.reach, *(one.end for one in node.suggestions)]
             stand = zip(before, node.suggestions, strict=False)
-            found += [(end, one.end) for end, one in stand if _gives_way(one)]
-    return sorted(found)
+            places += [(end, one.end) for end, one in stand if _is_replaced(one)]
+    return sorted(places)
 
 
 def without(lines: Sequence[str], places: Sequence[tuple[int, int]], begin: int, end: int) -> str:
@@ -86,21 +85,21 @@ def without(lines: Sequence[str], places: Sequence[tuple[int, int]], begin: int,
 
 def unanswered(tree: Tree) -> str:
     """The document as it was before models answered: what has changed in it, somebody has changed."""
-    return without(tree.lines, passing(tree), 0, len(tree.lines))
+    return without(tree.lines, superseded(tree), 0, len(tree.lines))
 
 
-def _gives_way(one: Suggestion) -> bool:
+def _is_replaced(one: Suggestion) -> bool:
     return not one.reviewed and one.by is not None
 
 
-def suggestion(given: Given, newline: str = "\n") -> str:
-    """An answer as a block that its own text cannot leave."""
-    by = re.sub(r"[\"\\{}\x00-\x1f]", "", given.by)[:200]
-    text = newline.join(_inert(given.text))
+def suggestion(answer: ModelAnswer, newline: str = "\n") -> str:
+    """An answer as a block that its own text cannot end."""
+    by = re.sub(r"[\"\\{}\x00-\x1f]", "", answer.by)[:200]
+    text = newline.join(_escape_marks(answer.text))
     return f':++ {{by="{by}"}}{newline}{text}{newline}:++{newline}'
 
 
-def _inert(text: str) -> list[str]:
+def _escape_marks(text: str) -> list[str]:
     lines: list[str] = []
     fence = ""
     for line in text.encode("utf-8", "replace").decode().replace("\x00", "").strip("\r\n").splitlines():

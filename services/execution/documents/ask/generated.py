@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.execution.documents.parse.notation import language_of
-from services.execution.documents.run.chunks import Chunks, Sleeping
+from services.execution.documents.run.chunks import Chunks, DeferredBlock
 from services.execution.documents.run.kernels import LANGUAGES
 from services.execution.documents.run.names import names_of
-from services.execution.documents.run.state import Kept
+from services.execution.documents.run.state import CachedBlock
 from services.execution.sandbox.run import KernelError
 from shared.contracts.document import Block
 from shared.contracts.execute import Verdict
@@ -31,12 +31,12 @@ class Piece:
 
 def pieces_of(answer: str) -> list[Piece]:
     """The code blocks of an answer, of languages that have a kernel."""
-    found = [Piece(language_of(match[2]), match[3]) for match in _FENCE.finditer(answer)]
-    return [piece for piece in found if piece.language in LANGUAGES][:_MOST_PIECES]
+    all_pieces = [Piece(language_of(match[2]), match[3]) for match in _FENCE.finditer(answer)]
+    return [piece for piece in all_pieces if piece.language in LANGUAGES][:_MOST_PIECES]
 
 
 def unparsed(pieces: Sequence[Piece]) -> str | None:
-    """What is wrong with the first piece that is no code of its language; only Python is read here."""
+    """What is wrong with the first piece that does not parse; only Python is checked here."""
     for number, piece in enumerate(pieces, 1):
         if piece.language != "python" or len(piece.code) > _MOST_CODE:
             continue
@@ -51,40 +51,40 @@ def unparsed(pieces: Sequence[Piece]) -> str | None:
 
 
 def run(chunks: Chunks, block: Block, key: str, pieces: Sequence[Piece]) -> str | None:
-    """Run the pieces in the document's kernels; the answer is the error for the model, if there is one."""
-    work = chunks.work
+    """Run the pieces in the document's kernels; returns the error for the model, if there is one."""
+    document = chunks.document
     for piece in pieces:
-        found = names_of(piece.language, piece.code)
+        names = names_of(piece.language, piece.code)
         try:
-            chunks.need(found.uses)
-            work.kernels.share(piece.language, found.uses & set(work.kernels.owner))
-            outcome = work.kernels.execute(piece.language, piece.code)
+            chunks.restore(names.uses)
+            document.kernels.share(piece.language, names.uses & set(document.kernels.owner))
+            outcome = document.kernels.execute(piece.language, piece.code)
         except KernelError as error:
-            work.kernels.drop(piece.language)
-            chunks.lost(block)
+            document.kernels.drop(piece.language)
+            chunks.kernel_lost(block)
             return str(error)[:_MOST_ERROR]
         except LanguageUnavailable as error:
             return error.detail
         block.outputs = []
-        chunks.tell(block, outcome)
+        chunks.add_outputs(block, outcome)
         if outcome.verdict is not Verdict.OK:
-            chunks.lost(block)
+            chunks.kernel_lost(block)
             error_text = outcome.error.traceback or outcome.error.message if outcome.error else outcome.verdict
             return str(error_text)[-_MOST_ERROR:]
-        work.kernels.now_owns(piece.language, found.sets)
-        for name in found.sets:
-            work.made_by[name] = key
-            work.broken.pop(name, None)
-            chunks.sleeping.pop(name, None)
+        document.kernels.set_owner(piece.language, names.sets)
+        for name in names.sets:
+            document.digests[name] = key
+            document.broken.pop(name, None)
+            chunks.deferred.pop(name, None)
     return None
 
 
-def rest(chunks: Chunks, key: str, pieces: Sequence[Piece]) -> None:
-    """The pieces of an answer that was kept; they run again when somebody needs what they set."""
+def reuse(chunks: Chunks, key: str, pieces: Sequence[Piece]) -> None:
+    """The pieces of a cached answer; they run again when a later block needs what they set."""
     for piece in pieces:
-        found = names_of(piece.language, piece.code)
-        asleep = Sleeping(piece.language, piece.code, found, Kept(whole=False))
-        for name in found.sets:
-            chunks.work.made_by[name] = key
-            chunks.sleeping[name] = asleep
-            chunks.work.kernels.owner.pop(name, None)
+        names = names_of(piece.language, piece.code)
+        deferred = DeferredBlock(piece.language, piece.code, names, CachedBlock(whole=False))
+        for name in names.sets:
+            chunks.document.digests[name] = key
+            chunks.deferred[name] = deferred
+            chunks.document.kernels.owner.pop(name, None)

@@ -1,4 +1,4 @@
-"""The form of an answer that becomes a variable: a JSON Schema from the line, the document or its files."""
+"""The schema of an answer that becomes a variable: a JSON Schema from the line, the document or its files."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _FENCED = re.compile(r"\A\s*(`{3,}|~{3,})[^\n]*\n(.*?)\n?[ \t]*\1[`~]*\s*\Z", re
 
 
 class BadSchema(Exception):
-    """Why there is no schema, in plain words."""
+    """Says why there is no schema."""
 
 
 @dataclass(frozen=True)
-class Form:
+class AnswerSchema:
     schema: dict[str, JsonValue]
 
     @property
@@ -32,18 +32,17 @@ class Form:
         return json.dumps(self.schema, ensure_ascii=False, sort_keys=True)
 
     def value(self, answer: str) -> JsonValue:
-        """The answer as a value. Raises: AnswerUnreadable in words for the model."""
+        """The answer as a value. Raises: AnswerUnreadable with a message for the model."""
         if self.schema == {"type": "string"}:
             return answer.strip()
         fenced = _FENCED.match(answer)
         value = parse((fenced[2] if fenced else answer).strip()).value
         try:
-            found = [f"{_place(error)}: {error.message[:300]}" for error in self._validator().iter_errors(value)]
+            errors = [f"{_place(error)}: {error.message[:300]}" for error in self._validator().iter_errors(value)]
         except ValueError as error:
             raise AnswerUnreadable(f"the schema cannot be applied: {str(error)[:300]}") from None
-        if found:
-            told = "; ".join(found[:_MOST_ERRORS])
-            raise AnswerUnreadable(f"the answer does not fit the schema: {told}")
+        if errors:
+            raise AnswerUnreadable(f"the answer does not fit the schema: {'; '.join(errors[:_MOST_ERRORS])}")
         return value
 
     def check(self) -> None:
@@ -60,10 +59,10 @@ class Form:
         )
 
 
-def form(name: str, lines: Sequence[str], files: Mapping[str, Path]) -> Form:
+def answer_schema(name: str, lines: Sequence[str], files: Mapping[str, Path]) -> AnswerSchema:
     """What ``schema=`` names: JSON, a type, a JSON fence with that id, or a file. Raises: BadSchema."""
     if name in _SIMPLE:
-        return Form({"type": name})
+        return AnswerSchema({"type": name})
     text = name if name.startswith("{") else _in_document(name, lines)
     if text is None and name in files:
         if files[name].stat().st_size > _MOST:
@@ -77,9 +76,9 @@ def form(name: str, lines: Sequence[str], files: Mapping[str, Path]) -> Form:
         raise BadSchema("it is no JSON") from None
     if not isinstance(schema, dict):
         raise BadSchema("it is no JSON object")
-    made = Form(schema)
-    made.check()
-    return made
+    parsed = AnswerSchema(schema)
+    parsed.check()
+    return parsed
 
 
 def _in_document(name: str, lines: Sequence[str]) -> str | None:

@@ -7,7 +7,6 @@ from typing import cast
 
 from services.execution.documents.parse.changes import mark_of
 from services.execution.documents.parse.nodes import (
-    Assertion,
     Chunk,
     Expression,
     For,
@@ -17,42 +16,18 @@ from services.execution.documents.parse.nodes import (
     Node,
     Note,
     Parameter,
-    Prompt,
     Section,
     Suggestion,
     Tree,
+    children,
+    walk,
 )
 
 FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 
 
-_LEAVES = frozenset([Assertion, Chunk, Expression, Include, Parameter])
 _NO_BLOCKS = (Suggestion, Instruction, Expression, Parameter)  #: that an instruction could point to
 _KINDS = {kind: kind.__name__.lower() for kind in Node.__subclasses__()}
-
-
-def children(node: Node) -> list[list[Node]]:
-    if isinstance(node, (Section, Suggestion, Instruction, Prompt)):
-        return [node.content]
-    if isinstance(node, (If, For)):
-        return [clause.content for clause in node.clauses]
-    return []
-
-
-def walk(nodes: list[Node] | tuple[Node, ...]) -> list[Node]:
-    """Every node, in document order."""
-    found: list[Node] = []
-    stack = list(reversed(nodes))
-    while stack:
-        node = stack.pop()
-        found.append(node)
-        if type(node) in _LEAVES:
-            continue
-        if isinstance(node, Instruction):
-            stack.extend(reversed(node.suggestions))
-        for content in reversed(children(node)):
-            stack.extend(reversed(content))
-    return found
 
 
 def attach(nodes: list[Node], lines: list[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -148,6 +148,33 @@ class Section(Node):
 
     content: list[Node] = field(default_factory=list)
     word: str = ""
+
+
+_LEAVES = frozenset([Assertion, Chunk, Expression, Include, Parameter])
+
+
+def children(node: Node) -> list[list[Node]]:
+    if isinstance(node, (Section, Suggestion, Instruction, Prompt)):
+        return [node.content]
+    if isinstance(node, (If, For)):
+        return [clause.content for clause in node.clauses]
+    return []
+
+
+def walk(nodes: Sequence[Node]) -> list[Node]:
+    """Every node, in document order."""
+    nodes_in_order: list[Node] = []
+    stack = list(reversed(nodes))
+    while stack:
+        node = stack.pop()
+        nodes_in_order.append(node)
+        if type(node) in _LEAVES:
+            continue
+        if isinstance(node, Instruction):
+            stack.extend(reversed(node.suggestions))
+        for content in reversed(children(node)):
+            stack.extend(reversed(content))
+    return nodes_in_order
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from services.execution.documents.parse import notation, spellings
 from services.execution.documents.parse.changes import Marks, change, mark_of, marks
-from services.execution.documents.parse.extents import attach, children, name, walk
+from services.execution.documents.parse.extents import attach, name
 from services.execution.documents.parse.fields import take
-from services.execution.documents.parse.inline import found_in
 from services.execution.documents.parse.nodes import (
     Chunk,
     Expression,
@@ -24,7 +23,10 @@ from services.execution.documents.parse.nodes import (
     Prompt,
     Suggestion,
     Tree,
+    children,
+    walk,
 )
+from services.execution.documents.parse.notation import found_in
 from services.execution.documents.parse.opening import clause, opened
 from shared.declarations.documents import front_matter, front_matter_fault, in_front_matter
 

@@ -198,7 +198,7 @@ def filled(made: Environment, tree: nodes.Template, source: str, given: str) -> 
     return {"text": "".join(parts), "figures": figures}
 
 
-def rehearse(made: Environment) -> None:
+def prewarm(made: Environment) -> None:
     """The first message builds the machinery; in a fork it makes the memory its own."""
     source = "Of {{ a }}{% for i in b %}{{ i | upper }}{% endfor %}"
     tree = made.parse(source)
@@ -209,7 +209,7 @@ def rehearse(made: Environment) -> None:
 def forked(made: Environment, line: socket.socket) -> None:
     """In the fork: everything else is closed, and nothing outlives it."""
     try:
-        rehearse(made)
+        prewarm(made)
         limit()
         serve(made, line)
     finally:
@@ -224,7 +224,7 @@ def start(descriptor: int) -> None:
 def main(orders: socket.socket) -> None:
     """Fork for an order that brings a line, end the fork of an order that brings none, until nobody can order."""
     made = environment()
-    rehearse(made)
+    prewarm(made)
     gc.collect()
     gc.freeze()
     gc.disable()  # a fork lives for one message

@@ -19,7 +19,7 @@ _MOST_JSON, _MOST_TEXT, _SHOWN = 1_000_000, 12_000, 5
 _AS_SHOWN = ("bytes", "complex")  #: their own languages write them better than JSON does
 
 
-def seen(look: Look, kernel: str) -> Seen:
+def template_value(look: Look, kernel: str) -> Seen:
     """Plain values as they are, a table as a look at its first rows, anything else as text."""
     if look.kind == "table":
         return _table(look)
@@ -35,7 +35,7 @@ def seen(look: Look, kernel: str) -> Seen:
     return {"kind": "json", "json": shown}
 
 
-def told(name: str, kernel: str, look: Look, shown: Seen) -> BlockVariable:
+def variable_of(name: str, kernel: str, look: Look, shown: Seen) -> BlockVariable:
     """Size and hash are of the value; of a table its size in memory, and the hash of what is seen of it."""
     if look.kind == "table":
         body = json.dumps([look.rows, look.width, shown["columns"], shown["head"]], ensure_ascii=False)

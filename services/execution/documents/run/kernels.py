@@ -29,7 +29,7 @@ def failed(type_: str, message: str) -> KernelError:
 
 @dataclass(frozen=True)
 class Crossing:
-    """What is to be said of a value that another kernel uses."""
+    """A value that did not reach another kernel unchanged, and why."""
 
     code: str
     text: str
@@ -78,19 +78,19 @@ class Kernels:
             self.drop(language)
         return outcome
 
-    def now_owns(self, language: str, names: Iterable[str]) -> None:
+    def set_owner(self, language: str, names: Iterable[str]) -> None:
         for name in names:
             self.owner[name] = language
             self._version[name] = self._version.get(name, 0) + 1
 
-    def hold(self, name: str, value: JsonValue) -> None:
+    def set_own(self, name: str, value: JsonValue) -> None:
         """The document sets a name: a parameter, a loop's variable, an answer."""
         self.own[name] = value
-        self.now_owns(DOCUMENT, [name])
+        self.set_owner(DOCUMENT, [name])
 
     def share(self, language: str, names: Iterable[str]) -> list[Crossing]:
-        """Give a kernel the names it uses and another one owns; the answer are those that did not cross whole."""
-        told: list[Crossing] = []
+        """Give a kernel the names it uses and another one owns; returns those that did not cross unchanged."""
+        crossings: list[Crossing] = []
         for name in sorted(names):
             owner = self.owner.get(name)
             if owner is None or owner == language:
@@ -104,39 +104,39 @@ class Kernels:
                 self._given[language, name] = version
             except KernelError as error:
                 text = f"{name} of {owner} could not cross to {language}: {error.error.message}"
-                told.append(Crossing("value_not_crossed", text))
+                crossings.append(Crossing("value_not_crossed", text))
                 continue
             if changed:
                 text = f"{name} of {owner} is not quite the same in {language}: {'; '.join(changed)}"
-                told.append(Crossing("value_changed", text))
-        return told
+                crossings.append(Crossing("value_changed", text))
+        return crossings
 
     def find(self, names: Iterable[str], whole: Iterable[str] = ()) -> dict[str, tuple[str, Look]]:
-        """Those of the names that a kernel holds now: the last to set one wins, then the first kernel to have it.
+        """Those of the names that a kernel holds now: the last to set one wins, then the first kernel that has it.
 
         One request to each kernel; of the names in ``whole`` more rows are wanted than a glance takes.
         """
         wanted = list(dict.fromkeys(names))
-        found: dict[str, tuple[str, Look]] = {}
+        looks: dict[str, tuple[str, Look]] = {}
         asked: dict[str, list[str]] = {}
         for name in wanted:
             owner = self.owner.get(name)
             if owner == DOCUMENT:
-                found[name] = (DOCUMENT, plain_look(self.own[name]))
+                looks[name] = (DOCUMENT, plain_look(self.own[name]))
             elif owner is not None:
                 asked.setdefault(owner, []).append(name)
         for language, owned in asked.items():
-            self._look(language, owned, whole, found)
+            self._look(language, owned, whole, looks)
         for language in list(self._open):
-            unknown = [name for name in wanted if name not in found and self.owner.get(name) in (None, language)]
-            self._look(language, unknown, whole, found)
-        return {name: found[name] for name in wanted if name in found}
+            unknown = [name for name in wanted if name not in looks and self.owner.get(name) in (None, language)]
+            self._look(language, unknown, whole, looks)
+        return {name: looks[name] for name in wanted if name in looks}
 
-    def _look(self, language: str, names: list[str], whole: Iterable[str], found: dict[str, tuple[str, Look]]) -> None:
-        left = [name for name in names if name not in found]
+    def _look(self, language: str, names: list[str], whole: Iterable[str], looks: dict[str, tuple[str, Look]]) -> None:
+        left = [name for name in names if name not in looks]
         if left:
-            looks = self.session(language).look(left, [name for name in left if name in set(whole)])
-            found.update({name: (language, look) for name, look in looks.items()})
+            fresh = self.session(language).look(left, [name for name in left if name in set(whole)])
+            looks.update({name: (language, look) for name, look in fresh.items()})
 
     def picture(self, language: str, name: str) -> bytes:
         """Raises: KernelError."""

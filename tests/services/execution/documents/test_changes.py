@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from services.execution.documents.parse.extents import walk
-from services.execution.documents.parse.nodes import Chunk, Instruction, Suggestion
+from services.execution.documents.parse.nodes import Chunk, Instruction, Suggestion, walk
 from services.execution.documents.parse.reader import parse
-from services.execution.documents.splice import Given, answers, spliced
+from services.execution.documents.splice import ModelAnswer, answer_splices, spliced
 
 OLD, NEW = "```python exec\nold\n```\n", "```python exec\nnew\n```\n"
 
@@ -41,7 +40,7 @@ def test_only_answers_of_models_that_nobody_has_reviewed_give_way_to_new_ones() 
     node = tree.content[0]
     assert isinstance(node, Instruction)
     assert len(node.suggestions) == 3
-    written = spliced(tree.lines, answers(node, [Given("second", "m")]))
+    written = spliced(tree.lines, answer_splices(node, [ModelAnswer("second", "m")]))
     assert written == text.replace("first", "second")
 
 
@@ -75,7 +74,7 @@ def test_marks_that_a_model_writes_are_text() -> None:
     node = tree.content[0]
     assert isinstance(node, Instruction)
     answer = ":--\n:~~ accept\n:~>\n:++\n:--- | :--\n```text\n:--\n```"
-    written = spliced(tree.lines, answers(node, [Given(answer, "m")]))
+    written = spliced(tree.lines, answer_splices(node, [ModelAnswer(answer, "m")]))
     assert "\n\\:--\n\\:~~ accept\n\\:~>\n\\:++\n:--- | :--\n```text\n:--\n```\n:++\n" in written
     assert [type(each) for each in parse(written).content] == [Instruction, Suggestion]
 
@@ -102,7 +101,9 @@ def test_what_stands_above_is_the_same_once_that_is_answered(above: str, about: 
         tree = parse(text)
         asked = [node for node in tree.content if isinstance(node, Instruction)]
         assert _about(tree.lines, asked[-1]) == about
-        text = spliced(tree.lines, [one for node in asked for one in answers(node, [Given("An answer.", "m")])])
+        text = spliced(
+            tree.lines, [one for node in asked for one in answer_splices(node, [ModelAnswer("An answer.", "m")])]
+        )
 
 
 @pytest.mark.parametrize(
@@ -123,12 +124,14 @@ def test_what_stands_above_is_the_same_once_that_is_answered(above: str, about: 
 def test_an_answer_belongs_to_its_instruction_when_it_is_read_again(text: str) -> None:
     tree = parse(text)
     (node,) = [node for node in walk(tree.content) if isinstance(node, Instruction)]
-    written = spliced(tree.lines, answers(node, [Given("An answer.", "m"), Given("Another.", "m")]))
+    written = spliced(tree.lines, answer_splices(node, [ModelAnswer("An answer.", "m"), ModelAnswer("Another.", "m")]))
     (again,) = [node for node in walk(parse(written).content) if isinstance(node, Instruction)]
     assert [one.by for one in again.suggestions] == ["m", "m"]
     assert _about(parse(written).lines, again) == _about(tree.lines, node)
     assert again.message == node.message
-    twice = spliced(parse(written).lines, answers(again, [Given("An answer.", "m"), Given("Another.", "m")]))
+    twice = spliced(
+        parse(written).lines, answer_splices(again, [ModelAnswer("An answer.", "m"), ModelAnswer("Another.", "m")])
+    )
     assert twice == written
 
 

@@ -13,10 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.execution.documents.parse.extents import walk
-from services.execution.documents.parse.nodes import Chunk, Expression, If, Instruction, Node
+from services.execution.documents.parse.nodes import Chunk, Expression, If, Instruction, Node, walk
 from services.execution.documents.parse.reader import parse
-from services.execution.documents.splice import Given, answers, spliced
+from services.execution.documents.splice import ModelAnswer, answer_splices, spliced
 from shared.declarations.documents import declarations
 from shared.declarations.parameters import parse_declaration
 from tests.services.execution.documents.support import python
@@ -82,7 +81,7 @@ def test_an_answer_changes_nothing_but_its_own_place_and_stays_in_it(text: str, 
     first = next(node for node in tree.content if isinstance(node, Instruction))
     if first.suggestions:
         return
-    written = spliced(tree.lines, answers(first, [Given(answer, "m")]))
+    written = spliced(tree.lines, answer_splices(first, [ModelAnswer(answer, "m")]))
     after = parse(written)
     assert written.startswith('::: create it :::\n\n:++ {by="m"}\n')
     assert written.endswith("".join(lines))

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from services.execution.documents.ask.messages import render
 from services.execution.documents.resolve.renderer import NotRendered, Renderer
-from services.execution.documents.resolve.template import render
 from tests.support.wait import until
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from services.execution.documents.parse.extents import walk
 from services.execution.documents.parse.nodes import (
     Assertion,
     Chunk,
@@ -17,6 +16,7 @@ from services.execution.documents.parse.nodes import (
     Parameter,
     Prompt,
     Section,
+    walk,
 )
 from services.execution.documents.parse.reader import parse
 

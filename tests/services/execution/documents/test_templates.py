@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from services.execution.documents.ask.messages import render
 from services.execution.documents.resolve.renderer import NotRendered, Renderer, Seen
-from services.execution.documents.resolve.template import render
 
 SEEN: dict[str, Seen] = {
     "x": {"kind": "json", "json": "a"},

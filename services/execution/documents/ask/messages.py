@@ -1,0 +1,139 @@
+"""Messages with ``{{ names }}``, filled in with the values of the kernels; and prompts that instructions name."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from services.execution.documents.parse.nodes import Prompt
+from services.execution.documents.parse.notation import spans_of
+from services.execution.documents.resolve import values
+from services.execution.documents.resolve.renderer import NotRendered, Renderer, Seen
+from services.execution.documents.run.chunks import Chunks
+from services.execution.sandbox.run import KernelError
+from shared.contracts.document import Block, BlockVariable
+from shared.declarations.documents import front_matter
+from shared.errors import AssayError, JobCancelled
+from shared.llm.chat import ImagePart
+
+WORD = re.compile(r"[A-Za-z_]\w*")
+_MOST_PROMPT = 20_000  #: bytes of a prompt's file
+
+Fetch = Callable[[list[str], list[str]], Mapping[str, Seen]]  #: the names, and those of which more rows are wanted
+
+
+@dataclass(frozen=True)
+class Message:
+    """What is sent: the text, and the figures that it speaks of."""
+
+    text: str
+    images: tuple[ImagePart, ...] = ()
+
+
+def rendered(chunks: Chunks, block: Block, text: str) -> Message:
+    """The message with its values; the original, with a warning, when anything is wrong. Raises: JobCancelled."""
+    if not asks(text):
+        return Message(text)
+    document = chunks.document
+    variables: list[BlockVariable] = []
+    owners: dict[str, str] = {}
+
+    def fetch(names: list[str], whole: list[str]) -> Mapping[str, Seen]:
+        chunks.restore(names)
+        seen: dict[str, Seen] = {}
+        available = [name for name in names if name not in document.broken]
+        for name, (kernel, look) in document.kernels.find(available, whole).items():
+            seen[name] = values.template_value(look, kernel)
+            variables.append(values.variable_of(name, kernel, look, seen[name]))
+            owners[name] = kernel
+        return seen
+
+    try:
+        words, figures = render(document.renderer, text, fetch)
+        images = tuple(ImagePart("image/png", document.kernels.picture(owners[name], name)) for name in figures)
+    except (NotRendered, KernelError, AssayError) as error:
+        if isinstance(error, JobCancelled):
+            raise
+        why = f"The message was sent as it stands because it could not be rendered: {error}"
+        missing = sorted(set(WORD.findall(text)) & set(document.broken))
+        if missing:
+            why = f"{why} ({missing[0]} is missing because {document.broken[missing[0]]} failed or was skipped)"
+        document.note(block, "warning", "not_rendered", why)
+        return Message(text)
+    block.message_rendered, block.variables = words, variables
+    return Message(words, images)
+
+
+def uses(text: str) -> set[str]:
+    """The words that may be names of values."""
+    return set(WORD.findall(text)) if asks(text) else set()
+
+
+def define_prompt(chunks: Chunks, block: Block, node: Prompt) -> None:
+    """A prompt block is its text with the values that hold at its place; no model is asked."""
+    block.message_original = node.message
+    if not node.message:
+        chunks.document.note(block, "warning", "empty_message", "The prompt has no words.")
+        return
+    text = rendered(chunks, block, node.message).text
+    if node.name:
+        chunks.document.prompts[node.name] = text
+
+
+def system_prompt(chunks: Chunks, block: Block, name: str | None) -> str:
+    """The text of the prompt of that name; empty when there is none."""
+    if not name:
+        return ""
+    document = chunks.document
+    if name in document.prompts:
+        return document.prompts[name]
+    for path in (name, f"{name}.md", f"prompts/{name}.md"):
+        if path in document.kernels.files and document.kernels.files[path].stat().st_size <= _MOST_PROMPT:
+            lines = document.kernels.files[path].read_bytes().decode("utf-8", "replace").splitlines(keepends=True)
+            return "".join(lines[front_matter(lines) :]).strip()
+    text = f"There is no prompt @{name[:100]} above this block or among the document's files; it was asked without."
+    document.note(block, "warning", "no_such_prompt", text)
+    return ""
+
+
+def asks(text: str) -> bool:
+    """Whether a message holds ``{{`` and ``}}`` outside of its code spans."""
+    return _asks(_without_spans(text, "")[0])
+
+
+def _asks(text: str) -> bool:
+    return "{{" in text and "}}" in text
+
+
+def _without_spans(text: str, mark: str) -> tuple[str, list[str]]:
+    if "`" not in text:
+        return text, []
+    parts: list[str] = []
+    spans: list[str] = []
+    at = 0
+    for start, end in spans_of(text):
+        parts += [text[at:start], f"{mark}{len(spans)}_" if mark else ""]
+        spans.append(text[start:end])
+        at = end
+    return "".join([*parts, text[at:]]), spans
+
+
+def render(renderer: Renderer, text: str, fetch: Fetch) -> tuple[str, list[str]]:
+    """The message with its values, rendered once, and the figures in it; code spans stay as they are.
+
+    Raises: NotRendered.
+    """
+    mark = _mark()
+    source, spans = _without_spans(text, mark)
+    with renderer.fork() as fork:
+        rendered, figures = fork.fill(fetch(*fork.names(source)))
+    for number, span in enumerate(spans):
+        rendered = rendered.replace(f"{mark}{number}_", span)
+    # Neither half of a surrogate pair nor NUL is a text to the models' providers.
+    return rendered.encode("utf-8", "replace").decode().replace("\x00", "\u2400"), figures
+
+
+def _mark() -> str:
+    return f"span{secrets.token_hex(8)}n"
