@@ -70,13 +70,13 @@ class Check:
     def _block(self, node: Node) -> Block:
         lines = (node.start + 1, max(node.end, node.start + 1))
         block = Block(id=node.id, kind=kind_of(node), lines=lines, status="skipped")
-        for note in [*node.notes, *self._found(node, block)]:
+        for note in [*node.notes, *self._check(node, block)]:
             if note.level == "error":
                 block.status = "error"
             block.messages.append(BlockMessage(level=note.level, code=note.code, text=note.text[:4000]))
         return block
 
-    def _found(self, node: Node, block: Block) -> list[Note]:  # noqa: PLR0911 - one for each kind of block
+    def _check(self, node: Node, block: Block) -> list[Note]:  # noqa: PLR0911 - one for each kind of block
         if isinstance(node, Chunk):
             return self._code(block, node.language or "python", node.code, node.start + 1)
         if isinstance(node, (Expression, Assertion)):
@@ -124,20 +124,20 @@ class Check:
         block.instruction_type, block.message_original = node.type, node.message
         if node.broken:
             return []
-        found = self._message(node.message)
+        notes = self._message(node.message)
         if not node.message and node.inner is None:
-            found.append(Note("error", "empty_message", "The instruction has no message."))
+            notes.append(Note("error", "empty_message", "The instruction has no message."))
         if named := node.options.get("schema"):
-            found += self._schema(named)
+            notes += self._schema(named)
         if (prompt := node.options.get("prompt")) and not self._has_prompt(prompt):
             text = f"There is no prompt @{prompt[:100]} in the document or among its files."
-            found.append(Note("warning", "no_such_prompt", text))
-        found += self._models(node)
+            notes.append(Note("warning", "no_such_prompt", text))
+        notes += self._models(node)
         if node.options.get("as"):
             self.sets.add(node.options["as"])
         if node.options.get("execute") == "true":
             self.sure = False
-        return found
+        return notes
 
     def _message(self, message: str) -> list[Note]:
         if not asks(message):

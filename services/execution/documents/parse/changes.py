@@ -70,14 +70,14 @@ class Change:
     counts: tuple[int, int]  #: the lines that are part of the document now; from equal to to when there are none
 
 
-def change(found: Marks, begin: int, mark: str, rest: str) -> Change | None:
+def change(marks: Marks, begin: int, mark: str, rest: str) -> Change | None:
     """The change that a line opens; ``None`` when it never ends."""
-    end = found.ends.get(begin)
+    end = marks.ends.get(begin)
     if end is None:
         return None
     node = suggestion(begin, rest, _KINDS[mark])
     node.end = end + 1
-    return Change(node, end, _counts(node, begin + 1, found.turns.get(begin, end), end))
+    return Change(node, end, _counts(node, begin + 1, marks.turns.get(begin, end), end))
 
 
 def _counts(node: Suggestion, begin: int, turn: int, end: int) -> tuple[int, int]:

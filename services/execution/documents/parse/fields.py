@@ -98,23 +98,23 @@ def _fields(text: str, options: dict[str, str], node: Instruction) -> str:
     for _ in range(_MOST_FIELDS):
         if not text:
             break
-        if found := _PROMPT.match(text):
-            options["prompt"] = found[1]
-        elif text[0] == "[" and not node.models and not node.broken and (found := _BRACKET.match(text)):
-            if not _select(node, found[1]):
+        if match := _PROMPT.match(text):
+            options["prompt"] = match[1]
+        elif text[0] == "[" and not node.models and not node.broken and (match := _BRACKET.match(text)):
+            if not _select(node, match[1]):
                 return text
-        elif found := _NUMBER.match(text):
-            options[found[1]] = found[2]
+        elif match := _NUMBER.match(text):
+            options[match[1]] = match[2]
         elif text.startswith("schema={"):
             text = _schema(text, options, node)
             continue
-        elif found := _OPTION.match(text):
-            options[found[1]] = found[2].strip("\"'")
-        elif text[0] == "{" and (found := _GROUP.match(text)) and (group := _known(found[1])):
+        elif match := _OPTION.match(text):
+            options[match[1]] = match[2].strip("\"'")
+        elif text[0] == "{" and (match := _GROUP.match(text)) and (group := _known(match[1])):
             options.update(group)
         else:
             return text
-        text = text[found.end() :].lstrip()
+        text = text[match.end() :].lstrip()
     return text
 
 
@@ -131,8 +131,8 @@ def _trailing(text: str, options: dict[str, str]) -> str:
 
 
 def _known(text: str) -> dict[str, str] | None:
-    found = attributes(text)
-    return found if found and set(found) <= _KNOWN else None
+    options = attributes(text)
+    return options if options and set(options) <= _KNOWN else None
 
 
 def _schema(text: str, options: dict[str, str], node: Instruction) -> str:

@@ -34,16 +34,16 @@ def attributes(text: str) -> dict[str, str]:
     """``a=1 b="two" #id flag`` as a mapping; flags stand for themselves."""
     if len(text) <= 4000 and not _MARKS.search(text):
         return dict.fromkeys(text.split(), "true")
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for match in _PAIR.finditer(text[:4000]):
         name, value, identity, flag = match.groups()
         if name:
-            found[name] = unquoted(value)
+            values[name] = unquoted(value)
         elif identity:
-            found["id"] = identity
+            values["id"] = identity
         elif flag:
-            found[flag] = "true"
-    return found
+            values[flag] = "true"
+    return values
 
 
 def unquoted(value: str) -> str:
@@ -80,8 +80,8 @@ _TEXT = Fence("", {}, False)
 
 def _in_braces(info: str, flavour: str) -> Fence:
     inner, _, after = info[1:].partition("}")
-    found = attributes(inner)
-    first = next(iter(found), "")
+    options = attributes(inner)
+    first = next(iter(options), "")
     if flavour == "myst":
         if inner.strip() != "code-cell":
             return _TEXT
@@ -89,23 +89,23 @@ def _in_braces(info: str, flavour: str) -> Fence:
     if inner.startswith(("{", ".", "=")):
         return _TEXT
     if flavour == "quarto":
-        flags = [word for word, value in found.items() if value == "true"]
+        flags = [word for word, value in options.items() if value == "true"]
         if len(flags) > 1 and flags[0] == first:
-            found.setdefault("id", flags[1])  # ``{r setup, echo=FALSE}``
-        return Fence(language_of(first), {**found, **_knitr(found)}, bool(first))
-    chunk = not found or is_language(first) or "exec" in found
-    return Fence(language_of("" if first == "exec" else first), found, chunk)
+            options.setdefault("id", flags[1])  # ``{r setup, echo=FALSE}``
+        return Fence(language_of(first), {**options, **_knitr(options)}, bool(first))
+    chunk = not options or is_language(first) or "exec" in options
+    return Fence(language_of("" if first == "exec" else first), options, chunk)
 
 
 def _knitr(options: Mapping[str, str]) -> dict[str, str]:
     return {key: value.lower() for key, value in options.items() if value in ("TRUE", "FALSE", "T", "F")}
 
 
-def found_in(line: str, number: int, flavour: str) -> list[Node]:
+def nodes_in(line: str, number: int, flavour: str) -> list[Node]:
     """The expressions and parameters of a line, from left to right."""
     if len(line) > _LONGEST:
         return []
-    found: list[tuple[int, Node]] = []
+    nodes: list[tuple[int, Node]] = []
     spans = spans_of(line)
     for start, end in spans:
         width = len(_TICKS.match(line, start)[0])  # type: ignore[index]
@@ -122,13 +122,13 @@ def found_in(line: str, number: int, flavour: str) -> list[Node]:
             language, place = "python", (start - len("{eval}"), end)
         if language:
             node = Expression(number, number + 1, columns=place, language=language, code=code)
-            found.append((start, node))
+            nodes.append((start, node))
     if "&[" in line:
         for match in DECLARED.finditer(line):
             if not any(start <= match.start() < end for start, end in spans):
                 parameter = parse_declaration(match[1], match[2] or "")
-                found.append((match.start(), Parameter(number, number + 1, declared=parameter)))
-    return [node for _, node in sorted(found, key=lambda pair: pair[0])]
+                nodes.append((match.start(), Parameter(number, number + 1, declared=parameter)))
+    return [node for _, node in sorted(nodes, key=lambda pair: pair[0])]
 
 
 def spans_of(text: str) -> list[tuple[int, int]]:
@@ -143,12 +143,12 @@ def spans_of(text: str) -> list[tuple[int, int]]:
         width = runs[index][1] - runs[index][0]
         partner[index] = following.get(width)
         following[width] = index
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     index = 0
     while index < len(runs):
         other = partner[index]
         if other is not None:
-            found.append((runs[index][0], runs[other][1]))
+            spans.append((runs[index][0], runs[other][1]))
             index = other
         index += 1
-    return found
+    return spans

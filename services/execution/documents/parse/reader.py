@@ -26,7 +26,7 @@ from services.execution.documents.parse.nodes import (
     children,
     walk,
 )
-from services.execution.documents.parse.notation import found_in
+from services.execution.documents.parse.notation import nodes_in
 from services.execution.documents.parse.opening import clause, opened
 from shared.declarations.documents import front_matter, front_matter_fault, in_front_matter
 
@@ -102,7 +102,7 @@ class _Reader:
                 self._change(mark, bare[3:].lstrip())
         elif "{" in line or "&[" in line:
             bare = line.rstrip("\r\n")
-            self._into().extend(found_in(bare, self.at, self.flavour))
+            self._into().extend(nodes_in(bare, self.at, self.flavour))
             if self.flavour == "quarto" and "{{<" in line and (source := spellings.shortcode(bare)):
                 self._into().append(Include(self.at, self.at + 1, source=source))
         self.at += 1
@@ -279,9 +279,9 @@ class _Reader:
         if top is None or not isinstance(top.node, (If, For)):
             self._note("unmatched_clause", f"{word} belongs to no if or for.")
         elif top.into is not self.sink:
-            found = clause(word, rest)
-            top.node.clauses.append(found)
-            top.into = found.content
+            added = clause(word, rest)
+            top.node.clauses.append(added)
+            top.into = added.content
 
     def _change(self, mark: str, rest: str) -> None:
         """What a change leaves standing is part of the document; the rest is opaque."""
@@ -289,15 +289,15 @@ class _Reader:
             return
         if self.marks is None:
             self.marks = marks(self.lines)
-        found = change(self.marks, self.at, mark, rest)
-        if found is None:
+        proposed = change(self.marks, self.at, mark, rest)
+        if proposed is None:
             self._note("unclosed_block", f"the change :{mark} never ends.")
             return
-        begin, end = found.counts
+        begin, end = proposed.counts
         if begin < end and self.depth < DEEPEST:
-            found.node.content = self._inside(begin, end)
-        self._into().append(found.node)
-        self.at = found.end
+            proposed.node.content = self._inside(begin, end)
+        self._into().append(proposed.node)
+        self.at = proposed.end
 
 
 def parse(markdown: str, flavour: str = "stencila") -> Tree:

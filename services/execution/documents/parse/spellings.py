@@ -53,13 +53,13 @@ def header(rest: str, flavour: str) -> Header:
 
 def shortcode(line: str) -> str | None:
     """Quarto's include."""
-    found = _SHORTCODE.match(line.strip())
-    return unquoted(found[1]) if found else None
+    match = _SHORTCODE.match(line.strip())
+    return unquoted(match[1]) if match else None
 
 
 def options_of(lines: Sequence[str], begin: int, end: int) -> tuple[dict[str, str], int]:
     """A directive's options, ``:key: value`` or between ``---``, and the line after them."""
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     at = begin
     if at < end and lines[at].strip() == "---":
         closing = next((n for n in range(at + 1, min(end, at + 60)) if lines[n].strip() == "---"), None)
@@ -68,25 +68,25 @@ def options_of(lines: Sequence[str], begin: int, end: int) -> tuple[dict[str, st
         for line in lines[at + 1 : closing]:
             key, colon, value = line.partition(":")
             if colon and not key.startswith((" ", "-", "#")):
-                found[key.strip()] = unquoted(value.strip())
-        return found, closing + 1
+                options[key.strip()] = unquoted(value.strip())
+        return options, closing + 1
     while at < end and (match := _OPTION.match(lines[at].strip())):
-        found[match[1]] = unquoted(match[2].strip()) or "true"
+        options[match[1]] = unquoted(match[2].strip()) or "true"
         at += 1
-    return found, at
+    return options, at
 
 
 def cell_options(body: Sequence[str]) -> dict[str, str]:
     """Quarto's ``#| label: x`` lines at the head of a chunk."""
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     last = ""
     for line in body[:50]:
         if (match := _CELL.match(line)) is None:
             item = re.match(r"(?:#\||//\||--\|)\s+-\s+(.*)", line)
             if item is None or not last:
                 break
-            found[last] = f"{found[last]} {item[1].strip()}".strip()
+            options[last] = f"{options[last]} {item[1].strip()}".strip()
             continue
         last = "id" if match[1] == "label" else match[1]
-        found[last] = unquoted(match[2].strip())
-    return found
+        options[last] = unquoted(match[2].strip())
+    return options

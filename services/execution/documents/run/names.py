@@ -141,9 +141,9 @@ class _Reader(ast.NodeVisitor):
 
     def _define(self, names: object) -> None:
         if not self._inside:
-            found = set(names)  # type: ignore[call-overload]
-            self.sets |= found
-            self.defines |= found
+            defined = set(names)  # type: ignore[call-overload]
+            self.sets |= defined
+            self.defines |= defined
 
     def _scope(self, node: ast.AST, name: str | None) -> None:
         if name is not None:

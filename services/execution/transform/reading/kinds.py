@@ -73,11 +73,11 @@ def _typed(column: pl.Series, sample: list[str], comma_decimal: bool, reading: R
 def _truth(column: pl.Series, sample: list[str], comma_decimal: bool, reading: Reading) -> pl.Series | None:
     if not all(cell.lower() in _TRUTH for cell in sample):
         return None
-    found = Reading()
-    cells = cells_of(column, found).str.to_lowercase()
+    tentative = Reading()
+    cells = cells_of(column, tentative).str.to_lowercase()
     if not cells.drop_nulls().is_in(list(_TRUTH)).all():
         return None
-    reading.missing = found.missing
+    reading.missing = tentative.missing
     return cells == "true"
 
 
@@ -87,16 +87,16 @@ def _number(  # noqa: PLR0911 - leaves as soon as it is none
     """A number without leading zeros; separators of thousands and a decimal comma are taken out."""
     if any(LEADING_ZERO.fullmatch(cell) for cell in sample):
         return None
-    found = Reading()
+    tentative = Reading()
     if all(INT.fullmatch(cell) for cell in sample):
         return _whole(column, sample, comma_decimal, reading)
     if all(FLOAT.fullmatch(cell) for cell in sample) and not (comma_decimal and _all_points(sample)):
-        return _parsed(cells_of(column, found), found, reading)
+        return _parsed(cells_of(column, tentative), tentative, reading)
     grouped = _grouping(sample, comma_decimal)
     if grouped is None:
         return None
     pattern, marks, decimal, note = grouped
-    cells = cells_of(column, found)
+    cells = cells_of(column, tentative)
     fits = cells.drop_nulls()
     if not fits.str.contains(f"^(?:{pattern.pattern}|{FLOAT.pattern})$").all():
         return None
@@ -105,7 +105,7 @@ def _number(  # noqa: PLR0911 - leaves as soon as it is none
         plain = plain.str.replace_all(mark, "", literal=True)
     if decimal == ",":
         plain = plain.str.replace(",", ".", literal=True)
-    typed = _parsed(plain, found, reading)
+    typed = _parsed(plain, tentative, reading)
     if typed is not None:
         reading.note = note
         whole = typed.cast(pl.Int64, strict=False)
@@ -138,27 +138,27 @@ def _grouping(sample: list[str], comma_decimal: bool) -> tuple[re.Pattern[str], 
 
 
 def _whole(column: pl.Series, sample: list[str], comma_decimal: bool, reading: Reading) -> pl.Series | None:
-    found = Reading()
+    tentative = Reading()
     typed: pl.Series | None
     try:
         typed, cells = column.cast(pl.Int64), column  # no missing cells, no blanks: the quick way
     except pl.exceptions.PolarsError:
-        cells = cells_of(column, found)
+        cells = cells_of(column, tentative)
         typed = cells.cast(pl.Int64, strict=False)
         if typed.null_count() > cells.null_count():
-            return _number_beyond(cells, found, reading)
+            return _number_beyond(cells, tentative, reading)
     if _leading_zeros(cells) or cells.str.starts_with("+").any():
         return None
-    reading.missing = found.missing
+    reading.missing = tentative.missing
     return typed
 
 
-def _number_beyond(cells: pl.Series, found: Reading, reading: Reading) -> pl.Series | None:
+def _number_beyond(cells: pl.Series, tentative: Reading, reading: Reading) -> pl.Series | None:
     """Whole at the sample, but not everywhere: a later cell has a fraction; too many digits stay text."""
     if cells.str.len_chars().max() > 18 and cells.str.contains(r"^[+-]?\d{19,}$").any():  # type: ignore[operator]
         reading.note = "kept as text: more digits than a number keeps"
         return None
-    return _parsed(cells, found, reading)
+    return _parsed(cells, tentative, reading)
 
 
 def _leading_zeros(cells: pl.Series) -> bool:
@@ -168,9 +168,9 @@ def _leading_zeros(cells: pl.Series) -> bool:
     return bool(frame.select((zero & ~digits.str.starts_with("0e")).any()).item())
 
 
-def _parsed(cells: pl.Series, found: Reading, reading: Reading) -> pl.Series | None:
+def _parsed(cells: pl.Series, tentative: Reading, reading: Reading) -> pl.Series | None:
     typed = cells.cast(pl.Float64, strict=False)
     if typed.null_count() > cells.null_count() or _leading_zeros(cells):
         return None
-    reading.missing = found.missing
+    reading.missing = tentative.missing
     return typed

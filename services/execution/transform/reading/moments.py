@@ -33,13 +33,13 @@ _AMBIGUOUS = ({"%d/%m/%Y", "%m/%d/%Y"}, {"%d-%m-%Y", "%m-%d-%Y"})
 def moment(column: pl.Series, sample: list[str], comma_decimal: bool, reading: Reading) -> pl.Series | None:
     if not all(any(char.isdigit() for char in cell) and 6 <= len(cell) <= 40 for cell in sample):
         return None
-    found = Reading()
+    tentative = Reading()
     probe = pl.Series(sample[:200])
     for dates, convert in ((_DATES, _to_date), (_datetimes(), _to_datetime)):
         fitting = [shape for shape in dates if convert(probe, shape) is not None]
         if not fitting:
             continue
-        cells = cells_of(column, found)
+        cells = cells_of(column, tentative)
         typed = {shape: whole for shape in fitting if (whole := convert(cells, shape)) is not None}
         if not typed:
             continue
@@ -47,7 +47,7 @@ def moment(column: pl.Series, sample: list[str], comma_decimal: bool, reading: R
             reading.note = "kept as text: day and month could be either way round"
             return None
         shape, series = next(iter(typed.items()))
-        reading.missing, reading.note = found.missing, "" if shape.startswith("%Y-%m-%d") else f"read as {shape}"
+        reading.missing, reading.note = tentative.missing, "" if shape.startswith("%Y-%m-%d") else f"read as {shape}"
         return series
     return None
 

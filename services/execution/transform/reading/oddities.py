@@ -44,13 +44,13 @@ def has_odd_signs(path: Path, delimiter: str) -> bool:
 
 def is_rectangular(path: Path, delimiter: str, rows: int, width: int) -> bool:
     """Whether every row has its delimiters. Not known, and so not true, of a file with quotes."""
-    found = 0
+    count = 0
     with path.open("rb") as file:
         while content := file.read(_BLOCK):
             if b'"' in content:
                 return False
-            found += int(np.count_nonzero(np.frombuffer(content, dtype=np.uint8) == ord(delimiter)))
-    return found == (rows + 1) * (width - 1)
+            count += int(np.count_nonzero(np.frombuffer(content, dtype=np.uint8) == ord(delimiter)))
+    return count == (rows + 1) * (width - 1)
 
 
 def _blocks(path: Path) -> Iterator[tuple[Bytes, bytearray]]:

@@ -53,13 +53,13 @@ def typed_at_once(frame: pl.DataFrame, samples: Mapping[str, list[str]]) -> dict
     claims = {name: claim for name, sample in samples.items() if (claim := _claim(name, sample)) is not None}
     if not claims:
         return {}
-    typed, found = pl.collect_all(
+    typed, extremes = pl.collect_all(
         [
             frame.lazy().select([claim.typed.alias(name) for name, claim in claims.items()]),
             frame.lazy().select([claim.fact.alias(name) for name, claim in claims.items()]),
         ]
     )
-    facts = found.row(0, named=True)
+    facts = extremes.row(0, named=True)
     early = [name for name, claim in claims.items() if claim.number and not facts[name] >= "1"]
     odd = _oddly_written(frame, {name: facts[name] for name in early})
     refuted = {name for name, claim in claims.items() if (name in odd if claim.number else facts[name])}
@@ -72,8 +72,8 @@ def _is_whole(column: pl.Series) -> bool:
 
 def _oddly_written(frame: pl.DataFrame, least: Mapping[str, str]) -> set[str]:
     """The columns with numbers that lose something when they are typed; ``least`` is the least cell of each as text."""
-    found = frame.select([_is_odd(name, text).alias(name) for name, text in least.items()]) if least else None
-    return set() if found is None else {name for name, odd in found.row(0, named=True).items() if odd}
+    answers = frame.select([_is_odd(name, text).alias(name) for name, text in least.items()]) if least else None
+    return set() if answers is None else {name for name, odd in answers.row(0, named=True).items() if odd}
 
 
 def _is_odd(name: str, least: str) -> pl.Expr:

@@ -162,8 +162,8 @@ def _fits_python(leaf: Any) -> bool:
         whole = leaf.cast(pa.int32() if types.is_time32(kind) else pa.int64())
     else:
         return True
-    found = pc.min_max(whole).as_py()
-    return found["min"] is None or least <= found["min"] <= found["max"] <= most
+    extent = pc.min_max(whole).as_py()
+    return extent["min"] is None or least <= extent["min"] <= extent["max"] <= most
 
 
 def _cells(column: Any) -> Iterator[object]:
