@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def result_of(view: JobView) -> Any:
     """The result as its kind's contract has it. Raises: JobFailed."""
-    from shared.contracts.kinds import KINDS  # noqa: PLC0415
+    from shared.kinds import KINDS  # noqa: PLC0415
 
     if view.state.value != "succeeded":
         raise JobFailed(view)

@@ -13,10 +13,6 @@ from services.execution.sandbox.host.sandbox import open_sandbox
 from services.execution.sandbox.run import Sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from services.execution.transform.transform import Transform
-from shared.contracts.document import DocumentInput
-from shared.contracts.execute import ExecuteInput
-from shared.contracts.kinds import JobKind
-from shared.contracts.transform import TransformInput
 from shared.errors import SandboxUnavailable
 from shared.jobs.process import open_worker
 from shared.plugins import load_plugins
@@ -40,9 +36,9 @@ def main() -> None:
         return
     with sandbox, Renderer() as renderer:
         worker = open_worker("execution", facts=lambda: _facts(sandbox, settings))
-        worker.serve(JobKind.EXECUTE, ExecuteInput, Execute(sandbox))
-        worker.serve(JobKind.TRANSFORM, TransformInput, Transform(sandbox))
-        worker.serve(JobKind.DOCUMENT, DocumentInput, Documents(sandbox, renderer))
+        worker.serve("execute", Execute(sandbox))
+        worker.serve("transform", Transform(sandbox))
+        worker.serve("document", Documents(sandbox, renderer))
         worker.run()
 
 

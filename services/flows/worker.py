@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from services.flows.mutate import Mutate
 from services.flows.settings import EditSettings
-from shared.contracts.flow import FlowInput
-from shared.contracts.kinds import JobKind
 from shared.db import connect
 from shared.flows.session import FlowEditor
 from shared.flows.settings import FlowSettings
@@ -21,5 +19,5 @@ def main() -> None:
     engine = connect(StoreSettings().database_url, JobSettings().concurrency)
     editor = FlowEditor(engine, Store(settings.undo_depth, settings.flow_versions))
     worker = open_worker("flows")
-    worker.serve(JobKind.FLOW, FlowInput, Mutate(editor, EditSettings()))
+    worker.serve("flow", Mutate(editor, EditSettings()))
     worker.run()

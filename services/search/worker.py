@@ -18,8 +18,6 @@ from services.search.search import Search
 from services.search.settings import EmbeddingServer, QdrantSettings, SearchSettings
 from services.search.store.open import open_store
 from services.search.store.port import Store
-from shared.contracts.kinds import JobKind
-from shared.contracts.search import IngestInput, SearchInput
 from shared.db import connect
 from shared.errors import AssayError, SearchStoreUnavailable
 from shared.jobs.process import open_worker
@@ -49,8 +47,8 @@ def main() -> None:
     degraded: dict[str, JsonValue] = {}
     worker = open_worker("search", facts=lambda: {"degraded": degraded} if degraded else {})
     threading.Thread(target=_warm_up, args=(library, degraded), name="warm-up", daemon=True).start()
-    worker.serve(JobKind.SEARCH, SearchInput, Search(library))
-    worker.serve(JobKind.INGEST, IngestInput, Ingest(library))
+    worker.serve("search", Search(library))
+    worker.serve("ingest", Ingest(library))
     try:
         worker.run()
     finally:
@@ -82,7 +80,7 @@ def _warm_up(library: Library, degraded: dict[str, JsonValue]) -> None:
     try:
         embedder = library.models.named(None)
         if embedder is None:
-            degraded.update({JobKind.SEARCH.value: _KEYWORDS_ONLY, JobKind.INGEST.value: _KEYWORDS_ONLY})
+            degraded.update({"search": _KEYWORDS_ONLY, "ingest": _KEYWORDS_ONLY})
         else:
             library.probes(embedder)
         library.sweep()

@@ -8,8 +8,6 @@ from services.stacks.detect import Detect
 from services.stacks.engine import Engine
 from services.stacks.settings import StacksSettings
 from services.stacks.store import PostgresStore
-from shared.contracts.detect import DetectInput
-from shared.contracts.kinds import JobKind
 from shared.db import connect
 from shared.jobs.process import open_worker
 from shared.llm.settings import CallSettings, ProviderSettings, endpoints
@@ -28,5 +26,5 @@ def main() -> None:
     worker = open_worker("stacks")
     database = connect(StoreSettings().database_url, JobSettings().concurrency)
     store = PostgresStore(database.execution_options(isolation_level="AUTOCOMMIT"))
-    worker.serve(JobKind.DETECT, DetectInput, Detect(StacksSettings(), engine, lambda: asks, store))
+    worker.serve("detect", Detect(StacksSettings(), engine, lambda: asks, store))
     worker.run()

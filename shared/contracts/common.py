@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
@@ -25,40 +25,50 @@ class Answer(BaseModel):
 
 
 @dataclass(frozen=True)
-class FileReference:
-    """Marks a field that holds the id of an uploaded file, so that a submit can check that it exists."""
+class Reference:
+    """Marks a field that holds the id or name of something of the caller's tenant: a submit checks that it exists."""
+
+    noun: Literal["file", "conversation", "flow", "collection", "job", "definitions"]
 
 
+@dataclass(frozen=True)
+class LocalPath:
+    """Marks a field that holds a path on the server: only an installation on one machine reads it."""
+
+
+Loc = tuple[str | int, ...]
+Mark = Reference | LocalPath
 #: The id of a file of the caller's tenant.
-FileId = Annotated[str, FileReference(), Field(min_length=1, max_length=64)]
+FileId = Annotated[str, Reference("file"), Field(min_length=1, max_length=64)]
 
 
-def file_references(value: object, loc: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Every file id inside a contract model, with its location (field names and list positions)."""
+def marked_values(value: object, loc: Loc = ()) -> Iterator[tuple[Mark, Loc, str | int]]:
+    """Every marked value inside a contract model, with its location (field names and list positions)."""
     if isinstance(value, BaseModel):
-        for name, refers in _fields(type(value)):
+        for name, mark in _marked_fields(type(value)):
             inner = getattr(value, name)
-            if isinstance(inner, str):
-                if refers:
-                    yield (*loc, name), inner
+            if isinstance(inner, (str, int)):
+                if mark is not None and inner:
+                    yield mark, (*loc, name), inner
             else:
-                yield from file_references(inner, (*loc, name))
+                yield from marked_values(inner, (*loc, name))
     elif isinstance(value, (list, tuple)):
         for position, inner in enumerate(value):
-            yield from file_references(inner, (*loc, position))
+            yield from marked_values(inner, (*loc, position))
 
 
 @cache
-def _fields(model: type[BaseModel]) -> list[tuple[str, bool]]:
-    """The model's fields, and whether a string in it is the id of a file."""
-    return [(name, _refers_to_file(field.metadata, field.annotation)) for name, field in model.model_fields.items()]
+def _marked_fields(model: type[BaseModel]) -> list[tuple[str, Mark | None]]:
+    return [(name, _mark(field.metadata, field.annotation)) for name, field in model.model_fields.items()]
 
 
-def _refers_to_file(metadata: list[object], annotation: object) -> bool:
-    if any(isinstance(mark, FileReference) for mark in metadata):
-        return True
-    inner = getattr(annotation, "__args__", ())
-    return any(_refers_to_file(list(getattr(part, "__metadata__", ())), None) for part in inner)
+def _mark(metadata: list[object], annotation: object) -> Mark | None:
+    """The mark of a field, which may stand inside ``X | None``."""
+    own = next((mark for mark in metadata if isinstance(mark, Mark)), None)
+    if own is not None:
+        return own
+    inner = (_mark(list(getattr(part, "__metadata__", ())), None) for part in getattr(annotation, "__args__", ()))
+    return next((mark for mark in inner if mark is not None), None)
 
 
 class FieldError(Answer):
@@ -91,14 +101,3 @@ class Page(Answer, Generic[Item]):
 
 #: JSON has no times: text in RFC 3339 is one, also where nothing else is taken for what it is not.
 Time = Annotated[AwareDatetime, Field(strict=False)]
-__all__ = [
-    "Answer",
-    "FieldError",
-    "FileId",
-    "FileReference",
-    "Page",
-    "Problem",
-    "Request",
-    "Time",
-    "file_references",
-]

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validat
 from pydantic_core import PydanticCustomError
 
 from shared.contracts.addresses import private_by_its_looks
-from shared.contracts.common import Answer, FileId, Request
+from shared.contracts.common import Answer, FileId, LocalPath, Reference, Request
 from shared.contracts.definitions import Definition, DependencyRule, Kind
 
 _REF = re.compile(r"(?!.*(\.\.|@\{|//))[A-Za-z0-9_][A-Za-z0-9._/@+#-]*")
@@ -57,7 +57,7 @@ class Source(Request):
     file_id: FileId | None = None
     git: GitUrl | None = None
     ref: GitRef | None = None
-    path: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
+    path: Annotated[str, LocalPath(), Field(min_length=1, max_length=4096)] | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -76,7 +76,7 @@ class DetectInput(Request):
     disable: Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=1000)] = []
     definitions: Annotated[list[Definition], Field(max_length=200)] = []
     #: Of the tenant's own definitions: null is the newest, 0 is none. Those of the job itself stand over them.
-    definitions_version: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
+    definitions_version: Annotated[int, Reference("definitions"), Field(ge=0, le=2**31 - 1)] | None = None
 
     @model_validator(mode="after")
     def _inside(self) -> Self:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, JsonValue, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from shared.contracts.common import Answer, FileId, Request
+from shared.contracts.common import Answer, FileId, Reference, Request
 from shared.contracts.execute import Display, InputFile, Text, apart
 from shared.declarations.documents import parameter_faults
 
@@ -20,7 +20,7 @@ class DocumentInput(Request):
     parameters: dict[str, JsonValue] = {}
     files: Annotated[list[InputFile], Field(max_length=100)] = []
     execute: Literal["stale", "all", "none"] = "stale"
-    previous_job_id: str | None = None
+    previous_job_id: Annotated[str, Reference("job")] | None = None
     dry_run: bool = False
     model: Annotated[str, Field(max_length=200)] | None = None
 

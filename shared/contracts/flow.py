@@ -6,13 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from shared.contracts.common import Answer, Request
+from shared.contracts.common import Answer, Reference, Request
 
 Json = dict[str, JsonValue]
 
 
 class FlowInput(Request):
-    flow_id: Annotated[str, Field(min_length=1, max_length=64)]
+    flow_id: Annotated[str, Reference("flow"), Field(min_length=1, max_length=64)]
     message: Annotated[str, Field(min_length=1, max_length=50_000, pattern=r"\S")]
     mode: Literal["apply", "propose"] = "apply"
     atomic: bool = False

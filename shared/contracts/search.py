@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
-from shared.contracts.common import Answer, FileId, Request, Time
+from shared.contracts.common import Answer, FileId, Reference, Request, Time
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 FieldType = Literal["keyword", "text", "integer", "float", "bool", "datetime"]
@@ -90,7 +90,7 @@ class Record(Request):
 
 
 class IngestInput(Request):
-    collection: Name
+    collection: Annotated[Name, Reference("collection")]
     table: Name
     records: list[dict[str, JsonValue]] | None = None
     file_id: FileId | None = None
@@ -132,7 +132,7 @@ class PlannedQuery(Request):
 
 
 class SearchInput(Request):
-    collection: Name
+    collection: Annotated[Name, Reference("collection")]
     question: Annotated[str, Field(min_length=1, max_length=8000)]
     tables: Annotated[list[Name], Field(min_length=1, max_length=50)] | None = None
     plan: Annotated[list[PlannedQuery], Field(min_length=1, max_length=20)] | None = None

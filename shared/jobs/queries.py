@@ -17,7 +17,7 @@ from shared.jobs.tables import job_forms, jobs, workers
 
 _HEAVY = ("input", "result")
 #: What a job may refer to: each noun with the column that names one, and the column that says whose it is.
-_REFERENCES: Mapping[str, tuple[ColumnElement[str], ColumnElement[str]]] = MappingProxyType(
+REFERENCES: Mapping[str, tuple[ColumnElement[str], ColumnElement[str]]] = MappingProxyType(
     {
         "file": (files.c.id, files.c.tenant_id),
         "conversation": (conversations.c.id, conversations.c.tenant_id),
@@ -92,6 +92,6 @@ def depth() -> TextClause:
 
 def unknown_references(noun: str, tenant: str, names: Sequence[str]) -> Select[Any]:
     """Those of the names under which the tenant has no file, conversation, flow, collection or job."""
-    name, owner = _REFERENCES[noun]
+    name, owner = REFERENCES[noun]
     given = func.unnest(literal(list(names), ARRAY(Text))).column_valued("given")
     return select(given).where(~exists().where(name == given, owner == tenant))

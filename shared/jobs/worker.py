@@ -16,15 +16,15 @@ from celery import Task
 from celery.exceptions import SecurityWarning
 from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 from prometheus_client import start_http_server
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 from sqlalchemy.exc import SQLAlchemyError
 
-from shared.contracts.kinds import JobKind
 from shared.jobs import notifications, statements
 from shared.jobs.celery_app import arguments, celery_app
 from shared.jobs.job import Capability
 from shared.jobs.notifications import TASK
 from shared.jobs.runner import Runner, ServedKind, Stores
+from shared.kinds import KINDS
 from shared.settings import JobSettings
 
 log = structlog.get_logger(__name__)
@@ -62,9 +62,9 @@ class Worker:
             also=self._advertise_now_and_then,
         )
 
-    def serve(self, kind: JobKind, input_model: type[BaseModel], capability: Capability[Any]) -> None:
+    def serve(self, kind: str, capability: Capability[Any]) -> None:
         """Take jobs of a kind; called before ``run``."""
-        self.runner.served[kind.value] = ServedKind(input_model, capability)
+        self.runner.served[kind] = ServedKind(KINDS[kind].input, capability)
 
     def run(self) -> None:
         """Serve until SIGTERM: then take no more work, let jobs finish within the grace, hand back the rest."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Delete, RowMapping, Select, delete, func, literal, select
+from sqlalchemy import ARRAY, Delete, Integer, RowMapping, Select, delete, exists, func, literal, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.dml import ReturningInsert
 
@@ -30,9 +30,10 @@ def newest(tenant: str) -> Select[Any]:
     return select(table.c.version).where(table.c.tenant_id == tenant).order_by(table.c.version.desc()).limit(1)
 
 
-def known(tenant: str, numbers: Sequence[int]) -> Select[Any]:
-    """Those of the versions that there are."""
-    return select(table.c.version).where(table.c.tenant_id == tenant, table.c.version.in_(numbers))
+def unknown(tenant: str, numbers: Sequence[int]) -> Select[Any]:
+    """Those of the versions that there are not."""
+    given = func.unnest(literal(list(numbers), ARRAY(Integer))).column_valued("given")
+    return select(given).where(~exists().where(table.c.tenant_id == tenant, table.c.version == given))
 
 
 def versions(tenant: str) -> Select[Any]:

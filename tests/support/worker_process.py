@@ -18,7 +18,6 @@ from sqlalchemy import Connection, text
 
 from shared import blobs, db, logs
 from shared.contracts.execute import ExecuteInput
-from shared.contracts.kinds import JobKind
 from shared.errors import JobCancelled, UserCodeFailed
 from shared.jobs.job import Context, Job
 from shared.jobs.report import JobReport
@@ -92,7 +91,7 @@ def main() -> None:
     redis = Redis.from_url(stores.redis_url, socket_timeout=2, socket_connect_timeout=1)
     connected = Stores(db.connect(stores.database_url), redis, blobs.open_store(stores.blob_url), NoModels())
     worker = Worker("execution", connected, settings, stores.redis_url, version="test")
-    worker.serve(JobKind.EXECUTE, ExecuteInput, obey)
+    worker.serve("execute", obey)
     worker.run()
 
 

@@ -20,11 +20,11 @@ from services.gateway.http.routing import rules
 from services.gateway.jobs.submit import accept, new_id, row_of
 from services.gateway.streams import waits
 from shared import conversations
-from shared.contracts.jobs import REQUESTS, JobState
-from shared.contracts.kinds import JobKind
+from shared.contracts.jobs import JobState
 from shared.errors import AssayError
 from shared.flows import statements
 from shared.flows.store import Flow
+from shared.kinds import KINDS
 from shared.llm.chat import ChatMessage, ChatRequest
 from shared.llm.json_text import AnswerUnreadable, parse
 from shared.llm.ledger import Owner
@@ -85,9 +85,7 @@ async def _submit(request: Request, service: FlowService, flow: Flow, message: s
     if flow.conversation_id is None:
         await service.db.execute(statements.converse(flow.id, conversation))
     given = {"flow_id": flow.id, "message": message}
-    submit = REQUESTS[JobKind.FLOW].model_validate(
-        {"kind": JobKind.FLOW.value, "input": given, "conversation_id": conversation}
-    )
+    submit = KINDS["flow"].request.model_validate({"kind": "flow", "input": given, "conversation_id": conversation})
     await service.deps.admission.admit_tokens(service.caller.tenant)
     row = row_of(request, service.caller, submit, given)
     view = await accept(service.deps, service.db, service.unit, row)

@@ -8,11 +8,12 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
+from services.gateway.http.examples import BODIES
 from services.gateway.http.problems import MEDIA_TYPE
 from services.gateway.http.routing import Rules
-from services.gateway.jobs.examples import BODIES
 from shared import errors
 from shared.contracts.common import FieldError, Problem
+from shared.kinds import KINDS
 
 Json = dict[str, Any]
 
@@ -59,6 +60,7 @@ def _document(app: FastAPI) -> Json:
         schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
         schema.pop("$defs", None)
         schemas[model.__name__] = schema
+    schemas["JobKind"] = {"type": "string", "enum": list(KINDS), "title": "JobKind"}
     parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer", "description": "An API key"}}
     for route in _routes(app):
         for method in route.methods or ():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
+import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, cast
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
@@ -17,7 +18,6 @@ from shared.contracts.keys import Scope
 from shared.errors import InvalidRequest
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
-_INGEST = re.compile(rb'"kind"\s*:\s*"ingest"')
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Rules:
 
     scope: Scope | None = None  #: by default ``read`` for GET and ``write`` for the rest
     open: bool = False  #: no key needed
-    large: bool | Literal["ingest"] = False  #: the body may be as large as a flow, or only when it is an ingest
+    large: bool | Callable[[object], bool] = False  #: the body may be as large as a flow, or only when its JSON is such
     raw: bool = False  #: the endpoint reads the body itself, and minds the idempotency key
     single: bool = False  #: it writes in one statement, so without a key to keep it needs no transaction around it
     secret: tuple[str, ...] = ()  #: fields of the answer that are never kept
@@ -37,7 +37,7 @@ def rules(
     scope: Scope | None = None,
     *,
     open: bool = False,
-    large: bool | Literal["ingest"] = False,
+    large: bool | Callable[[object], bool] = False,
     raw: bool = False,
     single: bool = False,
     secret: tuple[str, ...] = (),
@@ -61,6 +61,23 @@ def routes(prefix: str = "", tag: str = "") -> APIRouter:
         strict_content_type=False,
         generate_unique_id_function=lambda route: route.name,
     )
+
+
+def narrowed(endpoint: Callable[..., Awaitable[Response]], **annotations: object) -> Callable[..., Awaitable[Response]]:
+    """The endpoint with annotations that are known only when the application is made."""
+    signature = inspect.signature(endpoint, eval_str=True)
+
+    @wraps(endpoint)
+    async def call(**arguments: object) -> Response:
+        return await endpoint(**arguments)
+
+    call.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[
+            parameter.replace(annotation=annotations.get(name, parameter.annotation))
+            for name, parameter in signature.parameters.items()
+        ]
+    )
+    return call
 
 
 class Route(APIRoute):
@@ -117,10 +134,10 @@ async def _content(dependencies: Dependencies, request: Request, kept: Rules, ta
     body = await bodies.read(request, http.large_body_bytes if kept.large else http.body_bytes)
     if not body:
         return None
-    if kept.large == "ingest" and len(body) > http.body_bytes and not _INGEST.search(body):
-        raise bodies.too_large(http.body_bytes)
     bodies.check_json_type(request)
     content = bodies.parse(body)
+    if callable(kept.large) and len(body) > http.body_bytes and not kept.large(content):
+        raise bodies.too_large(http.body_bytes)
     request._json = content  # the framework asks for it again
     if not takes_body and content not in ({}, None):
         raise InvalidRequest("This operation takes no body.", [(["body"], "must be empty")])

@@ -1,91 +1,68 @@
-"""What is checked of a submit beyond its shape: that all it refers to exists, and that anything could ever serve it."""
+"""What is checked of a submit beyond its shape: what it refers to exists, and that anything could ever serve it."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
-from pydantic import BaseModel, HttpUrl
+from pydantic import HttpUrl, JsonValue
+from sqlalchemy import Select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.dependencies import Dependencies
+from services.gateway.jobs import document_files
 from shared.contracts.addresses import private_by_its_looks
-from shared.contracts.common import file_references
-from shared.contracts.detect import DetectInput
-from shared.contracts.document import DocumentInput
-from shared.contracts.execute import ExecuteInput
-from shared.contracts.flow import FlowInput
-from shared.contracts.jobs import JobRequestFields
-from shared.contracts.search import IngestInput, SearchInput
-from shared.contracts.transform import TransformInput
+from shared.contracts.common import Loc, LocalPath, Reference, marked_values
+from shared.contracts.jobs import JobRequest
 from shared.errors import InvalidRequest, LanguageUnavailable, NoProviderConfigured, SourceNotAllowed
 from shared.jobs import queries
+from shared.kinds import KINDS
 from shared.llm.vendors.table import key_variables
 from shared.stacks import definitions
 
-Loc = tuple[str | int, ...]
-Submit = JobRequestFields
+Located = tuple[Loc, JobRequest]  #: a submit, and where it stands in the request
 
 
-async def references(connection: AsyncConnection, tenant: str, submits: Sequence[tuple[Loc, Submit]]) -> None:
-    """Raises: InvalidRequest naming each field that refers to something that the tenant does not have."""
-    found: defaultdict[str, list[tuple[Loc, str]]] = defaultdict(list)
-    for loc, submit in submits:
-        for noun, place, name in _references(submit):
-            found[noun].append(((*loc, *place), name))
-    wrong: list[tuple[list[str | int], str]] = []
-    for noun, located in found.items():
-        names = sorted({name for _, name in located})
-        unknown = set((await connection.execute(queries.unknown_references(noun, tenant, names))).scalars())
-        wrong += [(list(loc), f"there is no {noun} {name}") for loc, name in located if name in unknown]
-    wrong += await _definitions(connection, tenant, submits)
-    if wrong:
-        raise InvalidRequest("; ".join(f"{'.'.join(map(str, loc))}: {msg}" for loc, msg in wrong[:3]), wrong[:100])
+@dataclass(frozen=True)
+class _Noun:
+    """Something that a submit may refer to."""
+
+    unknown: Callable[[str, Sequence[Any]], Select[Any]]  #: those of the names that the tenant has nothing by
+    message: str
 
 
-async def _definitions(
-    connection: AsyncConnection, tenant: str, submits: Sequence[tuple[Loc, Submit]]
-) -> list[tuple[list[str | int], str]]:
-    """The fields that name a version of the tenant's definitions that there is not."""
-    named: list[tuple[Loc, int]] = []
-    for loc, submit in submits:
-        given = _input(submit)
-        if isinstance(given, DetectInput) and given.definitions_version:
-            named.append(((*loc, "input", "definitions_version"), given.definitions_version))
-    if not named:
-        return []
-    known = set((await connection.execute(definitions.known(tenant, [version for _, version in named]))).scalars())
-    return [(list(loc), f"there is no version {version} of the definitions") for loc, version in named
-            if version not in known]  # fmt: skip
+_NOUNS: Mapping[str, _Noun] = MappingProxyType(
+    {noun: _Noun(partial(queries.unknown_references, noun), f"there is no {noun} {{}}") for noun in queries.REFERENCES}
+    | {"definitions": _Noun(definitions.unknown, "there is no version {} of the definitions")}
+)
 
 
-def _references(submit: Submit) -> Iterator[tuple[str, Loc, str]]:
-    """What a submit refers to: the noun, the field, and the id or name."""
-    given = _input(submit)
-    for loc, id in file_references(given, ("input",)):
-        yield "file", loc, id
-    if submit.conversation_id is not None:
-        yield "conversation", ("conversation_id",), submit.conversation_id
-    if isinstance(given, FlowInput):
-        yield "flow", ("input", "flow_id"), given.flow_id
-    if isinstance(given, (SearchInput, IngestInput)):
-        yield "collection", ("input", "collection"), given.collection
-    if isinstance(given, DocumentInput) and given.previous_job_id is not None:
-        yield "job", ("input", "previous_job_id"), given.previous_job_id
+async def check(deps: Dependencies, db: AsyncConnection, tenant: str, submits: Sequence[Located]) -> None:
+    """Check submits that fit their models.
 
-
-def webhooks(deps: Dependencies, submits: Sequence[tuple[Loc, Submit]]) -> None:
-    """Refuse at once what would never be called; where a name leads is seen when it is called.
-
-    Raises: InvalidRequest.
+    Raises: InvalidRequest, SourceNotAllowed, NoProviderConfigured, QuotaExceeded, LanguageUnavailable.
     """
-    if deps.settings.jobs.webhook_private:
-        return
+    if not deps.settings.jobs.webhook_private:
+        for loc, submit in submits:
+            _check_webhook(loc, submit)
+    await _check_references(db, tenant, submits)
     for loc, submit in submits:
-        if submit.webhook is not None and (reason := _not_callable(submit.webhook.url)):
-            at = [*loc, "webhook", "url"]
-            raise InvalidRequest(f"{'.'.join(map(str, at))}: {reason}", [(at, reason)])
+        await document_files.check_parameters(deps, db, tenant, loc, submit.input)
+        if not deps.settings.http.embedded:
+            _check_paths(loc, submit)
+        await _check_models(deps, tenant, submit)
+        await _check_language(deps, submit)
+
+
+def _check_webhook(loc: Loc, submit: JobRequest) -> None:
+    """Refuse at once what would never be called; where a name leads is seen when it is called."""
+    if submit.webhook is not None and (reason := _not_callable(submit.webhook.url)):
+        at = [*loc, "webhook", "url"]
+        raise InvalidRequest(f"{'.'.join(map(str, at))}: {reason}", [(at, reason)])
 
 
 def _not_callable(url: HttpUrl) -> str | None:
@@ -98,25 +75,51 @@ def _not_callable(url: HttpUrl) -> str | None:
     return None
 
 
-async def servable(deps: Dependencies, tenant: str, submit: Submit) -> None:
-    """Whether anything could ever serve the job, and the tenant may still ask models today.
+async def _check_references(db: AsyncConnection, tenant: str, submits: Sequence[Located]) -> None:
+    """Raises: InvalidRequest naming each field that refers to something that the tenant does not have."""
+    named: defaultdict[str, list[tuple[Loc, str | int]]] = defaultdict(list)
+    for loc, submit in submits:
+        for mark, place, name in marked_values(submit, loc):
+            if isinstance(mark, Reference):
+                named[mark.noun].append((place, name))
+    faults: list[tuple[list[str | int], str]] = []
+    for noun, places in named.items():
+        names = sorted({name for _, name in places}, key=str)
+        unknown = set((await db.execute(_NOUNS[noun].unknown(tenant, names))).scalars())
+        faults += [(list(loc), _NOUNS[noun].message.format(name)) for loc, name in places if name in unknown]
+    if faults:
+        raise InvalidRequest("; ".join(f"{'.'.join(map(str, loc))}: {msg}" for loc, msg in faults[:3]), faults[:100])
 
-    Raises: NoProviderConfigured, QuotaExceeded, LanguageUnavailable, SourceNotAllowed.
-    """
-    given = _input(submit)
-    if isinstance(given, DetectInput) and given.source.path is not None and not deps.settings.http.embedded:
-        loc: list[str | int] = ["body", "input", "source", "path"]
-        message = "local paths are read by an installation on one machine only; upload an archive"
-        raise SourceNotAllowed(f"{'.'.join(map(str, loc))}: {message}", errors=[{"loc": list(loc), "msg": message}])
-    role = _role(given)
-    if role is not None and not await deps.llm.configured(role):
-        raise NoProviderConfigured(
-            f"This job asks a model, and no provider has a key here. Set {key_variables()} and start again."
-        )
-    if role is not None:
+
+def _check_paths(loc: Loc, submit: JobRequest) -> None:
+    for mark, place, _ in marked_values(submit, loc):
+        if isinstance(mark, LocalPath):
+            message = "local paths are read by an installation on one machine only; upload an archive"
+            error: dict[str, JsonValue] = {"loc": list(place), "msg": message}
+            raise SourceNotAllowed(f"{'.'.join(map(str, place))}: {message}", errors=[error])
+
+
+async def _check_models(deps: Dependencies, tenant: str, submit: JobRequest) -> None:
+    """Whether a model could answer, and whether the tenant may still ask one today."""
+    for role in KINDS[submit.kind].needed_roles(submit.input):
+        if not await deps.llm.configured(role):
+            raise NoProviderConfigured(
+                f"This job asks a model, and no provider has a key here. Set {key_variables()} and start again."
+            )
         await deps.admission.admit_tokens(tenant)
-    if isinstance(given, (ExecuteInput, TransformInput)):
-        await _language(deps, submit, given.language)
+
+
+async def _check_language(deps: Dependencies, submit: JobRequest) -> None:
+    language_of = KINDS[submit.kind].language
+    if language_of is None:
+        return
+    language = language_of(submit.input)
+    workers = await deps.workforce.serving(submit.kind)
+    reported = [worker.facts["languages"] for worker in workers if "languages" in worker.facts]
+    states = [languages[language] for languages in reported if language in languages]
+    if reported and not any(state.get("available") for state in states):
+        reason = next((state["reason"] for state in states if state.get("reason")), "it is not installed")
+        raise LanguageUnavailable(f"{language} cannot be run here: {reason}. GET /v1/capabilities lists what can.")
 
 
 async def warnings(deps: Dependencies, kind: str) -> list[str]:
@@ -124,33 +127,3 @@ async def warnings(deps: Dependencies, kind: str) -> list[str]:
     if await deps.workforce.serving(kind):
         return []
     return [f"{deps.workforce.absence(kind)} The job waits until one can."]
-
-
-async def _language(deps: Dependencies, submit: Submit, language: str) -> None:
-    workers = await deps.workforce.serving(_kind(submit))
-    said = [worker.facts["languages"] for worker in workers if "languages" in worker.facts]
-    known = [languages[language] for languages in said if language in languages]
-    if said and not any(found.get("available") for found in known):
-        why = next((found["reason"] for found in known if found.get("reason")), "it is not installed")
-        raise LanguageUnavailable(f"{language} cannot be run here: {why}. GET /v1/capabilities lists what can.")
-
-
-def _role(given: BaseModel) -> str | None:
-    """The role without which the job can do nothing."""
-    if isinstance(given, TransformInput):
-        return "execution.transform" if given.code is None else None
-    if isinstance(given, DetectInput):
-        return "stacks.identify" if given.mode == "llm_only" else None
-    return "flows.edit" if isinstance(given, FlowInput) else None
-
-
-def _input(submit: Submit) -> BaseModel:
-    given: Any = submit
-    found = given.input
-    assert isinstance(found, BaseModel)
-    return found
-
-
-def _kind(submit: Submit) -> str:
-    given: Any = submit
-    return str(given.kind)

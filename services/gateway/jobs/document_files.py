@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.dependencies import Dependencies
 from shared import blobs
+from shared.contracts.common import Loc
 from shared.contracts.document import DocumentInput
 from shared.declarations.documents import parameter_faults
 from shared.errors import InvalidRequest
@@ -17,14 +18,13 @@ from shared.errors import InvalidRequest
 _MOST = 4_000_000  #: bytes; the worker checks what is in a larger file
 
 
-async def parameters(deps: Dependencies, db: AsyncConnection, tenant: str, submit: BaseModel) -> None:
+async def check_parameters(deps: Dependencies, db: AsyncConnection, tenant: str, loc: Loc, input: BaseModel) -> None:
     """Raises: InvalidRequest naming each parameter that does not fit."""
-    input = getattr(submit, "input", None)
     if not isinstance(input, DocumentInput) or input.file_id is None or not input.parameters:
         return
     files = blobs.files
-    found = select(files.c.size, files.c.sha256).where(files.c.id == input.file_id, files.c.tenant_id == tenant)
-    row = (await db.execute(found)).one_or_none()
+    statement = select(files.c.size, files.c.sha256).where(files.c.id == input.file_id, files.c.tenant_id == tenant)
+    row = (await db.execute(statement)).one_or_none()
     if row is None or row.size > _MOST:
         return
     try:
@@ -33,8 +33,8 @@ async def parameters(deps: Dependencies, db: AsyncConnection, tenant: str, submi
         return
     faults = await asyncio.to_thread(parameter_faults, content.decode("utf-8", "replace"), input.parameters)
     errors: list[tuple[list[str | int], str]] = [
-        (["body", "input", "parameters", name], fault) for name, fault in faults.items()
+        ([*loc, "input", "parameters", name], fault) for name, fault in faults.items()
     ]
     if errors:
-        detail = "; ".join(f"{'.'.join(map(str, loc))}: {fault}" for loc, fault in errors[:3])
+        detail = "; ".join(f"{'.'.join(map(str, place))}: {fault}" for place, fault in errors[:3])
         raise InvalidRequest(detail, errors[:100])

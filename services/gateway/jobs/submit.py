@@ -15,7 +15,7 @@ from services.gateway.database import UnitOfWork
 from services.gateway.dependencies import Dependencies
 from services.gateway.http.auth import Caller
 from services.gateway.jobs import checks, views
-from shared.contracts.jobs import JobRequestFields
+from shared.contracts.jobs import JobRequest
 from shared.jobs import submission
 
 _TRACE = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
@@ -28,15 +28,14 @@ def new_id() -> str:
 
 
 def row_of(
-    request: Request, caller: Caller, submit: JobRequestFields, given: Mapping[str, JsonValue], **more: JsonValue
+    request: Request, caller: Caller, submit: JobRequest, given: Mapping[str, JsonValue], **more: JsonValue
 ) -> Row:
     """The row of a new job; ``given`` is the input as it was sent."""
     trace = request.headers.get("traceparent", "")
-    found: Any = submit
     return {
         "id": new_id(),
         "tenant_id": caller.tenant,
-        "kind": str(found.kind),
+        "kind": submit.kind,
         "priority": submit.priority,
         "input": given,
         "labels": submit.labels,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from services.gateway.database import Database
-from shared.contracts.kinds import KINDS, JobKind
 from shared.jobs import queries
+from shared.kinds import KINDS
 
 #: Workers say every 2 seconds that they are alive.
 _ALIVE_SECONDS = 6.0
@@ -57,7 +57,7 @@ class Workforce:
         """Why nobody serves the kind, as of the last look: a worker that cannot work stands by and says why."""
         for worker in self._known:
             reason = worker.facts.get("unavailable")
-            if reason and worker.service == KINDS[JobKind(kind)].service:
+            if reason and worker.service == KINDS[kind].service:
                 return f"The {worker.service} worker takes no {kind} jobs: {reason}"
         return f"No worker that serves {kind} jobs is running."
 

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Annotated, Any, cast
 
-from fastapi import Request, Response
-from pydantic import Field, JsonValue
+from fastapi import APIRouter, Request, Response
+from pydantic import Field, JsonValue, create_model
 
 from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.ids import Id
 from services.gateway.http.responses import Json, tagged
-from services.gateway.http.routing import routes, rules
+from services.gateway.http.routing import narrowed, routes, rules
 from services.gateway.jobs import checks, views
+from services.gateway.jobs.kinds import is_large_kind
 from services.gateway.jobs.submit import new_id, notify, row_of
 from shared.contracts.common import Request as Strict
 from shared.contracts.jobs import BatchView, JobRequest, JobState
 from shared.errors import NotFound
 from shared.jobs import queries, submission
+from shared.kinds import KindSpec, request_type
 
 router = routes("/v1/batches", "Batches")
 
@@ -27,29 +30,32 @@ _MOST_JOBS = 1000
 
 
 class BatchInput(Strict):
-    jobs: Annotated[list[JobRequest], Field(min_length=1, max_length=_MOST_JOBS)]
+    jobs: list[JobRequest]  #: narrowed to the kinds that there are in ``submit_router``
 
 
-@router.post("", summary="Submit many jobs", status_code=202, response_model=BatchView)
-@rules(large="ingest")
+def submit_router(kinds: Mapping[str, KindSpec[Any]]) -> APIRouter:
+    """The operation whose body holds jobs of the kinds that there are when the application is made."""
+    jobs: Any = Annotated[list[request_type(kinds.values())], Field(min_length=1, max_length=_MOST_JOBS)]  # type: ignore[misc]
+    body = create_model("BatchInput", __base__=BatchInput, jobs=(jobs, ...))
+    router = routes("/v1/batches", "Batches")
+    submit = router.post("", summary="Submit many jobs", status_code=202, response_model=BatchView)
+    submit(narrowed(submit_batch, body=body))
+    return router
+
+
+@rules(large=is_large_kind)
 async def submit_batch(
     request: Request, body: BatchInput, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps
 ) -> Response:
     """All of them are accepted, or none: one that does not fit refuses the batch, and the error names it."""
-    submits = cast("list[checks.Submit]", body.jobs)
-    located: list[tuple[checks.Loc, checks.Submit]] = [
-        (("body", "jobs", index), submit) for index, submit in enumerate(submits)
-    ]
-    checks.webhooks(deps, located)
-    await checks.references(db, caller.tenant, located)
-    for _, submit in located:
-        await checks.servable(deps, caller.tenant, submit)
-    await deps.admission.admit_jobs(caller.tenant, len(submits))
+    located: list[checks.Located] = [(("body", "jobs", index), submit) for index, submit in enumerate(body.jobs)]
+    await checks.check(deps, db, caller.tenant, located)
+    await deps.admission.admit_jobs(caller.tenant, len(body.jobs))
     batch_id = new_id()
     sent = cast("dict[str, list[dict[str, dict[str, JsonValue]]]]", await request.json())["jobs"]
     rows = [
         row_of(request, caller, submit, given["input"], batch_id=batch_id)
-        for submit, given in zip(submits, sent, strict=True)
+        for submit, given in zip(body.jobs, sent, strict=True)
     ]
     kinds: defaultdict[str, list[str]] = defaultdict(list)
     for row in rows:

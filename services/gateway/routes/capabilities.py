@@ -15,14 +15,11 @@ from services.gateway.http.responses import Json
 from services.gateway.http.routing import routes
 from services.gateway.jobs.workers import LiveWorker
 from shared.contracts.capabilities import Capabilities, IsolationState, KindState, LanguageState
-from shared.contracts.kinds import JobKind
+from shared.kinds import KINDS, KindSpec
 
 router = routes("/v1/capabilities", "Capabilities")
 
 _LANGUAGES = ("python", "r", "javascript", "sql")
-#: Kinds that do nothing without a model, and kinds that do less.
-_NEEDS_MODEL = frozenset({JobKind.TRANSFORM, JobKind.FLOW})
-_BETTER_WITH_MODEL = frozenset({JobKind.DOCUMENT, JobKind.SEARCH, JobKind.DETECT})
 _NO_PROVIDER = "No model provider has a key."
 
 
@@ -30,28 +27,28 @@ _NO_PROVIDER = "No model provider has a key."
 async def get_capabilities(caller: CurrentCaller, deps: Deps) -> Response:
     workers = await deps.workforce.all()
     with_model = await deps.llm.configured()
-    kinds = {kind: _kind(kind, workers, with_model, deps.workforce.absence(kind)) for kind in JobKind}
+    kinds = {name: _kind(kind, workers, with_model, deps.workforce.absence(name)) for name, kind in KINDS.items()}
     return Json(Capabilities(kinds=kinds, languages=_languages(workers), isolation=isolation_of(workers)))
 
 
-def _kind(kind: JobKind, workers: Sequence[LiveWorker], with_model: bool, absence: str) -> KindState:
-    serving = [worker for worker in workers if kind in worker.kinds]
+def _kind(kind: KindSpec[Any], workers: Sequence[LiveWorker], with_model: bool, absence: str) -> KindState:
+    serving = [worker for worker in workers if kind.name in worker.kinds]
     if not serving:
         return KindState(state="no_worker", reason=absence)
-    degraded = next((str(reason) for worker in serving if (reason := _of_kind(worker.facts, kind))), None)
+    degraded = next((str(reason) for worker in serving if (reason := _of_kind(worker.facts, kind.name))), None)
     if degraded:
         return KindState(state="degraded", reason=degraded)
-    if not with_model and kind in _NEEDS_MODEL:
+    if not with_model and any(role.required for role in kind.roles):
         return KindState(state="needs_provider", reason=_NO_PROVIDER)
-    if not with_model and kind in _BETTER_WITH_MODEL:
+    if not with_model and kind.roles:
         return KindState(state="degraded", reason=f"{_NO_PROVIDER} What needs none works.")
     return KindState(state="ready")
 
 
-def _of_kind(facts: Mapping[str, Any], kind: JobKind) -> object:
+def _of_kind(facts: Mapping[str, Any], kind: str) -> object:
     """Why a worker says that it serves the kind only in part."""
     said = facts.get("degraded")
-    return said.get(kind.value) if isinstance(said, Mapping) else said
+    return said.get(kind) if isinstance(said, Mapping) else said
 
 
 def _languages(workers: Sequence[LiveWorker]) -> dict[str, LanguageState]:

@@ -12,9 +12,9 @@ from services.gateway.http.responses import Json
 from services.gateway.http.routing import routes, rules
 from services.gateway.routes.capabilities import isolation_of
 from shared.contracts.capabilities import IsolationState
-from shared.contracts.kinds import JobKind
 from shared.errors import DatabaseUnavailable
 from shared.jobs import queries
+from shared.kinds import KINDS
 
 router = routes(tag="Health")
 
@@ -48,7 +48,7 @@ _TEXT = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
 @router.get("/metrics", summary="Numbers for Prometheus", response_class=Response, responses=_TEXT)  # type: ignore[arg-type]
 @rules(open=True)
 async def metrics(deps: Deps) -> Response:
-    kinds = [kind.value for kind in JobKind]
+    kinds = list(KINDS)
     try:
         async with deps.database.read() as db:
             rows = (await db.execute(queries.depth())).mappings().all()

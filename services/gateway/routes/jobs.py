@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, cast
 
-from fastapi import Body, Header, Query, Request, Response
+from fastapi import APIRouter, Body, Header, Query, Request, Response
 from pydantic import AfterValidator, JsonValue, ValidationError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -14,17 +15,17 @@ from services.gateway.http import problems
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.ids import Id
 from services.gateway.http.responses import Cursor, Json, Limit, encode, has_tag, page, read_cursor, tag_of, tagged
-from services.gateway.http.routing import routes, rules
-from services.gateway.jobs import checks, document_files, views
-from services.gateway.jobs.examples import JOBS
+from services.gateway.http.routing import narrowed, routes, rules
+from services.gateway.jobs import checks, views
+from services.gateway.jobs.kinds import KnownKind, example_of, is_large_kind
 from services.gateway.jobs.submit import accept, row_of
 from services.gateway.streams import watchers
 from services.gateway.streams.waits import find, hold, hold_again
 from shared.contracts.common import Page
-from shared.contracts.jobs import REQUESTS, BudgetInput, JobRequest, JobState, JobView, ReplayInput
-from shared.contracts.kinds import JobKind
+from shared.contracts.jobs import BudgetInput, JobRequest, JobState, JobView, ReplayInput
 from shared.errors import InvalidRequest, JobFinished, JobNotFinished, NotFound, PreconditionFailed
 from shared.jobs import queries, statements, submission
+from shared.kinds import KINDS, KindSpec, request_type
 
 router = routes("/v1/jobs", "Jobs")
 
@@ -34,21 +35,22 @@ _ACCEPTED: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post("", summary="Submit a job", status_code=202, responses=_ACCEPTED)
-@rules(large="ingest", single=True, again=hold_again)
+def submit_router(kinds: Mapping[str, KindSpec[Any]]) -> APIRouter:
+    """The operation whose body is one of the kinds that there are when the application is made."""
+    examples = {kind.name: example_of(kind) for kind in kinds.values()}
+    body: Any = Annotated[request_type(kinds.values()), Body(openapi_examples=examples)]
+    router = routes("/v1/jobs", "Jobs")
+    submit = router.post("", summary="Submit a job", status_code=202, responses=_ACCEPTED)
+    submit(narrowed(submit_job, body=body))
+    return router
+
+
+@rules(large=is_large_kind, single=True, again=hold_again)
 async def submit_job(
-    request: Request,
-    body: Annotated[JobRequest, Body(openapi_examples=JOBS)],
-    caller: CurrentCaller,
-    db: Db,
-    unit: Unit,
-    deps: Deps,
+    request: Request, body: JobRequest, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps
 ) -> Response:
     """`Prefer: wait=N` holds the answer for up to N seconds (60 at most) and gives 200 when the job ended in time."""
-    checks.webhooks(deps, [(("body",), body)])
-    await checks.references(db, caller.tenant, [(("body",), body)])
-    await document_files.parameters(deps, db, caller.tenant, body)
-    await checks.servable(deps, caller.tenant, body)
+    await checks.check(deps, db, caller.tenant, [(("body",), body)])
     sent = cast("dict[str, dict[str, JsonValue]]", await request.json())
     view = await accept(deps, db, unit, row_of(request, caller, body, sent["input"]))
     hold(request, view["id"])
@@ -67,7 +69,7 @@ async def list_jobs(
     caller: CurrentCaller,
     db: Db,
     deps: Deps,
-    kind: JobKind | None = None,
+    kind: KnownKind | None = None,
     state: JobState | None = None,
     label: Annotated[
         list[Annotated[str, AfterValidator(_label)]] | None,
@@ -176,13 +178,11 @@ async def replay_job(
         "conversation_id": None if opened else old["conversation_id"],
     }
     try:
-        submit = REQUESTS[JobKind(old["kind"])].model_validate(wanted)
+        submit = KINDS[old["kind"]].request.model_validate(wanted)
     except ValidationError as error:
         found = [{**part, "loc": ("body", *part["loc"])} for part in error.errors(include_url=False)]
         raise problems.invalid(found, wanted) from None
-    await checks.references(db, caller.tenant, [(("body",), submit)])
-    await document_files.parameters(deps, db, caller.tenant, submit)
-    await checks.servable(deps, caller.tenant, submit)
+    await checks.check(deps, db, caller.tenant, [(("body",), submit)])
     if change.budget is not None:
         submit.budget = BudgetInput.model_validate(change.budget)
     overrides = {**old["overrides"], **change.model_dump(include={"model", "prompt_version"}, exclude_none=True)}

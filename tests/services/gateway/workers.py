@@ -9,10 +9,10 @@ from pydantic import JsonValue
 from sqlalchemy import Engine
 
 from shared.contracts.jobs import JobState
-from shared.contracts.kinds import JobKind
 from shared.jobs import notifications, statements
+from shared.kinds import KINDS
 
-ALL = [kind.value for kind in JobKind]
+ALL = list(KINDS)
 
 
 def advertise(engine: Engine, *kinds: str, facts: Mapping[str, JsonValue] | None = None, id: str = "w1") -> None:

@@ -1,0 +1,186 @@
+"""The table of job kinds: what the gateway, the workers, the client and the command know of a kind is its row.
+
+A new kind is a row here (or in a plugin's ``register()``) and a folder with the capability that its service serves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Generic, Literal, TypeVar, Union
+
+from pydantic import BaseModel, Field, JsonValue, create_model
+
+from shared.contracts.detect import DetectInput, DetectResult
+from shared.contracts.document import DocumentInput, DocumentResult
+from shared.contracts.execute import ExecuteInput, ExecuteResult
+from shared.contracts.flow import FlowInput, FlowResult
+from shared.contracts.jobs import JobRequest
+from shared.contracts.search import IngestInput, IngestResult, SearchInput, SearchResult
+from shared.contracts.transform import TransformInput, TransformResult
+from shared.specs import SpecTable
+
+Input = TypeVar("Input", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class ModelRole(Generic[Input]):
+    """What a kind asks models for; the operator says which model plays the role."""
+
+    name: str  #: the same in configuration, registry, prompt key and call
+    effort: Literal["quick", "thorough"] = "quick"  #: which default chain of models plays it
+    required: bool = False  #: without a model the kind can do nothing; else it only does less
+    needed_by: Callable[[Input], bool] | None = None  #: which jobs need it, where that depends on their input
+
+    def is_needed_by(self, input: Input) -> bool:
+        return self.required if self.needed_by is None else self.needed_by(input)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A request that the API documentation shows; it works as it stands."""
+
+    summary: str
+    input: Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True)
+class KindSpec(Generic[Input]):
+    """One kind of job.
+
+    What a job may refer to (files, flows, collections ...) is marked on the fields of ``input`` with ``Reference``.
+    """
+
+    name: str
+    input: type[Input]
+    result: type[BaseModel]
+    service: str  #: the worker service, as it advertises itself
+    command: str  #: the words after ``assay`` that submit one
+    example: Example
+    roles: tuple[ModelRole[Input], ...] = ()
+    language: Callable[[Input], str] | None = None  #: the language that the job's own code is written in
+    large_body: bool = False  #: a submit may be as large as ``ASSAY_LARGE_BODY_BYTES``
+
+    @cached_property
+    def request(self) -> type[JobRequest]:
+        """The body of a submit: ``JobRequest`` with this kind's name and input."""
+        fields: dict[str, Any] = {"kind": (Literal[self.name], ...), "input": (self.input, ...)}
+        return create_model(f"{self.name.title()}Job", __base__=JobRequest, **fields)
+
+    def needed_roles(self, input: Input) -> Iterator[str]:
+        """The roles without which a job with this input can do nothing."""
+        return (role.name for role in self.roles if role.is_needed_by(input))
+
+
+def _asks_for_code(input: TransformInput) -> bool:
+    return input.code is None
+
+
+def _asks_only_the_model(input: DetectInput) -> bool:
+    return input.mode == "llm_only"
+
+
+def _language(input: ExecuteInput | TransformInput) -> str:
+    return input.language
+
+
+KINDS: SpecTable[KindSpec[Any]] = SpecTable(
+    "job kind",
+    [
+        KindSpec(
+            name="execute",
+            input=ExecuteInput,
+            result=ExecuteResult,
+            service="execution",
+            command="execute",
+            example=Example("Run Python in the sandbox", {"language": "python", "code": "print(1 + 1)"}),
+            language=_language,
+        ),
+        KindSpec(
+            name="transform",
+            input=TransformInput,
+            result=TransformResult,
+            service="execution",
+            command="transform",
+            example=Example(
+                "Let a model write and check data-frame code",
+                {
+                    "task": "Total amount by region, largest first",
+                    "data": [{"name": "data", "csv": "region,amount\nnorth,2\nsouth,3\nnorth,4\n"}],
+                    "assertions": ["rows == 2"],
+                },
+            ),
+            roles=(ModelRole("execution.transform", required=True, needed_by=_asks_for_code),),
+            language=_language,
+        ),
+        KindSpec(
+            name="document",
+            input=DocumentInput,
+            result=DocumentResult,
+            service="execution",
+            command="doc run",
+            example=Example("Run the code of a document", {"markdown": "```python exec\nprint(6 * 7)\n```\n"}),
+            roles=(ModelRole("documents.instruction"),),
+        ),
+        KindSpec(
+            name="search",
+            input=SearchInput,
+            result=SearchResult,
+            service="search",
+            command="search",
+            example=Example(
+                "Ask a collection", {"collection": "conference", "question": "Talks about queues on Friday"}
+            ),
+            roles=(
+                ModelRole("search.plan", "thorough"),
+                ModelRole("search.reflect", "thorough"),
+                ModelRole("search.answer", "thorough"),
+            ),
+        ),
+        KindSpec(
+            name="ingest",
+            input=IngestInput,
+            result=IngestResult,
+            service="search",
+            command="ingest",
+            example=Example(
+                "Fill a table of a collection",
+                {
+                    "collection": "conference",
+                    "table": "sessions",
+                    "records": [{"id": "1", "text": "Queues in Postgres"}],
+                },
+            ),
+            large_body=True,
+        ),
+        KindSpec(
+            name="flow",
+            input=FlowInput,
+            result=FlowResult,
+            service="flows",
+            command="flow edit",
+            example=Example(
+                "Edit a flow by a message", {"flow_id": "FLOW", "message": "Add a review step after Draft"}
+            ),
+            roles=(ModelRole("flows.edit", required=True),),
+        ),
+        KindSpec(
+            name="detect",
+            input=DetectInput,
+            result=DetectResult,
+            service="stacks",
+            command="detect",
+            example=Example(
+                "Every technology of an uploaded source tree",
+                {"source": {"git": "https://github.com/org/repo"}, "mode": "static"},
+            ),
+            roles=(ModelRole("stacks.identify", needed_by=_asks_only_the_model),),
+        ),
+    ],
+)
+
+
+def request_type(kinds: Iterable[KindSpec[Any]]) -> object:
+    """A submit of one of these kinds, as an annotation: ``kind`` decides which input has to fit."""
+    return Annotated[Union[tuple(kind.request for kind in kinds)], Field(discriminator="kind")]  # noqa: UP007
