@@ -15,7 +15,7 @@ from shared.llm.chat import SKIPPED, ChainLink, ChatReply, ChatRequest, OnAttemp
 from shared.llm.faults import Plan, ProviderFault
 from shared.llm.hedge import race
 from shared.llm.vendors.adapter import Adapter
-from shared.llm.watch import SLICE, Watch
+from shared.llm.watch import POLL_SECONDS, Watch
 from shared.llm.wires.endpoint import SCRIPTED_HEADER
 from shared.llm.wires.limits import Limits
 
@@ -226,7 +226,7 @@ class _Round:
         while (left := end - time.monotonic()) > 0:
             if self.failover.cancelled():
                 raise JobCancelled("The job was cancelled while it waited for a model.")
-            time.sleep(min(left, SLICE))
+            time.sleep(min(left, POLL_SECONDS))
 
     def _failed(self) -> ProvidersFailed:
         told: list[JsonValue] = [

@@ -1,7 +1,7 @@
 """The clock of one call: every wait on the provider's socket ends at the call's own limits, or when it is cancelled.
 
 The SDKs' time-outs count from byte to byte, so a server that sends a comment each second could hold a worker for
-ever. The limits here stand below the SDKs, at the socket, where nothing can hang beyond them.
+ever. The limits here are enforced below the SDKs, at the socket (``wires.transport``), where nothing can exceed them.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
 
 MOST_BYTES = 64 * 1024 * 1024
-SLICE = 0.2  #: how long a read waits before it looks at the clock and at the cancellation
+POLL_SECONDS = 0.2  #: how long a read waits before it looks at the clock and at the cancellation
 
 
 @dataclass(frozen=True)
@@ -98,81 +97,15 @@ _current: ContextVar[Watch | None] = ContextVar("llm_watch", default=None)
 
 
 @contextmanager
-def watching(watch: Watch) -> Iterator[Watch]:
-    """Hold every client of :func:`watched` in this thread to the watch's limits."""
+def watching(watch: Watch) -> Iterator[None]:
+    """Hold every watched connection that this thread uses to the watch's limits."""
     token = _current.set(watch)
     try:
-        yield watch
+        yield
     finally:
         _current.reset(token)
 
 
-def watched(client: Any) -> Any:
-    """Put an ``httpx`` or ``httpx2`` client under the watch: its connections, and the headers of its responses."""
-    transports = [client._transport, *(mount for mount in client._mounts.values() if mount is not None)]
-    for transport in transports:
-        pool = transport._pool  # the two libraries have no public way to set a network backend
-        pool._network_backend = _Backend(pool._network_backend)
-    client.event_hooks = {"request": [], "response": [_note_headers]}
-    return client
-
-
-def _note_headers(response: Any) -> None:
-    watch = _current.get()
-    if watch is not None:
-        watch.headers = response.headers
-
-
-class _Backend:
-    """A network backend whose streams ask the watch before they wait on."""
-
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-
-    def connect_tcp(self, host: str, port: int, timeout: float | None = None, **options: Any) -> _Stream:
-        watch = _current.get()
-        if watch is not None:
-            watch.check()
-            watch.connected = True
-            timeout = watch.at_most(watch.timeouts.connect)
-        return _Stream(self._inner.connect_tcp(host, port, timeout=timeout, **options))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-
-class _Stream:
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        watch = _current.get()
-        if watch is None:
-            data: bytes = self._inner.read(max_bytes, timeout=timeout)
-            return data
-        while True:
-            watch.check()
-            try:
-                data = self._inner.read(max_bytes, timeout=watch.at_most(SLICE))
-            except Exception as waited:
-                if type(waited).__name__ != "ReadTimeout":  # httpcore's or httpcore2's
-                    raise
-                continue
-            watch.receive(len(data))
-            return data
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        watch = _current.get()
-        if watch is not None:
-            watch.check()
-            timeout = watch.at_most(watch.timeouts.idle)
-        self._inner.write(buffer, timeout=timeout)
-
-    def start_tls(self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None) -> _Stream:
-        watch = _current.get()
-        if watch is not None:
-            timeout = watch.at_most(watch.timeouts.connect)
-        return _Stream(self._inner.start_tls(ssl_context, server_hostname, timeout))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
+def current_watch() -> Watch | None:
+    """The watch of the call that this thread is making."""
+    return _current.get()

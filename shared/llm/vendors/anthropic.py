@@ -5,14 +5,16 @@ from __future__ import annotations
 from shared.llm.vendors.spec import Defaults, Variable, Variables, VendorSpec
 from shared.llm.wires.endpoint import Endpoint
 from shared.llm.wires.messages import Messages
-from shared.llm.wires.sdk import Sdk, common_options, http_client
+from shared.llm.wires.sdk import Sdk, common_options
+from shared.llm.wires.transport import watched_client
 
 
 def sdk(endpoint: Endpoint) -> Sdk:
     import anthropic  # noqa: PLC0415
+    import httpcore2  # noqa: PLC0415
     import httpx2  # noqa: PLC0415
 
-    client = anthropic.Anthropic(http_client=http_client(httpx2, endpoint), **common_options(endpoint))
+    client = anthropic.Anthropic(http_client=watched_client(httpx2, httpcore2, endpoint), **common_options(endpoint))
     return Sdk(client, anthropic.Stream[object])
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from shared.llm.vendors.spec import QUICK, Defaults, Variable, Variables, VendorSpec
 from shared.llm.wires.chat_completions import ChatCompletions
 from shared.llm.wires.endpoint import Endpoint
-from shared.llm.wires.sdk import Sdk, common_options, http_client
+from shared.llm.wires.sdk import Sdk, common_options
+from shared.llm.wires.transport import watched_client
 
 
 def sdk(endpoint: Endpoint) -> Sdk:
+    import httpcore  # noqa: PLC0415
     import httpx  # noqa: PLC0415
     from cerebras.cloud.sdk import Cerebras, Stream  # noqa: PLC0415
 
     # Warming up would send a request from the constructor.
-    http = http_client(httpx, endpoint)
+    http = watched_client(httpx, httpcore, endpoint)
     client = Cerebras(http_client=http, warm_tcp_connection=False, **common_options(endpoint))
     return Sdk(client, Stream[object])
 

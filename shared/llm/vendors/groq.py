@@ -5,14 +5,17 @@ from __future__ import annotations
 from shared.llm.vendors.spec import QUICK, Defaults, Variable, Variables, VendorSpec
 from shared.llm.wires.chat_completions import ChatCompletions
 from shared.llm.wires.endpoint import Endpoint
-from shared.llm.wires.sdk import Sdk, common_options, http_client
+from shared.llm.wires.sdk import Sdk, common_options
+from shared.llm.wires.transport import watched_client
 
 
 def sdk(endpoint: Endpoint) -> Sdk:
     import groq  # noqa: PLC0415
+    import httpcore  # noqa: PLC0415
     import httpx  # noqa: PLC0415
 
-    client = groq.Groq(http_client=http_client(httpx, endpoint), **common_options(endpoint))
+    http = watched_client(httpx, httpcore, endpoint)
+    client = groq.Groq(http_client=http, **common_options(endpoint))
     return Sdk(client, groq.Stream[object])
 
 

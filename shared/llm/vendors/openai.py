@@ -5,14 +5,16 @@ from __future__ import annotations
 from shared.llm.vendors.spec import Defaults, Variable, Variables, VendorSpec
 from shared.llm.wires.chat_completions import ChatCompletions
 from shared.llm.wires.endpoint import Endpoint
-from shared.llm.wires.sdk import Sdk, common_options, http_client
+from shared.llm.wires.sdk import Sdk, common_options
+from shared.llm.wires.transport import watched_client
 
 
 def sdk(endpoint: Endpoint) -> Sdk:
+    import httpcore2  # noqa: PLC0415
     import httpx2  # noqa: PLC0415
     import openai  # noqa: PLC0415
 
-    client = openai.OpenAI(http_client=http_client(httpx2, endpoint), **common_options(endpoint))
+    client = openai.OpenAI(http_client=watched_client(httpx2, httpcore2, endpoint), **common_options(endpoint))
     return Sdk(client, openai.Stream[object])
 
 

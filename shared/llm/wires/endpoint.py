@@ -36,6 +36,11 @@ class Endpoint:
         return host in ("localhost", "::1") or host.startswith("127.")
 
     @property
+    def last_resort(self) -> float:
+        """Time-out of the SDK in seconds; the watch ends a call before it."""
+        return self.timeouts.total + 5
+
+    @property
     def mark(self) -> str:
         """Changes with the address and the key, so that what was learned about another one is not held against it."""
         return hashlib.sha256(f"{self.base_url} {self.api_key}".encode()).hexdigest()[:10]

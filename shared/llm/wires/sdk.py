@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from shared.llm.faults import UnreadableAnswer
-from shared.llm.watch import Watch, watched
+from shared.llm.watch import Watch
 from shared.llm.wires.endpoint import Endpoint
 from shared.llm.wires.failures import of_event
 
@@ -61,18 +61,8 @@ def common_options(endpoint: Endpoint) -> dict[str, Any]:
         "api_key": endpoint.api_key or "none",
         "base_url": endpoint.base_url,
         "max_retries": 0,  # every retry is the failover's
-        "timeout": _last_resort(endpoint),
+        "timeout": endpoint.last_resort,
     }
-
-
-def http_client(http: Any, endpoint: Endpoint) -> Any:
-    """A client of ``http``, which is ``httpx`` or ``httpx2``, whose connections keep to the watch."""
-    return watched(http.Client(timeout=_last_resort(endpoint)))
-
-
-def _last_resort(endpoint: Endpoint) -> float:
-    """The SDK's own time-out in seconds: the watch ends a call before it."""
-    return endpoint.timeouts.total + 5
 
 
 class LazySdk:
