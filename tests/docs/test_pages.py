@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scripts import settings_table
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 
 

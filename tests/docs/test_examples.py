@@ -1,0 +1,70 @@
+"""Every fenced example of README and docs works as it stands."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from pydantic import TypeAdapter
+
+from shared.contracts.jobs import JobRequest
+from tests.assay.terminal import Shell, plain
+from tests.docs.examples import DATA, PAGES, ROOT, RUN, SHOWN, Block, blocks, script
+
+FILES = Path(__file__).with_name("files")
+BLOCKS = [block for page in PAGES for block in blocks(page)]
+
+
+def names(value: object) -> str:
+    return value.place if isinstance(value, Block) else str(value)
+
+
+@pytest.fixture(scope="module")
+def reader(servers_folder: Path) -> Iterator[Shell]:
+    """Somebody who reads the pages beside a running installation with scripted models."""
+    folder = servers_folder / "reader"
+    shutil.copytree(FILES, folder)
+    (folder / ".venv").symlink_to(sys.prefix)  # as in a clone
+    commands = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    shell = Shell(folder, {**plain(), "ASSAY_HOME": str(servers_folder / "examples"), "PATH": commands})
+    try:
+        ran = shell("up", "-d", "--script", "models.yaml")
+        assert ran.status == 0, ran.talk
+        address = dict(line.removeprefix("export ").split("=", 1) for line in shell("status", "-o", "env").out.split())
+        yield Shell(folder, {**shell.env, **{name: value.strip("'\"") for name, value in address.items()}})
+    finally:
+        assert shell("down").status == 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("page", [page for page in PAGES if script(page)], ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_a_page_tells_to_type_works(reader: Shell, page: Path) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not installed here")
+    ran = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script(page) or ""],
+        cwd=reader.folder, env=dict(reader.env), capture_output=True, text=True, timeout=290, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr[-3000:] + ran.stdout[-1000:]
+    refused = [line for line in ran.stdout.splitlines() if '"request_id":' in line and '"status":' in line]
+    assert refused == [], "curl shows a problem and exits with 0"
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.language in DATA], ids=names)
+def test_data_can_be_read_and_jobs_are_jobs(block: Block) -> None:
+    content = json.loads(block.text) if block.language == "json" else yaml.safe_load(block.text)
+    if isinstance(content, dict) and {"kind", "input"} <= set(content):
+        TypeAdapter[object](JobRequest).validate_python(content)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=names)
+def test_a_block_says_what_it_is(block: Block) -> None:
+    assert block.language in RUN | DATA | SHOWN
