@@ -20,8 +20,7 @@ from shared.llm.job import JobAccount, JobLlm, OnEvent, no_event
 from shared.llm.ledger import Ledger, Owner
 from shared.llm.prompts import PromptRegistry
 from shared.llm.recorder import Recorder
-from shared.llm.registry import ModelRegistry
-from shared.llm.roles import Chain
+from shared.llm.registry import Chain, ModelRegistry
 from shared.llm.settings import CallSettings, ProviderSettings, endpoints
 from shared.llm.states import LocalStates, SharedStates
 from shared.llm.vendors.adapter import Adapter

@@ -19,7 +19,7 @@ from shared.errors import DatabaseUnavailable, NotFound, PreconditionFailed
 from shared.llm import templates
 from shared.llm.chat import PromptVersion, RenderedPrompt
 from shared.llm.fresh import Fresh
-from shared.llm.roles import ROLES
+from shared.llm.registry import model_roles
 from shared.llm.tables import prompt_labels, prompt_versions
 
 log = logging.getLogger(__name__)
@@ -93,7 +93,7 @@ class PromptRegistry:
 
     def rollback(self, key: str, version: int, actor: str | None = None, expected: int | None = None) -> Prompt:
         """Use an old text again, as a new version. Raises: NotFound, PreconditionFailed."""
-        old = self._version(key, version)
+        old = self.version(key, version)
         if old is None:
             raise NotFound(f"The prompt {key} has no version {version}.")
         return self._activate(key, old.text, actor, expected)
@@ -110,7 +110,8 @@ class PromptRegistry:
         """Raises: NotFound, PromptNotRendered."""
         return _rendered(self.active(key), variables)
 
-    def _version(self, key: str, version: int) -> Stored | None:
+    def version(self, key: str, version: int) -> Stored | None:
+        """None when there is none. Raises: NotFound for the key."""
         self._default(key)
         if self._engine is None:
             return self._initial[key] if version == 1 else None
@@ -182,8 +183,10 @@ class JobPrompts:
 
     def render(self, key: str, **variables: object) -> RenderedPrompt:
         """Raises: NotFound, PromptNotRendered."""
-        pinned = self.registry._version(key, self.version) if self.version is not None and key in ROLES else None
-        return _rendered(pinned or self.registry.active(key), variables)
+        stored = None
+        if self.version is not None and key in model_roles():
+            stored = self.registry.version(key, self.version)
+        return _rendered(stored or self.registry.active(key), variables)
 
 
 def _rendered(stored: Stored, variables: Mapping[str, object]) -> RenderedPrompt:

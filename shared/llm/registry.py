@@ -7,22 +7,38 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Literal
 
 from pydantic import JsonValue
 from sqlalchemy import Connection, Engine, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from shared.errors import NotFound
+from shared.kinds import KINDS
 from shared.llm.catalog import retirement, table
 from shared.llm.chat import ChainLink, ChatRequest
 from shared.llm.faults import NoSuchModel, UnknownProvider
 from shared.llm.fresh import Fresh
-from shared.llm.roles import ROLES, Chain, default_chain
 from shared.llm.tables import model_chains
 from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.endpoint import Endpoint
 
 log = logging.getLogger(__name__)
+
+Chain = tuple[ChainLink, ...]
+Effort = Literal["quick", "thorough"]
+
+
+def model_roles() -> dict[str, Effort]:
+    """Every role that a job kind asks models for."""
+    return {role.name: role.effort for kind in KINDS.values() for role in kind.roles}
+
+
+def default_chain(role: str) -> Chain:
+    """The vendors that have a place for roles of this effort, in order."""
+    effort = model_roles()[role]
+    placed = [(getattr(vendor.defaults, effort), vendor.link) for vendor in VENDORS.values()]
+    return tuple(link for place, link in sorted(placed, key=lambda pair: pair[0] or 0) if place is not None)
 
 
 class ModelRegistry:
@@ -35,13 +51,14 @@ class ModelRegistry:
 
     def chain(self, role: str) -> Chain:
         """The role's links, unconfigured ones too. Raises: NotFound for a role that there is not."""
-        if role not in ROLES:
-            raise NotFound(f"There is no role {role!r}; the roles are {', '.join(ROLES)}.")
+        roles = model_roles()
+        if role not in roles:
+            raise NotFound(f"There is no role {role!r}; the roles are {', '.join(roles)}.")
         changed = self._changed.get().get(role)
         return self._default(role) if changed is None else changed
 
     def chains(self) -> dict[str, Chain]:
-        return {role: self.chain(role) for role in ROLES}
+        return {role: self.chain(role) for role in model_roles()}
 
     def for_request(self, request: ChatRequest) -> Chain:
         """The role's chain, or exactly the models that the request's selectors name.

@@ -12,7 +12,7 @@ from shared import db
 from shared.errors import NotFound
 from shared.llm.chat import ChainLink
 from shared.llm.faults import UnknownProvider
-from shared.llm.roles import ROLES, default_chain
+from shared.llm.registry import default_chain, model_roles
 from tests.shared.llm.support import ask, layer
 from tests.support.scripted import ScriptedLlm
 
@@ -30,7 +30,7 @@ def test_the_defaults_are_groq_then_cerebras_and_claude_first_for_search(scripte
     fast = [("groq", "openai/gpt-oss-120b"), ("cerebras", "gpt-oss-120b")]
     assert named["flows.edit"] == named["execution.transform"] == named["stacks.identify"] == fast
     assert named["search.reflect"] == [("anthropic", "claude-haiku-5-5"), *fast]
-    assert set(named) == set(ROLES)
+    assert set(named) == set(model_roles())
 
 
 def test_a_changed_chain_is_followed_by_every_replica_within_two_seconds(
