@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from cyclopts import Parameter
 
@@ -13,8 +13,14 @@ from assay import submits
 from assay.commands import show
 from assay.commands.run import Sending, given, pair, readable, run, text_of
 from assay.commands.session import Session, UsageError, current
+from shared.languages import LANGUAGES, language_of_file
 
-_LANGUAGES = {".py": "python", ".r": "r", ".js": "javascript", ".mjs": "javascript", ".sql": "sql"}
+if TYPE_CHECKING:  # a Literal made from a table is more than a type checker can follow
+    _Language: TypeAlias = str
+    _TransformLanguage: TypeAlias = str
+else:
+    _Language = Literal[tuple(LANGUAGES)]
+    _TransformLanguage = Literal[tuple(name for name, row in LANGUAGES.items() if row.transforms)]
 _PLAIN = Sending()
 Repeated = Parameter(negative="")
 
@@ -23,7 +29,7 @@ def execute(
     file: Annotated[str, Parameter(help="The program; - reads it from standard input", allow_leading_hyphen=True)],
     /,
     *,
-    language: Literal["python", "r", "javascript", "sql"] | None = None,
+    language: _Language | None = None,
     attach: Annotated[
         Sequence[str], Parameter(name=["--file", "--attach"], help="FILE or FILE=PATH-IN-SANDBOX", negative="")
     ] = (),
@@ -45,7 +51,7 @@ def execute(
     files = {target: readable(Path(path)) for path, target in map(_attachment, attach)}
     limits = given(wall_seconds=wall_seconds, cpu_seconds=cpu_seconds, memory_mb=memory_mb, processes=processes)
     fields = given(
-        language=language or _LANGUAGES.get(Path(file).suffix.lower(), "python"),
+        language=language or (known.name if (known := language_of_file(file)) else "python"),
         stdin=text_of(stdin) if stdin else None,
         limits=limits or None,
         seed=seed,
@@ -71,7 +77,7 @@ def transform(
     *,
     data: Annotated[Sequence[str], Parameter(help="NAME=FILE: another data set", negative="")] = (),
     name: Annotated[str, Parameter(help="The name of the first data set in the code")] = "data",
-    language: Literal["python", "r", "sql"] | None = None,
+    language: _TransformLanguage | None = None,
     dataframe: Literal["pandas", "polars"] | None = None,
     output: Annotated[Literal["table", "plot"] | None, Parameter(help="What is wanted")] = None,
     strategy: Literal["deterministic", "tools"] | None = None,

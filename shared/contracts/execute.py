@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, field_validator
 
 from shared.contracts.common import Answer, FileId, Request
-
-Language = Literal["python", "r", "javascript", "sql"]
+from shared.languages import LanguageName
 
 
 def _text(value: str) -> str:
@@ -92,7 +91,7 @@ def apart(files: list[InputFile]) -> list[InputFile]:
 
 
 class ExecuteInput(Request):
-    language: Language
+    language: LanguageName
     code: Annotated[Text, AfterValidator(_not_blank), Field(max_length=900_000, json_schema_extra={"minLength": 1})]
     files: Annotated[list[InputFile], Field(max_length=100)] = []
     stdin: Text = ""

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from shared.contracts.common import Answer, FileId, Request
 from shared.declarations.assertions import parse_assertion
+from shared.languages import LANGUAGES, TransformLanguage
 
 DataName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
 ColumnType = Literal["int", "float", "decimal", "bool", "string", "date", "datetime", "duration", "list", "struct"]
@@ -69,7 +70,7 @@ def _says_something(text: str) -> str:
 class TransformInput(Request):
     task: Annotated[str, Field(min_length=1, max_length=50_000), AfterValidator(_says_something)]
     data: Annotated[list[DataSet], Field(min_length=1, max_length=20)]
-    language: Literal["python", "r", "sql"] = "python"
+    language: TransformLanguage = "python"
     dataframe: Literal["pandas", "polars"] = "pandas"
     output: Literal["table", "plot"] = "table"
     strategy: Literal["deterministic", "tools"] = "deterministic"
@@ -90,13 +91,14 @@ class TransformInput(Request):
         names = [data.name for data in self.data]
         if len(set(names)) != len(names):
             raise ValueError("data sets need distinct names")
-        if "result" in names and self.language != "sql":
+        language = LANGUAGES[self.language]
+        if "result" in names and language.result == "variable":
             raise ValueError("a data set cannot be named result: that is where the code puts its own")
         if self.language == "python" and (reserved := [name for name in names if keyword.iskeyword(name)]):
             raise ValueError(f"a data set cannot be named {reserved[0]}: Python reserves it")
         if self.assertions and self.output == "plot":
             raise ValueError("assertions speak of a table: leave them out when output is plot")
-        if self.output == "plot" and self.language == "sql":
+        if self.output == "plot" and not language.plots:
             raise ValueError("SQL draws no plots: choose python or r")
         if unknown := sorted(set(self.expects) - set(names)):
             raise ValueError(f"expects names no data set of this job: {unknown[0]}")

@@ -31,12 +31,12 @@ from services.execution.documents.parse.nodes import (
     walk,
 )
 from services.execution.documents.parse.notation import spans_of
-from services.execution.documents.run.kernels import LANGUAGES
 from services.execution.documents.run.names import names_of
 from services.execution.documents.run.running import MOST_BLOCKS, kind_of
 from shared.contracts.document import Block, BlockMessage, DocumentInput
 from shared.errors import AssayError
 from shared.jobs.job import Context
+from shared.languages import LANGUAGES
 from shared.llm.chat import ChatMessage, ChatRequest, Estimates, TokenUsage
 
 ROLE = "documents.instruction"

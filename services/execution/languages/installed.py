@@ -10,11 +10,10 @@ from importlib import metadata
 from pathlib import Path
 from types import MappingProxyType
 
-from shared.contracts.execute import Language
 from shared.errors import LanguageUnavailable
 
 NODE, R = Path("/usr/bin/node"), Path("/usr/lib/R/bin/R")
-_INSTALL: Mapping[Language, str] = MappingProxyType(
+_INSTALL: Mapping[str, str] = MappingProxyType(
     {
         "javascript": "Node.js (Debian: apt-get install nodejs)",
         "r": "R with dplyr, tidyr and ggplot2 (Debian: r-base-core r-cran-dplyr r-cran-tidyr r-cran-ggplot2)",
@@ -24,7 +23,7 @@ _INSTALL: Mapping[Language, str] = MappingProxyType(
 )
 
 
-def installed_languages() -> Mapping[Language, str | None]:
+def installed_languages() -> Mapping[str, str | None]:
     """Each language and its version; ``None`` for one that is not installed."""
     return {
         "python": platform.python_version(),
@@ -50,5 +49,5 @@ def _duckdb() -> str | None:
         return None
 
 
-def unavailable(language: Language) -> LanguageUnavailable:
+def unavailable(language: str) -> LanguageUnavailable:
     return LanguageUnavailable(f"{language} is not installed where code runs: install {_INSTALL[language]}.")

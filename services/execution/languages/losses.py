@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from shared.contracts.execute import Language
-
 # Arrow has no types for its arrays here, so those values are Any.
 
 _MOST = 5
 _SAFE = 2**53
 
 
-def table_losses(table: Path, language: Language) -> tuple[str, ...]:
+def table_losses(table: Path, language: str) -> tuple[str, ...]:
     import pyarrow.ipc  # noqa: PLC0415 - heavy, and only needed here
 
     with pyarrow.memory_map(str(table)) as source:

@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 from pydantic import JsonValue
 
 from services.execution.sandbox.values import plain
-from shared.contracts.execute import CodeError, Language, Limits, RunUsage, ValueView, Verdict
+from shared.contracts.execute import CodeError, Limits, RunUsage, ValueView, Verdict
 
 #: When a run is over. ``result``, for code of ours only: with its answer. ``table``: with the table that it answers
 #: with; what the code does after that is ended and does not count. Any other answer, and an error, wait for the end.
@@ -35,7 +35,7 @@ class Frame:
 class Run:
     """One run: code, what it may read, and how much it may use."""
 
-    language: Language
+    language: str
     code: str
     files: Mapping[str, Path] = field(default_factory=dict)  #: path in the work folder -> file on this side, read only
     frames: Mapping[str, Frame] = field(default_factory=dict)  #: variable (SQL: table) name -> data
@@ -144,7 +144,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class KernelInfo:
-    language: Language
+    language: str
     version: str
 
 
@@ -155,7 +155,7 @@ class Session(Protocol):
     """
 
     @property
-    def language(self) -> Language: ...
+    def language(self) -> str: ...
 
     @property
     def alive(self) -> bool: ...
@@ -247,6 +247,6 @@ class Sandbox(Protocol):
         """
         ...
 
-    def session(self, language: Language, limits: Limits, files: Mapping[str, Path]) -> AbstractContextManager[Session]:
+    def session(self, language: str, limits: Limits, files: Mapping[str, Path]) -> AbstractContextManager[Session]:
         """A kernel of its own for one document. Raises: SandboxUnavailable, LanguageUnavailable."""
         ...

@@ -12,10 +12,10 @@ from services.execution.transform.progress import CodeRun, Progress
 from services.execution.transform.runner import TransformLimits
 from services.execution.transform.skills import Skill
 from shared.contracts.transform import CellsSent, TransformInput
+from shared.languages import LANGUAGES
 from shared.llm.chat import Prompts, RenderedPrompt
 
 KEY = "execution.transform"
-_NAMES: Mapping[str, str] = {"python": "Python", "r": "R", "sql": "DuckDB SQL"}
 _WANTED: Mapping[str, str] = {
     "table": "The result must be one table.",
     "plot": "The result must be one plot: a matplotlib figure in Python, a ggplot in R.",
@@ -40,7 +40,7 @@ class Feedback:
 
     @property
     def language(self) -> str:
-        return _NAMES[self.request.language]
+        return LANGUAGES[self.request.language].title
 
     def system(self, skills: Sequence[Skill], key: str = KEY) -> RenderedPrompt:
         flavour = f"python_{self.request.dataframe}" if self.request.language == "python" else self.request.language

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-_TAGS: Mapping[str, frozenset[str]] = {
-    "python": frozenset({"python", "py", "python3", "pandas", "polars", "ipython"}),
-    "r": frozenset({"r", "rscript", "splus"}),
-    "sql": frozenset({"sql", "duckdb"}),
-}
+from shared.languages import LANGUAGES
+
 _BETWEEN_WORDS = str.maketrans("{},:", "    ")
 _LOOK = frozenset({"look", "probe"})
 _MOST_EXPLANATION = 2000
@@ -53,13 +50,18 @@ class Code:
 def find_code(reply: str, language: str) -> Code | None:
     """The last non-empty block tagged with the language, else the last untagged one; other tags never run."""
     blocks = [block for block in fenced_blocks(reply) if block.text.strip() and not only_done(block.text)]
-    own = [block for block in blocks if block.tag in _TAGS[language] or block.tag in _LOOK]
+    own = [block for block in blocks if block.tag in _tags_of(language) or block.tag in _LOOK]
     untagged = [block for block in blocks if not block.tag]
     if not (own or untagged):
         return None
     block = (own or untagged)[-1]
     look = block.tag in _LOOK or any(word in _LOOK for word in block.words)
     return Code(block.text.strip("\n"), look, block.closed)
+
+
+def _tags_of(language: str) -> frozenset[str]:
+    row = LANGUAGES[language]
+    return frozenset({row.name, *row.aliases, *row.libraries})
 
 
 def fenced_blocks(reply: str) -> list[Block]:

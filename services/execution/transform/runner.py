@@ -18,6 +18,7 @@ from services.execution.transform.progress import CodeRun, Plot, RunOutcome
 from services.execution.transform.results import ResultTable, read_result
 from shared.contracts.execute import Limits, Verdict
 from shared.contracts.transform import TransformInput
+from shared.languages import LANGUAGES
 from shared.loop import Budget, BudgetSpent
 
 _MOST_LINES, _MOST_CALLS = 12, 4
@@ -140,8 +141,8 @@ class CodeRunner:
         """Why there is no table or plot, and how to give one."""
         why = f" ({'; '.join(outcome.refused)})" if outcome.refused else ""
         if outcome.result_class in (None, "NoneType", "NULL"):
-            sql = self.request.language == "sql"
-            how = "end with a query" if sql else "assign it to the variable result, or end with it"
+            is_query = LANGUAGES[self.request.language].result == "query"
+            how = "end with a query" if is_query else "assign it to the variable result, or end with it"
             return f"the code ran but gave no {what}{why}: {how}"
         if why and what == "table":
             return f"the code ran but its result cannot be taken out{why}"

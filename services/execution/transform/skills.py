@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from shared.languages import TransformLanguage
+
 _FILE = "SKILL.md"
 _MOST_BYTES = 20_000
 _MOST_AT_ONCE = 3
@@ -26,7 +28,7 @@ class _AppliesTo(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     words: list[str] = []  #: any of them in the task; none: every task
-    languages: list[Literal["python", "r", "sql"]] = []
+    languages: list[TransformLanguage] = []
     dataframes: list[Literal["pandas", "polars"]] = []
     outputs: list[Literal["table", "plot"]] = []
 

@@ -16,10 +16,9 @@ from services.gateway.http.routing import routes
 from services.gateway.jobs.workers import LiveWorker
 from shared.contracts.capabilities import Capabilities, IsolationState, KindState, LanguageState
 from shared.kinds import KINDS, KindSpec
+from shared.languages import LANGUAGES
 
 router = routes("/v1/capabilities", "Capabilities")
-
-_LANGUAGES = ("python", "r", "javascript", "sql")
 _NO_PROVIDER = "No model provider has a key."
 
 
@@ -52,7 +51,7 @@ def _of_kind(facts: Mapping[str, Any], kind: str) -> object:
 
 
 def _languages(workers: Sequence[LiveWorker]) -> dict[str, LanguageState]:
-    found = {name: LanguageState(available=False, reason="No execution worker is running.") for name in _LANGUAGES}
+    found = {name: LanguageState(available=False, reason="No execution worker is running.") for name in LANGUAGES}
     for worker in workers:
         said = worker.facts.get("languages")
         for name, state in said.items() if isinstance(said, Mapping) else ():

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from services.execution.documents.parse.notation import language_of
 from services.execution.documents.run.chunks import Chunks, DeferredBlock
-from services.execution.documents.run.kernels import LANGUAGES
 from services.execution.documents.run.names import names_of
 from services.execution.documents.run.state import CachedBlock
 from services.execution.sandbox.run import KernelError
 from shared.contracts.document import Block
 from shared.contracts.execute import Verdict
 from shared.errors import LanguageUnavailable
+from shared.languages import LANGUAGES
 
 _FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*\{?([A-Za-z0-9]+)[^\n`]*\n(.*?)^\1[`~]*[ \t]*$", re.M | re.S)
 MOST_TURNS = 3  #: an answer, and two more with the errors of the one before

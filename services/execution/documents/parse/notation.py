@@ -9,12 +9,8 @@ from typing import NamedTuple
 from services.execution.documents.parse.nodes import Expression, Node, Parameter
 from shared.declarations.documents import DECLARED
 from shared.declarations.parameters import parse_declaration
+from shared.languages import language_of_word
 
-_LANGUAGES = {
-    "py": "python", "python": "python", "python3": "python", "r": "r", "js": "javascript", "javascript": "javascript",
-    "node": "javascript", "nodejs": "javascript", "sql": "sql", "duckdb": "sql", "ipython": "python",
-    "ipython3": "python", "ir": "r",
-}  # fmt: skip
 _PAIR = re.compile(
     r"""([A-Za-z_][\w-]*)\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*'|\[[^\]]*\]|[^\s,}]+)|#([\w-]+)|([^\s,{}=]+)"""
 )
@@ -27,7 +23,8 @@ _LONGEST = 20_000  #: a longer line is data, not prose
 
 def language_of(word: str) -> str:
     """The name by which kernels go; a language without a kernel keeps its own."""
-    return _LANGUAGES.get(word.lower(), word.lower())
+    language = language_of_word(word)
+    return word.lower() if language is None else language.name
 
 
 def attributes(text: str) -> dict[str, str]:
@@ -59,7 +56,7 @@ class Fence(NamedTuple):
 
 
 def is_language(word: str) -> bool:
-    return word.lower() in _LANGUAGES
+    return language_of_word(word) is not None
 
 
 def fence(info: str, flavour: str) -> Fence:

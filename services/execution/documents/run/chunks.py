@@ -14,7 +14,6 @@ from services.execution.documents.parse.nodes import Chunk, Expression
 from services.execution.documents.resolve import values
 from services.execution.documents.run import names as naming
 from services.execution.documents.run import state
-from services.execution.documents.run.kernels import LANGUAGES
 from services.execution.documents.run.names import Names, names_of
 from services.execution.documents.run.running import RunningDocument
 from services.execution.documents.run.state import CachedBlock
@@ -23,6 +22,7 @@ from services.execution.sandbox.run import KernelError, Outcome, Shown, Value
 from shared.contracts.document import Block
 from shared.contracts.execute import Display, Verdict
 from shared.errors import LanguageUnavailable, SandboxUnavailable
+from shared.languages import LANGUAGES
 
 _SUFFIXES = {"image/png": "png", "image/svg+xml": "svg", "image/jpeg": "jpg", "text/html": "html"}
 _MOST_TEXT = 100_000

@@ -13,10 +13,9 @@ from pydantic import JsonValue
 
 from services.execution.sandbox.protocol.exact import Encoder
 from services.execution.sandbox.run import KernelError, Look, Outcome, Sandbox, Session, Value
-from shared.contracts.execute import CodeError, Language, Limits, Verdict
+from shared.contracts.execute import CodeError, Limits, Verdict
 from shared.loop import Budget
 
-LANGUAGES = ("python", "r", "javascript", "sql")
 DOCUMENT = "document"  #: owns parameters, loop variables and answers
 _LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=1024)
 _LEAST_SECONDS = 0.1
@@ -65,7 +64,7 @@ class Kernels:
         """
         if language not in self._open:
             stack = ExitStack()
-            session = stack.enter_context(self.sandbox.session(cast("Language", language), _LIMITS, self.files))
+            session = stack.enter_context(self.sandbox.session(language, _LIMITS, self.files))
             self._open[language] = (session, stack)
         session = self._open[language][0]
         session.within(max(_LEAST_SECONDS, min(_LIMITS.wall_seconds, self.budget.seconds_left)))

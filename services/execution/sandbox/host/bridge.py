@@ -20,7 +20,7 @@ from services.execution.sandbox.host.streams import escaped
 from services.execution.sandbox.protocol.exact import Encoder
 from services.execution.sandbox.protocol.wire import Json, Message, frame
 from services.execution.sandbox.run import KernelError, Look, Value
-from shared.contracts.execute import CodeError, Language
+from shared.contracts.execute import CodeError
 
 _KINDS = ("json", "table", "opaque")
 _LOOKS = ("json", "table", "figure", "opaque")
@@ -97,7 +97,7 @@ def _cell(claimed: Json) -> JsonValue:
     return escaped(str(claimed))[:400]
 
 
-def inward(language: Language, value: Value | JsonValue, target: Path) -> Sent:
+def inward(language: str, value: Value | JsonValue, target: Path) -> Sent:
     """What to send so that the language gets its own kind of this value. Raises: KernelError."""
     if not isinstance(value, Value):
         return _exact(language, Encoder().encode(value))
@@ -117,7 +117,7 @@ def inward(language: Language, value: Value | JsonValue, target: Path) -> Sent:
     return Sent({"kind": "table", **told}, source, notes)
 
 
-def _exact(language: Language, exact: Json) -> Sent:
+def _exact(language: str, exact: Json) -> Sent:
     return Sent({"kind": "json", "exact": cast("Json", Exact(exact)) if language == "r" else exact})
 
 
@@ -129,7 +129,7 @@ def framed(language: str, request: Message) -> bytes:
     return struct.pack(">I", len(body)) + body
 
 
-def given(language: Language, table: Path, target: Path) -> tuple[Path, Mapping[str, Json]]:
+def given(language: str, table: Path, target: Path) -> tuple[Path, Mapping[str, Json]]:
     """A table as a file that the language reads, and what it must be told about it. Raises: KernelError."""
     if language == "r":
         return target, {"columns": table_for_r(table, target)}
@@ -139,7 +139,7 @@ def given(language: Language, table: Path, target: Path) -> tuple[Path, Mapping[
     return table, {}
 
 
-def brought(language: Language, claimed: Mapping[str, Json], content: Path, corner: Corner) -> Path | None:
+def brought(language: str, claimed: Mapping[str, Json], content: Path, corner: Corner) -> Path | None:
     """A table that came out, as an Arrow file that is still to be checked."""
     if language not in ("r", "javascript"):
         return content

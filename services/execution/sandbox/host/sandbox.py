@@ -29,7 +29,7 @@ from services.execution.sandbox.host.verdict import judge
 from services.execution.sandbox.host.zygote import Box
 from services.execution.sandbox.run import OnOutput, Outcome, Run
 from services.execution.sandbox.settings import SandboxSettings
-from shared.contracts.execute import Language, Limits
+from shared.contracts.execute import Limits
 from shared.errors import InternalError, JobCancelled, SandboxUnavailable
 
 _ATTEMPTS = 3  #: a room, or the whole box, that breaks by itself is replaced
@@ -155,7 +155,7 @@ class WarmSandbox:
     def languages(self) -> Mapping[str, str | None]:
         return {str(language): version for language, version in self._languages.items()}
 
-    def require(self, language: Language) -> None:
+    def require(self, language: str) -> None:
         """Raises: LanguageUnavailable."""
         if self._languages[language] is None:
             raise unavailable(language)
@@ -196,7 +196,7 @@ class WarmSandbox:
         return holds_together(self.run, table)
 
     @contextmanager
-    def session(self, language: Language, limits: Limits, files: Mapping[str, Path]) -> Iterator[KernelSession]:
+    def session(self, language: str, limits: Limits, files: Mapping[str, Path]) -> Iterator[KernelSession]:
         self.require(language)
         with self._own.corner("session") as corner:
             slot = self._pool.take(language)

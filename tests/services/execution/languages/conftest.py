@@ -11,10 +11,10 @@ import pytest
 from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
 from services.execution.sandbox.run import Session
 from services.execution.sandbox.settings import SandboxSettings
-from shared.contracts.execute import Language, Limits
+from shared.contracts.execute import Limits
 
 _LIMITS = Limits(wall_seconds=100, cpu_seconds=100)  #: nothing here is meant to hit them
-Open: TypeAlias = Callable[[Language], Session]
+Open: TypeAlias = Callable[[str], Session]
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +29,7 @@ def kernel(sandbox: WarmSandbox) -> Iterator[Open]:
     with ExitStack() as stack:
         known: dict[str, Session] = {}
 
-        def opened(language: Language) -> Session:
+        def opened(language: str) -> Session:
             if not sandbox.languages()[language]:
                 pytest.skip(f"{language} is not installed")
             if language not in known or not known[language].alive:

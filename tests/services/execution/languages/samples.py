@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shared.contracts.execute import Language
-
 
 @dataclass(frozen=True)
 class Sample:
-    language: Language
+    language: str
     define: str  #: makes x, a number that is 41
     more: str  #: an expression of it that is 42
     value: str  #: of a program: its last expression, 42

@@ -10,7 +10,7 @@ import pytest
 from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
 from services.execution.sandbox.run import Outcome, Run
 from services.execution.sandbox.settings import SandboxSettings
-from shared.contracts.execute import Language, Limits
+from shared.contracts.execute import Limits
 
 
 @pytest.fixture(scope="session")
@@ -20,14 +20,14 @@ def sandbox() -> Iterator[WarmSandbox]:
 
 
 class RunCode(Protocol):
-    def __call__(self, code: str, language: Language = "python", **limits: float) -> Outcome: ...
+    def __call__(self, code: str, language: str = "python", **limits: float) -> Outcome: ...
 
 
 @pytest.fixture
 def run_code(sandbox: WarmSandbox) -> RunCode:
     """Run code and take the outcome; its files are gone afterwards."""
 
-    def run(code: str, language: Language = "python", **limits: float) -> Outcome:
+    def run(code: str, language: str = "python", **limits: float) -> Outcome:
         with sandbox.run(Run(language, code, limits=Limits.model_validate(limits))) as outcome:
             return outcome
 

@@ -11,7 +11,7 @@ import pytest
 
 from services.execution.sandbox.host.sandbox import WarmSandbox
 from services.execution.sandbox.run import Frame, Run
-from shared.contracts.execute import Language, Limits, Verdict
+from shared.contracts.execute import Limits, Verdict
 
 _SOURCE = {
     "whole": range(1000),
@@ -58,7 +58,7 @@ list(data.iloc[1, :8].astype(str))
 
 
 @pytest.mark.parametrize(("language", "code"), [("python", "data"), ("sql", "SELECT * FROM data")])
-def test_a_table_comes_back_as_it_went_in(sandbox: WarmSandbox, file: Path, language: Language, code: str) -> None:
+def test_a_table_comes_back_as_it_went_in(sandbox: WarmSandbox, file: Path, language: str, code: str) -> None:
     with sandbox.run(Run(language, code, frames={"data": Frame(file)}, take="table")) as outcome:
         assert outcome.table is not None, outcome
         with pyarrow.memory_map(str(outcome.table)) as source:
@@ -125,7 +125,7 @@ pd.DataFrame({{"a": range({rows})}})
 
 
 @pytest.mark.parametrize("language", ["python", "sql", "r"])
-def test_every_language_hands_its_table_over_with_the_answer(sandbox: WarmSandbox, language: Language) -> None:
+def test_every_language_hands_its_table_over_with_the_answer(sandbox: WarmSandbox, language: str) -> None:
     if sandbox.languages().get(language) is None:
         pytest.skip(f"{language} is not installed")
     code = {

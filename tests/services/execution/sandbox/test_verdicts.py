@@ -10,7 +10,7 @@ import pytest
 
 from services.execution.sandbox.host.sandbox import WarmSandbox
 from services.execution.sandbox.run import Run
-from shared.contracts.execute import Language, Limits, Verdict
+from shared.contracts.execute import Limits, Verdict
 from shared.errors import JobCancelled
 from tests.services.execution.sandbox.conftest import RunCode
 
@@ -147,7 +147,7 @@ def test_closing_every_descriptor_is_the_codes_right(run_code: RunCode, last: st
 
 
 @pytest.mark.parametrize("language", ["python", "sql", "javascript", "r"])
-def test_a_byte_order_mark_is_no_code(sandbox: WarmSandbox, run_code: RunCode, language: Language) -> None:
+def test_a_byte_order_mark_is_no_code(sandbox: WarmSandbox, run_code: RunCode, language: str) -> None:
     if sandbox.languages()[language] is None:
         pytest.skip("not installed")
     code = "\ufeffSELECT 42" if language == "sql" else "\ufeff40 + 2"
@@ -214,9 +214,7 @@ def test_standard_input_is_read_to_its_end(sandbox: WarmSandbox) -> None:
         ("sql", "SELECT random()"),
     ],
 )
-def test_a_seed_makes_two_runs_draw_alike_and_no_seed_does_not(
-    sandbox: WarmSandbox, language: Language, code: str
-) -> None:
+def test_a_seed_makes_two_runs_draw_alike_and_no_seed_does_not(sandbox: WarmSandbox, language: str, code: str) -> None:
     def draw(seed: int | None) -> str:
         with sandbox.run(Run(language, code, seed=seed)) as outcome:
             assert outcome.value is not None
