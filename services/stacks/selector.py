@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from services.stacks.linguist.tables import DOMINANT, Tables
 from services.stacks.manifests.kinds import kind_of
 from services.stacks.manifests.version_files import READERS
-from services.stacks.phases.facts.code import CODE, CONFIGS, ENTRIES
+from services.stacks.phases.facts.code import ENTRIES
+from services.stacks.phases.facts.configuration import CONFIGS
+from services.stacks.phases.facts.languages import ENDINGS
 from services.stacks.scan.markers import COMPOSE
 from services.stacks.scan.noise import is_noise
 from services.stacks.scan.scanner import MOST_AMBIGUOUS, SMALL_TREE
@@ -71,7 +73,7 @@ class ArchiveSelector:
         if (len(candidates) > 1 and ending not in DOMINANT) or not candidates:
             self.ambiguous += 1
             return HEAD_BYTES if self.ambiguous <= MOST_AMBIGUOUS else 0
-        entry = name.partition(".")[0].lower() in ENTRIES and name.endswith(CODE)
+        entry = name.partition(".")[0].lower() in ENTRIES and name.endswith(ENDINGS)
         return HEAD_BYTES if entry and path.count("/") <= 7 else 0
 
     def _of_unknown(self, name: str) -> int:

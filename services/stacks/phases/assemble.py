@@ -79,7 +79,7 @@ def analyse(survey: Survey, package: Package, rules: Rules, read: ReadOnce) -> A
 def assemble(survey: Survey, rules: Rules) -> DetectResult:
     read = ReadOnce()
     done = {path: analyse(survey, package, rules, read) for path, package in survey.packages.items()}
-    if read.code.cut:
+    if read.code.spent:
         survey.warnings.append("the tree is large: ports and variable names were searched for in the main files only")
     first = first_of(
         survey,

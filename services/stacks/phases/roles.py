@@ -5,7 +5,7 @@ from __future__ import annotations
 from services.stacks.manifests.model import table, text_of
 from services.stacks.packages.package import Package
 from services.stacks.packages.ranking import is_aggregator, primary_of
-from services.stacks.phases.facts.code import CodeFacts
+from services.stacks.phases.facts.configuration import CodeFacts
 from services.stacks.phases.facts.deployment import Deployment
 from services.stacks.phases.facts.run import is_program, starts_itself
 from services.stacks.rules.technologies import SERVING, TIERS, Rules

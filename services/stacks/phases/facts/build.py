@@ -6,7 +6,7 @@ from services.stacks.manifests.model import table, text_of
 from services.stacks.packages.package import Package
 from services.stacks.packages.ranking import ordered, primary_of
 from services.stacks.packages.survey import Survey
-from services.stacks.phases.facts.code import CodeFacts
+from services.stacks.phases.facts.configuration import CodeFacts
 from services.stacks.phases.facts.deployment import Deployment
 from services.stacks.rules.technologies import Rules
 from services.stacks.tree import join

@@ -8,7 +8,7 @@ from services.stacks.manifests.model import Manifest, table, text_of
 from services.stacks.packages.package import Package
 from services.stacks.packages.ranking import primary_language, primary_of
 from services.stacks.phases.facts.build import go_mains
-from services.stacks.phases.facts.code import CodeFacts
+from services.stacks.phases.facts.configuration import CodeFacts
 from services.stacks.phases.facts.deployment import Deployment, command_of
 from services.stacks.rules.technologies import SERVING, TIERS, Rules, Technology
 from services.stacks.tree import join

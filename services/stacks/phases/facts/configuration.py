@@ -1,0 +1,113 @@
+"""Ports, variables and health routes that a package's configuration files name: surer than what its code says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from services.stacks.manifests.formats import Broken, read_yaml
+from services.stacks.manifests.model import dig
+from services.stacks.packages.package import Package
+from services.stacks.packages.survey import Survey
+from services.stacks.scan.markers import SERVER_SETTINGS
+from services.stacks.tree import HEAD_BYTES, Tree, join
+
+CONFIGS = ("application.properties", "application.yml", "application.yaml", "bootstrap.yml", "micronaut.yml")
+_CONFIG_FOLDERS = ("src/main/resources", "config", "src/main/conf", "")
+_DOTNET_SETTINGS = ("Properties/launchSettings.json", "appsettings.json")
+_BUILD_TIME = re.compile(r"^(?:VITE_|NEXT_PUBLIC_|REACT_APP_|PUBLIC_|NUXT_PUBLIC_|GATSBY_|EXPO_PUBLIC_|VUE_APP_)")
+#: Set by systems and tools, not by who runs the program.
+_NOT_SETTINGS = frozenset(
+    ("NODE_ENV", "HOME", "PATH", "USER", "PWD", "SHELL", "TERM", "MODE", "DEV", "PROD", "SSR", "BASE_URL", "CI")
+)
+_DOTENV_LINE = re.compile(r"(?m)^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*[\"']?([^\s\"'#]*)")
+_SETTINGS_PORT = re.compile(r"(?m)\bport\s*[:=]\s*(\d{2,5})\b")
+_PLACEHOLDER = re.compile(r"\$\{([A-Z][A-Z0-9_]+)(?::[^}]*)?\}")
+_ACTUATOR_PATH = re.compile(r"management\.endpoints\.web\.base-path\s*=\s*(\S+)")
+_PROPERTY_PORT = re.compile(
+    r"(?m)^(?:quarkus\.http|server|micronaut\.server)\.port[ \t]*[=:][ \t]*(?:\$\{\w+:)?(\d{1,5})"
+)
+_YAML_PORTS = (("server", "port"), ("quarkus", "http", "port"), ("micronaut", "server", "port"))
+_DOTNET_URLS = re.compile(r"\"(?:applicationUrl|Url|Urls)\"\s*:\s*\"([^\"]+)\"")
+
+
+@dataclass
+class CodeFacts:
+    """What configuration files and code say."""
+
+    ports: list[int] = field(default_factory=list)
+    configured: list[int] = field(default_factory=list)  #: from configuration files, surer than code
+    env: list[str] = field(default_factory=list)
+    build_env: list[str] = field(default_factory=list)
+    health: str | None = None
+    text: dict[str, str] = field(default_factory=dict)  #: the entry files that were read
+
+    def add_variable(self, name: str) -> None:
+        names = self.build_env if _BUILD_TIME.match(name) else self.env
+        if name not in _NOT_SETTINGS and name not in names:
+            names.append(name)
+
+    def configure_port(self, number: int) -> None:
+        if 0 < number < 65536 and number not in self.configured:
+            self.configured.append(number)
+
+
+def read_configuration(survey: Survey, package: Package, facts: CodeFacts) -> None:
+    tree = survey.scan.tree
+    for name in sorted(package.markers):
+        if name == ".env" or name.startswith(".env."):
+            _dotenv(tree.text(join(package.path, name), 1 << 16) or "", facts)
+    for name in sorted(package.markers):
+        if name in SERVER_SETTINGS and (
+            port := _SETTINGS_PORT.search(tree.text(join(package.path, name), HEAD_BYTES) or "")
+        ):
+            facts.configure_port(int(port[1]))
+    if package.manifest_of("maven") or package.manifest_of("nuget"):
+        for folder in _CONFIG_FOLDERS:
+            for path in _existing(tree, join(package.path, folder) if folder else package.path, CONFIGS):
+                _jvm(path, tree.text(path, HEAD_BYTES) or "", facts)
+        for path in _existing(tree, package.path, _DOTNET_SETTINGS):
+            for urls in _DOTNET_URLS.finditer(tree.text(path, HEAD_BYTES) or ""):
+                for number in re.findall(r"http://[^:/\"]*:(\d{2,5})", urls[1]):
+                    facts.configure_port(int(number))
+
+
+def _existing(tree: Tree, folder: str, names: Iterable[str]) -> list[str]:
+    return [path for name in names if tree.has(path := join(folder, name))]
+
+
+def _dotenv(text: str, facts: CodeFacts) -> None:
+    """Names, never values; a port is no secret."""
+    for line in _DOTENV_LINE.finditer(text):
+        name, value = line.groups()
+        if name.endswith("_VERSION") and name.isupper():
+            continue
+        facts.add_variable(name)
+        if name == "PORT" and value.isdigit():
+            facts.configure_port(int(value))
+
+
+def _jvm(path: str, text: str, facts: CodeFacts) -> None:
+    for placeholder in _PLACEHOLDER.finditer(text):
+        facts.add_variable(placeholder[1])
+    port = _jvm_port(path, text)
+    if port is not None:
+        facts.configure_port(port)
+    if actuator := _ACTUATOR_PATH.search(text):
+        facts.health = f"{actuator[1].rstrip('/')}/health"
+
+
+def _jvm_port(path: str, text: str) -> int | None:
+    """The port that a JVM framework's settings name."""
+    if path.endswith(".properties"):
+        line = _PROPERTY_PORT.search(text)
+        value: object = line[1] if line else None
+    else:
+        try:
+            data = read_yaml(text)
+        except Broken:
+            return None
+        value = next((stated for keys in _YAML_PORTS if (stated := dig(data, *keys)) is not None), None)
+    number = re.fullmatch(r"(?:\$\{\w+:)?(\d{1,5})\}?", str(value)) if value is not None else None
+    return int(number[1]) if number else None
