@@ -17,8 +17,9 @@ from shared.flows.errors import UndoConflict
 from shared.flows.tables import change_sets, proposals
 from shared.llm.chat import ChatMessage, ChatReply, Finish, ToolUse
 from shared.loop import Budget, BudgetSpent
-from tests.services.flows.stored_flow import Script, StoredFlow, stored_flow, tagged
+from tests.services.flows.chat_flow import ChatFlow, Script, tagged
 from tests.shared.flows.drafts import diagram, edge, node
+from tests.shared.flows.stored_flow import BERT
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +29,9 @@ def engine(database_url: str) -> Iterator[Engine]:
     engine.dispose()
 
 
-def entries(stored: StoredFlow) -> list[str]:
-    wanted = select(change_sets.c.summary).where(change_sets.c.flow_id == stored.id).order_by(change_sets.c.seq)
-    with stored.engine.connect() as connection:
+def entries(flow: ChatFlow) -> list[str]:
+    wanted = select(change_sets.c.summary).where(change_sets.c.flow_id == flow.id).order_by(change_sets.c.seq)
+    with flow.engine.connect() as connection:
         return list(connection.execute(wanted).scalars())
 
 
@@ -44,8 +45,8 @@ RIGHT = ("addNode", {"label": "Home", "parentNodeId": "login"})
 
 
 def test_a_failed_call_is_repaired_by_the_retry_and_one_undo_restores_the_state_before(engine: Engine) -> None:
-    stored = stored_flow(engine, diagram("x"))
-    result, report = stored.send(Script([tagged(LOGIN, WRONG), tagged(RIGHT)]), "create a login flow")
+    flow = ChatFlow(engine, diagram("x"))
+    result, report = flow.send(Script([tagged(LOGIN, WRONG), tagged(RIGHT)]), "create a login flow")
     assert (result.success, result.iterations, result.errors) == (True, 2, [])
     assert [
         (call.name, execution.node_id) for call, execution in zip(result.tool_calls, result.execution, strict=True)
@@ -53,17 +54,17 @@ def test_a_failed_call_is_repaired_by_the_retry_and_one_undo_restores_the_state_
         ("addNode", "login"),
         ("addNode", "home"),
     ]
-    assert (result.version, stored.now.version, entries(stored)) == (2, 2, ["create a login flow"])
-    assert result.flow["nodes"] == stored.now.view()["nodes"]
+    assert (result.version, flow.now.version, entries(flow)) == (2, 2, ["create a login flow"])
+    assert result.flow["nodes"] == flow.now.view()["nodes"]
     assert len(report.turns) == 2
-    undone = stored.undo()
+    undone = flow.undo()
     assert undone is not None
     assert list(undone.document.nodes) == ["x"]
 
 
 def test_the_retry_says_what_happened_in_the_words_of_the_contract(engine: Engine) -> None:
-    stored, script = stored_flow(engine, diagram()), Script([tagged(LOGIN, WRONG), tagged(RIGHT)])
-    stored.send(script)
+    flow, script = ChatFlow(engine, diagram()), Script([tagged(LOGIN, WRONG), tagged(RIGHT)])
+    flow.send(script)
     _, _, feedback = script.last().partition("User Request: ")
     assert feedback == (
         "Previous tool execution results:\n"
@@ -85,8 +86,8 @@ def test_the_retry_says_what_happened_in_the_words_of_the_contract(engine: Engin
 
 
 def test_a_retry_shows_the_current_flow_beside_its_message_and_no_earlier_state(engine: Engine) -> None:
-    stored, script = stored_flow(engine, diagram("x")), Script([tagged(LOGIN, WRONG), tagged(RIGHT)])
-    stored.send(script, "create a login flow")
+    flow, script = ChatFlow(engine, diagram("x")), Script([tagged(LOGIN, WRONG), tagged(RIGHT)])
+    flow.send(script, "create a login flow")
     (_, first), (_, said, reply, retry) = (request.messages for request in script.asked)
     assert json.loads(state_in(first.content))["nodes"][0]["id"] == "x"
     assert (said.content, reply.content) == ("create a login flow", tagged(LOGIN, WRONG))
@@ -97,31 +98,31 @@ def test_a_retry_shows_the_current_flow_beside_its_message_and_no_earlier_state(
 
 
 def test_a_retry_after_an_unreadable_answer_shows_what_somebody_else_has_changed(engine: Engine) -> None:
-    stored = stored_flow(engine, diagram("x"))
+    flow = ChatFlow(engine, diagram("x"))
     script = Script(
         ["<response>{no</response>", tagged()],
-        before=lambda number: stored.edit(Call("addNode", {"label": f"B{number}"})),
+        before=lambda number: flow.edit(Call("addNode", {"label": f"B{number}"}), author=BERT),
     )
-    stored.send(script, retry_parse_errors=True)
+    flow.send(script, retry_parse_errors=True)
     nodes = json.loads(state_in(script.last()))["nodes"]
     assert [shown["id"] for shown in nodes] == ["x", "b1"]
 
 
 def test_a_retry_lists_edges_and_says_when_there_is_nothing(engine: Engine) -> None:
     empty = Script([tagged(("deleteNode", {"nodeId": "x"})), tagged()])
-    stored_flow(engine, diagram()).send(empty)
+    ChatFlow(engine, diagram()).send(empty)
     assert "  No nodes exist yet.\n\n🔧" in empty.last()
     some = Script([tagged(("deleteNode", {"nodeId": "x"})), tagged()])
     labelled = edge("a", "b") | {"data": {"label": "go"}}
-    stored_flow(engine, diagram("a", "b", edges=(labelled, edge("b", "a")))).send(some)
+    ChatFlow(engine, diagram("a", "b", edges=(labelled, edge("b", "a")))).send(some)
     assert "\n\n  Existing Edges (2 total):\n    • a → b [go]\n    • b → a\n\n🔧" in some.last()
 
 
 def test_the_context_holds_history_state_settings_tools_and_the_message_once(engine: Engine) -> None:
     past = [ChatMessage("user", "earlier"), ChatMessage("assistant", "done")]
-    stored = stored_flow(engine, diagram(node("a", "Ä")), history=past)
+    flow = ChatFlow(engine, diagram(node("a", "Ä")), history=past)
     script = Script([tagged()])
-    stored.send(script, "make it blue")
+    flow.send(script, "make it blue")
     system, earlier, reply, question = script.asked[0].messages
     assert (system.role, earlier.content, reply.content) == ("system", "earlier", "done")
     assert question.content.startswith('Current Flow State:\n{\n  "nodes": [\n    {\n      "id": "a",')
@@ -134,43 +135,43 @@ def test_the_context_holds_history_state_settings_tools_and_the_message_once(eng
 
 
 def test_three_failures_end_the_turn_and_keep_what_worked(engine: Engine) -> None:
-    stored = stored_flow(engine, diagram())
-    result, report = stored.send(Script([tagged(LOGIN, WRONG), tagged(WRONG), tagged(WRONG)]))
+    flow = ChatFlow(engine, diagram())
+    result, report = flow.send(Script([tagged(LOGIN, WRONG), tagged(WRONG), tagged(WRONG)]))
     assert (result.success, result.iterations) == (False, 3)
     assert result.errors == ["Parent node logn not found"]
-    assert (stored.labels, len(entries(stored)), len(report.pairs)) == (["login"], 1, 3)
+    assert (flow.labels, len(entries(flow)), len(report.pairs)) == (["login"], 1, 3)
 
 
 def test_an_atomic_turn_keeps_nothing_of_a_failed_attempt(engine: Engine) -> None:
-    stored = stored_flow(engine, diagram())
+    flow = ChatFlow(engine, diagram())
     script = Script([tagged(LOGIN, WRONG), tagged(LOGIN, RIGHT)])
-    result, _ = stored.send(script, atomic=True)
+    result, _ = flow.send(script, atomic=True)
     assert "Nothing has been applied" in script.last()
     assert "No nodes exist yet." in script.last()
-    assert (result.success, stored.labels) == (True, ["home", "login"])
-    failed, _ = stored_flow(engine, diagram()).send(Script([tagged(LOGIN, WRONG)]), atomic=True, max_iterations=1)
+    assert (result.success, flow.labels) == (True, ["home", "login"])
+    failed, _ = ChatFlow(engine, diagram()).send(Script([tagged(LOGIN, WRONG)]), atomic=True, max_iterations=1)
     assert (failed.success, failed.flow["nodes"], failed.execution[0].rolled_back) == (False, [], True)
 
 
 def test_a_retry_that_repeats_everything_doubles_nothing(engine: Engine) -> None:
     party = ("addNode", {"label": "🎉"})
-    stored = stored_flow(engine, diagram())
-    result, _ = stored.send(Script([tagged(party, WRONG), tagged(party, LOGIN, RIGHT)]))
+    flow = ChatFlow(engine, diagram())
+    result, _ = flow.send(Script([tagged(party, WRONG), tagged(party, LOGIN, RIGHT)]))
     assert result.success
-    assert sorted(label_of(item.body) for item in stored.now.document.nodes.values()) == ["Home", "Login", "🎉"]
+    assert sorted(label_of(item.body) for item in flow.now.document.nodes.values()) == ["Home", "Login", "🎉"]
     assert [call.name for call in result.tool_calls] == ["addNode"] * 3
 
 
 def test_an_answer_without_calls_is_a_success_with_nothing_done(engine: Engine) -> None:
-    stored = stored_flow(engine, diagram("x"))
+    flow = ChatFlow(engine, diagram("x"))
     for reply in (
         "<thinking>fine</thinking><response>[]</response>",
         "<thinking>fine</thinking>",
         "<response></response>",
     ):
-        result, report = stored.send(Script([reply]))
+        result, report = flow.send(Script([reply]))
         assert (result.success, result.response, result.iterations) == (True, "No tool calls generated", 1)
-        assert (stored.now.version, report.effects) == (1, [])
+        assert (flow.now.version, report.effects) == (1, [])
 
 
 @pytest.mark.parametrize(
@@ -184,157 +185,157 @@ def test_an_answer_without_calls_is_a_success_with_nothing_done(engine: Engine) 
     ],
 )
 def test_an_answer_that_cannot_be_read_is_returned_and_not_tried_again(engine: Engine, reply: str) -> None:
-    stored, script = stored_flow(engine, diagram("x")), Script([reply])
-    result, report = stored.send(script)
+    flow, script = ChatFlow(engine, diagram("x")), Script([reply])
+    result, report = flow.send(script)
     assert (result.success, result.iterations, len(script.asked)) == (False, 1, 1)
     assert (result.parse_error or "").startswith("Failed to parse tool calls: ")
     assert (result.thinking, result.response) == ("hm", reply)
-    assert (stored.now.version, report.pairs) == (1, [("please", reply)])
+    assert (flow.now.version, report.pairs) == (1, [("please", reply)])
 
 
 def test_reading_errors_are_tried_again_when_the_caller_wants_it(engine: Engine) -> None:
-    stored, script = stored_flow(engine, diagram()), Script(["<response>{no</response>", tagged(LOGIN)])
-    result, _ = stored.send(script, retry_parse_errors=True)
+    flow, script = ChatFlow(engine, diagram()), Script(["<response>{no</response>", tagged(LOGIN)])
+    result, _ = flow.send(script, retry_parse_errors=True)
     assert (result.success, result.iterations) == (True, 2)
     assert "could not be read" in script.last()
 
 
 def test_a_cut_answer_runs_its_whole_calls_only_and_says_so(engine: Engine) -> None:
-    stored = stored_flow(engine, diagram())
+    flow = ChatFlow(engine, diagram())
     cut = tagged(LOGIN, RIGHT).partition('{"type": "tool_use", "id": "1"')[0]
-    result, _ = stored.send(Script([ChatReply(cut, "script", "scripted", finish=Finish.LENGTH)]))
-    assert (result.success, result.truncated, stored.labels) == (True, True, ["login"])
+    result, _ = flow.send(Script([ChatReply(cut, "script", "scripted", finish=Finish.LENGTH)]))
+    assert (result.success, result.truncated, flow.labels) == (True, True, ["login"])
 
 
 def test_slips_in_the_answer_are_mended_and_flagged_and_urls_survive(engine: Engine) -> None:
-    stored = stored_flow(engine, diagram())
+    flow = ChatFlow(engine, diagram())
     reply = (
         '<response>[ // first\n{"name": "addNode", "input": {"label": "See https://x.io/a /* b */", "id": "u",}},]'
         "</response>"
     )
-    result, _ = stored.send(Script([reply]))
+    result, _ = flow.send(Script([reply]))
     assert (result.success, result.repaired) == (True, True)
-    assert label_of(stored.now.document.nodes["u"].body) == "See https://x.io/a /* b */"
+    assert label_of(flow.now.document.nodes["u"].body) == "See https://x.io/a /* b */"
 
 
 def test_ten_thousand_calls_are_refused_and_the_flow_is_untouched(engine: Engine) -> None:
-    stored = stored_flow(engine, diagram())
-    result, _ = stored.send(Script([tagged(*[("addNode", {"label": f"N{n}"}) for n in range(10_000)])]))
-    assert (result.success, stored.now.version) == (False, 1)
+    flow = ChatFlow(engine, diagram())
+    result, _ = flow.send(Script([tagged(*[("addNode", {"label": f"N{n}"}) for n in range(10_000)])]))
+    assert (result.success, flow.now.version) == (False, 1)
     assert result.parse_error == "Failed to parse tool calls: 10000 calls in one answer; at most 1000 are taken"
 
 
 def test_native_tool_calls_are_taken_where_the_provider_gives_them(engine: Engine) -> None:
-    stored = stored_flow(engine, diagram(), settings=EditSettings(native_tools=True))
+    flow = ChatFlow(engine, diagram(), settings=EditSettings(native_tools=True))
     reply = ChatReply("Sure", "script", "s", Finish.TOOL_CALLS, (ToolUse("c1", "addNode", {"label": "A"}),))
     script = Script([reply])
-    result, _ = stored.send(script)
+    result, _ = flow.send(script)
     assert (result.success, result.thinking, result.tool_calls[0].id) == (True, "Sure", "c1")
     assert script.asked[0].tools[0].name == "addNode"
 
 
 def test_the_model_can_undo_what_was_done_before_the_turn_and_in_it(engine: Engine) -> None:
-    stored = stored_flow(engine, diagram("x"))
-    stored.edit(Call("addNode", {"label": "A"}))
-    result, _ = stored.send(Script([tagged(("undo", {}))]))
-    assert (result.success, result.version, stored.labels) == (True, 3, ["x"])
-    assert len(entries(stored)) == 1
-    result, _ = stored.send(Script([tagged(("redo", {}), ("addNode", {"label": "B"}), ("undo", {}))]))
-    assert (result.version, stored.labels) == (4, ["a", "x"])
-    nothing, _ = stored_flow(engine, diagram()).send(Script([tagged(("undo", {})), tagged()]))
+    flow = ChatFlow(engine, diagram("x"))
+    flow.edit(Call("addNode", {"label": "A"}), author=BERT)
+    result, _ = flow.send(Script([tagged(("undo", {}))]))
+    assert (result.success, result.version, flow.labels) == (True, 3, ["x"])
+    assert len(entries(flow)) == 1
+    result, _ = flow.send(Script([tagged(("redo", {}), ("addNode", {"label": "B"}), ("undo", {}))]))
+    assert (result.version, flow.labels) == (4, ["a", "x"])
+    nothing, _ = ChatFlow(engine, diagram()).send(Script([tagged(("undo", {})), tagged()]))
     assert (nothing.success, nothing.errors) == (False, ["Nothing to undo"])
 
 
 def test_a_change_of_somebody_else_meanwhile_is_kept_and_seen_by_the_retry(engine: Engine) -> None:
-    stored = stored_flow(engine, diagram())
+    flow = ChatFlow(engine, diagram())
 
     def meanwhile(number: int) -> None:
-        stored.edit(Call("addNode", {"label": f"Theirs {number}"}))
+        flow.edit(Call("addNode", {"label": f"Theirs {number}"}), author=BERT)
 
     script = Script([tagged(("addNode", {"label": "🎉"}), WRONG), tagged(LOGIN, RIGHT)], before=meanwhile)
-    result, _ = stored.send(script)
+    result, _ = flow.send(script)
     assert '"Theirs 1" (ID: "theirs_1")' in script.last()
     assert result.success
-    assert sorted(label_of(item.body) for item in stored.now.document.nodes.values()) == [
+    assert sorted(label_of(item.body) for item in flow.now.document.nodes.values()) == [
         "Home",
         "Login",
         "Theirs 1",
         "Theirs 2",
         "🎉",
     ]
-    assert (result.version, stored.now.version) == (4, 4)
-    undone = stored.undo()
+    assert (result.version, flow.now.version) == (4, 4)
+    undone = flow.undo()
     assert undone is not None
     assert sorted(undone.document.nodes) == ["theirs_1", "theirs_2"]
 
 
 def test_a_change_between_the_answer_and_its_commit_is_kept_too(engine: Engine) -> None:
-    stored = stored_flow(engine, diagram("x"))
+    flow = ChatFlow(engine, diagram("x"))
     late = Call("addNode", {"label": "Late"})
-    result, _ = stored.send(Script([tagged(LOGIN)]), between=lambda: stored.edit(late))
-    assert (result.success, stored.labels) == (True, ["late", "login", "x"])
-    assert (result.version, result.flow["nodes"]) == (stored.now.version, stored.now.view()["nodes"])
-    undone = stored.undo()
+    result, _ = flow.send(Script([tagged(LOGIN)]), between=lambda: flow.edit(late, author=BERT))
+    assert (result.success, flow.labels) == (True, ["late", "login", "x"])
+    assert (result.version, result.flow["nodes"]) == (flow.now.version, flow.now.view()["nodes"])
+    undone = flow.undo()
     assert undone is not None
     assert sorted(undone.document.nodes) == ["late", "x"]
 
 
 def test_an_undo_by_message_never_takes_back_what_came_in_between(engine: Engine) -> None:
-    stored = stored_flow(engine, diagram("x"))
-    stored.edit(Call("addNode", {"label": "First"}))
+    flow = ChatFlow(engine, diagram("x"))
+    flow.edit(Call("addNode", {"label": "First"}), author=BERT)
     late = Call("addNode", {"label": "Late"})
-    result, _ = stored.send(Script([tagged(("undo", {}))]), between=lambda: stored.edit(late))
-    assert (result.success, stored.labels) == (True, ["late", "x"])
-    undone = stored.undo()
+    result, _ = flow.send(Script([tagged(("undo", {}))]), between=lambda: flow.edit(late, author=BERT))
+    assert (result.success, flow.labels) == (True, ["late", "x"])
+    undone = flow.undo()
     assert undone is not None
     assert sorted(undone.document.nodes) == ["first", "late", "x"]
     built = Call("addNode", {"label": "On it", "parentNodeId": "first"})
-    stored.edit(Call("addNode", {"label": "Second"}))
-    stored.edit(Call("deleteNode", {"nodeId": "late"}))
+    flow.edit(Call("addNode", {"label": "Second"}), author=BERT)
+    flow.edit(Call("deleteNode", {"nodeId": "late"}), author=BERT)
     with pytest.raises(UndoConflict):
-        stored.send(Script([tagged(*[("undo", {})] * 4)]), between=lambda: stored.edit(built))
+        flow.send(Script([tagged(*[("undo", {})] * 4)]), between=lambda: flow.edit(built, author=BERT))
 
 
 def test_a_proposal_changes_nothing_until_it_is_applied(engine: Engine) -> None:
-    stored = stored_flow(engine, diagram("x"))
-    result, _ = stored.send(Script([tagged(LOGIN)]), mode="propose")
-    assert (result.success, result.version, stored.now.version, stored.labels) == (True, 1, 1, ["x"])
+    flow = ChatFlow(engine, diagram("x"))
+    result, _ = flow.send(Script([tagged(LOGIN)]), mode="propose")
+    assert (result.success, result.version, flow.now.version, flow.labels) == (True, 1, 1, ["x"])
     assert [operation.op for operation in result.operations or []] == ["add"]
     assert len(result.flow["nodes"]) == 2  # type: ignore[arg-type]
     with engine.connect() as connection:
         states = list(
-            connection.execute(select(proposals.c.id, proposals.c.state).where(proposals.c.flow_id == stored.id))
+            connection.execute(select(proposals.c.id, proposals.c.state).where(proposals.c.flow_id == flow.id))
         )
     assert [tuple(row) for row in states] == [(result.proposal_id, "open")]
-    empty, _ = stored.send(Script([tagged(("updateNode", {"nodeId": "x", "label": "x"}))]), mode="propose")
+    empty, _ = flow.send(Script([tagged(("updateNode", {"nodeId": "x", "label": "x"}))]), mode="propose")
     assert empty.proposal_id is None
 
 
 def test_the_budget_of_the_job_ends_the_turn_too(engine: Engine) -> None:
-    stored = stored_flow(engine, diagram())
-    result, _ = stored.send(Script([tagged(LOGIN, WRONG)]), budget=Budget(turns=1))
-    assert (result.success, result.iterations, stored.labels) == (False, 1, ["login"])
+    flow = ChatFlow(engine, diagram())
+    result, _ = flow.send(Script([tagged(LOGIN, WRONG)]), budget=Budget(turns=1))
+    assert (result.success, result.iterations, flow.labels) == (False, 1, ["login"])
     with pytest.raises(BudgetSpent):
-        stored.send(Script([tagged(LOGIN)]), budget=Budget(seconds=-1))
+        flow.send(Script([tagged(LOGIN)]), budget=Budget(seconds=-1))
 
 
 def test_without_a_flow_or_an_answer_nothing_is_written(engine: Engine) -> None:
-    stored = stored_flow(engine, diagram())
+    flow = ChatFlow(engine, diagram())
     with pytest.raises(ProvidersFailed):
-        stored.send(Script([tagged(LOGIN, WRONG)]))
-    assert stored.now.version == 1
-    stored.id = "nope"
+        flow.send(Script([tagged(LOGIN, WRONG)]))
+    assert flow.now.version == 1
+    flow.id = "nope"
     with pytest.raises(NotFound):
-        stored.send(Script([tagged(LOGIN)]))
+        flow.send(Script([tagged(LOGIN)]))
 
 
 def test_a_large_flow_is_told_in_short_and_what_the_message_names_comes_first(engine: Engine) -> None:
     nodes = [node(f"n{number}", f"Thing {number}") for number in range(3000)]
     links = tuple(edge(f"n{number}", f"n{number + 1}") for number in range(2999))
     document = diagram(*nodes, node("zebra", "Zebra crossing"), edges=links)
-    stored = stored_flow(engine, document, settings=EditSettings(state_tokens=2_000))
+    flow = ChatFlow(engine, document, settings=EditSettings(state_tokens=2_000))
     script = Script([tagged()])
-    stored.send(script, "delete the zebra")
+    flow.send(script, "delete the zebra")
     content = script.asked[0].messages[-1].content
     assert len(content) < 30_000
     assert "3001 nodes, one a line as ID | label (only " in content

@@ -17,17 +17,14 @@ from services.flows.settings import EditSettings
 from shared.contracts.flow import FlowInput, FlowResult
 from shared.contracts.jobs import JobState
 from shared.errors import ProvidersFailed
-from shared.flows import editing, history
-from shared.flows.calls import Call
 from shared.flows.document import Document
 from shared.flows.session import FlowEditor
-from shared.flows.store import Author, Flow, Store
+from shared.flows.store import Store
 from shared.jobs.job import Context, Effect, Files, Job, Results
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest
 from shared.llm.prompts import PromptRegistry
 from shared.loop import Budget
-
-TENANT, ACTOR = "t", "anne"
+from tests.shared.flows.stored_flow import StoredFlow
 
 
 def tagged(*calls: tuple[str, Mapping[str, JsonValue]], thinking: str = "I see") -> str:
@@ -86,14 +83,19 @@ class RecordedReport:
         self.effects.append(apply)
 
 
-@dataclass
-class StoredFlow:
+class ChatFlow(StoredFlow):
     """One flow, and messages about it."""
 
-    engine: Engine
-    id: str
-    settings: EditSettings = field(default_factory=EditSettings)
-    history: list[ChatMessage] = field(default_factory=list)
+    def __init__(
+        self,
+        engine: Engine,
+        document: Document,
+        settings: EditSettings | None = None,
+        history: Sequence[ChatMessage] = (),
+    ) -> None:
+        super().__init__(engine, document)
+        self.settings = settings or EditSettings()
+        self.history = history
 
     def send(
         self,
@@ -106,7 +108,7 @@ class StoredFlow:
         """Run a job to its end, effects included; ``between`` happens after the answer and before its commit."""
         report = RecordedReport()
         moment = datetime.now(UTC)
-        job = Job("j", TENANT, "flow", JobState.RUNNING, {}, 1, 1, moment, "c", {}, ACTOR)
+        job = Job("j", "t", "flow", JobState.RUNNING, {}, 1, 1, moment, "c", {}, "anne")
         context = Context(
             job=job,
             llm=script,
@@ -127,28 +129,6 @@ class StoredFlow:
                 result = FlowResult.model_validate(result.model_dump(mode="json") | dict(corrected))
         return result, report
 
-    def edit(self, *calls: Call, actor: str = "bert") -> Flow:
-        with self.engine.begin() as connection:
-            store = Store()
-            flow = store.lock(connection, TENANT, self.id)
-            return editing.edit(store, connection, flow, calls, Author(actor, "api")).flow
-
-    def undo(self) -> Flow | None:
-        with self.engine.begin() as connection:
-            store = Store()
-            return history.undo(store, connection, store.lock(connection, TENANT, self.id), Author("anne", "api"))
-
-    @property
-    def now(self) -> Flow:
-        with self.engine.connect() as connection:
-            return Store().read(connection, TENANT, self.id)
-
     @property
     def labels(self) -> list[str]:
         return sorted(self.now.document.nodes)
-
-
-def stored_flow(engine: Engine, document: Document, **more: Any) -> StoredFlow:
-    with engine.begin() as connection:
-        flow = Store().create(connection, TENANT, "Test", document, Author("anne", "api"))
-    return StoredFlow(engine, flow.id, **more)

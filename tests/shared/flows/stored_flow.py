@@ -1,0 +1,69 @@
+"""A flow in Postgres for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from pydantic import JsonValue
+from sqlalchemy import Connection, Engine, func, select
+
+from shared.flows import editing, history
+from shared.flows.calls import Call
+from shared.flows.document import Document, document_of
+from shared.flows.editing import Edited, replacement
+from shared.flows.store import Author, Flow, Store
+from shared.flows.tables import change_sets
+
+ANNE, BERT = Author("anne", "api"), Author("bert", "api")
+T = TypeVar("T")
+
+
+class StoredFlow:
+    """One flow, edited one transaction at a time; every call may come from a process that knows nothing yet."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        document: Document,
+        depth: int = 200,
+        kept_versions: int = 2_000,
+        most_bytes: int = 64_000_000,
+    ) -> None:
+        self.engine = engine
+        self.limits = (depth, kept_versions, most_bytes)
+        self.id = self.transact(lambda c, s: s.create(c, "t", "Test", document, ANNE)).id
+
+    def transact(self, work: Callable[[Connection, Store], T], store: Store | None = None) -> T:
+        with self.engine.begin() as connection:
+            return work(connection, store or Store(*self.limits))
+
+    def edit(self, *calls: Call, author: Author = ANNE, expected: int | None = None, atomic: bool = False) -> Edited:
+        return self.transact(lambda c, s: editing.edit(s, c, s.lock(c, "t", self.id, expected), calls, author, atomic))
+
+    def undo(self, author: Author = ANNE, scope: history.Scope = "all") -> Flow | None:
+        return self.transact(lambda c, s: history.undo(s, c, s.lock(c, "t", self.id), author, scope))
+
+    def redo(self, author: Author = ANNE, scope: history.Scope = "all") -> Flow | None:
+        return self.transact(lambda c, s: history.redo(s, c, s.lock(c, "t", self.id), author, scope))
+
+    def save(self, nodes: list[JsonValue], edges: list[JsonValue], *, join: bool = False) -> Flow:
+        def work(connection: Connection, store: Store) -> Flow:
+            flow = store.lock(connection, "t", self.id)
+            document = document_of(nodes, edges, flow.document.settings)
+            return history.change(
+                store, connection, flow, ANNE, replacement(flow.document, document, "Saved", join=join)
+            )
+
+        return self.transact(work)
+
+    @property
+    def now(self) -> Flow:
+        return self.transact(lambda c, s: s.read(c, "t", self.id))
+
+    def at(self, version: int) -> Document:
+        return self.transact(lambda c, s: s.document_at(c, self.id, version))
+
+    def entries(self) -> int:
+        count = select(func.count()).select_from(change_sets).where(change_sets.c.flow_id == self.id)
+        return self.transact(lambda c, s: c.execute(count).scalar_one())
