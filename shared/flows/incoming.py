@@ -19,20 +19,24 @@ from shared.flows.forms.mermaid_import import read_mermaid
 _MOST_ERRORS = 100
 
 
-def received(checked: FlowCreate | FlowSave, given: Mapping[str, JsonValue], otherwise: Mapping[str, Item]) -> Document:
-    """The document of a request that fits; ``given`` is the same as it was sent, ``otherwise`` are settings to keep.
+def read_document(
+    checked: FlowCreate | FlowSave, given: Mapping[str, JsonValue], kept_settings: Mapping[str, Item]
+) -> Document:
+    """The document of a request that fits; ``given`` is the same as it was sent.
 
-    Raises: InvalidRequest for doubled ids and colours that are none.
+    Settings that it does not give stay ``kept_settings``.
+
+    Raises: InvalidRequest for duplicate ids and for colours that are not valid.
     """
-    nodes = [_whole(cast("Json", node)) for node in cast("list[JsonValue]", given.get("nodes", []))]
+    nodes = [_completed(cast("Json", node)) for node in cast("list[JsonValue]", given.get("nodes", []))]
     edges = cast("list[JsonValue]", given.get("edges", []))
     _check_unique("nodes", nodes)
     _check_unique("edges", edges)
-    own = visuals.stored(checked.settings) if checked.settings is not None else dict(otherwise)
+    own = visuals.stored(checked.settings) if checked.settings is not None else dict(kept_settings)
     return document_of(nodes, edges, own)
 
 
-def imported(form: str, text: str) -> tuple[str | None, Document, list[ImportWarning]]:
+def import_document(form: str, text: str) -> tuple[str | None, Document, list[ImportWarning]]:
     """Name, document and what was not understood of another form's text. Raises: InvalidRequest, FlowTooLarge."""
     if form == "mermaid":
         return (None, *read_mermaid(text))
@@ -44,17 +48,19 @@ def imported(form: str, text: str) -> tuple[str | None, Document, list[ImportWar
     except orjson.JSONDecodeError as wrong:
         raise _refused(f"line {wrong.lineno}: {wrong.msg}") from None
     except ValidationError as wrong:
-        found = wrong.errors(include_url=False)
-        if any(error["type"] == "flow_too_large" for error in found):
-            raise FlowTooLarge(found[0]["msg"]) from None
-        errors: list[tuple[list[str | int], str]] = [(["body", "text", *error["loc"]], error["msg"]) for error in found]
+        faults = wrong.errors(include_url=False)
+        if any(error["type"] == "flow_too_large" for error in faults):
+            raise FlowTooLarge(faults[0]["msg"]) from None
+        errors: list[tuple[list[str | int], str]] = [
+            (["body", "text", *error["loc"]], error["msg"]) for error in faults
+        ]
         raise InvalidRequest("The text is JSON, but no flow.", errors[:_MOST_ERRORS]) from None
     except RecursionError:
         raise _refused("it is nested too deeply") from None
-    return checked.name if "name" in given else None, received(checked, given, {}), []
+    return checked.name if "name" in given else None, read_document(checked, given, {}), []
 
 
-def _whole(node: Json) -> JsonValue:
+def _completed(node: Json) -> JsonValue:
     """A node with the members that every node has; what is there stays word for word."""
     missing: Json = {}
     if "type" not in node:
@@ -68,14 +74,14 @@ def _whole(node: Json) -> JsonValue:
 
 def _check_unique(name: str, elements: Sequence[JsonValue]) -> None:
     seen: set[JsonValue] = set()
-    doubled: list[tuple[list[str | int], str]] = []
+    duplicates: list[tuple[list[str | int], str]] = []
     for place, element in enumerate(elements):
         key = cast("Json", element)["id"]
         if key in seen:
-            doubled.append((["body", name, place, "id"], "is the id of an earlier one too"))
+            duplicates.append((["body", name, place, "id"], "is the id of an earlier one too"))
         seen.add(key)
-    if doubled:
-        raise InvalidRequest(f"{name} share an id; ids are unique within a flow.", doubled[:_MOST_ERRORS])
+    if duplicates:
+        raise InvalidRequest(f"{name} share an id; ids are unique within a flow.", duplicates[:_MOST_ERRORS])
 
 
 def _refused(message: str) -> InvalidRequest:

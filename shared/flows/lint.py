@@ -1,4 +1,4 @@
-"""What is legal in a diagram and probably not meant."""
+"""What is legal in a diagram and probably not meant; cycles by Tarjan's strongly connected components."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _MOST_FINDINGS = 200
 
 
 def lint(document: Document) -> list[Finding]:
-    """Dangling and doubled edges, cycles, lonely nodes, doubled labels, groups that are not there."""
-    found = [
+    """Dangling and duplicate edges, cycles, nodes without edges, duplicate labels, unknown groups."""
+    findings = [
         *_dangling(document),
-        *_doubled_edges(document),
+        *_duplicate_edges(document),
         *_cycles(document),
         *_orphans(document),
-        *_doubled_labels(document),
+        *_duplicate_labels(document),
         *_unknown_groups(document),
     ]
-    return found[:_MOST_FINDINGS]
+    return findings[:_MOST_FINDINGS]
 
 
 def _dangling(document: Document) -> Iterator[Finding]:
@@ -34,7 +34,7 @@ def _dangling(document: Document) -> Iterator[Finding]:
             yield Finding(code="dangling_edge", message=message, ids=[key])
 
 
-def _doubled_edges(document: Document) -> Iterator[Finding]:
+def _duplicate_edges(document: Document) -> Iterator[Finding]:
     by_ends: dict[tuple[str, str, str], list[str]] = {}
     for key, item in document.edges.items():
         ends = (text_of(item.body, "source"), text_of(item.body, "target"), label_of(item.body))
@@ -60,7 +60,7 @@ def _orphans(document: Document) -> Iterator[Finding]:
         yield Finding(code="orphan", message=message, ids=lonely[:_MOST_IDS])
 
 
-def _doubled_labels(document: Document) -> Iterator[Finding]:
+def _duplicate_labels(document: Document) -> Iterator[Finding]:
     by_label: dict[str, list[str]] = {}
     for key, item in document.nodes.items():
         by_label.setdefault(label_of(item.body), []).append(key)

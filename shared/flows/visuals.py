@@ -66,7 +66,7 @@ def number(settings: Table, pointer: str, otherwise: str = "") -> float:
 
 
 def color(settings: Table, pointer: str, otherwise: str = "") -> str:
-    """A setting that is a colour, found like ``number``."""
+    """A setting that is a colour, looked up like ``number``."""
     for place in (pointer, otherwise):
         item = settings.get(place)
         if item is not None and isinstance(value := item.body["value"], str):
@@ -91,26 +91,26 @@ def merged(settings: Table) -> Json:
     """The whole settings as a client sees them."""
     tree: Json = {"colors": {"perNode": {}}, "dimensions": {"node": {"overrides": {}}}}
     for pointer, default in DEFAULTS.items():
-        _plant(tree, pointer, default)
+        _set_at(tree, pointer, default)
     for pointer, item in settings.items():
-        _plant(tree, pointer, item.body["value"])
+        _set_at(tree, pointer, item.body["value"])
     return tree
 
 
-def stored(settings: VisualSettings) -> dict[str, Item]:
+def stored(given: VisualSettings) -> dict[str, Item]:
     """What a client gave, by pointer, as far as it differs from the defaults.
 
-    Raises: InvalidRequest, for a colour that is none.
+    Raises: InvalidRequest for a text that is no colour.
     """
-    given = dict(_leaves(settings.model_dump(exclude_none=True), ""))
+    leaves = dict(_leaves(given.model_dump(exclude_none=True), ""))
     wrong: list[tuple[list[str | int], str]] = [
-        (["body", "settings", *(_plain(part) for part in pointer.split("/")[1:])], "is not a CSS colour")
-        for pointer, value in given.items()
+        (["body", "settings", *(_unescaped(part) for part in pointer.split("/")[1:])], "is not a CSS colour")
+        for pointer, value in leaves.items()
         if isinstance(value, str) and not (is_paint(value) if pointer.endswith("/background") else is_color(value))
     ]
     if wrong:
         raise InvalidRequest("The settings hold colours that are not colours.", wrong)
-    own = {pointer: value for pointer, value in given.items() if DEFAULTS.get(pointer) != value}
+    own = {pointer: value for pointer, value in leaves.items() if DEFAULTS.get(pointer) != value}
     return {pointer: Item(0, {"value": value}) for pointer, value in own.items()}
 
 
@@ -122,8 +122,8 @@ def _leaves(value: JsonValue, pointer: str) -> Iterator[tuple[str, JsonValue]]:
         yield pointer, int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _plant(tree: Json, pointer: str, value: JsonValue) -> None:
-    *path, last = (_plain(part) for part in pointer.split("/")[1:])
+def _set_at(tree: Json, pointer: str, value: JsonValue) -> None:
+    *path, last = (_unescaped(part) for part in pointer.split("/")[1:])
     for name in path:
         inner = tree.setdefault(name, {})
         assert isinstance(inner, dict)
@@ -135,5 +135,5 @@ def _escaped(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
-def _plain(part: str) -> str:
+def _unescaped(part: str) -> str:
     return part.replace("~1", "/").replace("~0", "~")

@@ -97,14 +97,14 @@ def _answer(job: RowMapping) -> Response:
     result = job["result"]
     if job["state"] != JobState.SUCCEEDED or result is None:
         return Json({"error": _FAILED}, 500)
-    told = {"success": result["success"], "thinking": result["thinking"]}
+    base = {"success": result["success"], "thinking": result["thinking"]}
     if result["parse_error"] is not None:
         failed = {"parseError": result["parse_error"], "response": result["response"]}
-        return Json({**told, **failed, "iterations": result["iterations"]})
+        return Json({**base, **failed, "iterations": result["iterations"]})
     if result["response"] == _NO_CALLS and not result["tool_calls"]:
-        return Json({**told, "response": _NO_CALLS, "iterations": result["iterations"]})
+        return Json({**base, "response": _NO_CALLS, "iterations": result["iterations"]})
     done = {
-        **told,
+        **base,
         "toolCalls": result["tool_calls"],
         "execution": [_execution(entry) for entry in result["execution"]],
         "updatedFlow": {name: result["flow"][name] for name in ("nodes", "edges", "settings")},
@@ -122,10 +122,10 @@ def _execution(entry: Mapping[str, Any]) -> dict[str, object]:
 
 @compatible("GET", "/conversation/debug", "Failed to load conversation", flow=False)
 async def debug_conversation(service: Service) -> Response:
-    told = await _history(service, await find_main(service))
-    times = [entry["timestamp"] for entry in told]
+    messages = await _history(service, await find_main(service))
+    times = [entry["timestamp"] for entry in messages]
     ends = {"oldestTimestamp": times[0] if times else None, "newestTimestamp": times[-1] if times else None}
-    return Json({"history": told, "messageCount": len(told), **ends})
+    return Json({"history": messages, "messageCount": len(messages), **ends})
 
 
 @compatible("DELETE", "/conversation/history", "Failed to clear conversation", flow=False)
@@ -193,9 +193,9 @@ async def _history(service: FlowService, flow: Flow | None) -> list[dict[str, An
 
 async def _noted(service: FlowService, bullets: Sequence[str], message: str) -> tuple[str, list[str]]:
     """What a model finds worth noting; without one, or without a readable answer, what was said."""
-    said = [line.strip(" -*•\t")[:_BULLET] for line in message.splitlines() if line.strip(" -*•\t")]
+    lines = [line.strip(" -*•\t")[:_BULLET] for line in message.splitlines() if line.strip(" -*•\t")]
     if not await service.deps.llm.configured("flows.edit"):
-        return _DISABLED, said
+        return _DISABLED, lines
     layer = service.deps.llm.layer
 
     def ask() -> str:
@@ -208,13 +208,14 @@ async def _noted(service: FlowService, bullets: Sequence[str], message: str) -> 
     try:
         text = await service.deps.llm.ask(ask)
     except (AssayError, BudgetSpent):
-        return _FAILED, said
-    thinking, found = parse_tagged(text).thinking, text.partition("<response>")[2].partition("</response>")[0]
+        return _FAILED, lines
+    thinking = parse_tagged(text).thinking
+    response = text.partition("<response>")[2].partition("</response>")[0]
     try:
-        parsed = parse(found).value
+        parsed = parse(response).value
     except AnswerUnreadable:
-        return thinking, said
-    new = [entry[:_BULLET] for entry in parsed if isinstance(entry, str)] if isinstance(parsed, list) else said
+        return thinking, lines
+    new = [entry[:_BULLET] for entry in parsed if isinstance(entry, str)] if isinstance(parsed, list) else lines
     return thinking, new
 
 

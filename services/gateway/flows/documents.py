@@ -33,7 +33,7 @@ from shared.flows.forms.dot import dot
 from shared.flows.forms.mermaid import mermaid
 from shared.flows.forms.svg import svg
 from shared.flows.history import Edit
-from shared.flows.incoming import imported, received
+from shared.flows.incoming import import_document, read_document
 from shared.flows.store import Flow
 from shared.flows.tools.visuals import arrange
 
@@ -44,7 +44,7 @@ router = routes("/v1/flows", "Flows")
 @rules(large=True)
 async def create_flow(request: Request, service: Service, body: FlowCreate) -> Response:
     given = cast("dict[str, JsonValue]", await request.json())
-    return await _created(service, body.name, await asyncio.to_thread(received, body, given, {}))
+    return await _created(service, body.name, await asyncio.to_thread(read_document, body, given, {}))
 
 
 @router.get("", summary="List flows, newest first", response_model=Page[FlowSummary])
@@ -58,9 +58,9 @@ async def list_flows(service: Service, limit: Limit = 50, cursor: Cursor = None)
 @rules(large=True)
 async def import_flow(service: Service, body: ImportInput) -> Response:
     """`warnings` name the lines that were not understood."""
-    name, document, warnings = await asyncio.to_thread(imported, body.format, body.text)
-    told = [warning.model_dump() for warning in warnings]
-    return await _created(service, body.name or name or "Imported", document, warnings=told)
+    name, document, warnings = await asyncio.to_thread(import_document, body.format, body.text)
+    listed = [warning.model_dump() for warning in warnings]
+    return await _created(service, body.name or name or "Imported", document, warnings=listed)
 
 
 @router.get("/{id}", summary="Read a flow", response_model=FlowView, responses={304: {"description": "Not modified"}})
@@ -79,7 +79,7 @@ async def save_flow(request: Request, service: Service, id: Id, body: FlowSave) 
     given = cast("dict[str, JsonValue]", await request.json())
 
     def compared() -> Edit:
-        document = received(body, given, flow.document.settings)
+        document = read_document(body, given, flow.document.settings)
         return editing.replacement(flow.document, document, "Saved", name=body.name)
 
     edit = await asyncio.to_thread(compared)

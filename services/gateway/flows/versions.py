@@ -63,8 +63,8 @@ async def list_versions(service: Service, id: Id, limit: Limit = 50, cursor: Cur
 
 @router.get("/versions/{number}", summary="Read an earlier version", response_model=FlowView)
 async def get_version(service: Service, id: Id, number: Version) -> Response:
-    flow, found = await _at(service, id, number)
-    return Json({**found.view(), "created_at": flow.view()["created_at"]})
+    flow, earlier = await _at(service, id, number)
+    return Json({**earlier.view(), "created_at": flow.view()["created_at"]})
 
 
 @router.put("/versions/{number}", summary="Name a version, so that it is kept", response_model=FlowVersion)
@@ -172,10 +172,10 @@ async def _proposal(service: FlowService, flow: Flow, row: RowMapping) -> Propos
 
 
 def _before(cursor: str | None) -> int | None:
-    found = read_cursor(cursor)
-    if found is None:
+    position = read_cursor(cursor)
+    if position is None:
         return None
-    if not found[1].isdecimal() or len(found[1]) > 18:
+    if not position[1].isdecimal() or len(position[1]) > 18:
         message = "give the next_cursor of an earlier page"
         raise InvalidRequest(f"query.cursor: {message}", [(["query", "cursor"], message)])
-    return int(found[1])
+    return int(position[1])

@@ -6,30 +6,30 @@ from collections.abc import Iterator
 from typing import Literal
 
 from shared.flows.document import Document, is_group, label_of
-from shared.flows.forms.outline import Outline, colors_of, edges_of, outline
+from shared.flows.forms.outline import Outline, colors_of, edges_of, outline_of
 
 
 def dot(document: Document, direction: Literal["LR", "TB"] = "LR") -> str:
     """The digraph; groups are clusters, an edge at a group leads to the cluster's own point."""
-    found = outline(document)
+    outline = outline_of(document)
     lines = ["digraph flow {", f"  rankdir={direction};", f"  node [shape=box, style=filled{_style(document, None)}];"]
-    lines += _inside("", document, found, 1)
-    for key, source, target in edges_of(document, found):
+    lines += _inside("", document, outline, 1)
+    for key, source, target in edges_of(document, outline):
         label = label_of(document.edges[key].body)
         words = f" [label={_quoted(label)}]" if label else ""
         lines.append(f"  {_quoted(source)} -> {_quoted(target)}{words};")
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _inside(group: str, document: Document, found: Outline, depth: int) -> Iterator[str]:
+def _inside(group: str, document: Document, outline: Outline, depth: int) -> Iterator[str]:
     indent = "  " * depth
-    for key in found.inside.get(group, ()):
+    for key in outline.inside.get(group, ()):
         body = document.nodes[key].body
         if is_group(body):
-            yield f"{indent}subgraph cluster_{found.short[key]} {{"
+            yield f"{indent}subgraph cluster_{outline.short[key]} {{"
             yield f"{indent}  label={_quoted(label_of(body))};"
             yield f"{indent}  {_quoted(key)} [shape=point, style=invis];"
-            yield from _inside(key, document, found, depth + 1)
+            yield from _inside(key, document, outline, depth + 1)
             yield f"{indent}}}"
         else:
             yield f"{indent}{_quoted(key)} [label={_quoted(label_of(body))}{_style(document, key)}];"

@@ -8,7 +8,7 @@ from typing import Literal
 
 from shared.flows import visuals
 from shared.flows.document import Document, Item, Json, Kind, is_group, label_of, text_in
-from shared.flows.forms.outline import Outline, colors_of, edges_of, outline
+from shared.flows.forms.outline import Outline, colors_of, edges_of, outline_of
 from shared.flows.operations import Add, Operation, Remove
 
 SHAPES = {
@@ -40,17 +40,17 @@ _ENTITIES = {
 
 def mermaid(document: Document, direction: Literal["LR", "TB"] = "LR") -> str:
     """The flowchart; ids are kept in comments, so that an import finds them again."""
-    found = outline(document)
+    outline = outline_of(document)
     lines = [f"flowchart {direction}"]
-    lines += _inside("", document, found, 1)
-    for key, source, target in edges_of(document, found):
+    lines += _inside("", document, outline, 1)
+    for key, source, target in edges_of(document, outline):
         body = document.edges[key].body
         label = label_of(body)
         words = f'|"{escaped(label)}"|' if label else ""
         line = LINES.get(text_in(body.get("data"), "line") or "", "-->")
-        lines.append(f"  {found.short[source]} {line}{words} {found.short[target]}")
-    lines += _colors(document, found)
-    lines += [f"  %% id {found.short[key]} {json.dumps(key)}" for key in found.order]
+        lines.append(f"  {outline.short[source]} {line}{words} {outline.short[target]}")
+    lines += _colors(document, outline)
+    lines += [f"  %% id {outline.short[key]} {json.dumps(key)}" for key in outline.order]
     return "\n".join(lines) + "\n"
 
 
@@ -81,14 +81,14 @@ def escaped(label: str) -> str:
     return text or EMPTY
 
 
-def _inside(group: str, document: Document, found: Outline, depth: int) -> Iterator[str]:
+def _inside(group: str, document: Document, outline: Outline, depth: int) -> Iterator[str]:
     indent = "  " * depth
-    for key in found.inside.get(group, ()):
+    for key in outline.inside.get(group, ()):
         body = document.nodes[key].body
-        name, text = found.short[key], f'"{escaped(label_of(body))}"'
+        name, text = outline.short[key], f'"{escaped(label_of(body))}"'
         if is_group(body):
             yield f"{indent}subgraph {name}[{text}]"
-            yield from _inside(key, document, found, depth + 1)
+            yield from _inside(key, document, outline, depth + 1)
             yield f"{indent}end"
         else:
             opening, closing = SHAPES[_shape(body)]
@@ -100,11 +100,11 @@ def _shape(body: Json) -> str:
     return shape if shape in SHAPES else "rect"
 
 
-def _colors(document: Document, found: Outline) -> Iterator[str]:
+def _colors(document: Document, outline: Outline) -> Iterator[str]:
     yield f"  classDef default {_style(colors_of(document, None))}"
-    for key in found.order:
+    for key in outline.order:
         if own := colors_of(document, key):
-            yield f"  style {found.short[key]} {_style(own)}"
+            yield f"  style {outline.short[key]} {_style(own)}"
 
 
 def _style(colors: dict[str, str]) -> str:

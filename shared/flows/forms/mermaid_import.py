@@ -15,7 +15,7 @@ from shared.flows.colors import is_color
 from shared.flows.document import MAX_ID, Document, Item, Json, document_of
 from shared.flows.errors import too_large
 from shared.flows.forms.mermaid import EMPTY
-from shared.flows.forms.mermaid_statements import Chain, NotUnderstood, Reference, read_chain, read_subgraph
+from shared.flows.forms.mermaid_statements import Chain, Reference, Unsupported, read_chain, read_subgraph
 from shared.flows.layout.place import layout
 from shared.flows.visuals import size_of
 
@@ -41,7 +41,7 @@ class _Chart:
 def read_mermaid(text: str) -> tuple[Document, list[ImportWarning]]:
     """The flow of a flowchart, laid out.
 
-    Raises: InvalidRequest when it is none, FlowTooLarge.
+    Raises: InvalidRequest when it is not a flowchart, FlowTooLarge.
     """
     chart, direction = _Chart(), ""
     for number, statement in _statements(text):
@@ -54,14 +54,14 @@ def read_mermaid(text: str) -> tuple[Document, list[ImportWarning]]:
             continue
         try:
             understood = _read(chart, statement)
-        except NotUnderstood:
+        except Unsupported:
             understood = False
         if not understood and len(chart.warnings) < _MOST_WARNINGS:
             chart.warnings.append(ImportWarning(line=number, text=statement[:500]))
     if not direction:
         message = "the text holds no flowchart"
         raise InvalidRequest(message, [(["body", "text"], message)])
-    return _placed(_document(chart), direction), chart.warnings
+    return _laid_out(_document(chart), direction), chart.warnings
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
@@ -75,7 +75,7 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
             if _ID_COMMENT.match(line) or line.startswith("%%{"):
                 yield number, line
             continue
-        for part in _parted(line):
+        for part in _split_line(line):
             if part.strip():
                 yield number, part.strip()
 
@@ -89,8 +89,8 @@ def _front_matter(text: str) -> int:
     return lines.index("---", begin + 1) + 1
 
 
-def _parted(line: str) -> list[str]:
-    """The line at its semicolons, but not inside quotes, nor where one ends an entity such as ``#quot;``."""
+def _split_line(line: str) -> list[str]:
+    """The parts between semicolons, but not those inside quotes or at the end of an entity such as ``#quot;``."""
     parts, start, quoted = [], 0, False
     for index, char in enumerate(line):
         if char == '"':
@@ -102,12 +102,12 @@ def _parted(line: str) -> list[str]:
 
 
 def _read(chart: _Chart, statement: str) -> bool:
-    """Whether all of the statement was understood. Raises: NotUnderstood, with the chart untouched."""
+    """Whether all of the statement was understood. Raises: Unsupported, with the chart untouched."""
     if match := _ID_COMMENT.match(statement):
         _rename(chart, match[1], match[2])
     elif statement == "end":
         if not chart.open_groups:
-            raise NotUnderstood
+            raise Unsupported
         chart.open_groups.pop()
     elif re.match(r"subgraph\b", statement):
         _open_group(chart, statement)
@@ -118,7 +118,7 @@ def _read(chart: _Chart, statement: str) -> bool:
     else:
         chain = read_chain(statement)
         _add(chart, chain)
-        return chain.whole
+        return chain.complete
     return True
 
 
@@ -126,13 +126,13 @@ def _rename(chart: _Chart, short: str, quoted: str) -> None:
     try:
         name = json.loads(quoted)
     except ValueError:
-        raise NotUnderstood from None
+        raise Unsupported from None
     if not isinstance(name, str) or not name or len(name) > MAX_ID or "\x00" in name or short not in chart.nodes:
-        raise NotUnderstood
+        raise Unsupported
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise NotUnderstood from None
+        raise Unsupported from None
     chart.names[short] = name
 
 
@@ -186,14 +186,14 @@ def _mention(chart: _Chart, reference: Reference) -> None:
 def _color(chart: _Chart, node: str | None, style: str) -> None:
     """``fill:#fff,stroke:red``: whatever else stands there is not understood."""
     parts = [part.partition(":") for part in style.split(",")]
-    found = {name.strip(): value.strip() for name, _, value in parts}
+    styles = {name.strip(): value.strip() for name, _, value in parts}
     if node is not None and node not in chart.nodes:
-        raise NotUnderstood
-    if found == {"fill": "none"}:
+        raise Unsupported
+    if styles == {"fill": "none"}:
         return
-    if not set(found) <= set(_PART_OF) or not all(is_color(value) for value in found.values()):
-        raise NotUnderstood
-    for name, value in found.items():
+    if not set(styles) <= set(_PART_OF) or not all(is_color(value) for value in styles.values()):
+        raise Unsupported
+    for name, value in styles.items():
         part = _PART_OF[name]
         pointer = visuals.all_nodes_color(part) if node is None else visuals.node_color(node, part)
         if node is not None or value != visuals.DEFAULTS[pointer]:
@@ -224,8 +224,8 @@ def _document(chart: _Chart) -> Document:
     return document_of(list(chart.nodes.values()), list(chart.edges), colors)
 
 
-def _placed(document: Document, direction: str) -> Document:
-    """The document laid out; what runs backwards is mirrored."""
+def _laid_out(document: Document, direction: str) -> Document:
+    """The document laid out; for RL and BT the layout is mirrored."""
     places = layout(document, "LR" if direction in ("LR", "RL") else "TB")
     nodes: dict[str, Item] = {}
     for key, item in document.nodes.items():

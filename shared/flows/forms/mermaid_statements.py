@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from shared.flows.document import MAX_ID
 
 
-class NotUnderstood(Exception):
+class Unsupported(Exception):
     """The statement is outside the subset that is read."""
 
 
@@ -34,7 +34,7 @@ class Chain:
 
     stations: list[list[Reference]] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
-    whole: bool = True  #: false when a class name was left out
+    complete: bool = True  #: false when a class name was left out
 
 
 _NAME = re.compile(r"\w+(?:[-.](?=\w)\w+)*")
@@ -71,18 +71,18 @@ _ENTITY = re.compile(r"#(\d{1,7}|[a-zA-Z]{2,10});")
 
 
 def read_chain(statement: str) -> Chain:
-    """``A["x"] & B -->|label| C --- D``. Raises: NotUnderstood."""
+    """``A["x"] & B -->|label| C --- D``. Raises: Unsupported."""
     reader = _Reader(statement)
     chain = Chain([reader.station()])
     while not reader.at_end:
         chain.links.append(reader.link())
         chain.stations.append(reader.station())
-    chain.whole = reader.whole
+    chain.complete = reader.complete
     return chain
 
 
 def read_subgraph(statement: str, number: int) -> Reference:
-    """``subgraph id [title]`` or ``subgraph title``. Raises: NotUnderstood."""
+    """``subgraph id [title]`` or ``subgraph title``. Raises: Unsupported."""
     match = _SUBGRAPH.match(statement)
     if match is None:
         return Reference(f"subgraph{number}", "")
@@ -92,12 +92,12 @@ def read_subgraph(statement: str, number: int) -> Reference:
         reference = reader.reference()
         if reader.at_end:
             return Reference(reference.name, reference.label)
-    except NotUnderstood:
+    except Unsupported:
         pass
-    return Reference(f"subgraph{number}", plain(rest))
+    return Reference(f"subgraph{number}", label_text(rest))
 
 
-def plain(text: str) -> str:
+def label_text(text: str) -> str:
     """The text that a label shows: quotes off, entities and line breaks resolved."""
     text = text.strip()
     if len(text) >= 2 and text[0] == text[-1] == '"':
@@ -119,7 +119,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self.whole = True
+        self.complete = True
 
     @property
     def at_end(self) -> bool:
@@ -136,7 +136,7 @@ class _Reader:
         self._skip()
         match = _NAME.match(self._text, self._at)
         if match is None or match[0] in _RESERVED or len(match[0]) > MAX_ID:
-            raise NotUnderstood
+            raise Unsupported
         self._at = match.end()
         spaced = _SPACE.match(self._text, self._at)
         after = spaced.end() if spaced else self._at
@@ -161,12 +161,12 @@ class _Reader:
                 label = self._text[match.end() : end.start()]
                 if "--" not in label and "==" not in label:
                     self._at = end.end()
-                    return Link(line, plain(label))
-        raise NotUnderstood
+                    return Link(line, label_text(label))
+        raise Unsupported
 
     def _class_name(self) -> None:
         if match := _CLASS_NAME.match(self._text, self._at):
-            self._at, self.whole = match.end(), False
+            self._at, self.complete = match.end(), False
 
     def _bar_label(self) -> str:
         if not self._take("|"):
@@ -180,18 +180,18 @@ class _Reader:
         if self._text.startswith('"', at):
             quote = self._text.find('"', at + 1)
             if quote < 0:
-                raise NotUnderstood
+                raise Unsupported
             end = quote + 1
             spaced = _SPACE.match(self._text, end)
             end = spaced.end() if spaced else end
             if not self._text.startswith(closing, end):
-                raise NotUnderstood
+                raise Unsupported
         else:
             end = self._text.find(closing, at)
             if end < 0 or '"' in self._text[at:end]:
-                raise NotUnderstood
+                raise Unsupported
         self._at = end + len(closing)
-        return plain(self._text[start:end])
+        return label_text(self._text[start:end])
 
     def _take(self, char: str) -> bool:
         self._skip()

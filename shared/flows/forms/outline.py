@@ -1,4 +1,4 @@
-"""What every written form of a diagram needs: short names, what is inside what, colours that are safe to write."""
+"""What every export of a diagram needs: short names, what is inside what, colours that are safe to write."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ class Outline:
     short: dict[str, str] = field(default_factory=dict)  #: n1, n2, ... in order
 
 
-def outline(document: Document) -> Outline:
-    found = Outline()
+def outline_of(document: Document) -> Outline:
+    outline = Outline()
     nodes = document.nodes
     keys = [key for key in sorted(nodes, key=lambda key: nodes[key].rank) if nodes[key].body.get("id") == key]
     groups = {key: text_of(nodes[key].body, "parentGroupId") for key in keys}
     for number, key in enumerate(keys, 1):
-        found.order.append(key)
-        found.short[key] = f"n{number}"
+        outline.order.append(key)
+        outline.short[key] = f"n{number}"
         group = groups[key]
         written_in = group if group in groups and is_group(nodes[group].body) and _reaches_top(key, groups) else ""
-        found.inside.setdefault(written_in, []).append(key)
-    return found
+        outline.inside.setdefault(written_in, []).append(key)
+    return outline
 
 
 def _reaches_top(key: str, groups: dict[str, str]) -> bool:
-    """Whether the groups around a node end somewhere; a ring of groups has no outside to be written in."""
+    """Whether the groups around a node end somewhere; groups in a cycle have no outside to be written in."""
     for _ in range(50):
         key = groups.get(key, "")
         if not key:
@@ -45,11 +45,13 @@ def _reaches_top(key: str, groups: dict[str, str]) -> bool:
     return False
 
 
-def edges_of(document: Document, found: Outline) -> list[tuple[str, str, str]]:
+def edges_of(document: Document, outline: Outline) -> list[tuple[str, str, str]]:
     """``id, source, target`` of the edges whose both ends are written, in order."""
     ordered = sorted(document.edges.items(), key=lambda pair: pair[1].rank)
     ends = ((key, text_of(item.body, "source"), text_of(item.body, "target")) for key, item in ordered)
-    return [(key, source, target) for key, source, target in ends if source in found.short and target in found.short]
+    return [
+        (key, source, target) for key, source, target in ends if source in outline.short and target in outline.short
+    ]
 
 
 def colors_of(document: Document, node: str | None) -> dict[str, str]:

@@ -7,7 +7,7 @@ from html import escape
 
 from shared.flows import visuals
 from shared.flows.document import Document, is_group, label_of, position_of
-from shared.flows.forms.outline import Outline, edges_of, outline
+from shared.flows.forms.outline import Outline, edges_of, outline_of
 
 _MARGIN = 40.0
 _CHARACTER = 7.5  #: about the width of one, at 13 px
@@ -24,8 +24,8 @@ class _Box:
 
 def svg(document: Document) -> str:
     """The picture of the visible nodes where they stand."""
-    found = outline(document)
-    boxes = _boxes(document, found)
+    outline = outline_of(document)
+    boxes = _boxes(document, outline)
     left = min((box.x for box in boxes.values()), default=0) - _MARGIN
     top = min((box.y for box in boxes.values()), default=0) - _MARGIN
     width = max((box.x + box.width for box in boxes.values()), default=0) + _MARGIN - left
@@ -38,21 +38,21 @@ def svg(document: Document) -> str:
         '<defs><marker id="arrow" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" markerHeight="8" '
         'orient="auto-start-reverse"><path d="M0 0 10 5 0 10z" fill="#8b87a8"/></marker></defs>',
     ]
-    order = [key for key in found.order if key in boxes]
+    order = [key for key in outline.order if key in boxes]
     parts += [_node(document, key, boxes[key]) for key in order if is_group(document.nodes[key].body)]
-    parts += _edges(document, found, boxes)
+    parts += _edges(document, outline, boxes)
     parts += [_node(document, key, boxes[key]) for key in order if not is_group(document.nodes[key].body)]
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _boxes(document: Document, found: Outline) -> dict[str, _Box]:
+def _boxes(document: Document, outline: Outline) -> dict[str, _Box]:
     """Where each visible node is; an expanded group reaches around its members."""
     boxes: dict[str, _Box] = {}
-    visible = [key for key in found.order if document.nodes[key].body.get("hidden") is not True]
+    visible = [key for key in outline.order if document.nodes[key].body.get("hidden") is not True]
     for key in visible:
         boxes[key] = _Box(*position_of(document.nodes[key].body), *visuals.size_of(document.settings, key))
     for key in reversed(visible):
-        members = [boxes[member] for member in found.inside.get(key, ()) if member in boxes]
+        members = [boxes[member] for member in outline.inside.get(key, ()) if member in boxes]
         if members:
             x, y = min(box.x for box in members) - 12, min(box.y for box in members) - 28
             right, bottom = (
@@ -89,8 +89,8 @@ def _node(document: Document, key: str, box: _Box) -> str:
     )
 
 
-def _edges(document: Document, found: Outline, boxes: dict[str, _Box]) -> Iterator[str]:
-    for key, source, target in edges_of(document, found):
+def _edges(document: Document, outline: Outline, boxes: dict[str, _Box]) -> Iterator[str]:
+    for key, source, target in edges_of(document, outline):
         if source not in boxes or target not in boxes:
             continue
         (x1, y1), (x2, y2) = _ends(boxes[source], boxes[target])

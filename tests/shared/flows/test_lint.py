@@ -17,12 +17,12 @@ def test_every_kind_of_slip_is_found() -> None:
         node("c", parentGroupId="nowhere"),
         edges=(edge("a", "b"), edge("b", "a"), edge("a", "b", "again"), edge("c", "gone"), edge("c", "c")),
     )
-    found = {finding.code: finding.ids for finding in lint(document)}
-    assert found["dangling_edge"] == ["c-gone"]
-    assert found["duplicate_edge"] == ["a-b", "again"]
-    assert found["orphan"] == ["lonely"]
-    assert found["duplicate_label"] == ["a", "b"]
-    assert found["unknown_group"] == ["c"]
+    findings = {finding.code: finding.ids for finding in lint(document)}
+    assert findings["dangling_edge"] == ["c-gone"]
+    assert findings["duplicate_edge"] == ["a-b", "again"]
+    assert findings["orphan"] == ["lonely"]
+    assert findings["duplicate_label"] == ["a", "b"]
+    assert findings["unknown_group"] == ["c"]
     rings = [finding.ids for finding in lint(document) if finding.code == "cycle"]
     assert sorted(map(sorted, rings)) == [["a", "b"], ["c"]]
 

@@ -264,10 +264,10 @@ def test_the_history_comes_in_pages(client: httpx.Client) -> None:
 def propose(gateway: Gateway, flow: Json, *calls: Call) -> str:
     store, proposal_id = Store(), proposals.new_id()
     with gateway.engine.begin() as connection:
-        found = store.read(connection, "acme", flow["id"])
-        batch = Batch(found.document)
+        read = store.read(connection, "acme", flow["id"])
+        batch = Batch(read.document)
         batch.run(calls)
-        proposals.propose(connection, proposal_id, found, "test", "Add things", batch.draft.operations()[0])
+        proposals.propose(connection, proposal_id, read, "test", "Add things", batch.draft.operations()[0])
     return proposal_id
 
 
