@@ -1,4 +1,4 @@
-"""Looks at a document without running any of it: what it holds, and what would go wrong."""
+"""Checks a document without running it: its blocks, and what would go wrong."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ class Check:
         return [self._block(node) for node in nodes[:MOST_BLOCKS]]
 
     def warnings(self) -> list[str]:
-        told = [note.text for _, note in self.tree.notes]
+        texts = [note.text for _, note in self.tree.notes]
         if self.left:
-            told.append(f"The document has {self.left:,} blocks after the first {MOST_BLOCKS:,}; they are not listed.")
-        return told + [
+            texts.append(f"The document has {self.left:,} blocks after the first {MOST_BLOCKS:,}; they are not listed.")
+        return texts + [
             note.text for node in walk(self.tree.content) if isinstance(node, Section) for note in node.notes
         ]
 

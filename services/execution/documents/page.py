@@ -54,8 +54,8 @@ def page(document: RunningDocument, tree: Tree) -> bytes:
     ).encode("utf-8", "replace")
 
 
-def _described(node: Node, block: Block) -> str:
-    """What a picture says to whoever does not see it: the author's own words where there are some."""
+def _alternative_text(node: Node, block: Block) -> str:
+    """The alternative text of a picture: the author's own where there is one."""
     options = node.options if isinstance(node, Chunk) else {}
     return options.get("fig-alt") or options.get("fig-cap") or options.get("caption") or f"A figure of {block.id}"
 
@@ -86,7 +86,7 @@ def _filtered(tag: str, attribute: str, value: str) -> str | None:
 
 
 class _Inline:
-    """Reads what stands within paragraphs, but those that nobody wrote: their signs take time squared, or worse."""
+    """Parses inline Markdown, but not in paragraphs with so many signs that it would take quadratic time."""
 
     def __init__(self) -> None:
         self._left = _MOST_SECONDS
@@ -169,7 +169,7 @@ class _Body:
         if isinstance(node, Chunk) and "hide" not in node.options and node.options.get("echo") != "false":
             parts.append(f"<pre><code>{html.escape(node.code)}</code></pre>")
         if block is not None:
-            alt = _described(node, block)
+            alt = _alternative_text(node, block)
             parts += [self._output(output, alt) for output in block.outputs]
             parts += [f'<p class="{m.level}">{html.escape(m.text)}</p>' for m in block.messages if m.level != "info"]
         return f"<section>{''.join(parts)}</section>" if parts else ""

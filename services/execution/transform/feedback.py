@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.masking import Redactor
-from services.execution.transform.preview import Shown, picture_of, quote_text, view
+from services.execution.transform.preview import ShownTable, quote_text, summary_of, view
 from services.execution.transform.progress import CodeRun, Progress
 from services.execution.transform.runner import TransformLimits
 from services.execution.transform.skills import Skill
@@ -143,14 +143,14 @@ class Feedback:
         if run.table is None:
             return f"{self._quoted(run.message)}\n{printed}".strip()
         rows = self.request.preview.rows or 5
-        picture = picture_of(run.table.frame, run.table.types, rows)
+        summary = summary_of(run.table.frame, run.table.types, rows)
         height = run.effect.rows["after"] if run.effect is not None else None
         if isinstance(height, int):  # of the real result, where the cells are pseudonyms
-            picture = replace(picture, height=height)
-        text = self._view(Shown("result", picture), max(200, self.request.preview.tokens // 3), rows)
+            summary = replace(summary, height=height)
+        text = self._view(ShownTable("result", summary), max(200, self.request.preview.tokens // 3), rows)
         return f"{text}\nprinted:\n{printed}" if printed else text
 
-    def _view(self, shown: Shown, tokens: int, rows: int | None = None) -> str:
+    def _view(self, shown: ShownTable, tokens: int, rows: int | None = None) -> str:
         made = view(shown, self.request.preview.rows if rows is None else rows, tokens)
         self.progress.audit.append(
             CellsSent(

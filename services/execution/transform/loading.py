@@ -15,8 +15,8 @@ from threading import Event as Flag
 from pydantic import BaseModel, ValidationError
 
 from services.execution.sandbox.run import Run, Sandbox
-from services.execution.transform.dataset import Arrived, DataRead
-from services.execution.transform.preview import Picture
+from services.execution.transform.dataset import DataRead, LoadedTable
+from services.execution.transform.preview import TableSummary
 from services.execution.transform.reading.columns import ColumnProfile
 from services.execution.transform.reading.names import TypeName
 from services.execution.transform.runner import TransformLimits
@@ -62,7 +62,7 @@ class Loader:
     sandbox: Sandbox
     files: Files
     scratch: Path
-    background: ThreadPoolExecutor  #: where tables arrive while the model is already asked
+    background: ThreadPoolExecutor  #: where tables are loaded while the model is already asked
     limits: TransformLimits
     reader: str
     rows: int  #: of the preview
@@ -107,37 +107,39 @@ class Loader:
             coming.result()  # says why
         return DataRead(
             name=name,
-            arrival=lambda: coming.result()[1],
+            loaded=lambda: coming.result()[1],
             types=report.types,
-            picture=Picture(report.profiles, report.head, report.height),
+            summary=TableSummary(report.profiles, report.head, report.height),
             notes=tuple(report.notes),
             column_notes=report.columns,
             file_id=file_id,
         )
 
-    def _run(self, name: str, source: _Source, loc: list[str | int], early: Queue[_Report]) -> tuple[_Report, Arrived]:
-        """Read the file in the sandbox; the report is handed over before the table has come out."""
+    def _run(
+        self, name: str, source: _Source, loc: list[str | int], early: Queue[_Report]
+    ) -> tuple[_Report, LoadedTable]:
+        """Read the file in the sandbox; the report is passed on before the table is copied out."""
         code = (
             "from services.execution.transform.reading.read import answer\n"  # the warm interpreter has it already
             f"result = answer('input/data', {source.file_name!r}, {self.reader!r}, {self.rows})\n"
         )
         files = {"input/data": source.path}
         run = Run("python", code, files=files, limits=self.limits.read, take="table", collect=False, until="table")
-        heard = _Heard(early)
-        with self.sandbox.run(run, self.cancelled, heard) as outcome:
+        listener = _ReportListener(early)
+        with self.sandbox.run(run, self.cancelled, listener) as outcome:
             report = _report(outcome.stdout)
             if report.refused is not None:
-                return report, Arrived(source.path, "")
+                return report, LoadedTable(source.path, "")
             if outcome.table is None or not report.types:
                 raise _refused(name, loc, _WHY.get(outcome.verdict, "it is damaged, or not what its name says"))
             target = self.scratch / f"{source.path.name}-{name}.arrow"
             shutil.copyfile(outcome.table, target)
-        return report, Arrived(target, source.sha256 or _sha256(source.path))
+        return report, LoadedTable(target, source.sha256 or _sha256(source.path))
 
 
 @dataclass
-class _Heard:
-    """Listens for the report's line."""
+class _ReportListener:
+    """Listens for the line that is the report."""
 
     early: Queue[_Report]
     text: str = ""

@@ -30,8 +30,8 @@ class Detail:
 
 
 @dataclass(frozen=True)
-class View:
-    """The text, and which cells stand in it."""
+class TableText:
+    """The text, and which cells are in it."""
 
     text: str
     rows: int
@@ -40,32 +40,32 @@ class View:
 
 
 @dataclass(frozen=True)
-class Picture:
-    """What is known of a table: enough to show it without having it."""
+class TableSummary:
+    """What is known of a table: enough to show it before it is loaded."""
 
     profiles: Sequence[ColumnProfile]
     head: Sequence[Sequence[object]]  #: the first rows
     height: int
 
 
-def picture_of(frame: pl.DataFrame, types: Mapping[str, TypeName], rows: int) -> Picture:
-    return Picture(profile(frame, types), list(frame.head(rows).iter_rows()), frame.height)
+def summary_of(frame: pl.DataFrame, types: Mapping[str, TypeName], rows: int) -> TableSummary:
+    return TableSummary(profile(frame, types), list(frame.head(rows).iter_rows()), frame.height)
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownTable:
     """A table to show."""
 
     name: str
-    picture: Picture
+    summary: TableSummary
     masked: frozenset[str] = frozenset()
     notes: Sequence[str] = ()
     column_notes: Mapping[str, str] = field(default_factory=dict)
 
 
-def view(shown: Shown, rows: int, tokens: int) -> View:
+def view(shown: ShownTable, rows: int, tokens: int) -> TableText:
     """The table within the budget of tokens; masked columns show their type only."""
-    profiles = shown.picture.profiles
+    profiles = shown.summary.profiles
     most = tokens * _CHARACTERS_PER_TOKEN
     all_fit = sum(len(column.name) + len(column.type) for column in profiles) <= most
     result = None
@@ -90,8 +90,8 @@ def _details(rows: int, columns: int) -> list[Detail]:
     ]
 
 
-def _render(shown: Shown, profiles: Sequence[ColumnProfile], detail: Detail) -> View:
-    picture, height = shown.picture, shown.picture.height
+def _render(shown: ShownTable, profiles: Sequence[ColumnProfile], detail: Detail) -> TableText:
+    summary, height = shown.summary, shown.summary.height
     kept = profiles if detail.columns is None else profiles[: detail.columns]
     lines = [f"{quote(shown.name)}: {height:,} rows x {len(profiles):,} columns"]
     lines += [f"note: {note}" for note in shown.notes]
@@ -109,12 +109,12 @@ def _render(shown: Shown, profiles: Sequence[ColumnProfile], detail: Detail) -> 
     if len(kept) < len(profiles):
         lines.append(f"- and {len(profiles) - len(kept):,} more columns")
     visible = [column.name for column in kept if column.name not in shown.masked]
-    rows = min(detail.rows, len(picture.head)) if visible else 0
+    rows = min(detail.rows, len(summary.head)) if visible else 0
     if rows:
         lines += ["first rows:" if rows < height else "rows:", quote_row([column.name for column in kept])]
         names = [column.name for column in kept]
-        lines += [_row(row[: len(kept)], names, shown.masked, detail.characters) for row in picture.head[:rows]]
-    return View("\n".join(lines), rows, tuple(visible) if rows or detail.spread else (), values)
+        lines += [_row(row[: len(kept)], names, shown.masked, detail.characters) for row in summary.head[:rows]]
+    return TableText("\n".join(lines), rows, tuple(visible) if rows or detail.spread else (), values)
 
 
 def _row(row: Sequence[object], names: Sequence[str], masked: frozenset[str], characters: int) -> str:

@@ -1,4 +1,4 @@
-"""The table that code made, put in order: types that a library lost on the way are given back."""
+"""The table that code made, with the types restored that a library lost."""
 
 from __future__ import annotations
 
@@ -45,29 +45,29 @@ class ResultTable:
 
 
 def read_result(arrow: Path, inputs: Sequence[DataRead], language: str, dataframe: str) -> ResultTable:
-    """The result as it is meant: what pandas turned into floats or moments only on the way is turned back."""
+    """The result with its types restored: integers and dates that pandas turned into floats and timestamps."""
     frame = read_portable(arrow)
-    meant: dict[str, TypeName] = {}
+    input_types: dict[str, TypeName] = {}
     for data in reversed(inputs):
-        meant.update(data.types)
+        input_types.update(data.types)
     through_pandas = language == "python" and dataframe == "pandas"
     columns = []
     for column in frame.iter_columns():
         if _INDEX.fullmatch(column.name):
             continue  # an index without a name holds row labels, not data
-        columns.append(_restored(column, meant.get(column.name), through_pandas))
+        columns.append(_restored(column, input_types.get(column.name), through_pandas))
     return ResultTable(pl.DataFrame(columns))
 
 
-def _restored(column: pl.Series, meant: TypeName | None, through_pandas: bool) -> pl.Series:
+def _restored(column: pl.Series, input_type: TypeName | None, through_pandas: bool) -> pl.Series:
     dtype = column.dtype
     if isinstance(dtype, pl.Null):
         return column.cast(pl.String)
     if dtype == pl.Int128 or (isinstance(dtype, pl.Decimal) and dtype.scale == 0):
         return _narrowed(column)  # DuckDB sums whole numbers in 128 bits
-    if through_pandas and meant == "int" and dtype == pl.Float64:
+    if through_pandas and input_type == "int" and dtype == pl.Float64:
         return _whole(column)
-    if through_pandas and meant == "date" and isinstance(dtype, pl.Datetime) and dtype.time_zone is None:
+    if through_pandas and input_type == "date" and isinstance(dtype, pl.Datetime) and dtype.time_zone is None:
         days = column.dt.date()
         return days if (days.cast(dtype) == column).all() else column
     return column

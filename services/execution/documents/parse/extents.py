@@ -1,4 +1,4 @@
-"""What belongs to what once every line has been read: contents, suggestions, names."""
+"""After every line has been read: what instructions are about, their suggestions, and ids."""
 
 from __future__ import annotations
 
@@ -148,8 +148,8 @@ def _is_mark(line: str) -> bool:
     return bare.startswith(":::") or bool(mark_of(bare))
 
 
-def name(tree: Tree) -> None:
-    """Ids: the author's own where there is one, else the kind and a count; never two alike."""
+def assign_ids(tree: Tree) -> None:
+    """Ids: the author's own where there is one, else the kind and a count; all distinct."""
     counts = dict.fromkeys([*_KINDS.values(), "call"], 0)
     taken: set[str] = set()
     for node in walk(tree.content):

@@ -43,13 +43,13 @@ def instruction(word: str, text: str, line: int, given: Mapping[str, str] | None
     text = _ending(text.strip(), node)
     text = _fields(_modes(text, options), options, node)
     node.message = _trailing(text, options)
-    take(node, {**options, **(given or {})})
+    apply_options(node, {**options, **(given or {})})
     if node.message.startswith("[") and not node.models and not node.broken:
         node.notes.append(Note("info", "no_selector", _NO_SELECTOR))
     return node
 
 
-def take(node: Instruction, given: Mapping[str, str]) -> None:
+def apply_options(node: Instruction, given: Mapping[str, str]) -> None:
     """Options as they are named in any of the spellings."""
     if not given:
         return

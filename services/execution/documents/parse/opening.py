@@ -62,7 +62,7 @@ def _other(header: Header, line: int) -> Opened:
     word, text = header.word, header.text
     closed = text.endswith(":::")
     if ((closed and text.strip(": ")) or _SELECTED.match(text)) and _WORD.fullmatch(word):
-        unknown = Instruction(line, line + 1, type=word, message=_unended(text), broken=True)
+        unknown = Instruction(line, line + 1, type=word, message=_without_end(text), broken=True)
         why = f"There is no instruction {word[:40]!r}: write create, edit, fix, describe or discuss."
         unknown.notes.append(Note("error", "unknown_instruction", why))
         unknown.extent = "none" if closed or text.endswith((">", "<")) else "enclosed"
@@ -70,15 +70,15 @@ def _other(header: Header, line: int) -> Opened:
     if closed:
         raise LookupError(word)
     section = Section(line, line + 1, word=word)
-    if meant := _meant(word):
+    if meant := _misspelt(word):
         text = f"Line {line + 1}: {word!r} is read as a section of text; did you mean {meant}?"
         section.notes.append(Note("warning", "unknown_block", text))
     return section, section.content
 
 
 @lru_cache(maxsize=1024)
-def _meant(word: str) -> str | None:
-    """The instruction of which the word is a slip."""
+def _misspelt(word: str) -> str | None:
+    """The instruction that the word probably misspells."""
     alike = [each for each in TYPES if each[0] == word[:1] and abs(len(each) - len(word)) < 2]
     return next(iter(get_close_matches(word, alike, 1, 0.8)), None) if alike else None
 
@@ -118,7 +118,7 @@ def _assertion(text: str, line: int) -> Node:
 
 def _prompt(text: str, line: int) -> Opened:
     closed = text.endswith(":::")
-    text = _unended(text)
+    text = _without_end(text)
     named = _PROMPT.match(text)
     message = text[named.end() :] if named else text
     node = Prompt(line, line + 1, name=named[1] if named else "", message=message)
@@ -126,7 +126,7 @@ def _prompt(text: str, line: int) -> Opened:
 
 
 def _include(word: str, text: str, line: int) -> Node:
-    text, options = _braced(_unended(text))
+    text, options = _braced(_without_end(text))
     match = _CALL.match(text)
     node = Include(line, line + 1, call=word == "call")
     if match is None:
@@ -157,7 +157,7 @@ def _literal(text: str) -> JsonValue:
 
 def _expression(text: str) -> tuple[str, str]:
     """Code, and the language that stands in braces after it."""
-    text = _unended(text)
+    text = _without_end(text)
     before, options = _braced(text)
     language = ""
     if notation.is_language(first := (options.split() or [""])[0]):
@@ -175,7 +175,7 @@ def _braced(text: str) -> tuple[str, str]:
     return bare[:begin].rstrip(), bare[begin + 1 : -1]
 
 
-def _unended(text: str) -> str:
+def _without_end(text: str) -> str:
     """Without the colons at the end."""
     bare = text.rstrip(":")
     return bare.rstrip() if len(text) - len(bare) > 2 else text

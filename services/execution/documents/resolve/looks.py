@@ -65,14 +65,14 @@ def value_of(name: str, seen: dict[str, Any], figures: list[str]) -> Any:
     return Other(seen["text"]) if seen["kind"] == "text" else seen["json"]
 
 
-def plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     if isinstance(value, Table):
         return [dict(zip(value.columns, row, strict=False)) for row in value.head]
     return str(value) if isinstance(value, Other) else value
 
 
 def finite(value: Any) -> Any:
-    """JSON has no word for other numbers."""
+    """JSON has no other numbers."""
     if isinstance(value, dict):
         return {name: finite(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -82,9 +82,9 @@ def finite(value: Any) -> Any:
 
 def as_json(value: Any, most: int = 100_000) -> str:
     try:
-        text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False)
+        text = json.dumps(plain_value(value), ensure_ascii=False, allow_nan=False)
     except ValueError:
-        text = json.dumps(finite(plain(value)), ensure_ascii=False)
+        text = json.dumps(finite(plain_value(value)), ensure_ascii=False)
     text = cut(text, most)
     missing = len(value) - len(value.head) if isinstance(value, Table) else 0
     return f"{text} ... {missing} more rows" if missing > 0 else text

@@ -29,7 +29,7 @@ Seen = Mapping[str, JsonValue]  #: a value as the fork gets it
 
 
 class NotRendered(Exception):
-    """Why a message could not be filled in, in plain words."""
+    """Says why a message could not be filled in."""
 
 
 @dataclass
@@ -37,33 +37,33 @@ class Fork:
     """One process for one template."""
 
     number: int
-    orders: socket.socket  #: where its end is ordered
-    line: socket.socket
+    requests: socket.socket  #: where its end is requested
+    connection: socket.socket
     buffer: bytes = b""
 
     def end(self) -> None:
-        self.line.close()
-        with suppress(OSError):  # when nobody takes orders, it ends by itself
-            self.orders.send(str(self.number).encode())
+        self.connection.close()
+        with suppress(OSError):  # without the other process it ends by itself
+            self.requests.send(str(self.number).encode())
 
     def names(self, source: str) -> tuple[list[str], list[str]]:
         """The names that a template reads, and those of which it may want all rows. Raises: NotRendered."""
         answer = self._ask({"source": source}, _STARTS_WITHIN)
-        return _texts(answer.get("names")), _texts(answer.get("whole"))
+        return _strings(answer.get("names")), _strings(answer.get("whole"))
 
     def fill(self, values: Mapping[str, Seen]) -> tuple[str, list[str]]:
         """The text, and the figures in it. Raises: NotRendered."""
         answer = self._ask({"values": {name: dict(seen) for name, seen in values.items()}}, _ANSWERS_WITHIN)
-        return str(answer["text"]), _texts(answer.get("figures"))
+        return str(answer["text"]), _strings(answer.get("figures"))
 
     def _ask(self, message: Mapping[str, object], seconds: float) -> Mapping[str, JsonValue]:
         body = json.dumps(message).encode("utf-8", "replace") + b"\n"
         if len(body) > 8 * _MOST_BYTES:
             raise NotRendered("its values are too large")
         try:
-            self.line.settimeout(seconds)
-            self.line.sendall(body)
-            answer = self._hear(time.monotonic() + seconds)
+            self.connection.settimeout(seconds)
+            self.connection.sendall(body)
+            answer = self._receive(time.monotonic() + seconds)
         except TimeoutError:
             raise NotRendered("it takes too long") from None
         except OSError:
@@ -72,10 +72,10 @@ class Fork:
             raise NotRendered(str(answer["error"]))
         return answer
 
-    def _hear(self, ends: float) -> Mapping[str, JsonValue]:
+    def _receive(self, ends: float) -> Mapping[str, JsonValue]:
         while b"\n" not in self.buffer:
-            self.line.settimeout(max(0.001, ends - time.monotonic()))
-            part = self.line.recv(1 << 16)
+            self.connection.settimeout(max(0.001, ends - time.monotonic()))
+            part = self.connection.recv(1 << 16)
             if not part:
                 raise NotRendered("it takes too much time or memory")
             self.buffer += part
@@ -92,7 +92,7 @@ class Renderer:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._orders: socket.socket | None = None
+        self._requests: socket.socket | None = None
         self._spare: Fork | None = None
         self._count = 0
 
@@ -116,11 +116,11 @@ class Renderer:
 
     @contextmanager
     def fork(self) -> Iterator[Fork]:
-        """A process of one's own; the next one is made ready when it has ended. Raises: NotRendered."""
+        """A process for one message; the next is started when this one ends. Raises: NotRendered."""
         with self._lock:
             if self._process is not None and self._process.poll() is not None:
                 self._stop()
-            fork, self._spare = self._spare or self._ordered(), None
+            fork, self._spare = self._spare or self._request_fork(), None
         try:
             yield fork
         finally:
@@ -131,18 +131,18 @@ class Renderer:
     def _prepare(self) -> None:
         if self._spare is None and self._process is not None:
             with suppress(NotRendered):
-                self._spare = self._ordered()
+                self._spare = self._request_fork()
 
-    def _ordered(self) -> Fork:
-        """A fork that is on its way: what it is told waits for it."""
+    def _request_fork(self) -> Fork:
+        """A fork that is starting: what is sent to it waits in its socket."""
         for _ in range(2):
-            orders = self._orders or self._start()
+            requests = self._requests or self._start()
             self._count += 1
             ours, theirs = socket.socketpair()
             with theirs:
                 try:
-                    socket.send_fds(orders, [str(self._count).encode()], [theirs.fileno()])
-                    return Fork(self._count, orders, ours)
+                    socket.send_fds(requests, [str(self._count).encode()], [theirs.fileno()])
+                    return Fork(self._count, requests, ours)
                 except OSError:
                     ours.close()
                     self._stop()
@@ -152,7 +152,7 @@ class Renderer:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             ours.settimeout(_STARTS_WITHIN)
-            self._orders = ours
+            self._requests = ours
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-c", _PROGRAM, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
@@ -165,18 +165,18 @@ class Renderer:
         return ours
 
     def _stop(self) -> None:
-        """Its forks end when their lines do."""
+        """Its forks end when their sockets close."""
         if self._spare is not None:
-            self._spare.line.close()
+            self._spare.connection.close()
             self._spare = None
-        if self._orders is not None:
-            self._orders.close()
-            self._orders = None
+        if self._requests is not None:
+            self._requests.close()
+            self._requests = None
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
 
-def _texts(given: JsonValue) -> list[str]:
+def _strings(given: JsonValue) -> list[str]:
     return [str(one) for one in given] if isinstance(given, list) else []

@@ -1,7 +1,7 @@
 """Renders each template in a fork of its own: names out first, values in, text out. Runs in a process of its own.
 
-Nothing here has a live object: values are JSON, tables are looks, and the limits end what takes too much. What reads no
-template forks; what reads one ends with it.
+Nothing here has a live object: values are JSON, tables are looks, and limits end what takes too much. The process that
+forks reads no template; each fork reads one and ends.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _range(*bounds: int) -> range:
 
 
 def names_in(tree: nodes.Template) -> list[str]:
-    """Names that are read, in order; those that the template itself sets are among them and do no harm."""
+    """Names that are read, in request; those that the template itself sets are among them and do no harm."""
     return list(dict.fromkeys(node.name for node in tree.find_all(nodes.Name) if node.ctx == "load"))
 
 
@@ -138,12 +138,12 @@ def wanted_whole(tree: nodes.Template) -> list[str]:
 
 
 def compiled(made: Environment, tree: nodes.Template) -> Template:
-    """What was parsed for its names is not parsed again."""
+    """From the tree that was parsed for its names."""
     return Template.from_code(made, made.compile(tree), made.make_globals(None))
 
 
 def limit() -> None:
-    """One second of the processor, to the letter; memory beyond what a fork begins with."""
+    """One second of processor time, exactly, and a bound on memory beyond what a fork begins with."""
     with open("/proc/self/statm") as sizes:
         size = int(sizes.read().split()[0]) * resource.getpagesize()
     for what, most in (
@@ -157,28 +157,28 @@ def limit() -> None:
     signal.setitimer(signal.ITIMER_PROF, _SECONDS)  # its signal ends the process, also within a call of C
 
 
-def serve(made: Environment, line: socket.socket) -> None:
+def serve(made: Environment, connection: socket.socket) -> None:
     """One template: its names out, their values in, its text out."""
-    answer = _speaker(line)
+    send = _sender(connection)
     try:
-        heard = line.makefile("rb")
-        source = json.loads(heard.readline() or "{}").get("source")
+        received = connection.makefile("rb")
+        source = json.loads(received.readline() or "{}").get("source")
         if source is None:
-            return  # nobody had a use for this fork
+            return  # this fork was not needed
         if len(source) > SOURCE:
             raise SecurityError(f"it is longer than {SOURCE} characters")
         tree = made.parse(source)
         names = names_in(tree)
         if len(names) > NAMES:
             raise SecurityError(f"it uses more than {NAMES} names")
-        answer({"names": names, "whole": wanted_whole(tree)})
-        answer(filled(made, tree, source, heard.readline().decode()))
+        send({"names": names, "whole": wanted_whole(tree)})
+        send(filled(made, tree, source, received.readline().decode()))
     except TemplateError as error:
-        answer({"error": str(error.message or type(error).__name__)[:500], "type": type(error).__name__})
+        send({"error": str(error.message or type(error).__name__)[:500], "type": type(error).__name__})
     except (MemoryError, RecursionError) as error:
-        answer({"error": "it takes too much memory", "type": type(error).__name__})
+        send({"error": "it takes too much memory", "type": type(error).__name__})
     except Exception as error:
-        answer({"error": _in_words(error)[:500], "type": type(error).__name__})
+        send({"error": _described(error)[:500], "type": type(error).__name__})
 
 
 def filled(made: Environment, tree: nodes.Template, source: str, given: str) -> dict[str, Any]:
@@ -199,30 +199,30 @@ def filled(made: Environment, tree: nodes.Template, source: str, given: str) -> 
 
 
 def prewarm(made: Environment) -> None:
-    """The first message builds the machinery; in a fork it makes the memory its own."""
+    """The first message builds what all need; in a fork it copies the shared memory before the limits hold."""
     source = "Of {{ a }}{% for i in b %}{{ i | upper }}{% endfor %}"
     tree = made.parse(source)
     if names_in(tree) and not wanted_whole(tree):
         filled(made, tree, source, '{"values": {"a": {"kind": "json", "json": 1}, "b": {"kind": "json", "json": "b"}}}')
 
 
-def forked(made: Environment, line: socket.socket) -> None:
-    """In the fork: everything else is closed, and nothing outlives it."""
+def forked(made: Environment, connection: socket.socket) -> None:
+    """In the fork: render one message, and end."""
     try:
         prewarm(made)
         limit()
-        serve(made, line)
+        serve(made, connection)
     finally:
         os._exit(0)
 
 
 def start(descriptor: int) -> None:
-    """The whole process, on the socket that brings its orders."""
+    """The whole process, on the socket over which forks are requested."""
     main(socket.socket(fileno=descriptor))
 
 
-def main(orders: socket.socket) -> None:
-    """Fork for an order that brings a line, end the fork of an order that brings none, until nobody can order."""
+def main(requests: socket.socket) -> None:
+    """Fork for a request that brings a socket, end the fork of one that brings none, until the other side closes."""
     made = environment()
     prewarm(made)
     gc.collect()
@@ -230,23 +230,23 @@ def main(orders: socket.socket) -> None:
     gc.disable()  # a fork lives for one message
     forks: dict[int, int] = {}
     while True:
-        order, lines, _, _ = socket.recv_fds(orders, 64, 1)
-        if not order:
+        request, sockets, _, _ = socket.recv_fds(requests, 64, 1)
+        if not request:
             return
-        number = int(order)
-        if lines:
-            with suppress(OSError):  # without a fork the line is closed, and that is the answer
+        number = int(request)
+        if sockets:
+            with suppress(OSError):  # without a fork the socket is closed, and the other side sees that
                 forks[number] = os.fork()
                 if forks[number] == 0:
-                    orders.close()
-                    forked(made, socket.socket(fileno=lines[0]))
-            os.close(lines[0])
+                    requests.close()
+                    forked(made, socket.socket(fileno=sockets[0]))
+            os.close(sockets[0])
         elif number in forks:
             os.kill(forks[number], signal.SIGKILL)
             os.waitpid(forks.pop(number), 0)
 
 
-def _in_words(error: Exception) -> str:
+def _described(error: Exception) -> str:
     text = str(error)
     if isinstance(error, TypeError) and "no loader" in text:
         return "include, import and extends have nothing to read here"
@@ -255,8 +255,8 @@ def _in_words(error: Exception) -> str:
     return f"{type(error).__name__}: {text}"
 
 
-def _speaker(line: socket.socket) -> Callable[[object], None]:
-    def speak(message: object) -> None:
-        line.sendall(json.dumps(message).encode() + b"\n")
+def _sender(connection: socket.socket) -> Callable[[object], None]:
+    def send(message: object) -> None:
+        connection.sendall(json.dumps(message).encode() + b"\n")
 
-    return speak
+    return send

@@ -1,4 +1,4 @@
-"""How a value of a kernel looks to a template, and what the result tells about it."""
+"""How a template sees a value of a kernel, and what the result says about the value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from services.execution.documents.resolve.renderer import Seen
 from services.execution.sandbox.run import Look, Value
 from services.execution.sandbox.values import plain, tag_of
-from services.execution.sandbox.values import text_of as unusual
+from services.execution.sandbox.values import text_of as text_of_special
 from shared.contracts.document import BlockVariable
 
 _MOST_JSON, _MOST_TEXT, _SHOWN = 1_000_000, 12_000, 5
@@ -27,9 +27,9 @@ def template_value(look: Look, kernel: str) -> Seen:
         return {"kind": "figure", "text": look.text}
     if look.kind == "opaque" or tag_of(look.exact) in _AS_SHOWN:
         return {"kind": "text", "text": look.text[:_MOST_TEXT], "cut": look.kind == "opaque"}
-    if (text := unusual(look.exact)) is not None:
+    if (text := text_of_special(look.exact)) is not None:
         return {"kind": "text", "text": text}  # not a number, or infinite
-    shown = _wholes(_shown(look.exact)) if kernel == "r" else _shown(look.exact)
+    shown = _integers(_shown(look.exact)) if kernel == "r" else _shown(look.exact)
     if len(text := json.dumps(shown, ensure_ascii=False)) > _MOST_JSON:
         return {"kind": "text", "text": text[:_MOST_TEXT], "cut": True}
     return {"kind": "json", "json": shown}
@@ -54,15 +54,15 @@ def text_of(value: Value, kernel: str) -> str:
     """A value within a line of prose."""
     if value.kind != "json" or tag_of(value.exact) in _AS_SHOWN:
         return value.text
-    if (text := unusual(value.exact)) is not None:
+    if (text := text_of_special(value.exact)) is not None:
         return text
-    shown = _wholes(_shown(value.exact)) if kernel == "r" else _shown(value.exact)
+    shown = _integers(_shown(value.exact)) if kernel == "r" else _shown(value.exact)
     if isinstance(shown, str):
         return shown
     return (
         str(shown)
         if _scalar(shown)
-        else json.dumps(_wholes(value.json) if kernel == "r" else value.json, ensure_ascii=False)
+        else json.dumps(_integers(value.json) if kernel == "r" else value.json, ensure_ascii=False)
     )
 
 
@@ -92,13 +92,13 @@ def _scalar(value: JsonValue) -> bool:
     return value is None or isinstance(value, (bool, int, float))
 
 
-def _wholes(value: JsonValue) -> JsonValue:
-    """R writes 4 for the number 4.0, and so does a text about it."""
+def _integers(value: JsonValue) -> JsonValue:
+    """R writes 4 for the number 4.0; texts about it do the same."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return int(value)
     if isinstance(value, list):
-        return [_wholes(part) for part in value]
-    return {name: _wholes(part) for name, part in value.items()} if isinstance(value, dict) else value
+        return [_integers(part) for part in value]
+    return {name: _integers(part) for name, part in value.items()} if isinstance(value, dict) else value
 
 
 def _table(look: Look) -> Seen:

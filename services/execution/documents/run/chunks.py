@@ -282,12 +282,12 @@ class Chunks:
         except (LanguageUnavailable, SandboxUnavailable) as error:
             document.note(block, "error", error.code, error.detail)
             return None
-        result: JsonValue = _plain(value) if plain else values.text_of(value, language)
+        result: JsonValue = _plain_value(value) if plain else values.text_of(value, language)
         document.after.blocks[key] = CachedBlock(value=result)
         return result
 
 
-def _plain(value: Value) -> JsonValue:
+def _plain_value(value: Value) -> JsonValue:
     """The value for a condition or a loop: of a table its rows."""
     if value.kind == "table" and value.table is not None:
         return cast("JsonValue", rows_of(value.table, _MOST_ROWS))
