@@ -12,7 +12,7 @@ from redis import Redis
 
 from services.reconciler.leases import reclaim_expired
 from services.reconciler.notifications import notify_again
-from services.reconciler.reconciler import Chore, Reconciler
+from services.reconciler.reconciler import PeriodicTask, Reconciler
 from services.reconciler.retention import forget_old
 from services.reconciler.webhooks import Webhooks
 from shared import blobs, db, logs
@@ -39,10 +39,10 @@ def main() -> None:
     reconciler = Reconciler(
         engine,
         [
-            Chore("leases", 0.5, lambda: reclaim_expired(engine, redis, settings.crashes_until_dead)),
-            Chore("notifications", 1.0, lambda: notify_again(engine, redis)),
-            Chore("webhooks", 1.0, webhooks.deliver_due),
-            Chore("retention", 60.0, lambda: forget_old(engine, store, settings.retention_days)),
+            PeriodicTask("leases", 0.5, lambda: reclaim_expired(engine, redis, settings.crashes_until_dead)),
+            PeriodicTask("notifications", 1.0, lambda: notify_again(engine, redis)),
+            PeriodicTask("webhooks", 1.0, webhooks.deliver_due),
+            PeriodicTask("retention", 60.0, lambda: forget_old(engine, store, settings.retention_days)),
         ],
     )
     stop = Event()

@@ -1,6 +1,6 @@
 """The reconciler: what notifications, workers and webhooks lost is found in the record and repaired.
 
-Any number may run; the one that holds an advisory lock in Postgres leads, the others wait for it to fall.
+Any number may run; the one that holds an advisory lock in Postgres leads, the others wait for its lock.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _AFTER_A_FAULT_SECONDS = 1.0
 
 
 @dataclass
-class Chore:
-    """Something that is done again and again."""
+class PeriodicTask:
+    """Work that is done again and again while this reconciler leads."""
 
     name: str
     every_seconds: float
@@ -35,12 +35,12 @@ class Chore:
 
 
 class Reconciler:
-    """Does its chores while it leads."""
+    """Runs its periodic tasks while it leads."""
 
-    def __init__(self, engine: Engine, chores: Sequence[Chore]) -> None:
+    def __init__(self, engine: Engine, tasks: Sequence[PeriodicTask]) -> None:
         self._engine = engine
-        self._chores = chores
-        self._threads = ThreadPoolExecutor(len(chores), thread_name_prefix="chore")
+        self._tasks = tasks
+        self._threads = ThreadPoolExecutor(len(tasks), thread_name_prefix="task")
 
     def run(self, stop: Flag) -> None:
         """Lead when no one else does, until told to stop; a Postgres that goes away only costs the lead."""
@@ -67,17 +67,17 @@ class Reconciler:
     def _tick(self, leader: Connection) -> None:
         leader.scalar(select(1))  # raises when the connection, and with it the lead, is gone
         now = time.monotonic()
-        for chore in self._chores:
-            if now >= chore.due and (chore.running is None or chore.running.done()):
-                chore.due = now + chore.every_seconds
-                chore.running = self._threads.submit(_do, chore)
+        for task in self._tasks:
+            if now >= task.due and (task.running is None or task.running.done()):
+                task.due = now + task.every_seconds
+                task.running = self._threads.submit(_do, task)
 
 
-def _do(chore: Chore) -> None:
-    """One chore's fault, or its slowness, must not hold up the others: leases and notifications above all."""
+def _do(task: PeriodicTask) -> None:
+    """One task's fault, or its slowness, must not hold up the others: leases and notifications above all."""
     try:
-        chore.work()
+        task.work()
     except SQLAlchemyError as fault:
-        log.warning("chore_postponed", chore=chore.name, reason=type(fault).__name__)
+        log.warning("task_postponed", task=task.name, reason=type(fault).__name__)
     except Exception:
-        log.exception("chore_failed", chore=chore.name)
+        log.exception("task_failed", task=task.name)

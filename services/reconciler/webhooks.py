@@ -6,7 +6,10 @@ import base64
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Self
+from urllib.parse import urlsplit
 
 import httpx2
 import orjson
@@ -14,7 +17,7 @@ import structlog
 from sqlalchemy import Engine, Row
 from standardwebhooks.webhooks import Webhook
 
-from services.reconciler.addresses import AddressRefused, resolve
+from shared.addresses import AddressPrivate, AddressUnknown, resolve
 from shared.jobs import maintenance, metrics
 
 log = structlog.get_logger(__name__)
@@ -23,6 +26,51 @@ log = structlog.get_logger(__name__)
 PAUSES: Sequence[float] = (5, 300, 1_800, 7_200, 18_000, 36_000, 36_000)
 _AT_ONCE = 16
 _TIMEOUT = httpx2.Timeout(10, connect=5)
+
+
+class AddressRefused(Exception):
+    """The URL points to somewhere that a server must not be made to call."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a webhook goes: the URL, with the host resolved once and used as it was checked."""
+
+    host: str  #: as the URL spells it, for the Host header and TLS
+    address: str  #: the checked IP address
+    port: int
+    scheme: str
+    path: str
+
+    @property
+    def authority(self) -> str:
+        """The Host header: the port stands there when it is not the scheme's own."""
+        usual = {"https": 443, "http": 80}[self.scheme]
+        return self.host if self.port == usual else f"{self.host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The URL with the address in the host's place, so that nothing resolves the name a second time."""
+        address = f"[{self.address}]" if ":" in self.address else self.address
+        return f"{self.scheme}://{address}:{self.port}{self.path}"
+
+    @classmethod
+    def of(cls, url: str, *, allow_private: bool) -> Self:
+        """Check a webhook's URL. Raises: AddressRefused."""
+        parts = urlsplit(url)
+        if parts.scheme not in ("https", "http") or not parts.hostname:
+            raise AddressRefused("not an http address")
+        if parts.scheme == "http" and not allow_private:
+            raise AddressRefused("not https")
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        try:
+            address = resolve(parts.hostname, port, allow_private=allow_private)
+        except AddressUnknown:
+            raise AddressRefused("the name does not resolve") from None
+        except AddressPrivate:
+            raise AddressRefused("not a public address") from None
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        return cls(parts.hostname, address, port, parts.scheme, path)
 
 
 class Webhooks:
@@ -63,7 +111,7 @@ class Webhooks:
             }
         )
         try:
-            target = resolve(row.url, allow_private=self._allow_private)
+            target = Target.of(row.url, allow_private=self._allow_private)
         except AddressRefused as refusal:
             log.warning("webhook_refused", job_id=row.id, reason=str(refusal))
             return "refused"

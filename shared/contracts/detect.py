@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
-from shared.contracts.addresses import private_by_its_looks
+from shared.addresses import looks_private
 from shared.contracts.common import Answer, FileId, LocalPath, Reference, Request
 from shared.contracts.definitions import Definition, DependencyRule, Kind
 
@@ -22,7 +22,7 @@ def not_allowed(reason: str) -> PydanticCustomError:
 
 
 def _public_https(url: str) -> str:
-    """Refuse everything but ``https`` to a host that is not private by its looks; the worker checks where it leads."""
+    """Refuse everything but ``https`` to a host that is not private by its spelling; the worker resolves it."""
     if url != url.strip() or any(ord(c) < 33 or c == "\\" for c in url):
         raise not_allowed("a git URL holds no spaces, control characters or backslashes")
     try:
@@ -36,7 +36,7 @@ def _public_https(url: str) -> str:
         raise not_allowed("a git URL must not carry credentials")
     if not host or host.startswith("-") or (port is not None and port == 0):
         raise not_allowed("the git URL names no host")
-    if private_by_its_looks(host):
+    if looks_private(host):
         raise not_allowed("git sources are fetched from public addresses only")
     return url
 

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.dependencies import Dependencies
 from services.gateway.jobs import document_files
-from shared.contracts.addresses import private_by_its_looks
+from shared.addresses import looks_private
 from shared.contracts.common import Loc, LocalPath, Reference, marked_values
 from shared.contracts.jobs import JobRequest
 from shared.errors import InvalidRequest, LanguageUnavailable, NoProviderConfigured, SourceNotAllowed
@@ -70,7 +70,7 @@ def _not_callable(url: HttpUrl) -> str | None:
         return "webhooks go to https addresses only"
     if url.username or url.password:
         return "a webhook's URL must not carry credentials; check the signature instead"
-    if private_by_its_looks((url.host or "").strip("[]")):
+    if looks_private((url.host or "").strip("[]")):
         return "webhooks go to public addresses only"
     return None
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -18,7 +16,7 @@ from urllib.parse import urlsplit
 
 from services.stacks.sources.collector import Collector, Limits, Select
 from services.stacks.tree import MANIFEST_BYTES, Tree
-from shared.contracts.addresses import public_address
+from shared.addresses import AddressPrivate, AddressUnknown, resolve
 from shared.errors import JobCancelled, SourceNotAllowed, SourceTooLarge, SourceUnreadable
 
 _SAFE = (
@@ -249,10 +247,8 @@ def checked_address(url: str, private_allowed: bool) -> tuple[str, int, str]:
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or 443
     try:
-        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
+        return host, port, resolve(host, port, allow_private=private_allowed)
+    except AddressUnknown:
         raise SourceUnreadable("the git host has no address; check the URL") from None
-    addresses = list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in entries))
-    if not private_allowed and not all(public_address(ipaddress.ip_address(address)) for address in addresses):
-        raise SourceNotAllowed("git sources are fetched from public addresses only")
-    return host, port, addresses[0]
+    except AddressPrivate:
+        raise SourceNotAllowed("git sources are fetched from public addresses only") from None

@@ -12,8 +12,7 @@ import pytest
 from sqlalchemy import Engine, text
 from standardwebhooks.webhooks import Webhook
 
-from services.reconciler.addresses import AddressRefused, resolve
-from services.reconciler.webhooks import Webhooks
+from services.reconciler.webhooks import AddressRefused, Target, Webhooks
 from shared.db import connect
 from shared.jobs import statements, submission
 from tests.support.rows import job_row
@@ -127,10 +126,10 @@ def test_private_addresses_are_refused_before_any_connection(engine: Engine, rec
 )
 def test_an_address_that_is_not_public_is_refused(url: str) -> None:
     with pytest.raises(AddressRefused):
-        resolve(url, allow_private=False)
+        Target.of(url, allow_private=False)
 
 
 def test_a_public_address_is_pinned() -> None:
-    target = resolve("https://1.1.1.1:8443/a?b=c", allow_private=False)
+    target = Target.of("https://1.1.1.1:8443/a?b=c", allow_private=False)
     assert target.url == "https://1.1.1.1:8443/a?b=c"
     assert (target.host, target.authority) == ("1.1.1.1", "1.1.1.1:8443")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from services.stacks.engine import Options
 from services.stacks.selector import ArchiveSelector
 from services.stacks.sources.collector import Limits
 from services.stacks.sources.git import GitLimits, checked_address, open_git
-from shared.contracts.addresses import public_address
 from shared.contracts.detect import DetectInput, DetectResult
 from shared.errors import JobCancelled, SourceNotAllowed, SourceTooLarge, SourceUnreadable
 from tests.services.stacks.sources.git_server import GitServer, commit, git, git_server, new_repository
@@ -154,12 +152,6 @@ def test_there_is_exactly_one_source(source: dict[str, str]) -> None:
 def test_names_that_lead_to_private_addresses_are_not_allowed(host: str) -> None:
     with pytest.raises(SourceNotAllowed):
         checked_address(f"https://{host}/a", private_allowed=False)
-
-
-def test_public_means_public() -> None:
-    assert public_address(ipaddress.ip_address("8.8.8.8"))
-    for text in ("10.0.0.1", "::ffff:127.0.0.1", "::127.0.0.1", "2002:7f00:1::", "224.0.0.1", "fc00::1"):
-        assert not public_address(ipaddress.ip_address(text))
 
 
 @pytest.mark.parametrize("root", ["/etc", "a/../b", "a\\b", ".."])

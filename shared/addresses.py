@@ -1,25 +1,49 @@
-"""Which hosts are private: nobody may make a server call them."""
+"""Which hosts are private: nobody may make a server call them (server-side request forgery)."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
+import socket
 
 #: How IPv4 addresses were once written in IPv6; nobody public has one.
 _COMPATIBLE = ipaddress.ip_network("::/96")
 _LOCAL_NAMES = re.compile(r"(^|\.)(localhost|local|internal|localdomain|home\.arpa|lan|intranet)$")
 
 
-def private_by_its_looks(host: str) -> bool:
-    """Whether a host is a private address in any spelling, or a name that no public host has; nothing is asked."""
+class AddressUnknown(Exception):
+    """The name does not resolve."""
+
+
+class AddressPrivate(Exception):
+    """The name resolves to an address that is not public."""
+
+
+def resolve(host: str, port: int, *, allow_private: bool) -> str:
+    """One address of the host; connect to that, so that nothing resolves the name a second time.
+
+    Raises: AddressUnknown; AddressPrivate when any of its addresses is private.
+    """
+    try:
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise AddressUnknown(host) from None
+    addresses = [str(address[0]).partition("%")[0] for *_, address in entries]
+    if not allow_private and not all(is_public(ipaddress.ip_address(address)) for address in addresses):
+        raise AddressPrivate(host)
+    return addresses[0]
+
+
+def looks_private(host: str) -> bool:
+    """Whether a host is a private address in any spelling, or a name that no public host has; resolves nothing."""
     host = host.rstrip(".").lower()
     address = _literal_address(host)
     if address is not None:
-        return not public_address(address)
+        return not is_public(address)
     return "." not in host or _LOCAL_NAMES.search(host) is not None
 
 
-def public_address(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     """Whether an address is reachable from anywhere, and not a private one in another spelling."""
     if isinstance(address, ipaddress.IPv6Address):
         if address in _COMPATIBLE:
@@ -28,7 +52,7 @@ def public_address(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bo
         if inner is None and address in ipaddress.ip_network("64:ff9b::/96"):
             inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
         if inner is not None:
-            return public_address(inner)
+            return is_public(inner)
     return address.is_global and not address.is_multicast
 
 
