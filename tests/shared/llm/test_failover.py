@@ -18,8 +18,10 @@ from shared.llm.ledger import Owner
 from shared.loop import Budget, BudgetSpent
 from tests.shared.llm.support import HELLO, ask, layer
 from tests.support.scripted import ScriptedLlm
+from tests.support.wait import until
 
 CHAIN = ("groq", "cerebras", "anthropic")
+NEVER = 1000.0  #: seconds; the time limit of tests ends one that waits for so long
 ANSWER = {"text": "the answer", "input_tokens": 100, "output_tokens": 10}
 FAULTS: list[dict[str, Any]] = [
     {"kind": "rate_limit"},
@@ -44,7 +46,7 @@ FAULTS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["streamed", "whole"])
+@pytest.fixture(scope="module", params=[True, pytest.param(False, marks=pytest.mark.slow)], ids=["streamed", "whole"])
 def streamed(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
 
@@ -79,7 +81,7 @@ def test_the_fault_matrix(
     failing = [{"when": {"provider": name}, "fault": "server_error"} for name in CHAIN[:place]]
     at_place = {"when": {"provider": CHAIN[place]}, "fault": fault, "reply": ANSWER}
     scripted_llm.play(*failing, at_place, {"reply": ANSWER})
-    budget = Budget(seconds=10)
+    budget = Budget(seconds=60)
     last = place == len(CHAIN) - 1
     asked = ask(llms[place], *names, budget=budget, fails=ProvidersFailed if last else None)
     assert budget.seconds_left > 0, "within the deadline"
@@ -127,14 +129,10 @@ def test_a_rate_limit_parks_until_its_reset(scripted_llm: ScriptedLlm) -> None:
     with layer(scripted_llm, ("groq", "cerebras")) as llm:
         limit = {"kind": "rate_limit", "headers": {"retry-after": "0.7"}}
         scripted_llm.play({"when": {"provider": "groq"}, "times": 1, "fault": limit}, {"reply": "ok"})
-        began = time.monotonic()
         assert ask(llm).told("provider", "outcome") == [("groq", "rate_limited"), ("cerebras", "ok")]
-        asked = ask(llm)
-        while asked.told("provider") == [("cerebras",)]:
-            assert time.monotonic() - began < 5
-            asked = ask(llm)
-        assert time.monotonic() - began >= 0.7
-        assert asked.told("provider", "reason") == [("groq", "primary")]
+        until(lambda: ask(llm).told("provider", "reason") == [("groq", "primary")], "it is asked again")
+        refused, answered = scripted_llm.requests("groq")
+        assert answered["at"] - refused["at"] >= 0.7
 
 
 @pytest.mark.parametrize(
@@ -175,41 +173,48 @@ def test_a_job_waits_for_a_short_rate_limit_when_nobody_else_is_left(scripted_ll
         assert ask(llm).told("outcome", "reason") == [("rate_limited", "primary"), ("ok", "retry")]
         limit = {"kind": "rate_limit", "headers": {"retry-after": "600"}}
         scripted_llm.play({"fault": limit})
-        assert ask(llm, fails=ProvidersFailed).seconds < 5
+        assert ask(llm, fails=ProvidersFailed).told("outcome") == [("rate_limited",)]
 
 
-def test_an_open_breaker_lets_one_probe_through_and_closes_when_it_answers(scripted_llm: ScriptedLlm) -> None:
-    with layer(scripted_llm, ("groq", "cerebras"), breaker_failures=2, breaker_cooldown_seconds=2) as llm:
+def test_a_provider_with_an_open_breaker_is_not_asked(scripted_llm: ScriptedLlm) -> None:
+    with layer(scripted_llm, ("groq", "cerebras"), breaker_failures=2, breaker_cooldown_seconds=600) as llm:
         scripted_llm.play({"when": {"provider": "groq"}, "fault": "server_error"}, {"reply": "ok"})
         for _ in range(6):
             ask(llm)
         assert len(scripted_llm.requests("groq")) == 2
-        assert {each.name: each.state for each in llm.providers()}["groq"] == "open"
-        _until(lambda: len(scripted_llm.requests("groq")) == 3, lambda: ask(llm))
-        for _ in range(6):
-            ask(llm)
-        assert len(scripted_llm.requests("groq")) == 3, "the probe failed: open again"
+        assert _state(llm) == "open"
+
+
+def test_after_its_cooldown_a_provider_is_asked_again_and_closes_when_it_answers(scripted_llm: ScriptedLlm) -> None:
+    with layer(scripted_llm, ("groq", "cerebras"), breaker_failures=1, breaker_cooldown_seconds=0.3) as llm:
+        scripted_llm.play({"when": {"provider": "groq"}, "fault": "server_error"}, {"reply": "ok"})
+        ask(llm)
+        until(lambda: ask(llm).told("provider", "outcome")[0] == ("groq", "server_error"), "a probe that fails")
+        assert _state(llm) in ("open", "half_open")
         scripted_llm.play({"reply": "ok"})
-        _until(lambda: len(scripted_llm.requests("groq")) > 0, lambda: ask(llm))
-        assert ask(llm).told("provider") == [("groq",)]
-        assert {each.name: each.state for each in llm.providers()}["groq"] == "closed"
+        until(lambda: ask(llm).told("provider") == [("groq",)], "a probe that is answered")
+        assert _state(llm) == "closed"
 
 
 def test_while_a_probe_is_under_way_nobody_else_asks(scripted_llm: ScriptedLlm) -> None:
-    limits: dict[str, Any] = {"breaker_failures": 1, "breaker_cooldown_seconds": 0.2, "first_token_seconds": 5}
+    limits: dict[str, Any] = {"breaker_failures": 1, "breaker_cooldown_seconds": 0.2, "first_token_seconds": NEVER}
     with layer(scripted_llm, ("groq", "cerebras"), **limits) as llm:
         scripted_llm.play({"when": {"provider": "groq"}, "fault": "server_error"}, {"reply": "ok"})
         ask(llm)
-        scripted_llm.play({"when": {"provider": "groq"}, "latency_ms": 1500, "reply": "slow"}, {"reply": "ok"})
-        end = time.monotonic() + 0.25
-        _until(lambda: time.monotonic() > end, lambda: None)
-        threads = [threading.Thread(target=ask, args=(llm,)) for _ in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(scripted_llm.requests("groq")) == 1
-        assert len(scripted_llm.requests("cerebras")) == 5
+        scripted_llm.play({"when": {"provider": "groq"}, "fault": "hang"}, {"reply": "ok"})
+        until(lambda: _state(llm) == "half_open", "the end of the cooldown")
+        enough = threading.Event()
+        options: dict[str, Any] = {"cancelled": enough.is_set, "budget": Budget(), "fails": JobCancelled}
+        probe = threading.Thread(target=ask, args=(llm,), kwargs=options)
+        probe.start()
+        try:
+            until(lambda: scripted_llm.requests("groq"), "the probe")
+            for _ in range(5):
+                assert ask(llm).told("provider") == [("cerebras",)]
+            assert len(scripted_llm.requests("groq")) == 1
+        finally:
+            enough.set()
+            probe.join()
 
 
 def test_a_connection_that_was_closed_while_it_was_kept_is_nobodys_fault(scripted_llm: ScriptedLlm) -> None:
@@ -271,17 +276,17 @@ def test_selectors_name_the_only_models_that_may_answer(scripted_llm: ScriptedLl
 
 
 def test_the_deadline_of_the_job_ends_a_hanging_call(scripted_llm: ScriptedLlm) -> None:
-    with layer(scripted_llm, ("groq",), first_token_seconds=60, total_seconds=60) as llm:
+    with layer(scripted_llm, ("groq",), first_token_seconds=NEVER, total_seconds=NEVER) as llm:
         scripted_llm.play({"fault": "hang"})
-        assert ask(llm, budget=Budget(seconds=0.5), fails=BudgetSpent).seconds < 3
-        scripted_llm.play({"fault": {"kind": "slow", "token_ms": 200}, "reply": "word " * 1000})
-        assert ask(llm, budget=Budget(seconds=0.6), fails=BudgetSpent).seconds < 3
+        ask(llm, budget=Budget(seconds=0.5), fails=BudgetSpent)
+        scripted_llm.play({"fault": {"kind": "slow", "token_ms": 1000}, "reply": "word " * 1000})
+        ask(llm, budget=Budget(seconds=0.6), fails=BudgetSpent)
 
 
 def test_the_deadline_leaves_time_for_the_next_provider(scripted_llm: ScriptedLlm) -> None:
-    with layer(scripted_llm, ("groq", "cerebras"), first_token_seconds=60, total_seconds=60) as llm:
+    with layer(scripted_llm, ("groq", "cerebras"), first_token_seconds=NEVER, total_seconds=NEVER) as llm:
         scripted_llm.play({"when": {"provider": "groq"}, "fault": "hang"}, {"reply": "ok"})
-        asked = ask(llm, budget=Budget(seconds=2))
+        asked = ask(llm, budget=Budget(seconds=5))
         assert asked.told("provider", "outcome") == [("groq", "timed_out"), ("cerebras", "ok")]
 
 
@@ -295,13 +300,10 @@ def test_spent_tokens_stop_the_next_call(scripted_llm: ScriptedLlm) -> None:
 
 
 @pytest.mark.parametrize("fault", ["hang", "stall"])
-def test_a_cancelled_job_stops_waiting_at_once(scripted_llm: ScriptedLlm, fault: str) -> None:
-    with layer(scripted_llm, ("groq", "cerebras"), first_token_seconds=60, idle_seconds=60) as llm:
+def test_a_cancelled_job_stops_waiting(scripted_llm: ScriptedLlm, fault: str) -> None:
+    with layer(scripted_llm, ("groq", "cerebras"), first_token_seconds=NEVER, idle_seconds=NEVER) as llm:
         scripted_llm.play({"fault": fault, "reply": "some words of an answer"})
-        cancelled = threading.Event()
-        threading.Timer(0.3, cancelled.set).start()
-        asked = ask(llm, cancelled=cancelled.is_set, fails=JobCancelled)
-        assert asked.seconds < 2
+        ask(llm, cancelled=lambda: bool(scripted_llm.requests()), budget=Budget(), fails=JobCancelled)
         assert len(scripted_llm.requests()) == 1
 
 
@@ -310,7 +312,7 @@ def test_hedging_asks_the_next_one_when_the_first_is_silent(scripted_llm: Script
         scripted_llm.play({"when": {"provider": "groq"}, "fault": "hang"}, {"reply": "hedged"})
         asked = ask(llm)
         assert asked.reply is not None
-        assert (asked.reply.text, asked.seconds < 3) == ("hedged", True)
+        assert asked.reply.text == "hedged"
         assert asked.told("provider", "reason", "outcome")[0] == ("cerebras", "hedge", "ok")
 
 
@@ -322,9 +324,5 @@ def test_without_a_silence_nothing_is_hedged(scripted_llm: ScriptedLlm) -> None:
         assert ask(llm).told("provider", "reason") == [("groq", "primary"), ("cerebras", "failover")]
 
 
-def _until(holds: Any, step: Any, seconds: float = 10) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        step()
-        time.sleep(0.01)
+def _state(llm: LlmLayer) -> str:
+    return next(each.state for each in llm.providers() if each.name == "groq")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -22,6 +21,7 @@ from shared.llm.templates import (
     render,
     variables,
 )
+from tests.support.wait import until
 
 FILES = {"flows.edit": "Edit {{ flow }}.{% if hint %} Hint: {{ hint }}{% endif %}", "flows.retry": "Again: {{ why }}"}
 
@@ -45,13 +45,13 @@ def test_the_files_are_version_one_of_every_prompt(engine: Engine) -> None:
     assert registry.keys() == ["flows.edit", "flows.retry"]
 
 
-def test_a_saved_text_is_a_new_version_that_other_replicas_follow_within_two_seconds(engine: Engine) -> None:
+def test_a_saved_text_is_a_new_version_that_other_replicas_follow(engine: Engine) -> None:
     here, there = PromptRegistry(engine, FILES), PromptRegistry(engine, FILES)
     assert there.render("flows.edit", flow="F").text == "Edit F."
     saved = here.save("flows.edit", "Change {{ flow }} now", "someone")
     assert (saved.version, saved.is_default) == (2, False)
     assert here.render("flows.edit", flow="F").version.version == 2
-    _until(lambda: there.render("flows.edit", flow="F").text == "Change F now", 2)
+    until(lambda: there.render("flows.edit", flow="F").text == "Change F now", "the other replica follows")
 
 
 def test_rollback_and_reset_make_new_versions(engine: Engine) -> None:
@@ -167,10 +167,3 @@ def test_every_default_prompt_is_a_template_that_stands_for_itself() -> None:
     assert "execution.transform" in default_prompts()
     for text in default_prompts().values():
         check(text, text)
-
-
-def _until(holds: Callable[[], bool], seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.02)
