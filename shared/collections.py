@@ -131,12 +131,13 @@ def declares(row: RowMapping, wanted: CollectionInput) -> bool:
     return bool(row["tables"] == tables and row["embedding"] == wanted.embedding)
 
 
-def view(row: RowMapping) -> CollectionView:
-    """A row of ``find`` or ``page`` as a client sees it."""
+def view(row: RowMapping, default_embedding: str) -> CollectionView:
+    """A row of ``find`` or ``page`` as a client sees it; a collection that names no embedding has the default one."""
     statistics: Mapping[str, Mapping[str, JsonValue]] = row["statistics"] or {}
     return CollectionView.model_validate(
         {
-            **{name: row[name] for name in ("name", "tables", "embedding", "created_at")},
+            **{name: row[name] for name in ("name", "tables", "created_at")},
+            "embedding": row["embedding"] or default_embedding,
             "records": {table: measured["records"] for table, measured in statistics.items()},
             "thresholds": {table: measured["thresholds"] for table, measured in statistics.items()},
         }

@@ -7,6 +7,8 @@ from pathlib import Path
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from shared.contracts.search import DEFAULT_EMBEDDING
+
 
 class SearchSettings(BaseSettings):
     """Search and its embeddings."""
@@ -15,7 +17,8 @@ class SearchSettings(BaseSettings):
 
     home: Path = Field(Path(".assay"), description="Where the embedded store and the built embedding model are kept")
     embedding: str = Field(
-        "minilm", description="The embedding of collections that name none: minilm, minilm:int8, openai:MODEL, none"
+        DEFAULT_EMBEDDING,
+        description="The embedding of collections that name none: minilm, minilm:int8, openai:MODEL, none",
     )
     embedding_threads: int = Field(2, ge=1, le=64, description="Threads that embed")
     search_seconds: float = Field(30, gt=0, description="After this a search answers with what it has")

@@ -13,6 +13,8 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 FieldType = Literal["keyword", "text", "integer", "float", "bool", "datetime"]
 Filters = dict[str, JsonValue]
 EmbeddingFamily = Literal["minilm", "openai", "fastembed", "none"]
+#: In effect where neither a collection nor the installation names another.
+DEFAULT_EMBEDDING = "minilm"
 _ALIASES = {"all-minilm-l6-v2": "minilm", "minilm-l6-v2": "minilm", "sentence-transformers/all-minilm-l6-v2": "minilm"}
 
 

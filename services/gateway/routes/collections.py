@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from fastapi import Response
@@ -9,13 +10,15 @@ from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.database import Db
+from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.ids import Id
 from services.gateway.http.responses import Cursor, Json, Limit, page, read_cursor
 from services.gateway.http.routing import routes
 from shared import collections
 from shared.contracts.common import Page
-from shared.contracts.search import CollectionInput, CollectionView
+from shared.contracts.kinds import JobKind
+from shared.contracts.search import DEFAULT_EMBEDDING, CollectionInput, CollectionView
 from shared.errors import Conflict, NotFound
 
 router = routes("/v1/collections", "Collections")
@@ -25,26 +28,31 @@ _THERE: dict[int | str, dict[str, Any]] = {200: {"model": CollectionView, "descr
 
 
 @router.post("", summary="Create a collection", status_code=201, response_model=CollectionView, responses=_THERE)
-async def create_collection(body: CollectionInput, caller: CurrentCaller, db: Db) -> Response:
+async def create_collection(body: CollectionInput, caller: CurrentCaller, db: Db, deps: Deps) -> Response:
     """Tables with weighted facets and typed fields. The same declaration again answers 200 with what is there."""
     created = (await db.execute(collections.create(caller.tenant, body))).one_or_none()
     row = await _find(db, caller.tenant, body.name)
     if created is None and not collections.declares(row, body):
         raise Conflict(f"There is a collection {body.name!r} with other tables; delete it, or take another name.")
     headers = {"Location": f"/v1/collections/{body.name}"}
-    return Json(collections.view(row), 200 if created is None else 201, headers)
+    view = collections.view(row, await _default_embedding(deps))
+    return Json(view, 200 if created is None else 201, headers)
 
 
 @router.get("", summary="List collections, newest first", response_model=Page[CollectionView])
-async def list_collections(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None) -> Response:
+async def list_collections(
+    caller: CurrentCaller, db: Db, deps: Deps, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
     rows = (await db.execute(collections.page(caller.tenant, limit + 1, read_cursor(cursor)))).mappings().all()
-    return Json(page(rows, limit, collections.view))
+    view = partial(collections.view, default_embedding=await _default_embedding(deps))
+    return Json(page(rows, limit, view))
 
 
 @router.get("/{name}", summary="Look at a collection", response_model=CollectionView)
-async def get_collection(name: Id, caller: CurrentCaller, db: Db) -> Response:
+async def get_collection(name: Id, caller: CurrentCaller, db: Db, deps: Deps) -> Response:
     """Its tables, how many records they hold, and the thresholds that the last ingest measured."""
-    return Json(collections.view(await _find(db, caller.tenant, name)))
+    row = await _find(db, caller.tenant, name)
+    return Json(collections.view(row, await _default_embedding(deps)))
 
 
 @router.delete("/{name}", summary="Delete a collection", status_code=204, response_class=Response)
@@ -53,6 +61,12 @@ async def delete_collection(name: Id, caller: CurrentCaller, db: Db) -> Response
     if (await db.execute(collections.drop(caller.tenant, name))).one_or_none() is None:
         raise NotFound(f"There is no collection {name}.")
     return Response(status_code=204)
+
+
+async def _default_embedding(deps: Dependencies) -> str:
+    """Of collections that name none, as the search workers report it."""
+    reported = (worker.facts.get("embedding") for worker in await deps.workforce.serving(JobKind.SEARCH))
+    return next((name for name in reported if isinstance(name, str)), DEFAULT_EMBEDDING)
 
 
 async def _find(db: AsyncConnection, tenant: str, name: str) -> RowMapping:

@@ -15,7 +15,7 @@ from services.search.embed.remote import RemoteEmbedder
 from shared.contracts.search import EmbeddingName
 from shared.errors import EmbeddingUnavailable
 
-_KEPT, _KEPT_SECONDS = 4096, 3600.0
+_CACHED_QUESTIONS, _CACHE_SECONDS = 4096, 3600.0
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,13 @@ class RemoteAccess:
 
 
 class EmbeddingModels:
-    """Every embedding model that this worker can use, and the questions that it embedded lately."""
+    """Every embedding model that this worker can use, and a cache of the questions that it embedded."""
 
     def __init__(self, default: str, cache: Path, remote: RemoteAccess | None = None, threads: int = 1) -> None:
-        self._default = default
+        """Raises: ValueError for a default that is not the name of an embedding."""
+        missing = EmbeddingName.parse(default).family == "minilm" and weights_folder() is None
+        #: In effect for collections that name none; ``none`` when the bundled weights are not installed.
+        self.default = "none" if missing else default
         self._cache = cache
         self._remote = remote
         self._threads = threads
@@ -43,8 +46,8 @@ class EmbeddingModels:
 
         Raises: EmbeddingUnavailable.
         """
-        wanted = EmbeddingName.parse(name or self._default)
-        if wanted.family == "none" or (name is None and wanted.family == "minilm" and weights_folder() is None):
+        wanted = EmbeddingName.parse(name or self.default)
+        if wanted.family == "none":
             return None
         with self._lock:
             if wanted not in self._loaded:
@@ -52,17 +55,17 @@ class EmbeddingModels:
             return self._loaded[wanted]
 
     def question(self, embedder: Embedder, text: str, now: Callable[[], float] = time.monotonic) -> Vectors | None:
-        """The vector of a question, if the model knows it; the same within an hour is not embedded again."""
+        """The vector of a question, cached for an hour; None when the model does not know its words."""
         key = (embedder.fingerprint, text)
         with self._lock:
-            kept = self._recent.get(key)
-            if kept is not None and now() - kept[0] < _KEPT_SECONDS:
+            cached = self._recent.get(key)
+            if cached is not None and now() - cached[0] < _CACHE_SECONDS:
                 self._recent.move_to_end(key)
-                return kept[1]
+                return cached[1]
         vector = embedder.query(text)
         with self._lock:
             self._recent[key] = (now(), vector)
-            while len(self._recent) > _KEPT:
+            while len(self._recent) > _CACHED_QUESTIONS:
                 self._recent.popitem(last=False)
         return vector
 

@@ -8,6 +8,10 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
+from tests.services.gateway import workers
+from tests.services.gateway.conftest import Gateway
+from tests.support.wait import until
+
 TABLES = {
     "sessions": {"facets": {"session_topic": 1.5}, "fields": {"track": "keyword", "start": "datetime"}},
     "people": {"facets": {"buying": 1.5, "selling": 1.5}, "pair": {"buying": "selling"}},
@@ -24,12 +28,26 @@ def test_a_collection_is_created_read_listed_and_deleted(client: httpx.Client) -
     assert created.status_code == 201, created.text
     assert created.headers["location"] == f"/v1/collections/{body['name']}"
     assert created.json()["tables"]["sessions"] == {**TABLES["sessions"], "pair": {}}
-    assert created.json()["embedding"] is None
     assert client.get(f"/v1/collections/{body['name']}").json() == created.json()
     assert body["name"] in [item["name"] for item in client.get("/v1/collections").json()["items"]]
     assert client.delete(f"/v1/collections/{body['name']}").status_code == 204
     assert client.get(f"/v1/collections/{body['name']}").status_code == 404
     assert client.delete(f"/v1/collections/{body['name']}").status_code == 404
+
+
+def test_a_collection_shows_the_embedding_in_effect(gateway: Gateway, client: httpx.Client) -> None:
+    named = client.post("/v1/collections", json=declared(embedding="openai:small")).json()
+    unnamed = client.post("/v1/collections", json=declared()).json()
+    assert (named["embedding"], unnamed["embedding"]) == ("openai:small", "minilm")
+
+    def shown() -> str:
+        return str(client.get(f"/v1/collections/{unnamed['name']}").json()["embedding"])
+
+    workers.advertise(gateway.engine, "search", facts={"embedding": "minilm:int8"}, id="embeds")
+    until(lambda: shown() == "minilm:int8", "the default that the worker reports")
+    assert client.get(f"/v1/collections/{named['name']}").json() == named
+    workers.retire(gateway.engine, "embeds")
+    until(lambda: shown() == "minilm", "the default without a worker")
 
 
 def test_the_same_declaration_again_is_answered_another_one_is_a_conflict(client: httpx.Client) -> None:
