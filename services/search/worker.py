@@ -21,12 +21,14 @@ from services.search.store.port import Store
 from shared.db import connect
 from shared.errors import AssayError, SearchStoreUnavailable
 from shared.jobs.process import open_worker
+from shared.jobs.worker import Worker
 from shared.plugins import load_plugins
 from shared.settings import PluginSettings, StoreSettings
 
 log = structlog.get_logger(__name__)
 #: A worker that is being replaced may finish its jobs first.
 _HANDOVER_SECONDS = 30.0
+_FIRST_ROLE = "search.plan"  # of the models that a search asks
 _OPENAI = "https://api.openai.com/v1"
 _KEYWORDS_ONLY = "no embedding model is installed, so tables are searched by keywords only"
 
@@ -44,9 +46,8 @@ def main() -> None:
     models = EmbeddingModels(settings.embedding, cache, _remote(EmbeddingServer()), settings.embedding_threads)
     catalog = SqlCatalog(connect(StoreSettings().database_url, pool_size=4))
     library = Library(store, models, catalog, settings, cache)
-    degraded: dict[str, JsonValue] = {}
-    worker = open_worker("search", facts=lambda: {"degraded": degraded} if degraded else {})
-    threading.Thread(target=_warm_up, args=(library, degraded), name="warm-up", daemon=True).start()
+    worker = open_worker("search", facts=lambda: _facts(models))
+    threading.Thread(target=_warm_up, args=(library, worker), name="warm-up", daemon=True).start()
     worker.serve("search", Search(library))
     worker.serve("ingest", Ingest(library))
     try:
@@ -75,14 +76,21 @@ def _remote(server: EmbeddingServer) -> RemoteAccess | None:
     return RemoteAccess(server.base_url or _OPENAI, server.api_key)
 
 
-def _warm_up(library: Library, degraded: dict[str, JsonValue]) -> None:
-    """Load the embedding model before the first question, and remove what was deleted while nobody was here."""
+def _facts(models: EmbeddingModels) -> Mapping[str, JsonValue]:
+    """What the gateway tells about this worker, and the embedding of collections that name none."""
+    facts: dict[str, JsonValue] = {"embedding": models.default}
+    if models.default == "none":
+        facts["degraded"] = {"search": _KEYWORDS_ONLY, "ingest": _KEYWORDS_ONLY}
+    return facts
+
+
+def _warm_up(library: Library, worker: Worker) -> None:
+    """Load the models before the first question, and remove the points of collections deleted meanwhile."""
     try:
         embedder = library.models.named(None)
-        if embedder is None:
-            degraded.update({"search": _KEYWORDS_ONLY, "ingest": _KEYWORDS_ONLY})
-        else:
+        if embedder is not None:
             library.probes(embedder)
+        worker.load_model(_FIRST_ROLE)
         library.sweep()
     except (AssayError, SQLAlchemyError) as fault:
         log.warning("warm_up_failed", reason=type(fault).__name__)

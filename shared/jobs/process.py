@@ -58,3 +58,6 @@ class JobModels:
         report.models = models.usage
         report.earlier_runs = job.attempt > 1
         return models, self.layer.prompts.pinned(version if isinstance(version, int) else None)
+
+    def load(self, role: str) -> None:
+        self.layer.load(role)

@@ -47,6 +47,10 @@ class ModelAccess(Protocol):
         """The models and the prompts for one job; what it asked is counted in ``report.models``."""
         ...
 
+    def load(self, role: str) -> None:
+        """Load the SDK of the role's first provider."""
+        ...
+
 
 @dataclass(frozen=True)
 class ServedKind:

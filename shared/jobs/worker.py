@@ -66,6 +66,10 @@ class Worker:
         """Take jobs of a kind; called before ``run``."""
         self.runner.served[kind] = ServedKind(KINDS[kind].input, capability)
 
+    def load_model(self, role: str) -> None:
+        """Load the SDK of the role's first provider now, so that the first request need not wait for it."""
+        self._stores.models.load(role)
+
     def run(self) -> None:
         """Serve until SIGTERM: then take no more work, let jobs finish within the grace, hand back the rest."""
         app = celery_app(self._redis_url, self._settings.concurrency)

@@ -131,6 +131,10 @@ class LlmLayer:
         model = link.model if error else reply.model
         return ModelTest(ok=error is None, provider=link.provider, model=model, seconds=seconds, error=error)
 
+    def load(self, role: str) -> None:
+        """Load the SDK of the role's first configured provider now, which takes seconds on a busy machine."""
+        self._load([link.provider for link in self.models.chain(role) if link.provider in self._adapters][:1])
+
     def _chain(self, request: ChatRequest) -> Chain:
         """The request's links; the SDKs of those behind the first are loaded meanwhile, so that a failover is quick."""
         links = self.models.for_request(request)

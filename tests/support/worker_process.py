@@ -78,6 +78,9 @@ class NoModels:
     ) -> tuple[NoModels, NoModels]:
         return self, self
 
+    def load(self, role: str) -> None:
+        """There is none to load."""
+
     def complete(self, request: ChatRequest) -> ChatReply:
         raise AssertionError("no model is asked here")
 

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from fastapi import Response
+from shared.contracts.kinds import JobKind
 from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -17,7 +18,6 @@ from services.gateway.http.responses import Cursor, Json, Limit, page, read_curs
 from services.gateway.http.routing import routes
 from shared import collections
 from shared.contracts.common import Page
-from shared.contracts.kinds import JobKind
 from shared.contracts.search import DEFAULT_EMBEDDING, CollectionInput, CollectionView
 from shared.errors import Conflict, NotFound
 
