@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 from fastapi import Response
-from shared.contracts.kinds import JobKind
 from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -65,7 +64,7 @@ async def delete_collection(name: Id, caller: CurrentCaller, db: Db) -> Response
 
 async def _default_embedding(deps: Dependencies) -> str:
     """Of collections that name none, as the search workers report it."""
-    reported = (worker.facts.get("embedding") for worker in await deps.workforce.serving(JobKind.SEARCH))
+    reported = (worker.facts.get("embedding") for worker in await deps.workforce.serving("search"))
     return next((name for name in reported if isinstance(name, str)), DEFAULT_EMBEDDING)
 
 
