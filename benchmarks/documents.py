@@ -26,9 +26,10 @@ from services.execution.documents.document import Documents
 from services.execution.documents.parse.reader import parse
 from services.execution.documents.resolve import values
 from services.execution.documents.resolve.renderer import Renderer, Seen
-from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
+from services.execution.sandbox.host.sandbox import WarmSandbox
 from services.execution.sandbox.run import Session
 from services.execution.sandbox.settings import SandboxSettings
+from services.execution.wiring import open_sandbox
 from shared.contracts.document import DocumentInput
 from shared.contracts.execute import Limits
 from tests.support.context import MemoryContext

@@ -21,12 +21,13 @@ from benchmarks.sandbox_memory import descendants, pss_mb
 from benchmarks.table import at_least, at_most, show, within
 from services.execution.sandbox.host.request import Order
 from services.execution.sandbox.host.runtime import describe_runtime
-from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
+from services.execution.sandbox.host.sandbox import WarmSandbox
 from services.execution.sandbox.host.scratch import Corner
 from services.execution.sandbox.host.supervise import Supervision
 from services.execution.sandbox.host.zygote import bubblewrap_call
 from services.execution.sandbox.run import Frame, Run
 from services.execution.sandbox.settings import SandboxSettings
+from services.execution.wiring import open_sandbox
 from shared.contracts.execute import Limits, Verdict
 
 GROUPBY = "import pandas as pd\npd.DataFrame({'k': ['a', 'b', 'a'], 'v': [1, 2, 3]}).groupby('k').v.sum()"
@@ -47,7 +48,7 @@ def bare(*arguments: str) -> Callable[[], object]:
 
 def cold_box(settings: SandboxSettings) -> Callable[[], object]:
     """Bubblewrap and an interpreter in it; without the stage that root needs to give itself up once."""
-    runtime = describe_runtime(settings)
+    runtime = describe_runtime(settings, ())
     sources = {bind.target: str(bind.source) for bind in runtime.binds}
     inside = [runtime.python, "-I", "-S", "-c", "pass"]
     whole = bubblewrap_call(runtime, str(runtime.bubblewrap), sources, inside)
@@ -74,7 +75,8 @@ def to_result(sandbox: WarmSandbox, code: str, times: int = 25) -> float:
         sandbox.wait_ready()
         slot = sandbox._pool.take("python")
         try:
-            with Corner(Path(tempfile.gettempdir()), "bench") as corner, Order(Run("python", code), corner) as order:
+            run = Run("python", code)
+            with Corner(Path(tempfile.gettempdir()), "bench") as corner, Order(run, slot.spec, corner) as order:
                 slot.limit(Limits(), 0)
                 start = {**order.start, "grouped": slot.grouped}
                 facts = Supervision(slot, Limits(), "nonce", None, None).drive(start, (), order.request, b"")

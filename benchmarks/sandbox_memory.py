@@ -11,8 +11,8 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-from services.execution.sandbox.host.sandbox import open_sandbox
 from services.execution.sandbox.settings import SandboxSettings
+from services.execution.wiring import open_sandbox
 
 _FEW, _MANY = 1, 9
 

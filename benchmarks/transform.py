@@ -29,10 +29,10 @@ from obstore.store import ObjectStore
 
 from benchmarks.transform_tasks import TASKS
 from benchmarks.transform_tasks.task import Task, content, same
-from services.execution.sandbox.host.sandbox import open_sandbox
 from services.execution.sandbox.run import Sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from services.execution.transform.transform import Transform
+from services.execution.wiring import open_sandbox
 from shared import blobs
 from shared.contracts.files import FileInfo
 from shared.contracts.transform import TransformInput

@@ -9,10 +9,10 @@ from pydantic import JsonValue
 from services.execution.documents.document import Documents
 from services.execution.documents.resolve.renderer import Renderer
 from services.execution.execute import Execute
-from services.execution.sandbox.host.sandbox import open_sandbox
 from services.execution.sandbox.run import Sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from services.execution.transform.transform import Transform
+from services.execution.wiring import open_sandbox
 from shared.errors import SandboxUnavailable
 from shared.jobs.process import open_worker
 from shared.plugins import load_plugins

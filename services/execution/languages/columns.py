@@ -19,8 +19,8 @@ _MOST_ROWS = 50_000_000
 
 def table_from_columns(claimed: Json, source: Path, target: Path) -> bool:
     """Build an Arrow file from what the kernel wrote, never trusting a size; ``False`` when it does not fit."""
-    import pyarrow  # noqa: PLC0415
-    import pyarrow.ipc  # noqa: PLC0415
+    import pyarrow
+    import pyarrow.ipc
 
     content = memoryview(source.read_bytes())
     arrays: list[Any] = []
@@ -47,8 +47,8 @@ def table_from_columns(claimed: Json, source: Path, target: Path) -> bool:
 
 def _told(array: Any, column: Mapping[str, Json]) -> Any:
     """The column as what the kernel says it is: a factor's levels, a moment's zone, the type it had when it came."""
-    import pyarrow  # noqa: PLC0415
-    import pyarrow.compute  # noqa: PLC0415
+    import pyarrow
+    import pyarrow.compute
 
     levels, zone, was = column.get("levels"), column.get("zone"), column.get("as")
     if isinstance(levels, list):
@@ -80,7 +80,7 @@ _TYPE = re.compile(
 
 def arrow_type(text: str) -> Any:
     """The Arrow type of that name, of those that cross in a text; ``None`` for any other."""
-    import pyarrow  # noqa: PLC0415
+    import pyarrow
 
     found = _TYPE.fullmatch(text)
     if found is None:
@@ -98,8 +98,8 @@ def arrow_type(text: str) -> Any:
 
 def _read(kind: str, content: memoryview, rows: int) -> tuple[Any, int]:
     """One column and the bytes that it took. Raises: ValueError."""
-    import numpy  # noqa: PLC0415
-    import pyarrow  # noqa: PLC0415
+    import numpy
+    import pyarrow
 
     if kind == "string":
         return _read_texts(content, rows)
@@ -129,8 +129,8 @@ def _read(kind: str, content: memoryview, rows: int) -> tuple[Any, int]:
 
 
 def _read_texts(content: memoryview, rows: int, binary: bool = False) -> tuple[Any, int]:
-    import numpy  # noqa: PLC0415
-    import pyarrow  # noqa: PLC0415
+    import numpy
+    import pyarrow
 
     sizes = numpy.frombuffer(content, "<i4", rows)
     offsets = numpy.zeros(rows + 1, "<i8")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 from pydantic import JsonValue
+
+from services.execution.sandbox.protocol.wire import Json
 
 TAG = "$"
 _NAMES: Mapping[str, str] = {
@@ -118,3 +121,26 @@ def kind_of(exact: JsonValue) -> str:
     if isinstance(exact, str):
         return "text"
     return "list" if isinstance(exact, Sequence) else "object"
+
+
+def rows_of(table: Path, most: int) -> list[dict[str, Json]]:
+    """The first rows as objects of plain cells."""
+    import pyarrow.ipc  # noqa: PLC0415
+
+    with pyarrow.memory_map(str(table)) as source:
+        content = pyarrow.ipc.open_file(source).read_all().slice(0, most)
+        return [{name: plain_cell(cell) for name, cell in row.items()} for row in content.to_pylist()]
+
+
+def plain_cell(cell: object) -> Json:
+    """A cell of a table as JSON has it; what JSON has no form for as text."""
+    if cell is None or isinstance(cell, (bool, int, str)):
+        return cell
+    if isinstance(cell, float):
+        return cell if cell == cell and abs(cell) != float("inf") else None  # noqa: PLR0124 - NaN
+    if isinstance(cell, list):
+        return [plain_cell(part) for part in cell]
+    if isinstance(cell, dict):
+        return {str(key): plain_cell(part) for key, part in cell.items()}
+    isoformat = getattr(cell, "isoformat", None)
+    return str(isoformat()) if isoformat is not None else str(cell)

@@ -13,8 +13,9 @@ from typing import BinaryIO, cast
 import pytest
 
 from services.execution.execute import Execute
-from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
+from services.execution.sandbox.host.sandbox import WarmSandbox
 from services.execution.sandbox.settings import SandboxSettings
+from services.execution.wiring import open_sandbox
 from shared.contracts.execute import ExecuteInput, Verdict
 from shared.contracts.files import FileInfo
 from shared.errors import JobCancelled, NotFound

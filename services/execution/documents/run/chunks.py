@@ -17,8 +17,8 @@ from services.execution.documents.run import state
 from services.execution.documents.run.names import Names, names_of
 from services.execution.documents.run.running import RunningDocument
 from services.execution.documents.run.state import CachedBlock
-from services.execution.sandbox.host.bridge import rows_of
 from services.execution.sandbox.run import KernelError, Outcome, Shown, Value
+from services.execution.sandbox.values import rows_of
 from shared.contracts.document import Block
 from shared.contracts.execute import Display, Verdict
 from shared.errors import LanguageUnavailable, SandboxUnavailable

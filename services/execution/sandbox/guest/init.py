@@ -11,18 +11,28 @@ import socket
 import stat
 import time
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import NoReturn, cast
 
 from services.execution.sandbox.guest import linux as kernel
 from services.execution.sandbox.guest.artifacts import Caps, Haul, gather, snapshot
-from services.execution.sandbox.guest.interpreters import start
-from services.execution.sandbox.guest.isolate import CODE, EMPTY_MB, GIVEN, OUT, WORK, Ends, become_job, resize_store
+from services.execution.sandbox.guest.isolate import (
+    CODE,
+    EMPTY_MB,
+    GIVEN,
+    OUT,
+    REPLIES,
+    REQUESTS,
+    WORK,
+    Ends,
+    become_job,
+    resize_store,
+)
 from services.execution.sandbox.guest.meter import FairShare, Meter, Reading
 from services.execution.sandbox.protocol.wire import Json, Message, control_pair, receive, send
 
 _GLANCE = 0.01  #: seconds between two looks at what is used
 _REST = 0.5  #: while a session waits for its next call
-_OWN_TASKS = {"sql": 24, "javascript": 16, "r": 4}  #: threads that an interpreter may start on its own account
 _ROOTS = {"work": WORK, "code": CODE, "given": GIVEN}
 _SAMPLE: Message = {"t": "ended", "reason": "exit", "status": 0, "cpu_ms": 0.5, "full": False, "names": []}
 
@@ -50,19 +60,19 @@ class Allowance:
 class Warden:
     """Runs as process 1 of the room, out of the code's sight and reach."""
 
-    def __init__(self, descriptors: list[int], language: str, memfd: bool, meter: Meter) -> None:
+    def __init__(self, descriptors: list[int], program: Message, meter: Meter) -> None:
         control, requests, replies, stdin, stdout, stderr = descriptors
         self._control = socket.socket(fileno=control)
         self._gifts, gifts = control_pair()
         ends = Ends(requests, replies, stdin, stdout, stderr, gifts.fileno())
-        self._own_tasks = _OWN_TASKS.get(language, 1)
+        self._own_tasks = 1 + int(cast("int", program["threads"]))
         # Its control group, if there is one, must be set before there is a child that would stay outside.
         send(self._control, {"t": "ready"})
         if receive(self._control)[0] is None:
             os._exit(0)
         self._job = os.fork()
         if self._job == 0:
-            _run_job(ends, language, memfd)
+            _run_job(ends, program)
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
         for descriptor in (ends.requests, ends.replies, ends.stdin, ends.stdout, ends.stderr):
             os.close(descriptor)
@@ -314,10 +324,15 @@ def _opened_out(name: str) -> int | None:
     return None
 
 
-def _run_job(ends: Ends, language: str, memfd: bool) -> NoReturn:
+def _run_job(ends: Ends, program: Message) -> NoReturn:
     try:
-        become_job(ends, memfd)
-        start(language)
+        become_job(ends, bool(program["memfd"]))
+        if program["module"] is not None:
+            import_module(str(program["module"])).serve(REQUESTS, REPLIES)
+        else:
+            path, *arguments = cast("list[str]", program["command"])
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            os.execv(path, [os.path.basename(path), *arguments])
     except BaseException as error:
         with contextlib.suppress(OSError):
             os.write(2, f"kernel: {type(error).__name__}: {error}\n".encode())

@@ -10,35 +10,33 @@ import signal
 import site
 import socket
 import sys
-from typing import NoReturn
+from collections.abc import Sequence
+from typing import NoReturn, cast
 
 from services.execution.sandbox.guest import linux as kernel
 from services.execution.sandbox.guest.init import Warden
 from services.execution.sandbox.guest.isolate import NAMESPACES, mount_room, settle_in
 from services.execution.sandbox.guest.meter import Meter
-from services.execution.sandbox.guest.warmth import load, warm_up
-from services.execution.sandbox.protocol.wire import Message, receive, send
+from services.execution.sandbox.protocol.wire import Json, Message, receive, send
 
 _LARGE = 1 << 21  #: bytes of a large page
 
 
 def serve(control: socket.socket) -> None:
-    """Fork a room per request until the other side is gone."""
-    warm = load()
-    warm_up(warm)
-    sys.path[:] = [path for path in sys.path if path != "/runtime/guest"]
+    """Load what is asked for, then fork a container per request until the other side is gone."""
+    wanted, _, _ = receive(control)
+    if wanted is None:
+        return
+    libraries = _load([str(name) for name in cast("list[str]", wanted["warm"])])
+    sys.path[:] = [path for path in sys.path if path != wanted["root"]]
     site.setquit()
     site.sethelper()
-    for name in ("python.guest.kernel", "python.guest.soundness", "sql.guest.kernel"):
-        importlib.import_module(f"services.execution.languages.{name}")
-    with contextlib.suppress(ImportError):  # it needs libraries that a box may do without
-        importlib.import_module("services.execution.transform.reading.read")
     gc.collect()
     gc.freeze()
     gather_memory()
     who = os.getuid(), os.getgid()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how a room ended
-    send(control, {"t": "warm", "python": sys.version.split()[0], "libraries": warm})
+    send(control, {"t": "warm", "python": sys.version.split()[0], "libraries": libraries})
     while True:
         message, descriptors, _ = receive(control)
         if message is None:
@@ -50,6 +48,16 @@ def serve(control: socket.socket) -> None:
             _complain(error)
         for descriptor in descriptors:
             os.close(descriptor)
+
+
+def _load(modules: Sequence[str]) -> list[Json]:
+    """Import the modules, and have those that can load libraries do so; the names of the libraries."""
+    libraries: list[Json] = []
+    for name in modules:
+        with contextlib.suppress(ImportError):  # it needs libraries that a sandbox may do without
+            module = importlib.import_module(name)
+            libraries += module.load() if hasattr(module, "load") else []
+    return libraries
 
 
 def gather_memory() -> None:
@@ -82,7 +90,7 @@ def _be_room(message: Message, descriptors: list[int], control: socket.socket, u
         # Its own process group: a signal to the box's group is not for the job.
         os.setsid()
         meter = Meter(mount_room())
-        Warden(descriptors, str(message["language"]), bool(message["memfd"]), meter).guard()
+        Warden(descriptors, message, meter).guard()
         status = 0
     except BaseException as error:
         _complain(error)

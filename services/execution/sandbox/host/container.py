@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from services.execution.sandbox.host.cgroups import Counted, Group
 from services.execution.sandbox.host.zygote import Box
+from services.execution.sandbox.language import LanguageSpec
 from services.execution.sandbox.protocol.wire import FrameReader, Message, control_pair, frame, receive, send
 from shared.contracts.execute import Limits
 from shared.errors import SandboxUnavailable
@@ -19,21 +20,21 @@ from shared.errors import SandboxUnavailable
 _READY_WITHIN = 20.0
 _REHEARSED_WITHIN = 5.0
 _HELLO_WITHIN = 60.0  #: for an interpreter that starts, and loads its libraries, in the room
+_INIT_TASKS = 1
 _ROOM_MB = 96  #: of the warden, the kernel itself, and results on their way out
-_ROOM_TASKS = {"python": 1, "sql": 26, "javascript": 17}  #: the warden, and threads of the interpreter's own
-_AT_ONCE = ("python", "sql")  #: forks of the warm parent: ready when their warden is
 
 
 class Slot:
     """Single use. Made isolated and waiting; closed, nothing of it is left."""
 
-    def __init__(self, box: Box, language: str, group: Group | None) -> None:
+    def __init__(self, box: Box, spec: LanguageSpec, group: Group | None) -> None:
         """Raises: SandboxUnavailable."""
-        self.language = language
+        self.spec = spec
         self._box = box
         self.born = time.monotonic()
         self.group = group
-        self.rehearsed = language not in _AT_ONCE  #: what most code does first has been done in it
+        self._forked = spec.guest.module is not None  #: from the warm interpreter: ready when its init is
+        self.rehearsed = not self._forked  #: what most code does first has been done in it
         self._reader = FrameReader()
         self._open: list[int] = []
         self._watch: int | None = None
@@ -48,13 +49,13 @@ class Slot:
             theirs = [request_end, reply_end, stdin_end, stdout_end, stderr_end]
             try:
                 memfd = group is not None and group.counts_memory
-                box.fork(language, [inside.fileno(), *theirs], memfd)
+                box.fork(spec.guest, [inside.fileno(), *theirs], memfd)
             finally:
                 inside.close()
                 for descriptor in theirs:
                     self._close(descriptor)
             self.warden = self._wait_ready()
-            if language not in _AT_ONCE:
+            if not self._forked:
                 self._wait_hello()
         except BaseException:
             self.close()
@@ -116,8 +117,8 @@ class Slot:
         with contextlib.suppress(OSError):
             said = os.read(self.stderr, 4096).decode(errors="replace").strip().splitlines()
             if said:
-                raise SandboxUnavailable(f"The {self.language} interpreter did not start. It said: {said[-1][:300]}")
-        raise SandboxUnavailable(f"The {self.language} interpreter did not become ready.")
+                raise SandboxUnavailable(f"The {self.spec.name} interpreter did not start. It said: {said[-1][:300]}")
+        raise SandboxUnavailable(f"The {self.spec.name} interpreter did not become ready.")
 
     @property
     def grouped(self) -> bool:
@@ -135,7 +136,7 @@ class Slot:
         """The group's limits; files count as memory in it, so what may be written is on top of it."""
         if self.group is not None:
             memory = limits.memory_mb + limits.disk_mb + given_mb + _ROOM_MB
-            self.group.limit(memory, limits.processes + _ROOM_TASKS.get(self.language, 8))
+            self.group.limit(memory, limits.processes + _INIT_TASKS + self.spec.guest.threads)
 
     def counted(self) -> Counted:
         return Counted() if self.group is None else self.group.counted()

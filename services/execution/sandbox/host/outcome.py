@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import cast
 
-from services.execution.sandbox.host.bridge import brought
+from services.execution.sandbox.codec import Codec
 from services.execution.sandbox.host.cgroups import Counted
 from services.execution.sandbox.host.scratch import Corner
 from services.execution.sandbox.host.streams import both, escaped
@@ -28,7 +28,7 @@ Judge = Callable[[Facts, Counted, Mapping[str, Json] | None], Judgement | None]
 
 
 def bring_out(
-    run: Run, facts: Facts, counted: Counted, corner: Corner, tier: str, judge: Judge, check: Check
+    run: Run, codec: Codec, facts: Facts, counted: Counted, corner: Corner, tier: str, judge: Judge, check: Check
 ) -> Outcome | None:
     """The outcome of a run, its table only if ``check`` finds it whole; ``None`` when the room broke.
 
@@ -45,7 +45,7 @@ def bring_out(
     displays = taker.displays(notes) if run.collect else []
     table = taker.take(result.get("table"), _TABLE_BYTES) if finished and result is not None else None
     if table is not None and result is not None:
-        table = brought(run.language, result, table, corner)
+        table = codec.brought(result, table, corner.folder / f"{table.name}.arrow")
         if table is None or not check(table):
             table = None
             notes.append("the table: it is too large or does not hold together")

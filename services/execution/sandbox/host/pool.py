@@ -131,7 +131,7 @@ class Pool:
         return min([_KEEP_HOUSE_EVERY, *(each - now for each in times if each is not None and each > now)])
 
     def _lacking(self) -> str | None:
-        away = self._rehearsing.language if self._rehearsing is not None else None
+        away = self._rehearsing.spec.name if self._rehearsing is not None else None
         for language, ready in self._ready.items():
             if len(ready) + (language == away) < self._wanted[language]:
                 return language
@@ -163,7 +163,7 @@ class Pool:
         with self._changed:
             self._rehearsing = None
             if not self._closed:
-                self._ready[slot.language].append(slot)
+                self._ready[slot.spec.name].append(slot)
                 self._changed.notify_all()
                 return True
         slot.close()
@@ -174,7 +174,7 @@ class Pool:
             slot = self._rehearsing = self._unrehearsed()
             if slot is None:
                 return False
-            self._ready[slot.language].remove(slot)
+            self._ready[slot.spec.name].remove(slot)
         slot.rehearse()
         if slot.rehearsed:
             return self._put(slot)

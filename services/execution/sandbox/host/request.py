@@ -7,22 +7,24 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from services.execution.sandbox.host.bridge import given
 from services.execution.sandbox.host.scratch import Corner
+from services.execution.sandbox.language import LanguageSpec
 from services.execution.sandbox.protocol.wire import Json, Message
 from services.execution.sandbox.run import Run
 
 ARTIFACTS = 20
 ARTIFACT_BYTES = 50_000_000
-_MAPPING = ("python", "sql")  #: languages that read an open Arrow file where it is
 
 
 class Order:
     """The messages of a run and the open files that go with them."""
 
-    def __init__(self, run: Run, corner: Corner, opened: Callable[[Path], int] | None = None) -> None:
+    def __init__(
+        self, run: Run, spec: LanguageSpec, corner: Corner, opened: Callable[[Path], int] | None = None
+    ) -> None:
         """``opened`` opens a table without its name on this machine; a run without tables needs none."""
         self._run = run
+        self._spec = spec
         self._corner = corner
         self._opened = opened
         self.descriptors: list[int] = []
@@ -38,14 +40,15 @@ class Order:
         for path, source in run.files.items():
             files.append({"root": "work", "path": path})
             self.descriptors.append(os.open(source, os.O_RDONLY | os.O_CLOEXEC))
-        as_gifts = run.language in _MAPPING
+        mapped = self._spec.frames == "mapped"
         for number, (name, frame) in enumerate(run.frames.items()):
             described: dict[str, Json] = {"name": name, "dataframe": frame.dataframe}
-            if as_gifts:
+            if mapped:
                 assert self._opened is not None
                 gifts.append(self._opened(frame.path))
             else:
-                source, told = given(run.language, frame.path, self._corner.folder / f"frame-{number}")
+                target = self._corner.folder / f"frame-{number}"
+                source, told = self._spec.codec.written(frame.path, target)
                 files.append({"root": "given", "path": f"{number}.table"})
                 self.descriptors.append(os.open(source, os.O_RDONLY | os.O_CLOEXEC))
                 described |= {"path": f"/store/given/{number}.table", **told}

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from services.execution.sandbox.language import GUEST_ROOT
 from services.execution.sandbox.settings import SandboxSettings
 from shared.errors import SandboxUnavailable
 
-GUEST = "/runtime/guest"  #: where the code of ours that runs inside is imported from
-_EXECUTION = "services/execution"
-_GUEST_PARENTS = ("services", _EXECUTION, f"{_EXECUTION}/sandbox", f"{_EXECUTION}/transform")
-_GUEST_FOLDERS = (
-    f"{_EXECUTION}/sandbox/guest",
-    f"{_EXECUTION}/sandbox/protocol",
-    f"{_EXECUTION}/languages",
-    f"{_EXECUTION}/transform/reading",
-)
+_OWN_PACKAGES = ("services.execution.sandbox.guest", "services.execution.sandbox.protocol")
 _SYSTEM_LINKS = ("bin", "sbin", "lib", "lib32", "lib64")
 _SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/R", "/etc/localtime", "/etc/mime.types")
 
@@ -59,7 +53,7 @@ def find_bubblewrap(settings: SandboxSettings) -> Path:
     return Path(found)
 
 
-def describe_runtime(settings: SandboxSettings) -> Runtime:
+def describe_runtime(settings: SandboxSettings, guest_packages: Iterable[str]) -> Runtime:
     """Raises: SandboxUnavailable."""
     if not sys.platform.startswith("linux"):
         raise SandboxUnavailable("Code is isolated with the means of Linux; run the execution service on Linux.")
@@ -77,7 +71,7 @@ def describe_runtime(settings: SandboxSettings) -> Runtime:
         binds.append(Bind(base, inside))
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     shared = any((base / "lib").glob("libpython*.so*"))
-    binds += _guest()
+    binds += _guest([*_OWN_PACKAGES, *guest_packages])
     packages = [*_packages(settings, binds, base)]
     return Runtime(
         bubblewrap=find_bubblewrap(settings),
@@ -103,13 +97,27 @@ def _packages(settings: SandboxSettings, binds: list[Bind], base: Path) -> Itera
             yield f"/runtime/packages{number or ''}"
 
 
-def _guest() -> Iterator[Bind]:
-    """Our code that runs inside, under the names that it has here."""
-    root = Path(__file__).parents[4]
-    for package in _GUEST_PARENTS:
-        yield Bind(root / package / "__init__.py", f"{GUEST}/{package}/__init__.py")
-    for folder in _GUEST_FOLDERS:
-        yield Bind(root / folder, f"{GUEST}/{folder}")
+def _guest(packages: Iterable[str]) -> list[Bind]:
+    """Our code that runs inside, under the names that it has here; of its parents only that they are packages."""
+    binds: dict[str, Path] = {}
+    for package in packages:
+        parents = package.split(".")[:-1]
+        root = Path(_folder(package)).parents[len(parents)]
+        for depth in range(1, len(parents) + 1):
+            file = "/".join([*parents[:depth], "__init__.py"])
+            if (root / file).exists():
+                binds[file] = root / file
+        folder = package.replace(".", "/")
+        binds[folder] = root / folder
+    return [Bind(source, f"{GUEST_ROOT}/{name}") for name, source in binds.items()]
+
+
+def _folder(package: str) -> str:
+    """Raises: ModuleNotFoundError."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError(f"{package} is no package")
+    return next(iter(spec.submodule_search_locations))
 
 
 def _system_files() -> Iterator[Bind]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event as Flag
 from types import TracebackType
-from typing import Literal
+from typing import Literal, cast
 
-from services.execution.languages.installed import installed_languages, unavailable
 from services.execution.sandbox.host.cgroups import Groups
 from services.execution.sandbox.host.container import Slot
 from services.execution.sandbox.host.detached import Nameless
@@ -27,10 +26,11 @@ from services.execution.sandbox.host.supervise import Facts, Supervision
 from services.execution.sandbox.host.tables import holds_together
 from services.execution.sandbox.host.verdict import judge
 from services.execution.sandbox.host.zygote import Box
+from services.execution.sandbox.language import LanguageSpecs
 from services.execution.sandbox.run import OnOutput, Outcome, Run
 from services.execution.sandbox.settings import SandboxSettings
 from shared.contracts.execute import Limits
-from shared.errors import InternalError, JobCancelled, SandboxUnavailable
+from shared.errors import InternalError, JobCancelled, LanguageUnavailable, SandboxUnavailable
 
 _ATTEMPTS = 3  #: a room, or the whole box, that breaks by itself is replaced
 _MOST_COPIED = 4 << 20  #: bytes of a file; for a larger one the room is ended, which takes less time then
@@ -39,22 +39,25 @@ _START_AGAIN_AFTER = 1.0
 _TIERS = ("ns", "microvm")  #: from weak to strong
 
 
-def open_sandbox(settings: SandboxSettings) -> WarmSandbox:
-    """Start the box and prove that it holds. Raises: SandboxUnavailable."""
-    return WarmSandbox(settings)
-
-
 class WarmSandbox:
     """Implements ``services.execution.sandbox.run.Sandbox``; threads may share it."""
 
-    def __init__(self, settings: SandboxSettings) -> None:
+    def __init__(self, settings: SandboxSettings, specs: LanguageSpecs, programs: Sequence[str] = ()) -> None:
+        """Start it and prove that it holds. Raises: SandboxUnavailable.
+
+        ``programs`` are modules of ours that code inside may import beside its language; they are loaded beforehand.
+        """
         self._settings = settings
+        self._specs = specs
         if _TIERS.index(settings.claimed_tier) < _TIERS.index(settings.min_tier):
             raise SandboxUnavailable(
                 f"Code is isolated by {settings.claimed_tier} here; {settings.min_tier} is required."
             )
-        self._runtime = describe_runtime(settings)
-        self._languages = installed_languages()
+        packages = [package for spec in specs.values() for package in spec.guest.packages]
+        packages += [program.rpartition(".")[0] for program in programs]
+        self._runtime = describe_runtime(settings, packages)
+        self._warm = [*(module for spec in specs.values() for module in spec.warm), *programs]
+        self._languages = {name: spec.versions() for name, spec in specs.items()}
         self._box: Box | None = None
         self._own = Scratch()
         self._nameless = Nameless(self._runtime.bubblewrap)
@@ -62,8 +65,11 @@ class WarmSandbox:
         self._fault: SandboxUnavailable | None = None
         self._changed = threading.Condition()
         self._closed = False
-        wanted: dict[str, int] = {language: 1 for language, version in self._languages.items() if version is not None}
-        wanted["python"] = settings.slots
+        wanted = {
+            name: settings.slots if specs[name].pooled is None else cast("int", specs[name].pooled)
+            for name, version in self._languages.items()
+            if version is not None
+        }
         self._pool = Pool(self._make_slot, wanted, settings.max_age_seconds)
         # A box dies with the thread that started it, so that thread is the one that keeps the pool.
         self._keeper = threading.Thread(target=self._keep, name="sandbox-keeper", daemon=True)
@@ -81,7 +87,7 @@ class WarmSandbox:
             box: Box | None = None
             try:
                 box = Box(self._runtime, self._settings.uid)
-                box.wait_warm()
+                box.wait_warm(self._warm)
                 self._announce(box, None)
                 self._pool.keep(lambda box=box: box.alive)  # type: ignore[misc]
                 self._announce(None, None)
@@ -111,7 +117,7 @@ class WarmSandbox:
 
     def _make_slot(self, language: str) -> Slot:
         box = self._wait_for_box(_OPENED_WITHIN)
-        slot = Slot(box, language, None if self._groups is None else self._groups.make())
+        slot = Slot(box, self._specs[language], None if self._groups is None else self._groups.make())
         slot.limit(Limits(), 0)  # what most runs ask for
         return slot
 
@@ -153,12 +159,14 @@ class WarmSandbox:
         return self._settings.claimed_tier
 
     def languages(self) -> Mapping[str, str | None]:
-        return {str(language): version for language, version in self._languages.items()}
+        return dict(self._languages)
 
     def require(self, language: str) -> None:
         """Raises: LanguageUnavailable."""
-        if self._languages[language] is None:
-            raise unavailable(language)
+        if self._languages.get(language) is None:
+            spec = self._specs.get(language)
+            install = "" if spec is None else f": install {spec.install}"
+            raise LanguageUnavailable(f"{language} is not installed where code runs{install}.")
 
     @contextmanager
     def run(self, run: Run, cancelled: Flag | None = None, on_output: OnOutput | None = None) -> Iterator[Outcome]:
@@ -222,14 +230,15 @@ class WarmSandbox:
         supervision = Supervision(slot, run.limits, secrets.token_hex(8), cancelled, on_output, run.until)
         facts = supervision.facts
         held.callback(facts.close)
-        with Order(run, corner, self._nameless.open) as order:
+        with Order(run, slot.spec, corner, self._nameless.open) as order:
             slot.limit(run.limits, order.given_mb)
             supervision.drive({**order.start, "grouped": slot.grouped}, order.descriptors, order.request, run.stdin)
         if facts.cancelled:
             raise JobCancelled("The job was cancelled while its code ran.")
         if facts.alive:
             _make_unchangeable(slot, facts)
-        return bring_out(run, facts, slot.counted(), corner, self.tier, judge, self._table_holds)
+        codec = slot.spec.codec
+        return bring_out(run, codec, facts, slot.counted(), corner, self.tier, judge, self._table_holds)
 
 
 def _make_unchangeable(slot: Slot, facts: Facts) -> None:

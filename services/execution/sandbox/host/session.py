@@ -13,7 +13,8 @@ from typing import Literal, TypeAlias, cast
 
 from pydantic import JsonValue
 
-from services.execution.sandbox.host import bridge
+from services.execution.sandbox.codec import Codec, Sent
+from services.execution.sandbox.host import claims
 from services.execution.sandbox.host.container import Slot
 from services.execution.sandbox.host.outcome import bring_out, view_of
 from services.execution.sandbox.host.request import Order
@@ -21,7 +22,7 @@ from services.execution.sandbox.host.scratch import Corner
 from services.execution.sandbox.host.streams import escaped
 from services.execution.sandbox.host.supervise import Facts, Supervision
 from services.execution.sandbox.host.verdict import judge
-from services.execution.sandbox.protocol.exact import NotPlain
+from services.execution.sandbox.protocol.exact import Encoder, NotPlain
 from services.execution.sandbox.protocol.wire import Json, Message, receive
 from services.execution.sandbox.run import KernelError, KernelInfo, Look, OnOutput, Outcome, Run, Value, Variable
 from services.execution.sandbox.values import changes
@@ -59,7 +60,7 @@ class KernelSession:
         self._idle_seconds = idle_seconds
         self._idle: Timer | None = None
         self._ended = False  #: it may take a moment until it is gone
-        with Order(Run(self.language, "", files=files, limits=limits), corner) as order:
+        with Order(Run(self.language, "", files=files, limits=limits), slot.spec, corner) as order:
             slot.limit(limits, order.given_mb)
             slot.tell(
                 {**order.start, "collect": None, "wall_seconds": None, "grouped": slot.grouped}, order.descriptors
@@ -70,7 +71,11 @@ class KernelSession:
 
     @property
     def language(self) -> str:
-        return self._slot.language
+        return self._slot.spec.name
+
+    @property
+    def _codec(self) -> Codec:
+        return self._slot.spec.codec
 
     @property
     def alive(self) -> bool:
@@ -84,12 +89,13 @@ class KernelSession:
         take: Take = "view",
     ) -> Outcome:
         run = Run(self.language, code, limits=self._limits, take=take)
-        with self._calling, Order(run, self._corner) as order:
+        with self._calling, Order(run, self._slot.spec, self._corner) as order:
             facts = self._call({**order.request, "once": False}, on_output, cancelled)
             try:
                 for name in _files_of(facts):
                     self._fetch(name, facts)
-                outcome = bring_out(run, facts, self._slot.counted(), self._inner(), self._tier, judge, self._check)
+                counted = self._slot.counted()
+                outcome = bring_out(run, self._codec, facts, counted, self._inner(), self._tier, judge, self._check)
             finally:
                 facts.close()
             if outcome is None:
@@ -110,7 +116,7 @@ class KernelSession:
     def look(self, names: Sequence[str], whole: Sequence[str] = ()) -> Mapping[str, Look]:
         asked = {"op": "look", "names": list(names), "whole": list(whole)}
         found = self._ask(asked).get("looks") if names else {}
-        looks = {name: bridge.looked(found.get(name)) for name in names} if isinstance(found, dict) else {}
+        looks = {name: claims.looked(found.get(name)) for name in names} if isinstance(found, dict) else {}
         return {name: look for name, look in looks.items() if look is not None}
 
     def picture(self, name: str) -> bytes:
@@ -132,14 +138,14 @@ class KernelSession:
             raise _gone()
         content = self._fetched(typed.get("file")) if typed.get("kind") == "table" else None
         if content is not None:
-            content = bridge.brought(self.language, typed, content, self._corner)
-        return bridge.outward(typed, content, self._check)
+            content = self._codec.brought(typed, content, self._corner.folder / f"{content.name}.arrow")
+        return claims.outward(typed, content, self._check)
 
     def set(self, name: str, value: Value | JsonValue) -> tuple[str, ...]:
         with self._calling:
             self._count += 1
             try:
-                sent = bridge.inward(self.language, value, self._corner.folder / f"set-{self._count}")
+                sent = self._sent(value)
             except NotPlain as error:
                 raise KernelError(CodeError(type="NotPortable", message=f"It cannot cross: {error}.")) from None
             typed: dict[str, Json] = dict(sent.typed)
@@ -159,7 +165,21 @@ class KernelSession:
             if isinstance(value, Value) and value.kind == "json":
                 there = cast("JsonValue", reply.get("exact")) if reply.get("kind") == "json" else None
                 return tuple(changes(value.exact, there, self.language))
-            return sent.notes
+            if isinstance(value, Value) and value.table is not None:
+                return (*value.notes, *self._codec.losses(value.table))
+            return ()
+
+    def _sent(self, value: Value | JsonValue) -> Sent:
+        """What to send so that the language gets its own kind of this value. Raises: KernelError, NotPlain."""
+        if not isinstance(value, Value):
+            return self._codec.value(Encoder().encode(value))
+        if value.kind == "opaque":
+            why = f": {value.why}" if value.why else ""
+            message = f"{value.type} cannot cross into {self.language}{why}."
+            raise KernelError(CodeError(type="NotPortable", message=message))
+        if value.table is None:
+            return self._codec.value(cast("Json", value.exact))
+        return self._codec.table(value.table, self._corner.folder / f"set-{self._count}")
 
     def list(self) -> tuple[Variable, ...]:
         found = self._ask({"op": "list"}).get("variables")

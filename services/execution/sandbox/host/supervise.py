@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Event as Flag
 
-from services.execution.sandbox.host.bridge import framed
 from services.execution.sandbox.host.container import Slot
 from services.execution.sandbox.host.live import LiveOutput
 from services.execution.sandbox.host.streams import Capture
@@ -99,7 +98,7 @@ class Supervision:
         slot, facts = self._slot, self.facts
         slot.tell(start, descriptors)
         self._pending = {slot.stdin: memoryview(stdin)} if self._once else {}
-        self._request = memoryview(framed(slot.language, {**request, "nonce": self._nonce}))
+        self._request = memoryview(slot.spec.codec.request({**request, "nonce": self._nonce}))
         for descriptor in (slot.stdout, slot.stderr, slot.replies, slot.control.fileno()):
             os.set_blocking(descriptor, False)
             self._poll.register(descriptor, select.POLLIN)

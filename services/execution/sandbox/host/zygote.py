@@ -12,12 +12,13 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from services.execution.sandbox.host.runtime import Runtime
+from services.execution.sandbox.language import GUEST_ROOT, Guest
 from services.execution.sandbox.protocol.wire import Message, control_pair, receive, send
 from shared.errors import SandboxUnavailable
 
 _INSIDE_ID = "1000"
 _START = (
-    "import sys; sys.path[:0] = ['/runtime/guest', *sys.argv[2:]];"
+    f"import sys; sys.path[:0] = ['{GUEST_ROOT}', *sys.argv[2:]];"
     "from services.execution.sandbox.guest.zygote import main; main()"
 )
 _WARM_WITHIN = 120.0  #: seconds for all libraries to load, on a busy machine
@@ -53,8 +54,10 @@ class Box:
         self.libraries: tuple[str, ...] = ()
         self.python = ""
 
-    def wait_warm(self) -> None:
-        """Raises: SandboxUnavailable."""
+    def wait_warm(self, modules: Sequence[str]) -> None:
+        """Have it load these modules. Raises: SandboxUnavailable."""
+        with contextlib.suppress(OSError):  # the answer says why it is gone
+            send(self._control, {"root": GUEST_ROOT, "warm": list(modules)})
         message = self._answer(_WARM_WITHIN)
         self.python = str(message["python"])
         self.libraries = tuple(str(name) for name in message["libraries"])  # type: ignore[union-attr]
@@ -63,11 +66,17 @@ class Box:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def fork(self, language: str, descriptors: Sequence[int], memfd: bool) -> None:
+    def fork(self, guest: Guest, descriptors: Sequence[int], memfd: bool) -> None:
         """Ask for a room with these ends of its pipes. Raises: SandboxUnavailable."""
+        start: Message = {
+            "module": guest.module,
+            "command": list(guest.command),
+            "threads": guest.threads,
+            "memfd": memfd,
+        }
         try:
             with self._lock:
-                send(self._control, {"language": language, "memfd": memfd}, descriptors)
+                send(self._control, start, descriptors)
         except OSError:
             raise SandboxUnavailable(self.why("The warm interpreter is gone.")) from None
 

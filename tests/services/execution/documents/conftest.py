@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from services.execution.documents.resolve.renderer import Renderer
-from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
+from services.execution.sandbox.host.sandbox import WarmSandbox
 from services.execution.sandbox.settings import SandboxSettings
+from services.execution.wiring import open_sandbox
 from tests.services.execution.documents.support import Desk
 
 

@@ -8,9 +8,10 @@ from typing import TypeAlias
 
 import pytest
 
-from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
+from services.execution.sandbox.host.sandbox import WarmSandbox
 from services.execution.sandbox.run import Session
 from services.execution.sandbox.settings import SandboxSettings
+from services.execution.wiring import open_sandbox
 from shared.contracts.execute import Limits
 
 _LIMITS = Limits(wall_seconds=100, cpu_seconds=100)  #: nothing here is meant to hit them

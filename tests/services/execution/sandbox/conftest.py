@@ -7,9 +7,10 @@ from typing import Protocol
 
 import pytest
 
-from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
+from services.execution.sandbox.host.sandbox import WarmSandbox
 from services.execution.sandbox.run import Outcome, Run
 from services.execution.sandbox.settings import SandboxSettings
+from services.execution.wiring import open_sandbox
 from shared.contracts.execute import Limits
 
 

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from services.execution.sandbox.host.sandbox import open_sandbox
 from services.execution.sandbox.run import Run
 from services.execution.sandbox.settings import SandboxSettings
+from services.execution.wiring import open_sandbox
 from shared.contracts.execute import Limits
 
 _QUICK = [

@@ -19,9 +19,10 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
-from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
+from services.execution.sandbox.host.sandbox import WarmSandbox
 from services.execution.sandbox.run import Frame, KernelError, Run
 from services.execution.sandbox.settings import SandboxSettings
+from services.execution.wiring import open_sandbox
 from shared.contracts.execute import Limits, Verdict
 from tests.services.execution.sandbox.attacks import HIDERS, HIDING, HOARDS, PRELUDE, REACHES, TIMEOUT, Attack
 from tests.services.execution.sandbox.conftest import RunCode

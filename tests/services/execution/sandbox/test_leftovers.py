@@ -14,10 +14,10 @@ from threading import Event
 
 import pytest
 
-from services.execution.sandbox.host.sandbox import open_sandbox
 from services.execution.sandbox.host.scratch import Scratch
 from services.execution.sandbox.run import Run
 from services.execution.sandbox.settings import SandboxSettings
+from services.execution.wiring import open_sandbox
 from shared.errors import SandboxUnavailable
 from tests.services.execution.sandbox.leftovers import children_of
 
@@ -31,7 +31,7 @@ def test_closing_leaves_no_process_mount_group_file_or_descriptor(tmp_path: Path
 
 _LONG = """
 from services.execution.sandbox.run import Run
-from services.execution.sandbox.host.sandbox import open_sandbox
+from services.execution.wiring import open_sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from shared.contracts.execute import Limits
 run = Run("python", "print(1)\\nwhile True: pass", limits=Limits(wall_seconds=100, cpu_seconds=100))

@@ -8,9 +8,10 @@ from threading import Event, Thread
 
 import pytest
 
-from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
+from services.execution.sandbox.host.sandbox import WarmSandbox
 from services.execution.sandbox.run import KernelError
 from services.execution.sandbox.settings import SandboxSettings
+from services.execution.wiring import open_sandbox
 from shared.contracts.execute import Limits, Verdict
 
 

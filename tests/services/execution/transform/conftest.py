@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from services.execution.sandbox.host.sandbox import WarmSandbox, open_sandbox
+from services.execution.sandbox.host.sandbox import WarmSandbox
 from services.execution.sandbox.settings import SandboxSettings
+from services.execution.wiring import open_sandbox
 from tests.services.execution.transform.support import Folder, Lab
 
 

@@ -12,6 +12,7 @@ from importlib import metadata
 from typing import Any, cast
 
 from services.execution.languages.python.guest import tables
+from services.execution.languages.python.guest.libraries import use_pandas
 from services.execution.languages.python.guest.repeatable import seed_all
 from services.execution.languages.python.guest.soundness import demand_sound
 from services.execution.languages.python.guest.values import exactly, inward, listed, looks, outward
@@ -20,7 +21,6 @@ from services.execution.sandbox.guest import service
 from services.execution.sandbox.guest.displays import Stage, figure_of, picture, rendered
 from services.execution.sandbox.guest.isolate import CODE, OUT, WORK
 from services.execution.sandbox.guest.program import compiled, run
-from services.execution.sandbox.guest.warmth import use_pandas
 from services.execution.sandbox.protocol.wire import Json, Message
 
 

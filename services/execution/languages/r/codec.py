@@ -1,49 +1,86 @@
-"""R's side of the bridge: messages as R expressions, tables as columns of plain binary (R has no Arrow in Debian)."""
+"""Tables and values as R has them; a table crosses as columns of plain binary."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from services.execution.languages.columns import NA_INTEGER, NA_REAL
-from services.execution.languages.r.rvalues import Exact, number, text_of, value_of
+from services.execution.languages.columns import NA_INTEGER, NA_REAL, table_from_columns
+from services.execution.languages.r.notation import expression
+from services.execution.languages.r.values import Exact
+from services.execution.sandbox.codec import Codec, Sent
 from services.execution.sandbox.protocol.wire import Json, Message
 
 # NumPy and Arrow have no types for their arrays' contents here, so those values are Any.
 
-
-def expression(message: Message) -> bytes:
-    """A message of ours as an R expression; it only ever builds lists, texts and numbers."""
-    return _r(message).encode("ascii")
+_SAFE = 2**53
 
 
-def _r(value: Json) -> str:
-    if value is None or isinstance(value, bool):
-        return {None: "NULL", True: "TRUE", False: "FALSE"}[value]
-    if isinstance(value, (int, float)):
-        return number(value)
-    if isinstance(value, str):
-        return text_of(value)
-    if isinstance(value, Exact):
-        return value_of(value.value)
-    if isinstance(value, Mapping):
-        return f"list({', '.join(f'{text_of(name, tick=True)} = {_r(inner)}' for name, inner in value.items())})"
-    return _vector(value)
+class RCodec(Codec):
+    def request(self, message: Message) -> bytes:
+        body = expression(message)
+        return struct.pack(">I", len(body)) + body
+
+    def value(self, exact: Json) -> Sent:
+        return Sent({"kind": "json", "exact": cast("Json", Exact(exact))})
+
+    def written(self, table: Path, target: Path) -> tuple[Path, Mapping[str, Json]]:
+        return target, {"columns": write_columns(table, target)}
+
+    def brought(self, claimed: Mapping[str, Json], content: Path, target: Path) -> Path | None:
+        return target if table_from_columns(claimed.get("columns"), content, target) else None
+
+    def column_loss(self, column: Any) -> str | None:
+        import pyarrow
+        import pyarrow.compute
+
+        types, kind = pyarrow.types, column.type
+        if types.is_int64(kind) or types.is_uint64(kind):
+            return "whole numbers beyond 2^53 are rounded" if _beyond(column) else None
+        if types.is_decimal(kind):
+            return "decimals are floats in R"
+        if types.is_string(kind) or types.is_large_string(kind):
+            cut = pyarrow.compute.any(pyarrow.compute.match_substring(column, "\x00")).as_py()
+            return "R has no texts with NUL in them: it was taken out" if cut else None
+        if types.is_timestamp(kind) and kind.unit == "ns" and _finer(column):
+            return "nanoseconds are cut to microseconds"
+        return None if _is_kept(kind) else f"{kind} is text in R"
 
 
-def _vector(values: Sequence[Json]) -> str:
-    """Scalars of one kind become a vector, anything else a list."""
-    kinds = {type(value) for value in values if value is not None}
-    plain = (len(kinds) == 1 and kinds <= {bool, str, int, float}) or kinds == {int, float}
-    if values and plain:
-        return f"c({', '.join('NA' if value is None else _r(value) for value in values)})"
-    return f"list({', '.join(_r(value) for value in values)})"
+def _is_kept(kind: Any) -> bool:
+    import pyarrow
+
+    types = pyarrow.types
+    checks = (
+        *(types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary),
+        *(types.is_null, types.is_boolean, types.is_integer, types.is_floating, types.is_dictionary),
+        *(types.is_date, types.is_timestamp, types.is_duration),
+    )
+    return any(check(kind) for check in checks)
 
 
-def table_for_r(source: Path, target: Path) -> list[Json]:
+def _beyond(column: Any) -> bool:
+    import pyarrow.compute
+
+    ends = pyarrow.compute.min_max(column).as_py()
+    return any(end is not None and abs(end) > _SAFE for end in ends.values())
+
+
+def _finer(column: Any) -> bool:
+    import pyarrow
+
+    try:
+        column.cast(pyarrow.timestamp("us", column.type.tz))
+    except pyarrow.ArrowInvalid:
+        return True
+    return False
+
+
+def write_columns(source: Path, target: Path) -> list[Json]:
     """Write an Arrow file's columns for R; the description of them that R needs."""
-    import pyarrow.ipc  # noqa: PLC0415 - heavy, and only needed here
+    import pyarrow.ipc
 
     with pyarrow.memory_map(str(source)) as opened, target.open("xb") as sink:
         table = pyarrow.ipc.open_file(opened).read_all()
@@ -58,7 +95,7 @@ def table_for_r(source: Path, target: Path) -> list[Json]:
 
 def _whole(column: Any) -> Any:
     """One array of a chunked one, with one dictionary."""
-    import pyarrow  # noqa: PLC0415
+    import pyarrow
 
     if pyarrow.types.is_dictionary(column.type):
         column = column.unify_dictionaries()
@@ -66,7 +103,7 @@ def _whole(column: Any) -> Any:
 
 
 def _written(column: Any) -> tuple[str, list[bytes], dict[str, Json]]:
-    import pyarrow  # noqa: PLC0415
+    import pyarrow
 
     types = pyarrow.types
     if types.is_dictionary(column.type) and _is_text(column.type.value_type):
@@ -102,14 +139,14 @@ def _written(column: Any) -> tuple[str, list[bytes], dict[str, Json]]:
 
 
 def _is_text(kind: Any) -> bool:
-    import pyarrow  # noqa: PLC0415
+    import pyarrow
 
     types = pyarrow.types
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def _numbers(column: Any, kind: str, factor: float = 1.0) -> bytes:
-    import numpy  # noqa: PLC0415
+    import numpy
 
     missing = column.is_null().to_numpy(zero_copy_only=False)
     values = column.fill_null(0).to_numpy(zero_copy_only=False).astype(kind)
@@ -126,7 +163,7 @@ def _texts(column: Any) -> list[bytes]:
 
 
 def _bytes(encoded: Sequence[bytes | None]) -> list[bytes]:
-    import numpy  # noqa: PLC0415
+    import numpy
 
     sizes = numpy.array([-1 if text is None else len(text) for text in encoded], dtype="<i4")
     return [bytes(sizes.tobytes()), b"".join(text for text in encoded if text)]

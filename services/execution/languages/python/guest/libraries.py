@@ -26,16 +26,17 @@ LIBRARIES = (
 
 
 def load() -> list[str]:
-    """Import what is installed; the names that were."""
+    """Import what is installed, and use it once; the names of what was loaded."""
     loaded: list[str] = []
     for name in LIBRARIES:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
             loaded.append(name)
+    _warm_up(loaded)
     return loaded
 
 
-def warm_up(loaded: list[str]) -> None:
+def _warm_up(loaded: list[str]) -> None:
     """First uses fill caches. Never of polars: it waits for threads that no child has, once it has been used."""
     if "pandas" in loaded:
         with contextlib.suppress(Exception):

@@ -81,7 +81,7 @@ def _vector(values: Sequence[Json]) -> str:
     return f"I({made})" if len(values) == 1 else made
 
 
-def _tagged(exact: Mapping[str, Json]) -> str:  # noqa: C901, PLR0911 - one for each form
+def _tagged(exact: Mapping[str, Json]) -> str:
     kind, value = exact["$"], exact["v"]
     if kind in ("missing", "undefined"):
         return "NA" if kind == "missing" else "NULL"

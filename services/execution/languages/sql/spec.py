@@ -1,0 +1,51 @@
+"""SQL: DuckDB in a fork of the warm interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import metadata
+from typing import Any
+
+from services.execution.sandbox.codec import Codec
+from services.execution.sandbox.language import Guest, LanguageSpec
+from shared.languages import LANGUAGES
+
+_GUEST = "services.execution.languages.sql.guest"
+_PYTHON = "services.execution.languages.python.guest"  #: tables and looks are those of Python
+
+
+class SqlCodec(Codec):
+    def column_loss(self, column: Any) -> str | None:
+        import pyarrow
+
+        if pyarrow.types.is_dictionary(column.type):
+            return "a factor is text in SQL"
+        zone = column.type.tz if pyarrow.types.is_timestamp(column.type) else None
+        return f"moments keep their time and lose their zone {zone} in SQL" if zone not in (None, "UTC") else None
+
+    def name_losses(self, names: Sequence[str]) -> list[str]:
+        """SQL does not tell large letters from small ones in names: DuckDB numbers the later columns."""
+        first: dict[str, str] = {}
+        pairs = ((name, first.setdefault(name.lower(), name)) for name in names)
+        return [
+            f"column {name[:80]}: SQL takes its name for that of {other[:80]}, so a number follows it there"
+            for name, other in pairs
+            if other != name
+        ]
+
+
+def _version() -> str | None:
+    try:
+        return metadata.version("duckdb")
+    except metadata.PackageNotFoundError:
+        return None
+
+
+SQL = LanguageSpec(
+    language=LANGUAGES["sql"],
+    versions=_version,
+    install="the Python package duckdb",
+    guest=Guest(packages=(_GUEST, _PYTHON), module=f"{_GUEST}.kernel", threads=25),
+    codec=SqlCodec(),
+    warm=(f"{_GUEST}.kernel",),
+)

@@ -1,0 +1,14 @@
+"""The sandbox as this worker uses it: every language of the table, and the program that reads tables."""
+
+from __future__ import annotations
+
+from services.execution.languages.table import LANGUAGE_SPECS
+from services.execution.sandbox.host.sandbox import WarmSandbox
+from services.execution.sandbox.settings import SandboxSettings
+
+_PROGRAMS = ("services.execution.transform.reading.read",)
+
+
+def open_sandbox(settings: SandboxSettings) -> WarmSandbox:
+    """Raises: SandboxUnavailable."""
+    return WarmSandbox(settings, LANGUAGE_SPECS, _PROGRAMS)
