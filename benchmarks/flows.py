@@ -36,7 +36,7 @@ from shared.flows.batch import Batch
 from shared.flows.calls import Call
 from shared.flows.document import Document, document_of
 from shared.flows.layout.place import layout
-from shared.flows.store import Author, Store
+from shared.flows.store import Author, FlowStore
 from tests.support.scripted import ScriptedLlm, started
 
 DAGRE = "@dagrejs/dagre@3.1.3"
@@ -137,7 +137,7 @@ def _dagre(sizes: tuple[int, ...]) -> dict[int, float]:
 
 def undo(engine: Engine) -> list[Line]:
     """Undo of one change on a large flow, from the lock to the commit, and with the whole answer written as JSON."""
-    store = Store()
+    store = FlowStore()
     with engine.begin() as connection:
         flow = store.create(connection, "t", "Large", diagram(10_000, 13_000), ANNE)
     bare, answered = [], []

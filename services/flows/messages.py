@@ -1,4 +1,4 @@
-"""What is said to the model: the request with the state of the flow, and what came of its calls."""
+"""The messages to the model: the request with the state of the flow, and the outcomes of its calls."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from services.flows.state import state_of
-from shared.flows.calls import Call, Outcome
+from shared.flows.calls import Call, CallOutcome
 from shared.flows.document import Document, Json, description_of, label_of, text_of
 from shared.flows.tools.table import OFFERED
 from shared.flows.visuals import merged
@@ -27,7 +27,7 @@ def request_message(prompts: Prompts, document: Document, message: str, topic: s
     return prompts.render("flows.request", flow=flow, settings=settings, tools=tools, message=message).text.rstrip()
 
 
-def retry_message(prompts: Prompts, document: Document, outcomes: Sequence[Outcome], atomic: bool) -> str:
+def retry_message(prompts: Prompts, document: Document, outcomes: Sequence[CallOutcome], atomic: bool) -> str:
     nodes = sorted(document.nodes.items(), key=lambda pair: pair[1].rank)
     edges = sorted(document.edges.items(), key=lambda pair: pair[1].rank)
     return prompts.render(
@@ -51,7 +51,7 @@ def spoken(call: Call) -> str:
     return f"{call.name}({params if len(params) <= _PARAMETERS else params[:_PARAMETERS] + '…'})"
 
 
-def _told(outcome: Outcome) -> Mapping[str, object]:
+def _told(outcome: CallOutcome) -> Mapping[str, object]:
     made = ""
     if outcome.call.name in ("addNode", "addEdge", "createGroup"):
         kinds = (("node", outcome.node_id), ("edge", outcome.edge_id), ("group", outcome.group_id))

@@ -11,7 +11,7 @@ from services.flows.messages import request_message, retry_message, unreadable_m
 from services.flows.settings import EditSettings
 from shared.contracts.flow import FlowInput, FlowResult, ToolCall
 from shared.errors import JobCancelled
-from shared.flows.calls import Call, Outcome
+from shared.flows.calls import Call, CallOutcome
 from shared.flows.document import Json
 from shared.flows.lint import lint
 from shared.flows.operations import to_contract
@@ -61,7 +61,7 @@ class _EditLoop:
     response: str = ""  #: the last answer as it came
     repaired: bool = False
     truncated: bool = False
-    executed: list[Outcome] | None = None  #: of the last calls that were run
+    executed: list[CallOutcome] | None = None  #: of the last calls that were run
 
     def __post_init__(self) -> None:
         self.prompt = self.context.prompts.render("flows.edit")

@@ -1,4 +1,4 @@
-"""What a model is told of a flow: all of it when that fits, else ids and labels, else the part that matters."""
+"""The flow as text for a model: all of it when that fits, else ids and labels, else the relevant part."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORD = re.compile(r"\w{3,}")
 
 
 def state_of(document: Document, message: str, tokens: int) -> str:
-    """The flow within about that many tokens."""
+    """The flow in about that many tokens; the message decides which part of a very large one is relevant."""
     most = int(tokens * _CHARACTERS)
     roughly = 90 * (len(document.nodes) + len(document.edges))
     if roughly <= 2 * most:
@@ -80,7 +80,7 @@ def _line(text: str) -> str:
 def _relevant(
     document: Document, message: str, nodes: Sequence[tuple[str, str]], edges: Sequence[tuple[str, str]], most: int
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Nodes that the message names, their neighbours, then the others in order, within the space; then their edges."""
+    """Nodes that the message names, their neighbours, then the others in order, up to the limit; then their edges."""
     words = set(_WORD.findall(message.lower()))
     named = {key for key, line in nodes if words & set(_WORD.findall(line.lower()))}
     near = set(named)

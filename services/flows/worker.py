@@ -7,7 +7,7 @@ from services.flows.settings import EditSettings
 from shared.db import connect
 from shared.flows.session import FlowEditor
 from shared.flows.settings import FlowSettings
-from shared.flows.store import Store
+from shared.flows.store import FlowStore
 from shared.jobs.process import open_worker
 from shared.plugins import load_plugins
 from shared.settings import JobSettings, PluginSettings, StoreSettings
@@ -17,7 +17,7 @@ def main() -> None:
     load_plugins(PluginSettings().modules)
     settings = FlowSettings()
     engine = connect(StoreSettings().database_url, JobSettings().concurrency)
-    editor = FlowEditor(engine, Store(settings.undo_depth, settings.flow_versions))
+    editor = FlowEditor(engine, FlowStore(settings.undo_depth, settings.flow_versions))
     worker = open_worker("flows")
     worker.serve("flow", Mutate(editor, EditSettings()))
     worker.run()

@@ -24,7 +24,7 @@ from services.gateway.settings import Settings
 from services.gateway.streams.notifier import Notifier
 from services.gateway.streams.watchers import Watchers
 from shared import blobs
-from shared.flows.store import Store
+from shared.flows.store import FlowStore
 
 log = structlog.get_logger()
 
@@ -52,7 +52,7 @@ class Dependencies:
     watchers: Watchers
     notifier: Notifier
     llm: LlmAccess
-    flows: Store
+    flows: FlowStore
     closing: asyncio.Event = field(default_factory=asyncio.Event)  #: set when the process is asked to stop
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
 
@@ -114,7 +114,7 @@ async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIte
         watchers=Watchers(settings.stores.redis_url),
         notifier=Notifier(redis),
         llm=LlmAccess(settings),
-        flows=Store(settings.flows.undo_depth, settings.flows.flow_versions, offload=offload),
+        flows=FlowStore(settings.flows.undo_depth, settings.flows.flow_versions, offload=offload),
     )
     app.state.dependencies = dependencies
     dependencies.watchers.start()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, MutableSequence, Sequence
 from dataclasses import dataclass, replace
 
-from shared.flows.calls import Call, Outcome
+from shared.flows.calls import Call, CallOutcome
 from shared.flows.document import Document, random_id
-from shared.flows.draft import Change, Draft
+from shared.flows.draft import Draft, JournalEntry
 from shared.flows.operations import DoesNotApply, Operation
 from shared.flows.suggestions import suggest
 from shared.flows.tools.arguments import Arguments, CallFailed, ToolResult
@@ -15,7 +15,7 @@ from shared.flows.tools.table import TOOLS
 
 #: The calls that go along the history instead of changing the draft.
 HISTORY_CALLS = ("undo", "redo")
-#: Doing these again would double, collide or miss; all other calls may simply run again.
+#: Running these a second time would duplicate or fail; all other calls may simply run again.
 _ONCE = frozenset(["addNode", "addEdge", "deleteNode", "deleteEdge", "createGroup", "ungroup", "changeDimensions"])
 
 
@@ -29,8 +29,8 @@ class HistoryEntry:
 
 
 @dataclass(frozen=True)
-class History:
-    """As far as a batch may want to go: of the applied the newest last, of the undone the next to redo last."""
+class HistoryWindow:
+    """The newest entries of the history: the newest applied one is last, and so is the next one to redo."""
 
     applied: tuple[HistoryEntry, ...] = ()
     undone: tuple[HistoryEntry, ...] = ()
@@ -52,21 +52,23 @@ class Batch:
     """
 
     def __init__(
-        self, document: Document, history: History | None = None, new_id: Callable[[], str] = random_id
+        self, document: Document, history: HistoryWindow | None = None, new_id: Callable[[], str] = random_id
     ) -> None:
         self.draft = Draft(document, new_id)
         self.moves: list[Move] = []
         self._applied = list(history.applied) if history else []
         self._undone = list(history.undone) if history else []
         self._steps: list[int] = []  #: where each own call begins in the draft's journal
-        self._taken_back: list[list[Change]] = []
+        self._taken_back: list[list[JournalEntry]] = []
 
     @property
     def only_moves(self) -> bool:
         """Whether none of the batch's own calls is left, so that it is at most undos and redos."""
         return not self._steps
 
-    def run(self, calls: Sequence[Call], atomic: bool = False, earlier: Sequence[Outcome] = ()) -> list[Outcome]:
+    def run(
+        self, calls: Sequence[Call], atomic: bool = False, earlier: Sequence[CallOutcome] = ()
+    ) -> list[CallOutcome]:
         """Run the calls in order; a failed one changes nothing and the rest goes on, unless the batch is atomic.
 
         ``earlier`` are the outcomes of the same turn's earlier attempts: what they did is not done twice.
@@ -89,15 +91,15 @@ class Batch:
             self.draft.apply(operations)
             self._steps.append(mark)
 
-    def _run(self, call: Call) -> Outcome:
+    def _run(self, call: Call) -> CallOutcome:
         mark = self.draft.mark()
         try:
             result = self._do(call, mark)
         except CallFailed as failed:
             if self.draft.mark() > mark:
                 self.draft.take_back(mark)
-            return Outcome(call, str(failed), wanted=failed.wanted)
-        return Outcome(call, None, result.node_id, result.edge_id, result.group_id, result.did_change)
+            return CallOutcome(call, str(failed), wanted=failed.wanted)
+        return CallOutcome(call, None, result.node_id, result.edge_id, result.group_id, result.did_change)
 
     def _do(self, call: Call, mark: int) -> ToolResult:
         if call.name in HISTORY_CALLS:
@@ -143,8 +145,8 @@ class Batch:
         self.moves.append(Move(entry.seq, undone))
 
 
-def _repeated(draft: Draft, call: Call, done_before: MutableSequence[Outcome]) -> Outcome | None:
-    """The earlier outcome of the very same call, used up by this one; None when the call has to run.
+def _repeated(draft: Draft, call: Call, done_before: MutableSequence[CallOutcome]) -> CallOutcome | None:
+    """The earlier outcome of an equal call, which no later call gets again; None when the call has to run.
 
     A retry often sends again what its first attempt had done.
     """
@@ -157,8 +159,8 @@ def _repeated(draft: Draft, call: Call, done_before: MutableSequence[Outcome]) -
     return None
 
 
-def _stands(draft: Draft, earlier: Outcome) -> bool:
-    """Whether what the call did is still so."""
+def _stands(draft: Draft, earlier: CallOutcome) -> bool:
+    """Whether the effect of the call is still there."""
     there = {
         "addNode": earlier.node_id in draft.nodes,
         "createGroup": earlier.group_id in draft.nodes,

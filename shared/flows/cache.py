@@ -1,4 +1,4 @@
-"""Documents that a process has seen: only a start for reading, the version decides what else has to be read."""
+"""Documents that a process has read: a start for reading newer versions, never more than a cache."""
 
 from __future__ import annotations
 

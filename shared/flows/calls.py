@@ -16,7 +16,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CallOutcome:
     """What one call did; ``error`` is None when it worked."""
 
     call: Call

@@ -16,7 +16,7 @@ _SYSTEM_COLORS = frozenset(
     """accentcolor accentcolortext activetext buttonborder buttonface buttontext canvas canvastext field fieldtext
     graytext highlight highlighttext linktext mark marktext selecteditem selecteditemtext visitedtext""".split()  # noqa: SIM905
 )
-_COMMAS_ALLOWED = frozenset({"rgb", "rgba", "hsl", "hsla"})  # the older functions; the others part by spaces only
+_COMMAS_ALLOWED = frozenset({"rgb", "rgba", "hsl", "hsla"})  # the older functions; the others separate by spaces only
 _LENGTHS = frozenset(["px", "em", "rem", "vw", "vh", "vmin", "vmax", "cm", "mm", "in", "pt", "pc", "ch", "ex", "q"])
 _ANGLES = frozenset({"deg", "grad", "rad", "turn"})
 _SIDES = frozenset({"left", "right", "top", "bottom", "center"})
@@ -36,7 +36,7 @@ def is_paint(text: str) -> bool:
 
 
 def _token(text: str) -> Token | None:
-    """The one component of the text; None for anything that a parser of style sheets would have to mend."""
+    """The only component of the text; None when there are more, or what a CSS parser would have to repair."""
     if len(text) > MAX_LENGTH or not text.isascii() or "\\" in text or "/*" in text:
         return None
     if text.count("(") != text.count(")"):

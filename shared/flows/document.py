@@ -62,7 +62,7 @@ class Document:
 
 
 def document_of(nodes: Sequence[JsonValue], edges: Sequence[JsonValue], settings: Table | None = None) -> Document:
-    """A document of the given lists, kept verbatim; what has no id of its own is kept beyond the reach of tools."""
+    """A document of the given lists, kept as they are; tools cannot reach what has no id of its own."""
     return Document(_keyed(nodes, 0), _keyed(edges, len(nodes)), settings or {}, len(nodes) + len(edges))
 
 
@@ -110,7 +110,7 @@ def text_of(body: Mapping[str, JsonValue], name: str) -> str:
 
 
 def position_of(body: Mapping[str, JsonValue]) -> tuple[float, float]:
-    """Where a node stands; 0, 0 when nobody said."""
+    """A node's position; 0, 0 when it has none."""
     position = body.get("position")
     if not isinstance(position, dict):
         return 0, 0

@@ -1,4 +1,4 @@
-"""A document being edited: every change is journalled, so that any part of a batch can be taken back."""
+"""A document being edited: every change is journalled, so that any part of a batch can be rolled back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shared.flows.operations import Element, Operation, apply, difference
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class JournalEntry:
     kind: Kind
     key: str
     before: Item | None
@@ -47,7 +47,7 @@ class Index:
 
 
 class Draft:
-    """One batch's or turn's own copy of a document."""
+    """A copy of a document that a batch changes."""
 
     def __init__(self, base: Document, new_id: Callable[[], str] = random_id) -> None:
         self.base = base
@@ -56,7 +56,7 @@ class Draft:
         self.edges = dict(base.edges)
         self.settings = dict(base.settings)
         self._top = base.top
-        self._journal: list[Change] = []
+        self._journal: list[JournalEntry] = []
         self._touched: dict[Element, None] = {}
         self._incident = Index(lambda body: {text_of(body, "source"), text_of(body, "target")})
         self._labelled = Index(lambda body: (label_of(body),))
@@ -111,18 +111,18 @@ class Draft:
             self._put(operation.kind, operation.key, after.table(operation.kind).get(operation.key))
 
     def mark(self) -> int:
-        """A moment to which ``take_back`` can return."""
+        """A position in the journal that ``take_back`` can return to."""
         return len(self._journal)
 
-    def take_back(self, mark: int) -> list[Change]:
-        """Return to the moment; the answer is what ``repeat`` needs to come here again."""
+    def take_back(self, mark: int) -> list[JournalEntry]:
+        """Return to the mark; the result is what ``repeat`` needs to redo the changes."""
         taken = self._journal[mark:]
         for change in reversed(taken):
             self._set(change.kind, change.key, change.before)
         del self._journal[mark:]
         return taken
 
-    def repeat(self, taken: Iterable[Change]) -> None:
+    def repeat(self, taken: Iterable[JournalEntry]) -> None:
         for change in taken:
             self._put(change.kind, change.key, change.after)
 
@@ -137,7 +137,7 @@ class Draft:
 
     def _put(self, kind: Kind, key: str, item: Item | None) -> None:
         before = self._table(kind).get(key)
-        self._journal.append(Change(kind, key, before, item))
+        self._journal.append(JournalEntry(kind, key, before, item))
         self._touched[kind, key] = None
         self._set(kind, key, item)
 

@@ -1,4 +1,4 @@
-"""What clients do to a stored flow: batches of calls, whole saves, proposals, restores; each is one change set."""
+"""Edits of a stored flow: batches of calls, saves of whole documents, restores; each is one change set."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sqlalchemy import Connection
 
 from shared.flows import history
 from shared.flows.batch import HISTORY_CALLS, Batch, Move
-from shared.flows.calls import Call, Outcome
+from shared.flows.calls import Call, CallOutcome
 from shared.flows.document import Document, Kind, resembles
 from shared.flows.history import Edit
 from shared.flows.operations import difference
-from shared.flows.store import Author, Flow, Store
+from shared.flows.store import Author, Flow, FlowStore
 
 
 @dataclass(frozen=True)
@@ -22,21 +22,21 @@ class Edited:
     """A flow after a batch; a batch that changed nothing leaves the version as it was."""
 
     flow: Flow
-    outcomes: list[Outcome]
+    outcomes: list[CallOutcome]
 
     @property
     def success(self) -> bool:
         return all(outcome.success for outcome in self.outcomes)
 
 
-def batch_on(store: Store, connection: Connection, flow: Flow, calls: Sequence[Call]) -> Batch:
+def batch_on(store: FlowStore, connection: Connection, flow: Flow, calls: Sequence[Call]) -> Batch:
     """A batch at the flow's version, with as much of the history as the calls can reach."""
     steps = sum(call.name in HISTORY_CALLS for call in calls)
     return Batch(flow.document, store.history(connection, flow.id, steps))
 
 
 def edit(
-    store: Store, connection: Connection, flow: Flow, calls: Sequence[Call], author: Author, atomic: bool = False
+    store: FlowStore, connection: Connection, flow: Flow, calls: Sequence[Call], author: Author, atomic: bool = False
 ) -> Edited:
     """Run calls on a locked flow and write what they did."""
     batch = batch_on(store, connection, flow, calls)
@@ -46,7 +46,14 @@ def edit(
 
 
 def write_batch(
-    store: Store, connection: Connection, flow: Flow, batch: Batch, author: Author, summary: str, *, drag: bool = False
+    store: FlowStore,
+    connection: Connection,
+    flow: Flow,
+    batch: Batch,
+    author: Author,
+    summary: str,
+    *,
+    drag: bool = False,
 ) -> Flow:
     """Write a batch on the locked flow that it was made for: undos and redos alone as such, else one change set."""
     if batch.only_moves:
@@ -72,7 +79,7 @@ def net(moves: Sequence[Move]) -> list[Move]:
 def replacement(
     before: Document, after: Document, summary: str, *, name: str | None = None, join: bool = False
 ) -> Edit:
-    """The edit that puts a whole document in the place of another; what stays the same is not touched."""
+    """The edit that replaces a document by another; equal elements are not touched."""
     if resembles(before, after):
         return Edit((), (), summary, name=name)
     aligned = _aligned(before, after)
@@ -86,7 +93,7 @@ def restoration(before: Document, after: Document, summary: str) -> Edit:
 
 
 def is_drag(calls: Sequence[Call]) -> bool:
-    """Whether the calls may be a node being moved about."""
+    """Whether the calls may be steps of dragging a node."""
     return bool(calls) and all(call.name == "updateNode" for call in calls)
 
 
@@ -117,7 +124,7 @@ def _aligned(before: Document, after: Document) -> Document:
 
 
 def _order_kept(before: Document, after: Document, kind: Kind) -> bool:
-    """Whether old elements stand in their old order, with the new ones behind them."""
+    """Whether the old elements are in their old order, and before the new ones."""
     ranks = [known.rank if (known := before.table(kind).get(key)) else None for key in after.table(kind)]
     old = [rank for rank in ranks if rank is not None]
     return old == sorted(old) and None not in ranks[: len(old)]

@@ -13,7 +13,7 @@ from shared.flows.document import Document, Kind, text_of
 from shared.flows.encoding import decode_operations, encode_operations
 from shared.flows.errors import UndoConflict
 from shared.flows.operations import Add, DoesNotApply, Element, Operation, Update, apply, conflicts, difference
-from shared.flows.store import Author, Flow, Store
+from shared.flows.store import Author, Flow, FlowStore
 
 Scope = Literal["all", "mine"]
 
@@ -32,10 +32,10 @@ class Edit:
     summary: str
     drag: bool = False
     join: bool = False
-    name: str | None = None  #: the flow's new name, which is no part of the history
+    name: str | None = None  #: the flow's new name, which is not part of the history
 
 
-def change(store: Store, connection: Connection, flow: Flow, author: Author, edit: Edit) -> Flow:
+def change(store: FlowStore, connection: Connection, flow: Flow, author: Author, edit: Edit) -> Flow:
     """Write a change set on a locked flow; no operations, no change set."""
     forward, inverse, join, name = edit.forward, edit.inverse, edit.join, edit.name
     if not forward and name in (None, flow.name):
@@ -64,15 +64,15 @@ def change(store: Store, connection: Connection, flow: Flow, author: Author, edi
     return after
 
 
-def undo(store: Store, connection: Connection, flow: Flow, author: Author, scope: Scope = "all") -> Flow | None:
-    """Take the last change set back, or the author's own last one; None when there is none.
+def undo(store: FlowStore, connection: Connection, flow: Flow, author: Author, scope: Scope = "all") -> Flow | None:
+    """Undo the last change set, or the author's own last one; None when there is none.
 
     Raises: UndoConflict.
     """
     return _step(store, connection, flow, author, scope, "undo")
 
 
-def redo(store: Store, connection: Connection, flow: Flow, author: Author, scope: Scope = "all") -> Flow | None:
+def redo(store: FlowStore, connection: Connection, flow: Flow, author: Author, scope: Scope = "all") -> Flow | None:
     """Apply what was undone last; None when there is nothing. Raises: UndoConflict."""
     return _step(store, connection, flow, author, scope, "redo")
 
@@ -83,7 +83,7 @@ def storable(summary: str) -> str:
 
 
 def _step(
-    store: Store, connection: Connection, flow: Flow, author: Author, scope: Scope, kind: Literal["undo", "redo"]
+    store: FlowStore, connection: Connection, flow: Flow, author: Author, scope: Scope, kind: Literal["undo", "redo"]
 ) -> Flow | None:
     actor = author.actor if scope == "mine" else None
     newest = statements.applied if kind == "undo" else statements.undone
@@ -151,7 +151,7 @@ def _same_drag(last: RowMapping, author: Author, forward: Sequence[Operation]) -
 
 
 def _join(connection: Connection, after: Flow, last: RowMapping, inverse: Sequence[Operation]) -> None:
-    """Make the last entry lead from its old start to the new end."""
+    """Extend the last entry of the history to the new version."""
     back = [*inverse, *decode_operations(last["inverse"])]
     start = apply(after.document, back)
     touched = dict.fromkeys((operation.kind, operation.key) for operation in back)

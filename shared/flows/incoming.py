@@ -1,4 +1,4 @@
-"""Documents as clients send them: checked by the contract, then kept as they were written."""
+"""Documents as clients send them: validated by the contract, then stored as they were written."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def _cycles(document: Document) -> Iterator[Finding]:
 
 
 def _orphans(document: Document) -> Iterator[Finding]:
-    """Nodes without any edge, where others have some."""
+    """Nodes without any edge, in a diagram that has edges."""
     ends = {text_of(item.body, end) for item in document.edges.values() for end in ("source", "target")}
     lonely = [key for key, item in document.nodes.items() if key not in ends and not is_group(item.body)]
     if ends and lonely:
@@ -95,7 +95,7 @@ def cycles(out: Mapping[str, Sequence[str]]) -> list[list[str]]:
 
 
 def components(out: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
-    """Tarjan's algorithm with a stack of its own."""
+    """Tarjan's algorithm without recursion."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []

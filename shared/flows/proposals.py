@@ -1,4 +1,4 @@
-"""Proposals: what a turn would do, kept beside the flow until somebody applies or discards it."""
+"""Proposals: what an edit would do, kept until somebody applies or discards it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shared.flows.errors import ProposalClosed
 from shared.flows.history import Edit
 from shared.flows.lint import lint
 from shared.flows.operations import DoesNotApply, Operation, apply, difference
-from shared.flows.store import Author, Flow, Store, stale_version
+from shared.flows.store import Author, Flow, FlowStore, stale_version
 
 KEPT = 200  #: proposals of a flow
 
@@ -50,7 +50,7 @@ def find(connection: Connection, flow: Flow, proposal_id: str) -> RowMapping:
 
 
 def accept(
-    store: Store,
+    store: FlowStore,
     connection: Connection,
     flow: Flow,
     proposal_id: str,

@@ -9,13 +9,13 @@ from pydantic import JsonValue
 from sqlalchemy import Connection, Engine
 
 from shared.flows import editing, proposals
-from shared.flows.batch import HISTORY_CALLS, Batch, History
-from shared.flows.calls import Call, Outcome
+from shared.flows.batch import HISTORY_CALLS, Batch, HistoryWindow
+from shared.flows.calls import Call, CallOutcome
 from shared.flows.document import Document, random_id
 from shared.flows.errors import UndoConflict
 from shared.flows.history import left_dangling
 from shared.flows.operations import Operation, apply, conflicts
-from shared.flows.store import Author, Flow, Store
+from shared.flows.store import Author, Flow, FlowStore
 
 #: See ``shared.jobs.job.Report.effect``.
 Effect = Callable[[Connection], Mapping[str, JsonValue] | None]
@@ -24,7 +24,7 @@ Effect = Callable[[Connection], Mapping[str, JsonValue] | None]
 class FlowEditor:
     """Opens sessions on the flows of a database."""
 
-    def __init__(self, engine: Engine, store: Store) -> None:
+    def __init__(self, engine: Engine, store: FlowStore) -> None:
         self._engine = engine
         self.store = store
 
@@ -37,9 +37,9 @@ class FlowEditor:
         with self._engine.connect() as connection:
             return self.store.read(connection, tenant, flow_id)
 
-    def history(self, flow_id: str, steps: int) -> History:
+    def history(self, flow_id: str, steps: int) -> HistoryWindow:
         if not steps:
-            return History()
+            return HistoryWindow()
         with self._engine.connect() as connection:
             return self.store.history(connection, flow_id, steps)
 
@@ -52,13 +52,13 @@ class EditSession:
         self._author = author
         self._atomic = atomic
         self._attempts: list[Sequence[Call]] = []
-        self._outcomes: list[list[Outcome]] = []
+        self._outcomes: list[list[CallOutcome]] = []
         self._ids = _RepeatableIds()
         self._rebased = False  #: the draft's operations were taken over as they are, because they undid something
         self.flow = flow  #: the version that the draft stands on
         self.batch = Batch(flow.document, new_id=self._ids)
 
-    def attempt(self, calls: Sequence[Call]) -> list[Outcome]:
+    def attempt(self, calls: Sequence[Call]) -> list[CallOutcome]:
         """Run the calls on top of the earlier attempts, on the flow as it is now. Raises: NotFound."""
         self.catch_up()
         self._attempts.append(calls)
@@ -74,7 +74,7 @@ class EditSession:
         if current.version != self.flow.version:
             self._move_to(current, lambda: self._editor.history(current.id, self._steps()))
 
-    def effective(self) -> list[Outcome]:
+    def effective(self) -> list[CallOutcome]:
         """What counts in the end: everything that worked, and what the last attempt could not do."""
         worked = [
             outcome
@@ -124,7 +124,7 @@ class EditSession:
 
         return proposal_id, write
 
-    def _move_to(self, flow: Flow, history: Callable[[], History]) -> None:
+    def _move_to(self, flow: Flow, history: Callable[[], HistoryWindow]) -> None:
         """Stand on a newer version: the attempts run again, unless they undid something, which must stay the same.
 
         Raises: UndoConflict when that cannot be.
@@ -146,7 +146,7 @@ class EditSession:
         """How far the attempts may go along the history."""
         return sum(call.name in HISTORY_CALLS for calls in self._attempts for call in calls)
 
-    def _start_again(self, history: History) -> None:
+    def _start_again(self, history: HistoryWindow) -> None:
         self._ids.rewind()
         self.batch = Batch(self.flow.document, history, self._ids)
         self._outcomes = []

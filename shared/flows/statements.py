@@ -1,4 +1,4 @@
-"""The statements on flows; whoever holds a connection executes them, and the tenant is in every first one."""
+"""SQL statements on flows, executed by the gateway and the workers; the first one of a request names the tenant."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def add_snapshot(flow_id: str, number: int, document: bytes) -> Insert:
 
 
 def too_old(flow_id: str, most_bytes: int) -> Select[Any]:
-    """The newest version before which the operations of all later ones weigh more than so many bytes."""
+    """The newest version such that the operations from it on have more than so many bytes."""
     weight = func.sum(func.octet_length(versions.c.operations)).over(order_by=versions.c.version.desc())
     weighed = select(versions.c.version, weight.label("weight")).where(versions.c.flow_id == flow_id).subquery()
     return select(func.coalesce(func.max(weighed.c.version), 0)).where(weighed.c.weight > most_bytes)
@@ -126,7 +126,7 @@ def cut_redo_tail(flow_id: str) -> Delete:
 
 
 def drop_beyond(flow_id: str, depth: int, most_bytes: int) -> Delete:
-    """Keep the newest entries only: so many of them, and of so many bytes, but always the last one."""
+    """Keep the newest entries only: at most ``depth`` of them and ``most_bytes``, but always the last one."""
     newest_first = change_sets.c.seq.desc()
     size = func.octet_length(change_sets.c.forward) + func.octet_length(change_sets.c.inverse)
     entry = select(

@@ -1,4 +1,4 @@
-"""Flows in Postgres: where each stands, its document at any version, and the one way to write a new version."""
+"""Flows in Postgres: reading one at any version, and the one way to write a new version."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlalchemy import Connection, RowMapping
 from shared.contracts.flow_document import MAX_EDGES, MAX_NODES
 from shared.errors import NotFound, PreconditionFailed
 from shared.flows import statements, visuals
-from shared.flows.batch import History, HistoryEntry
+from shared.flows.batch import HistoryEntry, HistoryWindow
 from shared.flows.cache import DocumentCache
 from shared.flows.document import Document, Json, Kind, shown
 from shared.flows.encoding import decode_document, decode_operations, encode_document, encode_operations
@@ -22,7 +22,7 @@ from shared.flows.errors import too_large
 from shared.flows.operations import Operation, apply
 
 _SNAPSHOT_EVERY = 64  #: versions
-_TAIL_BYTES = 64_000  #: a tail shorter than this is read faster than a snapshot is written
+_TAIL_BYTES = 64_000  #: reading a tail shorter than this is faster than writing a snapshot
 
 
 Answer = TypeVar("Answer")
@@ -64,7 +64,7 @@ class Author:
 
 
 class Offload(Protocol):
-    """Runs what takes long; an event loop hands it to a thread."""
+    """Runs what takes long; on an event loop, in a thread."""
 
     def __call__(self, work: Callable[[], Answer], /) -> Answer: ...
 
@@ -73,7 +73,7 @@ def inline(work: Callable[[], Answer], /) -> Answer:
     return work()
 
 
-class Store:
+class FlowStore:
     """Reads and writes flows on a connection that the caller commits.
 
     ``depth`` is how many change sets can be undone; ``kept_versions`` how many versions can be looked up; of either
@@ -151,13 +151,13 @@ class Store:
         document = self.document_at(connection, flow.id, version)
         return replace(flow, version=version, document=document, updated_at=row.at)
 
-    def history(self, connection: Connection, flow_id: str, steps: int) -> History:
+    def history(self, connection: Connection, flow_id: str, steps: int) -> HistoryWindow:
         """The history as far as so many undos and redos can reach."""
         if not steps:
-            return History()
+            return HistoryWindow()
         applied = connection.execute(statements.applied(flow_id, steps)).mappings().all()
         undone = connection.execute(statements.undone(flow_id, steps)).mappings().all()
-        return History(
+        return HistoryWindow(
             tuple(_history_entry(row) for row in reversed(applied)),
             tuple(_history_entry(row) for row in reversed(undone)),
         )
@@ -195,7 +195,7 @@ class Store:
         return _flow(row, document)
 
     def keep_snapshot(self, connection: Connection, flow_id: str, version: int) -> None:
-        """Make sure that the version stays whatever else is dropped."""
+        """Keep a snapshot of the version, so that it stays readable when older versions are dropped."""
         document = self.document_at(connection, flow_id, version)
         row = connection.execute(statements.snapshot_at(flow_id, version)).one_or_none()
         if row is None or row.version != version:
@@ -215,7 +215,7 @@ class Store:
     def _tail(
         self, connection: Connection, flow: Flow, version: int, document: Document, added: int
     ) -> dict[str, object]:
-        """What the flow's row says of its snapshot, which is made anew when the operations since weigh too much."""
+        """The snapshot columns of the flow's row; a new snapshot is written when the operations since are too large."""
         at, snapshot_bytes, tail_bytes = flow.tail
         tail_bytes += added
         if version - at < _SNAPSHOT_EVERY and tail_bytes <= max(_TAIL_BYTES, snapshot_bytes):

@@ -1,4 +1,4 @@
-"""``Did you mean``: names like the one that was not found, beside the contract's error and never inside it."""
+"""``Did you mean``: names similar to the one that was not found; the error text itself stays as it is."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-from shared.flows.calls import Outcome
+from shared.flows.calls import CallOutcome
 from shared.flows.document import label_of
 from shared.flows.draft import Draft
 from shared.flows.tools.table import TOOLS
@@ -16,10 +16,10 @@ _LOOKED_UP = 5  #: failures of one batch that get suggestions
 _CANDIDATES = 2_000  #: names compared for each
 
 
-def suggest(draft: Draft, outcomes: Sequence[Outcome]) -> list[Outcome]:
+def suggest(draft: Draft, outcomes: Sequence[CallOutcome]) -> list[CallOutcome]:
     """The outcomes, the first failed ones with what was perhaps meant."""
     left = _LOOKED_UP
-    answered: list[Outcome] = []
+    answered: list[CallOutcome] = []
     for outcome in outcomes:
         if outcome.error is not None and left and (near := _near(draft, outcome)):
             left -= 1
@@ -28,7 +28,7 @@ def suggest(draft: Draft, outcomes: Sequence[Outcome]) -> list[Outcome]:
     return answered
 
 
-def _near(draft: Draft, outcome: Outcome) -> list[str]:
+def _near(draft: Draft, outcome: CallOutcome) -> list[str]:
     if outcome.wanted is not None and len(outcome.wanted) <= 100:
         return closest(outcome.wanted, _names(draft, outcome))
     if outcome.error is not None and outcome.error.startswith("Unknown tool"):
@@ -36,7 +36,7 @@ def _near(draft: Draft, outcome: Outcome) -> list[str]:
     return []
 
 
-def _names(draft: Draft, outcome: Outcome) -> Iterable[str]:
+def _names(draft: Draft, outcome: CallOutcome) -> Iterable[str]:
     if outcome.call.name in ("updateEdge", "deleteEdge"):
         return draft.edges
     labels = (label_of(item.body) for item in draft.nodes.values()) if outcome.call.name == "addNode" else ()

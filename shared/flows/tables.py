@@ -1,4 +1,4 @@
-"""The tables of flows: where each stands, every version's operations, the history, snapshots, proposals."""
+"""The tables of flows: the current state of each, every version's operations, the history, snapshots, proposals."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ flows = Table(
     Column("snapshot_bytes", BigInteger, nullable=False),
     Column("tail_bytes", BigInteger, nullable=False, server_default="0"),  # operations written since
     Column("notes", JSONB),
-    Column("conversation_id", Text),  # what the compatibility routes say to this flow
+    Column("conversation_id", Text),  # of the messages that the compatibility routes take
     _time("created_at"),
     _time("updated_at"),
     postgresql_with={"fillfactor": "80"},

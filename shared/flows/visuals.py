@@ -40,7 +40,7 @@ def node_color(node: str, part: str) -> str:
 
 
 def node_size(node: str | None, part: str) -> str:
-    """Where a node's own width, height or radius stands; the default's for None."""
+    """The pointer of a node's own width, height or radius; of the default for None."""
     return f"/dimensions/node/overrides/{_escaped(node)}/{part}" if node else f"/dimensions/node/default/{part}"
 
 
@@ -49,7 +49,7 @@ def spacing(axis: str) -> str:
 
 
 def of_node(node: str) -> list[str]:
-    """Every pointer under which something about one node can stand."""
+    """Every pointer that can hold a setting of one node."""
     colors = [node_color(node, part) for part in ("background", "border", "text")]
     return colors + [node_size(node, part) for part in ("width", "height", "borderRadius")]
 

@@ -1,4 +1,4 @@
-"""What a front end of the seed's server calls: its paths, bodies and statuses, on the flow named ``main``."""
+"""The routes of the original front end: its paths, bodies and statuses, on the flow named ``main``."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def compatible(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Serve the endpoint under ``/api/flow`` and under ``/api``; paths without a flow only under ``/api``.
 
-    ``failure`` is the error that the seed's server gave there for a fault of its own.
+    ``failure`` is the error that the original server answered there for its own faults.
     """
 
     def add(endpoint: Callable[..., Any]) -> Callable[..., Any]:
@@ -201,7 +201,7 @@ async def find_main(service: FlowService) -> Flow | None:
 
 
 async def main_flow(service: FlowService) -> Flow:
-    """The same, locked, and made when there is none."""
+    """The same, locked; created when there is none."""
 
     def find(connection: Connection) -> tuple[Flow, bool]:
         tenant = service.caller.tenant

@@ -1,4 +1,4 @@
-"""Messages and notes as the seed's server took them: a message becomes a job, and the answer waits for its end."""
+"""Messages and notes of the original front end: a message becomes a job, and the response waits for its end."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ async def _submit(request: Request, service: FlowService, flow: Flow, message: s
 
 
 def _answer(job: RowMapping) -> Response:
-    """The job's result in the seed's words."""
+    """The job's result in the shape that the original front end reads."""
     result = job["result"]
     if job["state"] != JobState.SUCCEEDED or result is None:
         return Json({"error": _FAILED}, 500)
@@ -192,7 +192,7 @@ async def _history(service: FlowService, flow: Flow | None) -> list[dict[str, An
 
 
 async def _noted(service: FlowService, bullets: Sequence[str], message: str) -> tuple[str, list[str]]:
-    """What a model finds worth noting; without one, or without a readable answer, what was said."""
+    """Thinking and new notes from a model; without one, or without a readable answer, the lines of the message."""
     lines = [line.strip(" -*•\t")[:_BULLET] for line in message.splitlines() if line.strip(" -*•\t")]
     if not await service.deps.llm.configured("flows.edit"):
         return _DISABLED, lines

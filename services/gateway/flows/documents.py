@@ -1,4 +1,4 @@
-"""Flows: documents that clients and models edit by the same tools, and that can always be undone."""
+"""The routes on flows themselves: create, read, save, edit by tool calls, undo, lay out, import, export."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ async def lay_out_flow(service: Service, id: Id, body: LayoutInput | None = None
 _FORMS: dict[int | str, dict[str, Any]] = {
     200: {"description": "The text of the form that was asked for", "content": {"*/*": {"schema": {"type": "string"}}}}
 }
-#: A picture that somebody opens in a browser may do nothing at all.
+#: An exported picture that is opened in a browser must not load or run anything.
 _INERT = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 
 

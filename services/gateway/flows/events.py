@@ -1,4 +1,4 @@
-"""A flow's changes as a stream: every version's operations, first those that were missed, then live."""
+"""A flow's changes as server-sent events: the operations of the versions missed, then live ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every route on flows works with: the store on the request's connection, the author, the answers."""
+"""What the routes on flows share: the store on the request's connection, the author, the responses."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from services.gateway.streams import watchers
 from shared.flows import editing
 from shared.flows.calls import Call
 from shared.flows.editing import Edited
-from shared.flows.store import Author, Flow, Store, stale_version
+from shared.flows.store import Author, Flow, FlowStore, stale_version
 
 Answer = TypeVar("Answer")
 
-_LARGE = 1_000  #: elements, or calls: more than this is computed beside the event loop
+_LARGE = 1_000  #: elements, or calls: more than this is computed in a thread, not on the event loop
 
 
 @dataclass(frozen=True)
 class FlowService:
-    """One request's dealings with flows."""
+    """Reads and edits flows in one request's transaction."""
 
     request: Request
     caller: CurrentCaller
@@ -36,7 +36,7 @@ class FlowService:
     deps: Deps
 
     @property
-    def store(self) -> Store:
+    def store(self) -> FlowStore:
         return self.deps.flows
 
     def author(self, origin: str = "api") -> Author:
@@ -74,7 +74,7 @@ class FlowService:
         return Edited(after, outcomes)
 
     def done(self, before: Flow | None, after: Flow) -> None:
-        """Once it is committed, the next reader starts from the new version, and those who follow the flow hear."""
+        """After the commit, cache the new version and notify those who follow the flow."""
         if before is None or after.version != before.version:
             self.unit.after.append(lambda: self.store.committed(after))
             self.unit.after.append(lambda: self.deps.soon(watchers.notify_watchers(self.deps.redis, after.id)))

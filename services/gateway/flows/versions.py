@@ -1,4 +1,4 @@
-"""A flow's past and its possible future: history, versions, differences, proposals."""
+"""The routes on a flow's history, versions, differences and proposals."""
 
 from __future__ import annotations
 

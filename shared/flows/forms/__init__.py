@@ -1,1 +1,1 @@
-"""Other forms of a flow: Mermaid in and out, DOT, SVG, JSON; every label is escaped on its way out."""
+"""Other forms of a flow: Mermaid (import and export), DOT, SVG; every exported label is escaped."""

@@ -10,7 +10,7 @@ from shared.flows.forms.outline import Outline, colors_of, edges_of, outline_of
 
 
 def dot(document: Document, direction: Literal["LR", "TB"] = "LR") -> str:
-    """The digraph; groups are clusters, an edge at a group leads to the cluster's own point."""
+    """The digraph; groups are clusters, an edge at a group ends at an invisible point of the cluster."""
     outline = outline_of(document)
     lines = ["digraph flow {", f"  rankdir={direction};", f"  node [shape=box, style=filled{_style(document, None)}];"]
     lines += _inside("", document, outline, 1)
@@ -41,6 +41,6 @@ def _style(document: Document, node: str | None) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A DOT string; newlines stay, other control characters go."""
+    """A DOT string; newlines are kept, other control characters removed."""
     kept = "".join(char for char in text if char == "\n" or char.isprintable())
     return '"' + kept.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

@@ -1,4 +1,4 @@
-"""Mermaid flowcharts read as flows; a line that is not understood is reported by its number, never lost silently."""
+"""Mermaid flowcharts read as flows; a line that is not understood is reported by its number, never dropped silently."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shared.flows.colors import is_color
 from shared.flows.document import MAX_ID, Document, Item, Json, document_of
 from shared.flows.errors import too_large
 from shared.flows.forms.mermaid import EMPTY
-from shared.flows.forms.mermaid_statements import Chain, Reference, Unsupported, read_chain, read_subgraph
+from shared.flows.forms.mermaid_statements import Chain, NodeMention, Unsupported, read_chain, read_subgraph
 from shared.flows.layout.place import layout
 from shared.flows.visuals import size_of
 
@@ -33,7 +33,7 @@ class _Chart:
     nodes: dict[str, Json] = field(default_factory=dict)
     edges: list[Json] = field(default_factory=list)
     settings: dict[str, Item] = field(default_factory=dict)
-    names: dict[str, str] = field(default_factory=dict)  #: real ids of short ones
+    names: dict[str, str] = field(default_factory=dict)  #: real ids by short ones
     open_groups: list[str] = field(default_factory=list)
     warnings: list[ImportWarning] = field(default_factory=list)
 
@@ -81,7 +81,7 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _front_matter(text: str) -> int:
-    """How many lines come before the chart: a title between two lines of dashes."""
+    """The number of lines of front matter: a title between two lines of dashes."""
     lines = [line.strip() for line in text.split("\n", 200)[:200]]
     begin = next((index for index, line in enumerate(lines) if line), 0)
     if lines[begin] != "---" or "---" not in lines[begin + 1 :]:
@@ -161,8 +161,8 @@ def _add(chart: _Chart, chain: Chain) -> None:
                 chart.edges.append({**edge, "data": data} if data else edge)
 
 
-def _mention(chart: _Chart, reference: Reference) -> None:
-    """A node as far as this mention tells: the last label counts, the first group that it stands in."""
+def _mention(chart: _Chart, reference: NodeMention) -> None:
+    """Add or update a node: its last label counts, and the first group that it is mentioned in."""
     body = chart.nodes.get(reference.name)
     if body is None:
         if len(chart.nodes) >= MAX_NODES:
@@ -184,7 +184,7 @@ def _mention(chart: _Chart, reference: Reference) -> None:
 
 
 def _color(chart: _Chart, node: str | None, style: str) -> None:
-    """``fill:#fff,stroke:red``: whatever else stands there is not understood."""
+    """Read ``fill:#fff,stroke:red``; other properties are not supported."""
     parts = [part.partition(":") for part in style.split(",")]
     styles = {name.strip(): value.strip() for name, _, value in parts}
     if node is not None and node not in chart.nodes:

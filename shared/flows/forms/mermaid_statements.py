@@ -14,8 +14,8 @@ class Unsupported(Exception):
 
 
 @dataclass(frozen=True)
-class Reference:
-    """A node where it is mentioned; label and shape only when they stand there."""
+class NodeMention:
+    """A mention of a node, with label and shape if they are given there."""
 
     name: str
     label: str | None = None
@@ -23,17 +23,17 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Link:
+class ChartLink:
     line: str
     label: str = ""
 
 
 @dataclass
 class Chain:
-    """Stations of one or more nodes each, and the links between them."""
+    """``A & B --> C``: stations of one or more nodes each, and the links between them."""
 
-    stations: list[list[Reference]] = field(default_factory=list)
-    links: list[Link] = field(default_factory=list)
+    stations: list[list[NodeMention]] = field(default_factory=list)
+    links: list[ChartLink] = field(default_factory=list)
     complete: bool = True  #: false when a class name was left out
 
 
@@ -72,7 +72,7 @@ _ENTITY = re.compile(r"#(\d{1,7}|[a-zA-Z]{2,10});")
 
 def read_chain(statement: str) -> Chain:
     """``A["x"] & B -->|label| C --- D``. Raises: Unsupported."""
-    reader = _Reader(statement)
+    reader = _StatementReader(statement)
     chain = Chain([reader.station()])
     while not reader.at_end:
         chain.links.append(reader.link())
@@ -81,20 +81,20 @@ def read_chain(statement: str) -> Chain:
     return chain
 
 
-def read_subgraph(statement: str, number: int) -> Reference:
+def read_subgraph(statement: str, number: int) -> NodeMention:
     """``subgraph id [title]`` or ``subgraph title``. Raises: Unsupported."""
     match = _SUBGRAPH.match(statement)
     if match is None:
-        return Reference(f"subgraph{number}", "")
+        return NodeMention(f"subgraph{number}", "")
     rest = match["rest"].strip()
     try:
-        reader = _Reader(rest)
+        reader = _StatementReader(rest)
         reference = reader.reference()
         if reader.at_end:
-            return Reference(reference.name, reference.label)
+            return NodeMention(reference.name, reference.label)
     except Unsupported:
         pass
-    return Reference(f"subgraph{number}", label_text(rest))
+    return NodeMention(f"subgraph{number}", label_text(rest))
 
 
 def label_text(text: str) -> str:
@@ -115,7 +115,7 @@ def _character(match: re.Match[str]) -> str:
     return chr(code) if code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF else match[0]
 
 
-class _Reader:
+class _StatementReader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
@@ -126,13 +126,13 @@ class _Reader:
         self._skip()
         return self._at >= len(self._text)
 
-    def station(self) -> list[Reference]:
+    def station(self) -> list[NodeMention]:
         references = [self.reference()]
         while self._take("&"):
             references.append(self.reference())
         return references
 
-    def reference(self) -> Reference:
+    def reference(self) -> NodeMention:
         self._skip()
         match = _NAME.match(self._text, self._at)
         if match is None or match[0] in _RESERVED or len(match[0]) > MAX_ID:
@@ -144,16 +144,16 @@ class _Reader:
             if self._text.startswith(opening, after):
                 label = self._label(after + len(opening), closing)
                 self._class_name()
-                return Reference(match[0], label, shape)
+                return NodeMention(match[0], label, shape)
         self._class_name()
-        return Reference(match[0])
+        return NodeMention(match[0])
 
-    def link(self) -> Link:
+    def link(self) -> ChartLink:
         self._skip()
         for pattern, line in _WHOLE:
             if match := pattern.match(self._text, self._at):
                 self._at = match.end()
-                return Link(line, self._bar_label())
+                return ChartLink(line, self._bar_label())
         for opening, closing, line in _OPENINGS:
             if not (match := opening.match(self._text, self._at)):
                 continue
@@ -161,7 +161,7 @@ class _Reader:
                 label = self._text[match.end() : end.start()]
                 if "--" not in label and "==" not in label:
                     self._at = end.end()
-                    return Link(line, label_text(label))
+                    return ChartLink(line, label_text(label))
         raise Unsupported
 
     def _class_name(self) -> None:

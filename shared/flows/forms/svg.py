@@ -23,7 +23,7 @@ class _Box:
 
 
 def svg(document: Document) -> str:
-    """The picture of the visible nodes where they stand."""
+    """The picture of the visible nodes at their positions."""
     outline = outline_of(document)
     boxes = _boxes(document, outline)
     left = min((box.x for box in boxes.values()), default=0) - _MARGIN
@@ -46,7 +46,7 @@ def svg(document: Document) -> str:
 
 
 def _boxes(document: Document, outline: Outline) -> dict[str, _Box]:
-    """Where each visible node is; an expanded group reaches around its members."""
+    """The box of each visible node; that of an expanded group encloses its members."""
     boxes: dict[str, _Box] = {}
     visible = [key for key in outline.order if document.nodes[key].body.get("hidden") is not True]
     for key in visible:
@@ -103,7 +103,7 @@ def _edges(document: Document, outline: Outline, boxes: dict[str, _Box]) -> Iter
 
 
 def _ends(source: _Box, target: _Box) -> tuple[tuple[float, float], tuple[float, float]]:
-    """From the side of one box to the side of the other that look at each other."""
+    """From a side of one box to the facing side of the other."""
     (x1, y1), (x2, y2) = source.middle, target.middle
     if source is target:
         return (source.x + source.width, y1), (x1, source.y)

@@ -1,4 +1,4 @@
-"""One connected part of a diagram, and parts beside each other: what has its shape already stays where it is."""
+"""One connected part of a diagram, and several parts side by side; a part that is laid out already does not move."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SAME = 0.011  #: coordinates are kept with two decimals
 
 
 @dataclass(frozen=True)
-class Box:
+class NodeBox:
     """Something to place: a size along the layers and across them."""
 
     along: float
@@ -23,7 +23,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Gaps:
+class Separation:
     along: float
     across: float
 
@@ -47,7 +47,7 @@ def connected(count: int, arcs: Sequence[Arc]) -> list[list[int]]:
     return list(parts.values())
 
 
-def shape(boxes: Sequence[Box], arcs: Sequence[Arc], gaps: Gaps) -> list[Point]:
+def shape(boxes: Sequence[NodeBox], arcs: Sequence[Arc], gaps: Separation) -> list[Point]:
     """Where the nodes of one part stand relative to its corner: (along, across) of their own corners."""
     arcs = acyclic(len(boxes), arcs)
     graph = layered(len(boxes), arcs, ranks_of(len(boxes), arcs))
@@ -65,7 +65,9 @@ def shape(boxes: Sequence[Box], arcs: Sequence[Arc], gaps: Gaps) -> list[Point]:
     return [(round(a - low_along, 2), round(c - low_across, 2)) for a, c in points]
 
 
-def arrangement(boxes: Sequence[Box], arcs: Sequence[Arc], gaps: Gaps, now: Mapping[int, Point]) -> list[Point]:
+def arrangement(
+    boxes: Sequence[NodeBox], arcs: Sequence[Arc], gaps: Separation, now: Mapping[int, Point]
+) -> list[Point]:
     """A place for every node. ``now`` holds where nodes stand: a part that has its shape already is left alone."""
     parts = connected(len(boxes), arcs)
     own_arcs = _by_part(parts, arcs)
@@ -114,13 +116,13 @@ def _corner(part: Sequence[int], points: Sequence[Point], now: Mapping[int, Poin
     return corner
 
 
-def _extent(corner: Point, part: Sequence[int], points: Sequence[Point], boxes: Sequence[Box]) -> _Extent:
+def _extent(corner: Point, part: Sequence[int], points: Sequence[Point], boxes: Sequence[NodeBox]) -> _Extent:
     along = [a + boxes[node].along for node, (a, _) in zip(part, points, strict=True)]
     width = [c + boxes[node].across for node, (_, c) in zip(part, points, strict=True)]
     return corner[0], corner[0] + max(along), corner[1], corner[1] + max(width)
 
 
-def _first_free(extent: _Extent, taken: Sequence[_Extent], gaps: Gaps) -> _Extent:
+def _first_free(extent: _Extent, taken: Sequence[_Extent], gaps: Separation) -> _Extent:
     """The extent, moved up across the layers just until it touches no settled part; they come by low edge."""
     for other in taken:
         if _touch(extent, other, gaps):
@@ -130,14 +132,14 @@ def _first_free(extent: _Extent, taken: Sequence[_Extent], gaps: Gaps) -> _Exten
 
 
 def _without_overlaps(
-    taken: list[_Extent], corners: list[Point | None], gaps: Gaps
+    taken: list[_Extent], corners: list[Point | None], gaps: Separation
 ) -> tuple[list[_Extent], list[Point | None]]:
-    """Let a settled part go when it lies on an earlier one; they are compared in the order of their low edge."""
+    """Place a part anew when it overlaps an earlier one; parts are compared in the order of their low edge."""
     kept: list[_Extent] = []
     answer = list(corners)
     settled = [index for index, corner in enumerate(corners) if corner is not None]
     for index, extent in sorted(zip(settled, taken, strict=True), key=lambda pair: (pair[1][2], pair[0])):
-        near = kept[-50:]  # by low edge: only the last ones can still reach this far, in any sane diagram
+        near = kept[-50:]  # by low edge: only the last ones can still reach this far, in all but extreme diagrams
         if any(_touch(extent, other, gaps) for other in near):
             answer[index] = None
         else:
@@ -145,7 +147,7 @@ def _without_overlaps(
     return kept, answer
 
 
-def _touch(one: _Extent, other: _Extent, gaps: Gaps) -> bool:
+def _touch(one: _Extent, other: _Extent, gaps: Separation) -> bool:
     return (
         one[0] < other[1] + gaps.along - _SAME
         and other[0] < one[1] + gaps.along - _SAME

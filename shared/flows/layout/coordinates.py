@@ -40,8 +40,8 @@ def _offsets(layer: Sequence[int], extents: Sequence[float], gap: float) -> list
 def _settle(
     layer: Sequence[int], offsets: Sequence[float], neighbours: Sequence[Sequence[int]], centre: list[float]
 ) -> None:
-    """Least squares under the order: isotonic regression of the wished places, by pooling adjacent violators."""
-    pools: list[tuple[float, int]] = []  # mean of the wishes, how many
+    """Least squares under the order: isotonic regression of the wanted positions (pool adjacent violators)."""
+    pools: list[tuple[float, int]] = []  # mean of the wanted positions, how many
     for node, offset in zip(layer, offsets, strict=True):
         around = neighbours[node]
         mean = (median(centre[other] for other in around) if around else centre[node]) - offset

@@ -1,4 +1,4 @@
-"""The order inside the layers: barycentre sweeps to and fro, the order with the fewest crossings wins."""
+"""The order inside the layers: barycentre sweeps forward and back; the order with the fewest crossings is taken."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Layered:
 
 
 def layered(count: int, arcs: Sequence[Arc], ranks: Sequence[int]) -> Layered:
-    """The layers with a bend wherever an arc passes one; very many bends would cost more than they show."""
+    """The layers, with a bend wherever an arc passes one; beyond a limit, arcs are left out to bound the cost."""
     layers: list[list[int]] = [[] for _ in range(max(ranks, default=-1) + 1)]
     for node in range(count):
         layers[ranks[node]].append(node)
@@ -64,7 +64,7 @@ def ordered(graph: Layered) -> list[list[int]]:
 
 
 def _walked(graph: Layered) -> list[list[int]]:
-    """A first order: as a depth-first walk comes by, so that a tree has no crossing at all."""
+    """A first order, by depth-first search: a tree has no crossings in it."""
     seen = bytearray(len(graph.before))
     layers: list[list[int]] = [[] for _ in graph.layers]
     rank_of = {node: rank for rank, layer in enumerate(graph.layers) for node in layer}

@@ -1,4 +1,4 @@
-"""The layout of a document: groups from the inside out, each then one box of the diagram around it."""
+"""The layout of a document: groups from the inside out, each of them one box in the diagram around it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from shared.flows.document import Document, Kind, is_group, position_of, text_of
-from shared.flows.layout.components import Box, Gaps, Point, arrangement
+from shared.flows.layout.components import NodeBox, Point, Separation, arrangement
 from shared.flows.visuals import number, size_of, spacing
 
 Direction = Literal["LR", "TB"]
 
 _DEEPEST = 50  #: groups inside groups
-_PADDING = 20.0  #: between a group's rim and its members
+_PADDING = 20.0  #: between a group's border and its members
 
 
 @dataclass
@@ -35,14 +35,14 @@ class _Layout:
         self._swap = direction == "TB"
         horizontal = number(document.settings, spacing("horizontal"))
         vertical = number(document.settings, spacing("vertical"))
-        self._gaps = Gaps(vertical, horizontal) if self._swap else Gaps(horizontal, vertical)
+        self._gaps = Separation(vertical, horizontal) if self._swap else Separation(horizontal, vertical)
         self._around = _enclosing(document)
         self._frames: dict[str, _Frame] = {}
 
     def places(self) -> dict[str, Point]:
         self._fill_frames()
         relative: dict[str, Point] = {}
-        boxes: dict[str, Box] = {}
+        boxes: dict[str, NodeBox] = {}
         for frame in self._inside_out():
             boxes[frame] = self._settle(frame, boxes, relative)
         absolute: dict[str, Point] = {}
@@ -85,7 +85,7 @@ class _Layout:
         depth = {frame: len(self._path(frame)) for frame in self._frames}
         return sorted(self._frames, key=lambda frame: -depth[frame])
 
-    def _settle(self, frame: str, boxes: Mapping[str, Box], relative: dict[str, Point]) -> Box:
+    def _settle(self, frame: str, boxes: Mapping[str, NodeBox], relative: dict[str, Point]) -> NodeBox:
         """Place a frame's members relative to its corner; answers the frame's own box."""
         members = self._frames[frame].members
         index = {key: number for number, key in enumerate(members)}
@@ -96,11 +96,11 @@ class _Layout:
         relative.update(zip(members, places, strict=True))
         along = max((a + box.along for (a, _), box in zip(places, sizes, strict=True)), default=0.0)
         across = max((c + box.across for (_, c), box in zip(places, sizes, strict=True)), default=0.0)
-        return Box(along + 2 * _PADDING, across + 2 * _PADDING)
+        return NodeBox(along + 2 * _PADDING, across + 2 * _PADDING)
 
-    def _box(self, key: str) -> Box:
+    def _box(self, key: str) -> NodeBox:
         width, height = size_of(self._document.settings, key)
-        return Box(height, width) if self._swap else Box(width, height)
+        return NodeBox(height, width) if self._swap else NodeBox(width, height)
 
     def _now(self, key: str) -> Point:
         x, y = position_of(self._document.nodes[key].body)
@@ -120,7 +120,7 @@ def _enclosing(document: Document) -> dict[str, str]:
 
 
 def _is_frame(group: str, around: Mapping[str, str]) -> bool:
-    """Whether the group and those around it are shown; a ring of groups, or a very deep nest, is no frame."""
+    """Whether the group and those around it are shown; groups in a cycle, or nested very deep, have none."""
     for _ in range(_DEEPEST):
         if not group:
             return True

@@ -8,7 +8,7 @@ Arc = tuple[int, int]
 
 
 def acyclic(count: int, arcs: Sequence[Arc]) -> list[Arc]:
-    """The arcs with those turned round that close a cycle; self-loops and doubles are left out."""
+    """The arcs, reversed where they close a cycle, without self-loops and duplicates."""
     out: list[list[int]] = [[] for _ in range(count)]
     entered = [0] * count
     for source, target in dict.fromkeys(arcs):

@@ -1,4 +1,4 @@
-"""A call's parameters, read one by one; every fault is the contract's own sentence."""
+"""A call's parameters, read one by one; the error messages are those of the contract."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CallFailed(Exception):
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What a call brought about."""
+    """What a call did."""
 
     node_id: str | None = None
     edge_id: str | None = None
@@ -88,14 +88,14 @@ class Arguments:
         return self._given.get(name)
 
     def no_more(self) -> None:
-        """Call this after reading everything and before changing anything."""
+        """Refuse parameters that nobody has read. Call this after reading all and before changing anything."""
         extra = sorted(set(self._given) - self._known)
         if extra:
             raise CallFailed(f"Unknown parameter: {extra[0][:100]}")
 
 
 def writable(name: str, value: str) -> str:
-    """The text, when it can be stored and sent as UTF-8, and as any client's JSON."""
+    """The text, when it can be stored as UTF-8 and read from any client's JSON."""
     try:
         value.encode()
     except UnicodeEncodeError:

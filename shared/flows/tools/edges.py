@@ -1,4 +1,4 @@
-"""addEdge, updateEdge, deleteEdge; self-loops, duplicates and cycles are what a diagram may have."""
+"""addEdge, updateEdge, deleteEdge; self-loops, duplicates and cycles are allowed."""
 
 from __future__ import annotations
 

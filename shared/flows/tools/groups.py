@@ -71,7 +71,7 @@ def toggle_group_expansion(draft: Draft, arguments: Arguments) -> ToolResult:
 
 
 def toggle_subtree_collapse(draft: Draft, arguments: Arguments) -> ToolResult:
-    """Hide or show everything that can be reached from a node; the node itself stays, in a ring too."""
+    """Hide or show everything that can be reached from a node; the node itself stays, in a cycle too."""
     key = arguments.needed("nodeId", "nodeId is required")
     collapsed = arguments.flag("collapsed")
     arguments.no_more()

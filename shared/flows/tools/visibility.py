@@ -1,4 +1,4 @@
-"""Which nodes are hidden: those inside a collapsed group; every walk survives a document whose groups form a ring."""
+"""Which nodes are hidden: those inside a collapsed group; groups that contain each other in a cycle are handled."""
 
 from __future__ import annotations
 

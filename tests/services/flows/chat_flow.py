@@ -19,7 +19,7 @@ from shared.contracts.jobs import JobState
 from shared.errors import ProvidersFailed
 from shared.flows.document import Document
 from shared.flows.session import FlowEditor
-from shared.flows.store import Store
+from shared.flows.store import FlowStore
 from shared.jobs.job import Context, Effect, Files, Job, Results
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest
 from shared.llm.prompts import PromptRegistry
@@ -33,7 +33,7 @@ def tagged(*calls: tuple[str, Mapping[str, JsonValue]], thinking: str = "I see")
 
 
 @dataclass
-class Script:
+class ScriptedModel:
     """A provider that gives these replies; ``before`` happens while the model thinks."""
 
     replies: list[str | ChatReply]
@@ -99,7 +99,7 @@ class ChatFlow(StoredFlow):
 
     def send(
         self,
-        script: Script,
+        script: ScriptedModel,
         message: str = "please",
         budget: Budget | None = None,
         between: Callable[[], object] = lambda: None,
@@ -121,7 +121,7 @@ class ChatFlow(StoredFlow):
             cancelled=Flag(),
         )
         request = FlowInput(flow_id=self.id, message=message, **fields)
-        result = Mutate(FlowEditor(self.engine, Store()), self.settings)(context, request)
+        result = Mutate(FlowEditor(self.engine, FlowStore()), self.settings)(context, request)
         between()
         with self.engine.begin() as connection:
             for effect in report.effects:

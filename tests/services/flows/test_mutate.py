@@ -17,7 +17,7 @@ from shared.flows.errors import UndoConflict
 from shared.flows.tables import change_sets, proposals
 from shared.llm.chat import ChatMessage, ChatReply, Finish, ToolUse
 from shared.loop import Budget, BudgetSpent
-from tests.services.flows.chat_flow import ChatFlow, Script, tagged
+from tests.services.flows.chat_flow import ChatFlow, ScriptedModel, tagged
 from tests.shared.flows.drafts import diagram, edge, node
 from tests.shared.flows.stored_flow import BERT
 
@@ -46,7 +46,7 @@ RIGHT = ("addNode", {"label": "Home", "parentNodeId": "login"})
 
 def test_a_failed_call_is_repaired_by_the_retry_and_one_undo_restores_the_state_before(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram("x"))
-    result, report = flow.send(Script([tagged(LOGIN, WRONG), tagged(RIGHT)]), "create a login flow")
+    result, report = flow.send(ScriptedModel([tagged(LOGIN, WRONG), tagged(RIGHT)]), "create a login flow")
     assert (result.success, result.iterations, result.errors) == (True, 2, [])
     assert [
         (call.name, execution.node_id) for call, execution in zip(result.tool_calls, result.execution, strict=True)
@@ -63,7 +63,7 @@ def test_a_failed_call_is_repaired_by_the_retry_and_one_undo_restores_the_state_
 
 
 def test_the_retry_says_what_happened_in_the_words_of_the_contract(engine: Engine) -> None:
-    flow, script = ChatFlow(engine, diagram()), Script([tagged(LOGIN, WRONG), tagged(RIGHT)])
+    flow, script = ChatFlow(engine, diagram()), ScriptedModel([tagged(LOGIN, WRONG), tagged(RIGHT)])
     flow.send(script)
     _, _, feedback = script.last().partition("User Request: ")
     assert feedback == (
@@ -86,7 +86,7 @@ def test_the_retry_says_what_happened_in_the_words_of_the_contract(engine: Engin
 
 
 def test_a_retry_shows_the_current_flow_beside_its_message_and_no_earlier_state(engine: Engine) -> None:
-    flow, script = ChatFlow(engine, diagram("x")), Script([tagged(LOGIN, WRONG), tagged(RIGHT)])
+    flow, script = ChatFlow(engine, diagram("x")), ScriptedModel([tagged(LOGIN, WRONG), tagged(RIGHT)])
     flow.send(script, "create a login flow")
     (_, first), (_, said, reply, retry) = (request.messages for request in script.asked)
     assert json.loads(state_in(first.content))["nodes"][0]["id"] == "x"
@@ -99,7 +99,7 @@ def test_a_retry_shows_the_current_flow_beside_its_message_and_no_earlier_state(
 
 def test_a_retry_after_an_unreadable_answer_shows_what_somebody_else_has_changed(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram("x"))
-    script = Script(
+    script = ScriptedModel(
         ["<response>{no</response>", tagged()],
         before=lambda number: flow.edit(Call("addNode", {"label": f"B{number}"}), author=BERT),
     )
@@ -109,10 +109,10 @@ def test_a_retry_after_an_unreadable_answer_shows_what_somebody_else_has_changed
 
 
 def test_a_retry_lists_edges_and_says_when_there_is_nothing(engine: Engine) -> None:
-    empty = Script([tagged(("deleteNode", {"nodeId": "x"})), tagged()])
+    empty = ScriptedModel([tagged(("deleteNode", {"nodeId": "x"})), tagged()])
     ChatFlow(engine, diagram()).send(empty)
     assert "  No nodes exist yet.\n\n🔧" in empty.last()
-    some = Script([tagged(("deleteNode", {"nodeId": "x"})), tagged()])
+    some = ScriptedModel([tagged(("deleteNode", {"nodeId": "x"})), tagged()])
     labelled = edge("a", "b") | {"data": {"label": "go"}}
     ChatFlow(engine, diagram("a", "b", edges=(labelled, edge("b", "a")))).send(some)
     assert "\n\n  Existing Edges (2 total):\n    • a → b [go]\n    • b → a\n\n🔧" in some.last()
@@ -121,7 +121,7 @@ def test_a_retry_lists_edges_and_says_when_there_is_nothing(engine: Engine) -> N
 def test_the_context_holds_history_state_settings_tools_and_the_message_once(engine: Engine) -> None:
     past = [ChatMessage("user", "earlier"), ChatMessage("assistant", "done")]
     flow = ChatFlow(engine, diagram(node("a", "Ä")), history=past)
-    script = Script([tagged()])
+    script = ScriptedModel([tagged()])
     flow.send(script, "make it blue")
     system, earlier, reply, question = script.asked[0].messages
     assert (system.role, earlier.content, reply.content) == ("system", "earlier", "done")
@@ -136,7 +136,7 @@ def test_the_context_holds_history_state_settings_tools_and_the_message_once(eng
 
 def test_three_failures_end_the_turn_and_keep_what_worked(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram())
-    result, report = flow.send(Script([tagged(LOGIN, WRONG), tagged(WRONG), tagged(WRONG)]))
+    result, report = flow.send(ScriptedModel([tagged(LOGIN, WRONG), tagged(WRONG), tagged(WRONG)]))
     assert (result.success, result.iterations) == (False, 3)
     assert result.errors == ["Parent node logn not found"]
     assert (flow.labels, len(entries(flow)), len(report.pairs)) == (["login"], 1, 3)
@@ -144,19 +144,19 @@ def test_three_failures_end_the_turn_and_keep_what_worked(engine: Engine) -> Non
 
 def test_an_atomic_turn_keeps_nothing_of_a_failed_attempt(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram())
-    script = Script([tagged(LOGIN, WRONG), tagged(LOGIN, RIGHT)])
+    script = ScriptedModel([tagged(LOGIN, WRONG), tagged(LOGIN, RIGHT)])
     result, _ = flow.send(script, atomic=True)
     assert "Nothing has been applied" in script.last()
     assert "No nodes exist yet." in script.last()
     assert (result.success, flow.labels) == (True, ["home", "login"])
-    failed, _ = ChatFlow(engine, diagram()).send(Script([tagged(LOGIN, WRONG)]), atomic=True, max_iterations=1)
+    failed, _ = ChatFlow(engine, diagram()).send(ScriptedModel([tagged(LOGIN, WRONG)]), atomic=True, max_iterations=1)
     assert (failed.success, failed.flow["nodes"], failed.execution[0].rolled_back) == (False, [], True)
 
 
 def test_a_retry_that_repeats_everything_doubles_nothing(engine: Engine) -> None:
     party = ("addNode", {"label": "🎉"})
     flow = ChatFlow(engine, diagram())
-    result, _ = flow.send(Script([tagged(party, WRONG), tagged(party, LOGIN, RIGHT)]))
+    result, _ = flow.send(ScriptedModel([tagged(party, WRONG), tagged(party, LOGIN, RIGHT)]))
     assert result.success
     assert sorted(label_of(item.body) for item in flow.now.document.nodes.values()) == ["Home", "Login", "🎉"]
     assert [call.name for call in result.tool_calls] == ["addNode"] * 3
@@ -169,7 +169,7 @@ def test_an_answer_without_calls_is_a_success_with_nothing_done(engine: Engine) 
         "<thinking>fine</thinking>",
         "<response></response>",
     ):
-        result, report = flow.send(Script([reply]))
+        result, report = flow.send(ScriptedModel([reply]))
         assert (result.success, result.response, result.iterations) == (True, "No tool calls generated", 1)
         assert (flow.now.version, report.effects) == (1, [])
 
@@ -185,7 +185,7 @@ def test_an_answer_without_calls_is_a_success_with_nothing_done(engine: Engine) 
     ],
 )
 def test_an_answer_that_cannot_be_read_is_returned_and_not_tried_again(engine: Engine, reply: str) -> None:
-    flow, script = ChatFlow(engine, diagram("x")), Script([reply])
+    flow, script = ChatFlow(engine, diagram("x")), ScriptedModel([reply])
     result, report = flow.send(script)
     assert (result.success, result.iterations, len(script.asked)) == (False, 1, 1)
     assert (result.parse_error or "").startswith("Failed to parse tool calls: ")
@@ -194,7 +194,7 @@ def test_an_answer_that_cannot_be_read_is_returned_and_not_tried_again(engine: E
 
 
 def test_reading_errors_are_tried_again_when_the_caller_wants_it(engine: Engine) -> None:
-    flow, script = ChatFlow(engine, diagram()), Script(["<response>{no</response>", tagged(LOGIN)])
+    flow, script = ChatFlow(engine, diagram()), ScriptedModel(["<response>{no</response>", tagged(LOGIN)])
     result, _ = flow.send(script, retry_parse_errors=True)
     assert (result.success, result.iterations) == (True, 2)
     assert "could not be read" in script.last()
@@ -203,7 +203,7 @@ def test_reading_errors_are_tried_again_when_the_caller_wants_it(engine: Engine)
 def test_a_cut_answer_runs_its_whole_calls_only_and_says_so(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram())
     cut = tagged(LOGIN, RIGHT).partition('{"type": "tool_use", "id": "1"')[0]
-    result, _ = flow.send(Script([ChatReply(cut, "script", "scripted", finish=Finish.LENGTH)]))
+    result, _ = flow.send(ScriptedModel([ChatReply(cut, "script", "scripted", finish=Finish.LENGTH)]))
     assert (result.success, result.truncated, flow.labels) == (True, True, ["login"])
 
 
@@ -213,14 +213,14 @@ def test_slips_in_the_answer_are_mended_and_flagged_and_urls_survive(engine: Eng
         '<response>[ // first\n{"name": "addNode", "input": {"label": "See https://x.io/a /* b */", "id": "u",}},]'
         "</response>"
     )
-    result, _ = flow.send(Script([reply]))
+    result, _ = flow.send(ScriptedModel([reply]))
     assert (result.success, result.repaired) == (True, True)
     assert label_of(flow.now.document.nodes["u"].body) == "See https://x.io/a /* b */"
 
 
 def test_ten_thousand_calls_are_refused_and_the_flow_is_untouched(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram())
-    result, _ = flow.send(Script([tagged(*[("addNode", {"label": f"N{n}"}) for n in range(10_000)])]))
+    result, _ = flow.send(ScriptedModel([tagged(*[("addNode", {"label": f"N{n}"}) for n in range(10_000)])]))
     assert (result.success, flow.now.version) == (False, 1)
     assert result.parse_error == "Failed to parse tool calls: 10000 calls in one answer; at most 1000 are taken"
 
@@ -228,7 +228,7 @@ def test_ten_thousand_calls_are_refused_and_the_flow_is_untouched(engine: Engine
 def test_native_tool_calls_are_taken_where_the_provider_gives_them(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram(), settings=EditSettings(native_tools=True))
     reply = ChatReply("Sure", "script", "s", Finish.TOOL_CALLS, (ToolUse("c1", "addNode", {"label": "A"}),))
-    script = Script([reply])
+    script = ScriptedModel([reply])
     result, _ = flow.send(script)
     assert (result.success, result.thinking, result.tool_calls[0].id) == (True, "Sure", "c1")
     assert script.asked[0].tools[0].name == "addNode"
@@ -237,12 +237,12 @@ def test_native_tool_calls_are_taken_where_the_provider_gives_them(engine: Engin
 def test_the_model_can_undo_what_was_done_before_the_turn_and_in_it(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram("x"))
     flow.edit(Call("addNode", {"label": "A"}), author=BERT)
-    result, _ = flow.send(Script([tagged(("undo", {}))]))
+    result, _ = flow.send(ScriptedModel([tagged(("undo", {}))]))
     assert (result.success, result.version, flow.labels) == (True, 3, ["x"])
     assert len(entries(flow)) == 1
-    result, _ = flow.send(Script([tagged(("redo", {}), ("addNode", {"label": "B"}), ("undo", {}))]))
+    result, _ = flow.send(ScriptedModel([tagged(("redo", {}), ("addNode", {"label": "B"}), ("undo", {}))]))
     assert (result.version, flow.labels) == (4, ["a", "x"])
-    nothing, _ = ChatFlow(engine, diagram()).send(Script([tagged(("undo", {})), tagged()]))
+    nothing, _ = ChatFlow(engine, diagram()).send(ScriptedModel([tagged(("undo", {})), tagged()]))
     assert (nothing.success, nothing.errors) == (False, ["Nothing to undo"])
 
 
@@ -252,7 +252,7 @@ def test_a_change_of_somebody_else_meanwhile_is_kept_and_seen_by_the_retry(engin
     def meanwhile(number: int) -> None:
         flow.edit(Call("addNode", {"label": f"Theirs {number}"}), author=BERT)
 
-    script = Script([tagged(("addNode", {"label": "🎉"}), WRONG), tagged(LOGIN, RIGHT)], before=meanwhile)
+    script = ScriptedModel([tagged(("addNode", {"label": "🎉"}), WRONG), tagged(LOGIN, RIGHT)], before=meanwhile)
     result, _ = flow.send(script)
     assert '"Theirs 1" (ID: "theirs_1")' in script.last()
     assert result.success
@@ -272,7 +272,7 @@ def test_a_change_of_somebody_else_meanwhile_is_kept_and_seen_by_the_retry(engin
 def test_a_change_between_the_answer_and_its_commit_is_kept_too(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram("x"))
     late = Call("addNode", {"label": "Late"})
-    result, _ = flow.send(Script([tagged(LOGIN)]), between=lambda: flow.edit(late, author=BERT))
+    result, _ = flow.send(ScriptedModel([tagged(LOGIN)]), between=lambda: flow.edit(late, author=BERT))
     assert (result.success, flow.labels) == (True, ["late", "login", "x"])
     assert (result.version, result.flow["nodes"]) == (flow.now.version, flow.now.view()["nodes"])
     undone = flow.undo()
@@ -284,7 +284,7 @@ def test_an_undo_by_message_never_takes_back_what_came_in_between(engine: Engine
     flow = ChatFlow(engine, diagram("x"))
     flow.edit(Call("addNode", {"label": "First"}), author=BERT)
     late = Call("addNode", {"label": "Late"})
-    result, _ = flow.send(Script([tagged(("undo", {}))]), between=lambda: flow.edit(late, author=BERT))
+    result, _ = flow.send(ScriptedModel([tagged(("undo", {}))]), between=lambda: flow.edit(late, author=BERT))
     assert (result.success, flow.labels) == (True, ["late", "x"])
     undone = flow.undo()
     assert undone is not None
@@ -293,12 +293,12 @@ def test_an_undo_by_message_never_takes_back_what_came_in_between(engine: Engine
     flow.edit(Call("addNode", {"label": "Second"}), author=BERT)
     flow.edit(Call("deleteNode", {"nodeId": "late"}), author=BERT)
     with pytest.raises(UndoConflict):
-        flow.send(Script([tagged(*[("undo", {})] * 4)]), between=lambda: flow.edit(built, author=BERT))
+        flow.send(ScriptedModel([tagged(*[("undo", {})] * 4)]), between=lambda: flow.edit(built, author=BERT))
 
 
 def test_a_proposal_changes_nothing_until_it_is_applied(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram("x"))
-    result, _ = flow.send(Script([tagged(LOGIN)]), mode="propose")
+    result, _ = flow.send(ScriptedModel([tagged(LOGIN)]), mode="propose")
     assert (result.success, result.version, flow.now.version, flow.labels) == (True, 1, 1, ["x"])
     assert [operation.op for operation in result.operations or []] == ["add"]
     assert len(result.flow["nodes"]) == 2  # type: ignore[arg-type]
@@ -307,26 +307,26 @@ def test_a_proposal_changes_nothing_until_it_is_applied(engine: Engine) -> None:
             connection.execute(select(proposals.c.id, proposals.c.state).where(proposals.c.flow_id == flow.id))
         )
     assert [tuple(row) for row in states] == [(result.proposal_id, "open")]
-    empty, _ = flow.send(Script([tagged(("updateNode", {"nodeId": "x", "label": "x"}))]), mode="propose")
+    empty, _ = flow.send(ScriptedModel([tagged(("updateNode", {"nodeId": "x", "label": "x"}))]), mode="propose")
     assert empty.proposal_id is None
 
 
 def test_the_budget_of_the_job_ends_the_turn_too(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram())
-    result, _ = flow.send(Script([tagged(LOGIN, WRONG)]), budget=Budget(turns=1))
+    result, _ = flow.send(ScriptedModel([tagged(LOGIN, WRONG)]), budget=Budget(turns=1))
     assert (result.success, result.iterations, flow.labels) == (False, 1, ["login"])
     with pytest.raises(BudgetSpent):
-        flow.send(Script([tagged(LOGIN)]), budget=Budget(seconds=-1))
+        flow.send(ScriptedModel([tagged(LOGIN)]), budget=Budget(seconds=-1))
 
 
 def test_without_a_flow_or_an_answer_nothing_is_written(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram())
     with pytest.raises(ProvidersFailed):
-        flow.send(Script([tagged(LOGIN, WRONG)]))
+        flow.send(ScriptedModel([tagged(LOGIN, WRONG)]))
     assert flow.now.version == 1
     flow.id = "nope"
     with pytest.raises(NotFound):
-        flow.send(Script([tagged(LOGIN)]))
+        flow.send(ScriptedModel([tagged(LOGIN)]))
 
 
 def test_a_large_flow_is_told_in_short_and_what_the_message_names_comes_first(engine: Engine) -> None:
@@ -334,7 +334,7 @@ def test_a_large_flow_is_told_in_short_and_what_the_message_names_comes_first(en
     links = tuple(edge(f"n{number}", f"n{number + 1}") for number in range(2999))
     document = diagram(*nodes, node("zebra", "Zebra crossing"), edges=links)
     flow = ChatFlow(engine, document, settings=EditSettings(state_tokens=2_000))
-    script = Script([tagged()])
+    script = ScriptedModel([tagged()])
     flow.send(script, "delete the zebra")
     content = script.asked[0].messages[-1].content
     assert len(content) < 30_000

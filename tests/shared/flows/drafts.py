@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
-from shared.flows.batch import Batch, History
-from shared.flows.calls import Call, Outcome
+from shared.flows.batch import Batch, HistoryWindow
+from shared.flows.calls import Call, CallOutcome
 from shared.flows.document import Document, Json, document_of
 
 
@@ -27,8 +27,8 @@ def call(name: str, **params: JsonValue) -> Call:
 
 
 def run(
-    document: Document, *calls: Call, atomic: bool = False, history: History | None = None
-) -> tuple[Batch, list[Outcome]]:
+    document: Document, *calls: Call, atomic: bool = False, history: HistoryWindow | None = None
+) -> tuple[Batch, list[CallOutcome]]:
     batch = Batch(document, history)
     return batch, batch.run(calls, atomic)
 

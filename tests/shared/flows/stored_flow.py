@@ -12,7 +12,7 @@ from shared.flows import editing, history
 from shared.flows.calls import Call
 from shared.flows.document import Document, document_of
 from shared.flows.editing import Edited, replacement
-from shared.flows.store import Author, Flow, Store
+from shared.flows.store import Author, Flow, FlowStore
 from shared.flows.tables import change_sets
 
 ANNE, BERT = Author("anne", "api"), Author("bert", "api")
@@ -34,9 +34,9 @@ class StoredFlow:
         self.limits = (depth, kept_versions, most_bytes)
         self.id = self.transact(lambda c, s: s.create(c, "t", "Test", document, ANNE)).id
 
-    def transact(self, work: Callable[[Connection, Store], T], store: Store | None = None) -> T:
+    def transact(self, work: Callable[[Connection, FlowStore], T], store: FlowStore | None = None) -> T:
         with self.engine.begin() as connection:
-            return work(connection, store or Store(*self.limits))
+            return work(connection, store or FlowStore(*self.limits))
 
     def edit(self, *calls: Call, author: Author = ANNE, expected: int | None = None, atomic: bool = False) -> Edited:
         return self.transact(lambda c, s: editing.edit(s, c, s.lock(c, "t", self.id, expected), calls, author, atomic))
@@ -48,7 +48,7 @@ class StoredFlow:
         return self.transact(lambda c, s: history.redo(s, c, s.lock(c, "t", self.id), author, scope))
 
     def save(self, nodes: list[JsonValue], edges: list[JsonValue], *, join: bool = False) -> Flow:
-        def work(connection: Connection, store: Store) -> Flow:
+        def work(connection: Connection, store: FlowStore) -> Flow:
             flow = store.lock(connection, "t", self.id)
             document = document_of(nodes, edges, flow.document.settings)
             return history.change(

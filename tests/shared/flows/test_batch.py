@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.flows.batch import Batch, History, HistoryEntry
+from shared.flows.batch import Batch, HistoryEntry, HistoryWindow
 from shared.flows.document import Document, label_of
 from shared.flows.operations import apply, from_json, to_json
 from tests.shared.flows.drafts import call, diagram, edge, node, run
@@ -56,7 +56,7 @@ def test_undo_beyond_the_batch_walks_down_the_history_and_redo_up_again() -> Non
     start = diagram("x")
     second, first_past = past(start, 1, ("addNode", {"label": "One"}))
     third, second_past = past(second, 2, ("addNode", {"label": "Two"}))
-    history = History((first_past, second_past))
+    history = HistoryWindow((first_past, second_past))
     batch, outcomes = run(third, call("addNode", label="Own"), *[call("undo")] * 3, history=history)
     assert all(outcome.success for outcome in outcomes)
     assert list(batch.draft.nodes) == ["x"]
@@ -70,16 +70,16 @@ def test_undo_beyond_the_batch_walks_down_the_history_and_redo_up_again() -> Non
 def test_a_call_cuts_off_what_could_have_been_redone() -> None:
     start = diagram("x")
     second, first = past(start, 1, ("addNode", {"label": "One"}))
-    batch, outcomes = run(start, call("addNode", label="Own"), call("redo"), history=History((), (first,)))
+    batch, outcomes = run(start, call("addNode", label="Own"), call("redo"), history=HistoryWindow((), (first,)))
     assert [outcome.error for outcome in outcomes] == [None, "Nothing to redo"]
-    batch, outcomes = run(start, call("redo"), history=History((), (first,)))
+    batch, outcomes = run(start, call("redo"), history=HistoryWindow((), (first,)))
     assert batch.draft.document().nodes == second.nodes
 
 
 def test_an_undo_with_edits_on_top_is_one_change_that_can_be_taken_back_exactly() -> None:
     start = diagram("x")
     second, first = past(start, 1, ("addNode", {"label": "One"}))
-    batch, _ = run(second, call("undo"), call("addNode", label="Two"), history=History((first,)))
+    batch, _ = run(second, call("undo"), call("addNode", label="Two"), history=HistoryWindow((first,)))
     assert not batch.only_moves
     forward, inverse = batch.draft.operations()
     after = apply(second, forward)

@@ -8,7 +8,7 @@ from hypothesis.strategies import SearchStrategy
 from pydantic import JsonValue
 
 from shared.contracts.flow_document import Edge, Node
-from shared.flows.batch import Batch, History, HistoryEntry
+from shared.flows.batch import Batch, HistoryEntry, HistoryWindow
 from shared.flows.calls import Call
 from shared.flows.document import Document, is_group, text_of
 from shared.flows.operations import apply, conflicts
@@ -78,7 +78,7 @@ def test_any_sequence_keeps_the_document_valid_and_is_taken_back_exactly(turns: 
     document, applied = START, list[HistoryEntry]()
     states = [START]
     for seq, turn in enumerate(turns, 1):
-        batch = Batch(document, History(tuple(applied)))
+        batch = Batch(document, HistoryWindow(tuple(applied)))
         for one in turn:
             batch.run([group_call(batch.draft.document(), one) if isinstance(one, str) else one])
         valid(batch.draft.document())

@@ -19,7 +19,7 @@ from shared.flows.calls import Call
 from shared.flows.document import Document, Kind, label_of
 from shared.flows.errors import FlowTooLarge, ProposalClosed, UndoConflict
 from shared.flows.operations import difference
-from shared.flows.store import Author, Flow, Store
+from shared.flows.store import Author, Flow, FlowStore
 from shared.flows.tables import change_sets, snapshots, versions
 from tests.shared.flows.drafts import call, diagram, edge, node
 from tests.shared.flows.stored_flow import ANNE, BERT, StoredFlow
@@ -95,7 +95,7 @@ def test_every_version_can_be_looked_up_and_compared(engine: Engine) -> None:
 
 
 def test_a_warm_cache_reads_only_what_is_new_and_never_an_uncommitted_version(engine: Engine) -> None:
-    stored, store = StoredFlow(engine, diagram()), Store()
+    stored, store = StoredFlow(engine, diagram()), FlowStore()
     stored.transact(lambda c, s: s.read(c, "t", stored.id), store)
     stored.edit(add("A"))
     assert names(stored.transact(lambda c, s: s.read(c, "t", stored.id), store)) == ["a"]

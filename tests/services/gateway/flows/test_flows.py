@@ -13,7 +13,7 @@ import pytest
 from shared.flows import proposals
 from shared.flows.batch import Batch
 from shared.flows.calls import Call
-from shared.flows.store import Store
+from shared.flows.store import FlowStore
 from tests.services.gateway.conftest import Gateway
 
 Json = dict[str, Any]
@@ -262,7 +262,7 @@ def test_the_history_comes_in_pages(client: httpx.Client) -> None:
 
 
 def propose(gateway: Gateway, flow: Json, *calls: Call) -> str:
-    store, proposal_id = Store(), proposals.new_id()
+    store, proposal_id = FlowStore(), proposals.new_id()
     with gateway.engine.begin() as connection:
         read = store.read(connection, "acme", flow["id"])
         batch = Batch(read.document)
