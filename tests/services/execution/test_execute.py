@@ -14,19 +14,11 @@ import pytest
 
 from services.execution.execute import Execute
 from services.execution.sandbox.host.sandbox import WarmSandbox
-from services.execution.sandbox.settings import SandboxSettings
-from services.execution.wiring import open_sandbox
 from shared.contracts.execute import ExecuteInput, Verdict
 from shared.contracts.files import FileInfo
 from shared.errors import JobCancelled, NotFound
 from shared.jobs.job import Context
 from shared.loop import Budget
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[WarmSandbox]:
-    with open_sandbox(SandboxSettings(slots=1)) as opened:
-        yield opened
 
 
 @dataclass

@@ -10,18 +10,10 @@ import pytest
 
 from services.execution.sandbox.host.sandbox import WarmSandbox
 from services.execution.sandbox.run import Session
-from services.execution.sandbox.settings import SandboxSettings
-from services.execution.wiring import open_sandbox
 from shared.contracts.execute import Limits
 
 _LIMITS = Limits(wall_seconds=100, cpu_seconds=100)  #: nothing here is meant to hit them
 Open: TypeAlias = Callable[[str], Session]
-
-
-@pytest.fixture(scope="session")
-def sandbox() -> Iterator[WarmSandbox]:
-    with open_sandbox(SandboxSettings(slots=1)) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -1,22 +1,13 @@
-"""A lab for each test, on one real sandbox for all of them."""
+"""A lab for each test."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from services.execution.sandbox.host.sandbox import WarmSandbox
-from services.execution.sandbox.settings import SandboxSettings
-from services.execution.wiring import open_sandbox
 from tests.services.execution.transform.support import Folder, Lab
-
-
-@pytest.fixture(scope="session")
-def sandbox() -> Iterator[WarmSandbox]:
-    with open_sandbox(SandboxSettings(slots=2)) as opened:
-        yield opened
 
 
 @pytest.fixture
