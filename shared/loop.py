@@ -1,4 +1,8 @@
-"""The one idea every capability shares: the model proposes, the system disposes."""
+"""The loop of proposals: a model proposes, the system executes and checks, until a proposal is good.
+
+``transform`` and ``flow`` run this loop. ``search``, ``document`` and ``detect`` ask models in steps of their own; they
+share ``Budget``.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +49,7 @@ class BudgetSpent(Exception):
 
 @dataclass
 class Budget:
-    """What a job may spend: model turns, seconds of wall time, model tokens; ``None`` is without end."""
+    """What a job may spend: model turns, seconds of wall time, model tokens; ``None`` is no limit."""
 
     turns: int | None = None
     seconds: float | None = None

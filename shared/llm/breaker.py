@@ -1,4 +1,4 @@
-"""Who may be asked now: a breaker per (provider, model), shared by all workers."""
+"""Which providers may be asked now: a circuit breaker per (provider, model), shared by all workers."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ class Breaker:
         values = self.states.read(keys) if keys else []
         return [KnownHealth(key, Health.load(raw), raw) for key, raw in zip(keys, values, strict=True)]
 
-    def admit(self, seen: KnownHealth) -> float | None:
-        """None: go ahead. Otherwise the time until which nobody may ask. A half-open one admits a single probe."""
+    def admit(self, known: KnownHealth) -> float | None:
+        """None: go ahead. Otherwise the time until which it may not be asked. A half-open one admits a single probe."""
         while True:
             now = self.clock()
-            blocked = seen.health.blocked_until(now)
-            if blocked is not None or seen.health.state(now) == "closed":
+            blocked = known.health.blocked_until(now)
+            if blocked is not None or known.health.state(now) == "closed":
                 return blocked
-            if self.states.swap(seen.key, seen.raw, seen.health.probing(now, self.settings).dump()):
+            if self.states.swap(known.key, known.raw, known.health.probing(now, self.settings).dump()):
                 return None
-            (seen,) = self.look([seen.key])
+            (known,) = self.look([known.key])
 
-    def answered(self, seen: KnownHealth, spent_for: float | None = None) -> None:
-        """It works; for ``spent_for`` seconds it can take no further request of this size."""
+    def answered(self, known: KnownHealth, spent_for: float | None = None) -> None:
+        """It works; for ``spent_for`` seconds it takes no further request of this size."""
 
         def change(health: Health, now: float) -> Health:
             health = health.answered(now)
             return health if spent_for is None else health.deferred(now, spent_for, self.settings)
 
-        if change(seen.health, self.clock()) != seen.health:  # the healthy case costs no round trip
-            self._change(seen.key, change)
+        if change(known.health, self.clock()) != known.health:  # no round trip to Redis while all is well
+            self._change(known.key, change)
 
     def faulted(self, key: str, fault: ProviderFault) -> None:
         """Count the failure, or park it, as the fault's mark says."""
@@ -77,7 +77,7 @@ class Breaker:
 
     def _change(self, key: str, change: Change) -> None:
         for _ in range(20):
-            (seen,) = self.look([key])
-            changed = change(seen.health, self.clock())
-            if changed == seen.health or self.states.swap(key, seen.raw, changed.dump()):
+            (known,) = self.look([key])
+            changed = change(known.health, self.clock())
+            if changed == known.health or self.states.swap(key, known.raw, changed.dump()):
                 return

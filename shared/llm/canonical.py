@@ -58,21 +58,21 @@ def canonical(request: ChatRequest) -> dict[str, JsonValue]:
     }
 
 
-def key_of(said: dict[str, JsonValue]) -> str:
-    text = json.dumps(said, sort_keys=True, ensure_ascii=False)
+def key_of(normalized: dict[str, JsonValue]) -> str:
+    text = json.dumps(normalized, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _message(message: ChatMessage) -> dict[str, JsonValue]:
     return {
         "role": message.role,
-        "content": steady(message.content),
+        "content": _without_volatile_parts(message.content),
         "images": [hashlib.sha256(image.data).hexdigest() for image in message.images],
         "tool_calls": [{"name": call.name, "params": cleaned(dict(call.params))} for call in message.tool_calls],
     }
 
 
-def steady(text: str) -> str:
+def _without_volatile_parts(text: str) -> str:
     """The text with ids, times, temporary paths and the like replaced, and without secrets."""
     text = without_secrets(text)
     for pattern, mark in _VOLATILE:

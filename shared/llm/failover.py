@@ -1,4 +1,4 @@
-"""A chain of providers that answers as one: the next is asked when one fails, and who failed is left alone."""
+"""A chain of providers that answers as one: when one fails the next is asked, and who fails often is skipped."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class _Candidate:
     """A link that may be asked now."""
 
     link: ChainLink
-    seen: KnownHealth
+    known: KnownHealth
     reason: Reason
     last: bool
 
@@ -93,8 +93,8 @@ class _Round:
         return None
 
     def _admitted(self, links: Sequence[ChainLink], again: bool) -> Iterator[_Candidate]:
-        seen = self._look(links)
-        for position, (link, known) in enumerate(seen):
+        ordered = self._by_health(links)
+        for position, (link, known) in enumerate(ordered):
             if self._left() < self.failover.settings.least:
                 return
             blocked = self.failover.breaker.admit(known)
@@ -104,19 +104,19 @@ class _Round:
                 continue
             first = not position and not self.attempts
             reason: Reason = "retry" if again else "primary" if first else "failover"
-            yield _Candidate(link, known, reason, position == len(seen) - 1)
+            yield _Candidate(link, known, reason, position == len(ordered) - 1)
 
-    def _look(self, links: Sequence[ChainLink]) -> list[tuple[ChainLink, KnownHealth]]:
+    def _by_health(self, links: Sequence[ChainLink]) -> list[tuple[ChainLink, KnownHealth]]:
         """The links with their health; the nearly spent ones last."""
         adapters, breaker = self.failover.adapters, self.failover.breaker
-        seen = breaker.look([adapters[link.provider].endpoint.key(link.model) for link in links])
+        known = breaker.look([adapters[link.provider].endpoint.key(link.model) for link in links])
         now = breaker.clock()
-        return sorted(zip(links, seen, strict=True), key=lambda pair: pair[1].health.deferred_until > now)
+        return sorted(zip(links, known, strict=True), key=lambda pair: pair[1].health.deferred_until > now)
 
     def _ask(
         self, candidate: _Candidate, abandoned: Event | None = None, reason: Reason | None = None
     ) -> ChatReply | None:
-        """Ask one provider, twice when the first failure was nobody's; None when it failed."""
+        """Ask one provider, a second time after a fault that says so; None when it failed."""
         reason = reason or candidate.reason
         for _ in range(2):
             watch = self._watch(candidate, abandoned)
@@ -132,25 +132,25 @@ class _Round:
         return None
 
     def _ask_once(self, candidate: _Candidate, watch: Watch, reason: Reason) -> ChatReply:
-        link, seen = candidate.link, candidate.seen
+        link, known = candidate.link, candidate.known
         parameters = {**link.parameters, **(self.request.parameters or {})}
         request = replace(self.request, provider=link.provider, model=link.model, parameters=parameters)
         try:
             reply = self.failover.adapters[link.provider].ask(request, watch)
         except JobCancelled:
-            self.failover.breaker.released(seen.key)
+            self.failover.breaker.released(known.key)
             self._note(candidate, watch, reason, "abandoned")
             raise
         tokens = (reply.usage.input or 0) + (reply.usage.output or 0)
-        self.failover.breaker.answered(seen, Limits.read(watch.headers).spent_for(tokens))
+        self.failover.breaker.answered(known, Limits.read(watch.headers).spent_for(tokens))
         self._note(candidate, watch, reason, "ok", reply=reply)
         return reply
 
     def _faulted(self, candidate: _Candidate, watch: Watch, reason: Reason, fault: ProviderFault) -> None:
         if not (watch.ended == "total" and self._left() <= 0):  # our own deadline says nothing about the provider
-            self.failover.breaker.faulted(candidate.seen.key, fault)
+            self.failover.breaker.faulted(candidate.known.key, fault)
         else:
-            self.failover.breaker.released(candidate.seen.key)
+            self.failover.breaker.released(candidate.known.key)
         self._note(candidate, watch, reason, fault.code, fault=fault)
 
     def _note(
@@ -215,9 +215,9 @@ class _Round:
         now = self.failover.breaker.clock()
         most = min(self.failover.settings.patience, self._left() - 1)
         waits = [
-            (link, max(seen.health.parked_until - now, 0) + 0.01)
-            for link, seen in self._look(links)
-            if seen.health.parked_until and seen.health.last_error == "rate_limited"
+            (link, max(known.health.parked_until - now, 0) + 0.01)
+            for link, known in self._by_health(links)
+            if known.health.parked_until and known.health.last_error == "rate_limited"
         ]
         return [(link, wait) for link, wait in waits if wait <= most]
 
@@ -229,7 +229,7 @@ class _Round:
             time.sleep(min(left, POLL_SECONDS))
 
     def _failed(self) -> ProvidersFailed:
-        told: list[JsonValue] = [
+        attempts: list[JsonValue] = [
             {
                 "provider": attempt.link.provider,
                 "model": attempt.link.model,
@@ -239,13 +239,13 @@ class _Round:
             }
             for attempt in self.attempts
         ]
-        if not told:
-            return ProvidersFailed("No time was left to ask a model.", attempts=told)
+        if not attempts:
+            return ProvidersFailed("No time was left to ask a model.", attempts=attempts)
         named = "; ".join(f"{a.link.provider} ({a.link.model}): {a.outcome}, {a.detail}" for a in self.attempts)
-        return ProvidersFailed(f"No model provider answered. {named}", attempts=told)
+        return ProvidersFailed(f"No model provider answered. {named}", attempts=attempts)
 
 
-def _why_skipped(seen: KnownHealth, failover: Failover) -> str:
-    state = seen.health.state(failover.breaker.clock())
+def _why_skipped(known: KnownHealth, failover: Failover) -> str:
+    state = known.health.state(failover.breaker.clock())
     words = {"parked": "It asked to be left alone for a while", "open": "It failed too often and rests"}
-    return f"{words.get(state, 'It is being tried by another call')} (last error: {seen.health.last_error})."
+    return f"{words.get(state, 'It is being tried by another call')} (last error: {known.health.last_error})."

@@ -1,4 +1,4 @@
-"""What can go wrong at a provider: one class per kind, each with a stable code and a plan for what to do next."""
+"""What can go wrong at a provider: one class per kind, each with a stable code and a plan for what comes next."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shared.errors import AssayError
 
 
 class Plan(StrEnum):
-    """What the router does after a fault."""
+    """What the failover does after a fault."""
 
     SAME_AGAIN = "same_again"  #: once more at the same provider, at once
     NEXT = "next"  #: the next provider of the chain
@@ -43,7 +43,7 @@ class ConnectionFailed(ProviderFault):
 
 
 class StaleConnection(ProviderFault):
-    """A kept-alive connection was closed before the first byte: nobody's fault, so ask once more."""
+    """A kept-alive connection was closed before the first byte, which is no fault of the provider: ask again."""
 
     code, plan = "stale_connection", Plan.SAME_AGAIN
 

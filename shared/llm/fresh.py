@@ -18,7 +18,7 @@ MAX_AGE = 1.0  #: seconds; every replica follows a change within two
 
 
 class Fresh(Generic[Value]):
-    """Reads with ``load``; while the database is away the last value stays, or ``initial`` before the first."""
+    """Reads with ``load``; keeps the last value, at first ``initial``, while the database cannot be reached."""
 
     def __init__(self, load: Callable[[], Value], initial: Value, max_age: float = MAX_AGE) -> None:
         self._load = load
@@ -36,7 +36,7 @@ class Fresh(Generic[Value]):
                 if self._read_at < now - self._max_age:
                     self._value = self._load()
             except SQLAlchemyError as error:
-                log.warning("the database is away, settings stay as they were: %s", type(error).__name__)
+                log.warning("the database cannot be reached, settings stay as they were: %s", type(error).__name__)
             finally:
                 self._read_at = time.monotonic()
                 self._reading.release()

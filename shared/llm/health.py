@@ -1,4 +1,4 @@
-"""What is known about one (provider, model), and how each event changes it: pure values, for whoever stores them."""
+"""What is known about one (provider, model), and how each event changes it: pure values without storage."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ State = Literal["closed", "open", "half_open", "parked"]
 
 @dataclass(frozen=True)
 class BreakerSettings:
-    """When a provider is left alone, and for how long (seconds)."""
+    """When a provider is not asked any more, and for how long (seconds)."""
 
     failures: int = 3  #: in a row, then it is open
     cooldown: float = 30.0
@@ -50,7 +50,7 @@ class Health:
                 return None
 
     def blocked_until(self, now: float) -> float | None:
-        """Until when nobody may ask; None when somebody may (when half open: one, as its probe)."""
+        """Until when it may not be asked; None when it may (half open: once, as a probe)."""
         if self.state(now) == "half_open":
             return self.probe_until if self.probe_until > now else None
         return self.until(now)

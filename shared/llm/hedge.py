@@ -17,7 +17,7 @@ Hedge = Literal["hedge"]
 
 
 class Ask(Protocol[Asked_contra]):
-    """Asks a candidate; None when it failed. The event says that its answer is no longer wanted."""
+    """Asks a candidate; None when it failed. The event is set when its answer is no longer needed."""
 
     def __call__(
         self, candidate: Asked_contra, abandoned: Event | None = None, reason: Hedge | None = None
@@ -26,7 +26,7 @@ class Ask(Protocol[Asked_contra]):
 
 @dataclass
 class _Running:
-    """The calls under way; each one's event makes it give up."""
+    """The calls under way; setting a call's event makes it stop."""
 
     answers: Queue[ChatReply | Exception | None] = field(default_factory=Queue)
     abandoned: list[Event] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""JSON as models write it: strict where it is, with its usual slips mended where it is not, refused beyond that."""
+"""JSON as models write it: valid JSON is read as it is, usual mistakes are repaired, everything else is refused."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import cast
 
 from pydantic import JsonValue
 
-MOST_CHARACTERS = 1_000_000
-MOST_REPAIRED = 200_000  #: characters of a text that is worth a repair
-MOST_DEPTH = 64
+MAX_CHARACTERS = 1_000_000
+MAX_REPAIRED = 200_000  #: characters; longer texts are not repaired
+MAX_DEPTH = 64
 
 _STRING = r'"(?:\\.|[^"\\])*"?'
 _COMMENTS = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
@@ -24,23 +24,23 @@ _BETWEEN = re.compile(r"[\s,;]*")
 
 
 class AnswerUnreadable(ValueError):
-    """The model's answer does not have its form; the words are fit for the model and for a person."""
+    """The model's answer does not have the form that was asked for; the message is for the model and for people."""
 
 
 @dataclass(frozen=True)
 class Parsed:
     value: JsonValue
-    repaired: bool = False  #: it was not JSON until slips were mended
+    repaired: bool = False  #: it was not JSON until mistakes were repaired
     truncated: bool = False  #: it ended too early; only complete elements are here
 
 
 def parse(text: str) -> Parsed:
     """A whole text. Raises: AnswerUnreadable."""
-    if len(text) > MOST_CHARACTERS:
-        raise AnswerUnreadable(f"the answer is longer than {MOST_CHARACTERS} characters")
+    if len(text) > MAX_CHARACTERS:
+        raise AnswerUnreadable(f"the answer is longer than {MAX_CHARACTERS} characters")
     if not text.strip():
         raise AnswerUnreadable("the answer is empty")
-    for attempt in (_strict, _without_slips, _in_a_row, _mended):
+    for attempt in (_strict, _without_mistakes, _in_a_row, _repaired):
         parsed = attempt(text)
         if parsed is not None:
             return _checked(parsed, text)
@@ -49,14 +49,14 @@ def parse(text: str) -> Parsed:
 
 def parse_cut(text: str) -> Parsed:
     """A text that ended too early: the complete elements of its array. Raises: AnswerUnreadable when there are none."""
-    if len(text) > MOST_CHARACTERS:
-        raise AnswerUnreadable(f"the answer is longer than {MOST_CHARACTERS} characters")
+    if len(text) > MAX_CHARACTERS:
+        raise AnswerUnreadable(f"the answer is longer than {MAX_CHARACTERS} characters")
     _refuse_constants(text)
     body = without_comments(text).strip()
-    found = list(_elements(body[1:] if body.startswith("[") else body))
-    if not found:
+    elements = list(_elements(body[1:] if body.startswith("[") else body))
+    if not elements:
         raise AnswerUnreadable("the answer was cut off before its first complete element")
-    return _checked(Parsed(found, truncated=True), text)
+    return _checked(Parsed(elements, truncated=True), text)
 
 
 def without_comments(text: str) -> str:
@@ -69,8 +69,8 @@ def _strict(text: str) -> Parsed | None:
     return None if value is _NOTHING else Parsed(cast(JsonValue, value))
 
 
-def _without_slips(text: str) -> Parsed | None:
-    """Comments are allowed; trailing commas are a slip."""
+def _without_mistakes(text: str) -> Parsed | None:
+    """Comments are allowed; trailing commas are a mistake."""
     plain = without_comments(text)
     value = _load(plain)
     if value is not _NOTHING:
@@ -84,22 +84,22 @@ def _in_a_row(text: str) -> Parsed | None:
     body = without_comments(text).strip()
     if not body.startswith("{"):
         return None
-    found, end = [], 0
+    elements, end = [], 0
     while end < len(body):
         try:
             value, end = _DECODER.raw_decode(body, end)
         except (ValueError, RecursionError):
             return None
-        found.append(value)
+        elements.append(value)
         end = _end(body, end)
-    return Parsed(found, repaired=True)
+    return Parsed(elements, repaired=True)
 
 
-def _mended(text: str) -> Parsed | None:
+def _repaired(text: str) -> Parsed | None:
     """Fences, prose around, Python literals, raw newlines, quotes inside strings."""
     from json_repair import repair_json  # noqa: PLC0415
 
-    if len(text) > MOST_REPAIRED or not re.search(r"[\[{]", text):
+    if len(text) > MAX_REPAIRED or not re.search(r"[\[{]", text):
         return None
     _refuse_constants(text)
     _refuse_halves(text)
@@ -142,9 +142,9 @@ def _load(text: str) -> object:
 
 
 def _refuse_constants(text: str) -> None:
-    found = next((match[1] for match in _CONSTANTS.finditer(text) if match[1]), None)
-    if found is not None:
-        raise AnswerUnreadable(f"{found} is no JSON")
+    constant = next((match[1] for match in _CONSTANTS.finditer(text) if match[1]), None)
+    if constant is not None:
+        raise AnswerUnreadable(f"{constant} is no JSON")
 
 
 def _refuse_halves(text: str) -> None:
@@ -161,7 +161,7 @@ def _complaint(text: str) -> str:
     except json.JSONDecodeError as error:
         return f"{error.msg} (line {error.lineno}, column {error.colno})"
     except RecursionError:
-        return f"it is nested deeper than {MOST_DEPTH} levels"
+        return f"it is nested deeper than {MAX_DEPTH} levels"
     except ValueError as error:
         return str(error)[:100]
     return "a number in it is out of range"
@@ -170,7 +170,7 @@ def _complaint(text: str) -> str:
 def _checked(parsed: Parsed, text: str) -> Parsed:
     """Depth and numbers within bounds, and nothing that a database cannot store."""
     level: list[JsonValue] = [parsed.value]
-    for _ in range(MOST_DEPTH + 1):
+    for _ in range(MAX_DEPTH + 1):
         if not level:
             break
         below: list[JsonValue] = []
@@ -183,7 +183,7 @@ def _checked(parsed: Parsed, text: str) -> Parsed:
                 raise AnswerUnreadable("a number in the answer is out of range")
         level = below
     if level:
-        raise AnswerUnreadable(f"the answer is nested deeper than {MOST_DEPTH} levels")
+        raise AnswerUnreadable(f"the answer is nested deeper than {MAX_DEPTH} levels")
     if _UNSTORABLE.search(text):
         return Parsed(_storable(parsed.value), parsed.repaired, parsed.truncated)
     return parsed

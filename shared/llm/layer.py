@@ -28,7 +28,7 @@ from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.endpoint import Endpoint
 from shared.loop import Budget
 
-_LOAD_AFTER = 0.5  #: seconds after the first question, in which the first provider's SDK has been loaded
+_LOAD_AFTER = 0.5  #: seconds after the first request; the first provider's SDK is loaded by then
 _WORST = ("parked", "open", "half_open", "closed")
 
 
@@ -95,7 +95,7 @@ class LlmLayer:
         return JobLlm(account, models, tuple(selector), self._servable)
 
     def configured(self, role: str | None = None) -> bool:
-        """Whether anybody could answer for the role, or for any role; recordings can."""
+        """Whether a configured provider could answer for the role, or for any role; recordings can."""
         if self._calls.recordings is not None and self._calls.record in ("replay", "auto"):
             return True
         return any(self.models.configured(each) for each in ([role] if role else self.models.chains()))
@@ -125,8 +125,8 @@ class LlmLayer:
         except AssayError as failed:
             attempts = failed.extra.get("attempts")
             first = attempts[0] if isinstance(attempts, list) and attempts else None
-            told = f"{first['outcome']}: {first['detail']}" if isinstance(first, dict) else None
-            error = told or f"{failed.code}: {failed.detail}"
+            outcome = f"{first['outcome']}: {first['detail']}" if isinstance(first, dict) else None
+            error = outcome or f"{failed.code}: {failed.detail}"
         seconds = time.monotonic() - began
         model = link.model if error else reply.model
         return ModelTest(ok=error is None, provider=link.provider, model=model, seconds=seconds, error=error)

@@ -1,4 +1,4 @@
-"""The ledger of attempts: every question to a provider, answered or not, with what it cost."""
+"""The ledger of attempts: every request to a provider, answered or not, with its cost."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from shared.llm.tables import llm_calls
 
 log = logging.getLogger(__name__)
 
-_UNREACHED = (SKIPPED, "connection_failed")  #: the provider never heard of these
-_KEPT = 1000  #: rows that wait in memory while the database is away
+_UNREACHED = (SKIPPED, "connection_failed")  #: these never reached the provider
+_MAX_WAITING = 1000  #: rows that wait in memory while the database cannot be reached
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class JobUsage:
 
     @property
     def known_cost(self) -> float | None:
-        """None as well when nobody answered."""
+        """US dollars; None also when no provider answered."""
         return self.cost_usd if self.sources else None
 
 
@@ -71,7 +71,7 @@ class Ledger:
 
     def __init__(self, engine: Engine | None) -> None:
         self._engine = engine
-        self._waiting: deque[Mapping[str, object]] = deque(maxlen=_KEPT)
+        self._waiting: deque[Mapping[str, object]] = deque(maxlen=_MAX_WAITING)
 
     def write(self, owner: Owner, attempt: ProviderAttempt) -> None:
         self._waiting.append(row(owner, attempt))

@@ -1,4 +1,4 @@
-"""Recordings of model calls: made once with a real model, replayed as often as it takes without one."""
+"""Recordings of model calls: made once with a real model, replayed without one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RecordingMissing(AssayError):
 
 
 class Recording(BaseModel):
-    """A file: what was asked, and what was answered by whom. It holds no key and no header."""
+    """A file: the request, and the answer with its provider. It holds no key and no header."""
 
     recorded_at: datetime
     provider: str
@@ -59,23 +59,23 @@ class Recorder:
     mode: Mode
     inner: Failover
     on_attempt: OnAttempt = lambda attempt: None
-    asked: dict[str, int] = field(default_factory=dict)  #: how often each question was asked
+    counts: dict[str, int] = field(default_factory=dict)  #: how often each question was asked
     name: str = "recorder"
 
     def complete(self, request: ChatRequest) -> ChatReply:
         """Raises: RecordingMissing; whatever the inner provider does."""
-        said = canonical(request)
-        key = key_of(said)
-        number = self.asked[key] = self.asked.get(key, 0) + 1
+        normalized = canonical(request)
+        key = key_of(normalized)
+        number = self.counts[key] = self.counts.get(key, 0) + 1
         if self.mode != "record" and (recorded := self._find(request.role, key, number)) is not None:
             reply = recorded.reply()
             link = ChainLink(recorded.provider, recorded.model)
             self.on_attempt(ProviderAttempt(1, request, link, "primary", "ok", reply=reply))
             return reply
         if self.mode == "replay":
-            raise self._missing(request, said)
+            raise self._missing(request, normalized)
         reply = self.inner.complete(request)
-        self._keep(self._file(request.role, key, number), request, said, reply)
+        self._keep(self._file(request.role, key, number), request, normalized, reply)
         return reply
 
     def _file(self, role: str, key: str, number: int) -> Path:
@@ -89,14 +89,14 @@ class Recorder:
                 return recording
         return None
 
-    def _keep(self, file: Path, request: ChatRequest, said: dict[str, JsonValue], reply: ChatReply) -> None:
+    def _keep(self, file: Path, request: ChatRequest, normalized: dict[str, JsonValue], reply: ChatReply) -> None:
         recording = Recording(
             recorded_at=datetime.now(UTC),
             provider=reply.provider,
             model=reply.model,
             prompt=None if request.prompt is None else {"key": request.prompt.key, "version": request.prompt.version},
             parameters=dict(request.parameters or {}),
-            request=said,
+            request=normalized,
             text=without_secrets(reply.text),
             finish=reply.finish,
             tool_calls=[
@@ -111,9 +111,9 @@ class Recorder:
             part.write(recording.model_dump_json(indent=2))
         os.replace(part.name, file)
 
-    def _missing(self, request: ChatRequest, said: dict[str, JsonValue]) -> RecordingMissing:
+    def _missing(self, request: ChatRequest, normalized: dict[str, JsonValue]) -> RecordingMissing:
         """Name the nearest recording, and where it differs first."""
-        ours = _lines(said)
+        ours = _lines(normalized)
         nearest: tuple[float, Path, list[str]] | None = None
         folder = self._file(request.role, "", 0).parent
         for file in islice(sorted(folder.glob("*.json")), _COMPARED):
@@ -142,8 +142,8 @@ def _read(file: Path) -> Recording | None:
         return None
 
 
-def _lines(said: dict[str, JsonValue]) -> list[str]:
-    return json.dumps(said, indent=1, sort_keys=True, ensure_ascii=False).replace("\\n", "\n").splitlines()
+def _lines(normalized: dict[str, JsonValue]) -> list[str]:
+    return json.dumps(normalized, indent=1, sort_keys=True, ensure_ascii=False).replace("\\n", "\n").splitlines()
 
 
 def _object(value: JsonValue) -> dict[str, JsonValue]:

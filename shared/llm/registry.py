@@ -115,7 +115,7 @@ class ModelRegistry:
         ]
 
     def configured(self, role: str) -> bool:
-        """Whether anybody could ever answer for the role."""
+        """Whether a provider of the role's chain is configured."""
         return any(self._is_configured(link.provider) for link in self.chain(role))
 
     def warnings(self) -> list[str]:

@@ -17,7 +17,7 @@ _FUNCTION = re.compile(r"<function[=(]\s*([\w.-]+)\s*[)>]*\s*(\{.*?\})?\s*[)>]*\
 
 
 def salvaged(fault: ToolUseFailed, request: ChatRequest, provider: str) -> ChatReply:
-    """The generation as the answer it was meant to be. Raises: the fault, when nothing can be made of it."""
+    """The generation as the answer that was meant. Raises: the fault, when nothing can be made of it."""
     text = fault.generation.strip()
     if not text:
         raise fault
@@ -32,9 +32,9 @@ def salvaged(fault: ToolUseFailed, request: ChatRequest, provider: str) -> ChatR
 
 
 def _calls(text: str) -> Iterator[ToolUse]:
-    found = _FUNCTION.findall(text)
+    tagged = _FUNCTION.findall(text)
     try:
-        items: list[JsonValue] = [{"name": name, "arguments": body or "{}"} for name, body in found]
+        items: list[JsonValue] = [{"name": name, "arguments": body or "{}"} for name, body in tagged]
         if not items:
             value = parse(text).value
             items = value if isinstance(value, list) else [value]
@@ -51,9 +51,9 @@ def _call(item: JsonValue, number: int) -> ToolUse | None:
     if not isinstance(item, dict):
         return None
     function = item.get("function")
-    told = function if isinstance(function, dict) else item
-    name = told.get("name")
-    params = next((told[key] for key in _PARAMS if key in told), {})
+    written = function if isinstance(function, dict) else item
+    name = written.get("name")
+    params = next((written[key] for key in _PARAMS if key in written), {})
     if isinstance(params, str):
         try:
             params = parse(params).value

@@ -45,7 +45,7 @@ class CallSettings(BaseSettings):
     stream: bool = Field(True, description="Read answers as they come, so that a stalled one is noticed")
     recordings: Path | None = Field(None, description="A folder of recorded model calls")
     record: Literal["off", "record", "replay", "auto"] = Field("off", description="What the recordings are for")
-    tenant_tokens_per_day: int = Field(0, ge=0, description="Model tokens a tenant may use a day; 0 is without end")
+    tenant_tokens_per_day: int = Field(0, ge=0, description="Model tokens a tenant may use a day; 0 is no limit")
 
     @property
     def timeouts(self) -> Timeouts:
@@ -71,7 +71,7 @@ def _endpoint(vendor: VendorSpec, providers: ProviderSettings, calls: CallSettin
     return Endpoint(
         name=vendor.name,
         api_key=providers.value(variables.api_key),
-        # The SDKs add the version to the address themselves; many write it all the same.
+        # The SDKs add the version to the address themselves; many people write it too.
         base_url=base_url.rstrip("/").removesuffix(vendor.version) if base_url else None,
         model=providers.value(variables.model) if variables.model else None,
         timeouts=calls.timeouts,

@@ -1,4 +1,4 @@
-"""Where health is kept: in Redis for all workers together, in the process while Redis is away."""
+"""Where health is kept: in Redis for all workers together, in the process while Redis cannot be reached."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Protocol
 
 log = logging.getLogger(__name__)
 
-_KEPT = 7200  #: seconds without news after which nothing is known any more
-_AWAY = 2.0  #: seconds for which a Redis that failed is not asked
+_EXPIRY = 7200  #: seconds without a change after which a value is dropped
+_PAUSE = 2.0  #: seconds for which a Redis that failed is not asked
 
 _SWAP = """
 local old = redis.call('GET', KEYS[1])
@@ -60,7 +60,7 @@ class LocalStates:
 
 
 class SharedStates:
-    """In Redis, mirrored into this process; a dead Redis costs one short time-out every two seconds."""
+    """In Redis, mirrored into this process; an unreachable Redis costs one short time-out every two seconds."""
 
     def __init__(self, url: str) -> None:
         import redis  # noqa: PLC0415  # whoever keeps health in the process does not load it
@@ -69,14 +69,14 @@ class SharedStates:
         self._faults = (redis.RedisError, OSError)
         self._swap = self._redis.register_script(_SWAP)
         self._local = LocalStates()
-        self._away_until = 0.0
+        self._paused_until = 0.0
 
     def read(self, keys: Sequence[str]) -> list[bytes]:
-        if time.monotonic() >= self._away_until:
+        if time.monotonic() >= self._paused_until:
             try:
                 answer = self._redis.mget([_name(key) for key in keys])
             except self._faults as error:
-                self._is_away(error)
+                self._pause(error)
             else:
                 values = [value or b"" for value in answer if value is None or isinstance(value, bytes)]
                 for key, value in zip(keys, values, strict=True):
@@ -85,11 +85,11 @@ class SharedStates:
         return self._local.read(keys)
 
     def swap(self, key: str, old: bytes, new: bytes) -> bool:
-        if time.monotonic() >= self._away_until:
+        if time.monotonic() >= self._paused_until:
             try:
-                swapped = bool(self._swap(keys=[_name(key)], args=[old, new, _KEPT]))
+                swapped = bool(self._swap(keys=[_name(key)], args=[old, new, _EXPIRY]))
             except self._faults as error:
-                self._is_away(error)
+                self._pause(error)
             else:
                 if swapped:
                     self._local.put(key, new)
@@ -99,9 +99,9 @@ class SharedStates:
     def close(self) -> None:
         self._redis.close()
 
-    def _is_away(self, error: Exception) -> None:
-        self._away_until = time.monotonic() + _AWAY
-        log.warning("Redis is away, provider health is kept per process: %s", type(error).__name__)
+    def _pause(self, error: Exception) -> None:
+        self._paused_until = time.monotonic() + _PAUSE
+        log.warning("Redis cannot be reached, provider health is kept per process: %s", type(error).__name__)
 
 
 def _name(key: str) -> str:

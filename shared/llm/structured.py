@@ -11,7 +11,7 @@ from shared.llm.json_text import AnswerUnreadable, parse
 
 Model = TypeVar("Model", bound=BaseModel)
 
-_MOST_ERRORS = 10
+_MAX_ERRORS = 10
 
 
 def schema_of(model: type[BaseModel], name: str | None = None) -> JsonSchema:
@@ -36,9 +36,9 @@ def json_answer(reply: ChatReply, model: type[Model]) -> Model:
 
 
 def _words(error: ValidationError) -> str:
-    told = [
+    messages = [
         f"{'.'.join(map(str, each['loc'])) or 'the answer'}: {each['msg']}"
         for each in error.errors(include_url=False, include_input=False, include_context=False)
     ]
-    more = f"; and {len(told) - _MOST_ERRORS} more" if len(told) > _MOST_ERRORS else ""
-    return "; ".join(told[:_MOST_ERRORS]) + more
+    more = f"; and {len(messages) - _MAX_ERRORS} more" if len(messages) > _MAX_ERRORS else ""
+    return "; ".join(messages[:_MAX_ERRORS]) + more

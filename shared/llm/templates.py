@@ -11,7 +11,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from shared.errors import InternalError, InvalidRequest
 
-_MOST = 4_000_000  #: characters of a rendered prompt
+_MAX_CHARACTERS = 4_000_000  #: characters of a rendered prompt
 
 
 class PromptBroken(InvalidRequest):
@@ -31,7 +31,7 @@ class PromptNotRendered(InternalError):
 
 
 @dataclass(frozen=True)
-class Variables:
+class TemplateVariables:
     required: frozenset[str]
     optional: frozenset[str]  #: only used where a condition or a default allows for their absence
 
@@ -47,14 +47,14 @@ _environment = ImmutableSandboxedEnvironment(
 
 
 @lru_cache(maxsize=512)
-def variables(text: str) -> Variables:
+def variables(text: str) -> TemplateVariables:
     """The names that a text uses. Raises: PromptBroken."""
     if "\x00" in text:
         raise PromptBroken("It holds a NUL character.", [(["body", "text"], "NUL is not allowed")])
     tree = _parse(text)
     names = meta.find_undeclared_variables(tree)
     required = names & set(_needed(tree, frozenset()))
-    return Variables(frozenset(required), frozenset(names - required))
+    return TemplateVariables(frozenset(required), frozenset(names - required))
 
 
 def check(text: str, default: str) -> None:
@@ -97,7 +97,7 @@ def _template(text: str) -> Template:
 
 def _parse(text: str) -> nodes.Template:
     try:
-        _environment.from_string(text)  # some slips show only when it is compiled
+        _environment.from_string(text)  # some mistakes show only when it is compiled
         return _environment.parse(text)
     except (TemplateSyntaxError, RecursionError) as error:
         line = getattr(error, "lineno", None)
@@ -108,8 +108,8 @@ def _fill(template: Template, values: Mapping[str, object]) -> str:
     parts, size = [], 0
     for part in template.generate(values):
         size += len(part)
-        if size > _MOST:
-            raise ValueError(f"it is longer than {_MOST} characters")
+        if size > _MAX_CHARACTERS:
+            raise ValueError(f"it is longer than {_MAX_CHARACTERS} characters")
         parts.append(part)
     return "".join(parts)
 

@@ -1,7 +1,7 @@
 """The clock of one call: every wait on the provider's socket ends at the call's own limits, or when it is cancelled.
 
 The SDKs' time-outs count from byte to byte, so a server that sends a comment each second could hold a worker for
-ever. The limits here are enforced below the SDKs, at the socket (``wires.transport``), where nothing can exceed them.
+ever. The limits here are enforced below the SDKs, at the socket (``wires.transport``), where no answer can exceed them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-MOST_BYTES = 64 * 1024 * 1024
+MAX_BYTES = 64 * 1024 * 1024
 POLL_SECONDS = 0.2  #: how long a read waits before it looks at the clock and at the cancellation
 
 
@@ -85,7 +85,7 @@ class Watch:
     def receive(self, count: int) -> None:
         """Raises: Expired when an answer is larger than any model's."""
         self.received += count
-        if self.received > MOST_BYTES:
+        if self.received > MAX_BYTES:
             self._end("size")
 
     def _end(self, stage: str) -> None:

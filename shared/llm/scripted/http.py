@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-_MOST = 64 * 1024 * 1024
+_MAX_BYTES = 64 * 1024 * 1024
 _REASONS = {200: "OK", 204: "No Content", 400: "Bad Request", 404: "Not Found", 429: "Too Many Requests"}
 
 
 @dataclass(frozen=True)
-class Asking:
+class HttpRequest:
     method: str
     path: str
     headers: Mapping[str, str]  #: names in lower case
@@ -19,7 +19,7 @@ class Asking:
     port: int  #: the client's
 
 
-class Answering:
+class HttpResponse:
     """Writes one answer; ``cut`` ends the connection in the middle of it."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -61,7 +61,7 @@ class Answering:
         return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
-Handler = Callable[[Asking, Answering], Awaitable[None]]
+Handler = Callable[[HttpRequest, HttpResponse], Awaitable[None]]
 
 
 async def serve(handler: Handler, host: str, port: int) -> asyncio.Server:
@@ -69,20 +69,20 @@ async def serve(handler: Handler, host: str, port: int) -> asyncio.Server:
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            while (asking := await _read(reader, writer.get_extra_info("peername")[1])) is not None:
-                answering = Answering(reader, writer)
-                await handler(asking, answering)
-                if not answering.open:
+            while (request := await _read(reader, writer.get_extra_info("peername")[1])) is not None:
+                response = HttpResponse(reader, writer)
+                await handler(request, response)
+                if not response.open:
                     break
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError, ValueError):
             pass  # the client is gone or never spoke HTTP, or the server stops
         finally:
             writer.close()
 
-    return await asyncio.start_server(connected, host, port, limit=_MOST)
+    return await asyncio.start_server(connected, host, port, limit=_MAX_BYTES)
 
 
-async def _read(reader: asyncio.StreamReader, port: int) -> Asking | None:
+async def _read(reader: asyncio.StreamReader, port: int) -> HttpRequest | None:
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
@@ -93,6 +93,6 @@ async def _read(reader: asyncio.StreamReader, port: int) -> Asking | None:
         name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)
     }
     length = int(headers.get("content-length", "0"))
-    if length > _MOST:
+    if length > _MAX_BYTES:
         raise ValueError("too large")
-    return Asking(method, path.partition("?")[0], headers, await reader.readexactly(length), port)
+    return HttpRequest(method, path.partition("?")[0], headers, await reader.readexactly(length), port)

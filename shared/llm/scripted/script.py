@@ -14,9 +14,9 @@ FaultKind = Literal[
     "rate_limit",  # 429
     "server_error",  # 500
     "overloaded",  # 529
-    "disconnect",  # the connection is closed without a word
+    "disconnect",  # the connection is closed without an answer
     "hang",  # no answer at all
-    "stall",  # it begins, and goes silent
+    "stall",  # it begins, and then sends nothing more
     "slow",  # one token after the other, `token_ms` apart
     "cut",  # the answer ends in the middle
     "malformed",  # a chunk that is no JSON
@@ -138,7 +138,7 @@ class ScriptedRequest:
 
 
 @dataclass(frozen=True)
-class Scene:
+class PlannedReply:
     """What to do with a request."""
 
     reply: Reply
@@ -148,36 +148,36 @@ class Scene:
 
 
 @dataclass
-class Director:
+class ScriptPlayer:
     """Follows a script; counts how often each rule was used."""
 
     script: Script
     used: dict[int, int] = field(default_factory=dict)
 
-    def scene(self, asked: ScriptedRequest) -> Scene | None:
+    def next_reply(self, question: ScriptedRequest) -> PlannedReply | None:
         """The first rule that fits and is not over; None when there is none."""
         for number, rule in enumerate(self.script.rules):
             used = self.used.get(number, 0)
-            if (rule.times is not None and used >= rule.times) or not fits(rule.when, asked):
+            if (rule.times is not None and used >= rule.times) or not fits(rule.when, question):
                 continue
             self.used[number] = used + 1
             script = self.script
             latency = script.latency_ms if rule.latency_ms is None else rule.latency_ms
             token = script.token_ms if rule.token_ms is None else rule.token_ms
-            return Scene(rule.nth(used), rule.fault, latency, token)
+            return PlannedReply(rule.nth(used), rule.fault, latency, token)
         return None
 
 
-def fits(when: When, asked: ScriptedRequest) -> bool:
-    exact = ((when.provider, asked.provider), (when.turn, asked.turn), (when.stream, asked.stream))
+def fits(when: When, question: ScriptedRequest) -> bool:
+    exact = ((when.provider, question.provider), (when.turn, question.turn), (when.stream, question.stream))
     if any(wanted is not None and wanted != given for wanted, given in exact):
         return False
-    patterns = ((when.model, asked.model), (when.last, asked.last_user))
+    patterns = ((when.model, question.model), (when.last, question.last_user))
     if any(pattern is not None and not re.search(pattern, text, re.DOTALL) for pattern, text in patterns):
         return False
-    if when.role is not None and (asked.role is None or not re.fullmatch(when.role, asked.role)):
+    if when.role is not None and (question.role is None or not re.fullmatch(when.role, question.role)):
         return False
-    return when.any is None or any(re.search(when.any, text, re.DOTALL) for text in asked.messages)
+    return when.any is None or any(re.search(when.any, text, re.DOTALL) for text in question.messages)
 
 
 def parse(text: str) -> Script:

@@ -1,4 +1,4 @@
-"""The scripted server: who asks, what the script says, and how it goes wrong on demand."""
+"""The scripted server: answers requests as the script says, and fails on demand."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dataclasses import asdict
 from typing import Any
 
 from shared.llm.scripted import wires
-from shared.llm.scripted.http import Answering, Asking
-from shared.llm.scripted.script import Director, Fault, Reply, Scene, Script, ScriptedRequest, parse
+from shared.llm.scripted.http import HttpRequest, HttpResponse
+from shared.llm.scripted.script import Fault, PlannedReply, Reply, Script, ScriptedRequest, ScriptPlayer, parse
 from shared.llm.vendors.spec import VendorSpec
 from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.endpoint import ROLE_HEADER, SCRIPTED_HEADER, TURN_HEADER
@@ -26,57 +26,57 @@ _FOREVER = 3600.0
 
 
 class ScriptedServer:
-    """One script at a time; keeps every request for whoever wants to look."""
+    """One script at a time; keeps every request for ``GET /_scripted/requests``."""
 
     def __init__(self, script: Script) -> None:
-        self._director = Director(script)
+        self._player = ScriptPlayer(script)
         self._requests: list[dict[str, Any]] = []
 
-    async def handle(self, asking: Asking, answering: Answering) -> None:
-        if asking.path.startswith("/_scripted/"):
-            await self._admin(asking, answering)
-        elif asking.path.endswith("/v1/models"):
-            await answering.whole(200, _JSON, json.dumps({"object": "list", "data": []}).encode())
-        elif (vendor := _vendor(asking.path, asking.headers.get("user-agent", ""))) is None:
-            await answering.whole(404, _JSON, _refusal("invalid_request_error", f"there is nothing at {asking.path}"))
+    async def handle(self, request: HttpRequest, response: HttpResponse) -> None:
+        if request.path.startswith("/_scripted/"):
+            await self._admin(request, response)
+        elif request.path.endswith("/v1/models"):
+            await response.whole(200, _JSON, json.dumps({"object": "list", "data": []}).encode())
+        elif (vendor := _vendor(request.path, request.headers.get("user-agent", ""))) is None:
+            await response.whole(404, _JSON, _refusal("invalid_request_error", f"there is nothing at {request.path}"))
         else:
-            await self._answer(asking, answering, vendor.name)
+            await self._answer(request, response, vendor.name)
 
-    async def _answer(self, asking: Asking, answering: Answering, provider: str) -> None:
+    async def _answer(self, request: HttpRequest, response: HttpResponse, provider: str) -> None:
         try:
-            body = json.loads(asking.body)
-            asked = _asked(provider, asking.headers, body)
+            body = json.loads(request.body)
+            question = _question(provider, request.headers, body)
         except (ValueError, TypeError, AttributeError, KeyError):
-            await _fail(answering, provider, 400, None, "the body is no request for a model")
+            await _fail(response, provider, 400, None, "the body is no request for a model")
             return
-        seen = {"at": time.time(), "path": asking.path, "port": asking.port}
-        self._requests.append({**seen, **asdict(asked), "body": body})
-        scene = self._director.scene(asked)
-        if scene is None:
-            words = f"no scripted reply for role {asked.role}, turn {asked.turn}, provider {provider}"
-            await _fail(answering, provider, 400, "no_scripted_reply", words)
+        seen = {"at": time.time(), "path": request.path, "port": request.port}
+        self._requests.append({**seen, **asdict(question), "body": body})
+        planned = self._player.next_reply(question)
+        if planned is None:
+            words = f"no scripted reply for role {question.role}, turn {question.turn}, provider {provider}"
+            await _fail(response, provider, 400, "no_scripted_reply", words)
             return
-        await asyncio.sleep(scene.latency_ms / 1000)
-        await _play(scene, asked, answering)
+        await asyncio.sleep(planned.latency_ms / 1000)
+        await _play(planned, question, response)
 
-    async def _admin(self, asking: Asking, answering: Answering) -> None:
-        match asking.method, asking.path:
+    async def _admin(self, request: HttpRequest, response: HttpResponse) -> None:
+        match request.method, request.path:
             case "GET", "/_scripted/requests":
-                await answering.whole(200, _JSON, json.dumps({"requests": self._requests}).encode())
+                await response.whole(200, _JSON, json.dumps({"requests": self._requests}).encode())
             case "DELETE", "/_scripted/requests":
                 self._requests.clear()
-                await answering.whole(204, _JSON, b"")
+                await response.whole(204, _JSON, b"")
             case "PUT", "/_scripted/script":
                 try:
-                    self._director = Director(parse(asking.body.decode()))
+                    self._player = ScriptPlayer(parse(request.body.decode()))
                 except ValueError as error:
-                    await answering.whole(400, _JSON, _refusal("bad_script", str(error)))
+                    await response.whole(400, _JSON, _refusal("bad_script", str(error)))
                 else:
-                    await answering.whole(204, _JSON, b"")
+                    await response.whole(204, _JSON, b"")
             case "GET", "/_scripted/health":
-                await answering.whole(200, _JSON, b'{"ok": true}')
+                await response.whole(200, _JSON, b'{"ok": true}')
             case _:
-                await answering.whole(404, _JSON, _refusal("invalid_request_error", "no such thing to administer"))
+                await response.whole(404, _JSON, _refusal("invalid_request_error", "there is no such path"))
 
 
 def _vendor(path: str, user_agent: str) -> VendorSpec | None:
@@ -102,7 +102,7 @@ def _refusal(kind: str, message: str) -> bytes:
     return json.dumps({"error": {"type": kind, "message": message, "code": kind}}).encode()
 
 
-def _asked(provider: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> ScriptedRequest:
+def _question(provider: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> ScriptedRequest:
     messages = body["messages"]
     texts = [_text(message.get("content")) for message in messages]
     system = [_text(body["system"])] if body.get("system") else []
@@ -128,77 +128,77 @@ def _text(content: object) -> str:
     return content if isinstance(content, str) else ""
 
 
-async def _play(scene: Scene, asked: ScriptedRequest, answering: Answering) -> None:
-    fault = scene.fault or Fault(kind="slow")
+async def _play(planned: PlannedReply, question: ScriptedRequest, response: HttpResponse) -> None:
+    fault = planned.fault or Fault(kind="slow")
     match fault.kind:
         case "rate_limit" | "server_error" | "overloaded" | "status" | "tool_use_failed":
-            generation = scene.reply.content if fault.kind == "tool_use_failed" else None
+            generation = planned.reply.content if fault.kind == "tool_use_failed" else None
             code = fault.code or ("tool_use_failed" if generation is not None else None)
             status = fault.status or _STATUS[fault.kind]
-            await _fail(answering, asked.provider, status, code, fault.message, generation, fault.headers)
+            await _fail(response, question.provider, status, code, fault.message, generation, fault.headers)
         case "disconnect":
-            answering.cut()
+            response.cut()
         case "hang":
-            await _silence(answering)
-        case "error_event" if not asked.stream:
-            await _fail(answering, asked.provider, fault.status or 529, fault.code, fault.message)
+            await _silence(response)
+        case "error_event" if not question.stream:
+            await _fail(response, question.provider, fault.status or 529, fault.code, fault.message)
         case "html":
-            await answering.whole(200, {"Content-Type": "text/html", **_MARK}, _HTML)
-        case _ if asked.stream:
-            await _stream(scene, fault, asked, answering)
+            await response.whole(200, {"Content-Type": "text/html", **_MARK}, _HTML)
+        case _ if question.stream:
+            await _stream(planned, fault, question, response)
         case _:
-            await _whole(scene, fault, asked, answering)
+            await _whole(planned, fault, question, response)
 
 
-async def _stream(scene: Scene, fault: Fault, asked: ScriptedRequest, answering: Answering) -> None:
-    await answering.begin(200, {**_EVENTS, **fault.headers})
-    pace = (scene.token_ms if fault.token_ms is None else fault.token_ms) / 1000
-    for number, piece in enumerate(wires.served(asked.provider).pieces(_said(scene, fault, asked))):
+async def _stream(planned: PlannedReply, fault: Fault, question: ScriptedRequest, response: HttpResponse) -> None:
+    await response.begin(200, {**_EVENTS, **fault.headers})
+    pace = (planned.token_ms if fault.token_ms is None else fault.token_ms) / 1000
+    for number, piece in enumerate(wires.wire_of(question.provider).pieces(_served(planned, fault, question))):
         if fault.kind in ("cut", "stall", "malformed", "error_event") and number >= fault.after:
-            await _break_off(fault, asked, answering)
+            await _break_off(fault, question, response)
             return
         if pace:
             await asyncio.sleep(pace)
-        await answering.piece(piece)
-    await answering.end()
+        await response.piece(piece)
+    await response.end()
 
 
-async def _break_off(fault: Fault, asked: ScriptedRequest, answering: Answering) -> None:
+async def _break_off(fault: Fault, question: ScriptedRequest, response: HttpResponse) -> None:
     """End a stream that has begun in the way the fault says."""
     match fault.kind:
         case "stall":
-            await _silence(answering)
+            await _silence(response)
         case "cut":
-            answering.cut()
+            response.cut()
         case "malformed":
-            await answering.piece(wires.served(asked.provider).broken())
-            await answering.end()
+            await response.piece(wires.wire_of(question.provider).broken())
+            await response.end()
         case _:
-            body = wires.error(asked.provider, fault.status or 529, None, fault.message)
-            await answering.piece(wires.served(asked.provider).error_event(body))
-            await answering.end()
+            body = wires.error(question.provider, fault.status or 529, None, fault.message)
+            await response.piece(wires.wire_of(question.provider).error_event(body))
+            await response.end()
 
 
-async def _whole(scene: Scene, fault: Fault, asked: ScriptedRequest, answering: Answering) -> None:
-    said = _said(scene, fault, asked)
-    body = json.dumps(wires.served(said.provider).whole(said)).encode()
-    pace = (scene.token_ms if fault.token_ms is None else fault.token_ms) / 1000
-    await asyncio.sleep(pace * said.output_tokens)
+async def _whole(planned: PlannedReply, fault: Fault, question: ScriptedRequest, response: HttpResponse) -> None:
+    served = _served(planned, fault, question)
+    body = json.dumps(wires.wire_of(served.provider).whole(served)).encode()
+    pace = (planned.token_ms if fault.token_ms is None else fault.token_ms) / 1000
+    await asyncio.sleep(pace * served.output_tokens)
     match fault.kind:
         case "malformed":
-            await answering.whole(200, _JSON, body[: len(body) // 2])
+            await response.whole(200, _JSON, body[: len(body) // 2])
         case "cut":
-            await answering.whole(200, _JSON, body, sent=len(body) // 2)
-            answering.cut()
+            await response.whole(200, _JSON, body, sent=len(body) // 2)
+            response.cut()
         case "stall":
-            await answering.whole(200, _JSON, body, sent=len(body) // 2)
-            await _silence(answering)
+            await response.whole(200, _JSON, body, sent=len(body) // 2)
+            await _silence(response)
         case _:
-            await answering.whole(200, {**_JSON, **fault.headers}, body)
+            await response.whole(200, {**_JSON, **fault.headers}, body)
 
 
-def _said(scene: Scene, fault: Fault, asked: ScriptedRequest) -> wires.Said:
-    reply, text = scene.reply, scene.reply.content
+def _served(planned: PlannedReply, fault: Fault, question: ScriptedRequest) -> wires.ServedReply:
+    reply, text = planned.reply, planned.reply.content
     finish = "tool_calls" if reply.tool_calls else "stop"
     match fault.kind:
         case "half_json":
@@ -213,13 +213,13 @@ def _said(scene: Scene, fault: Fault, asked: ScriptedRequest) -> wires.Said:
             finish = "refusal"
         case _:
             pass
-    said_in = sum(map(len, asked.messages)) // 4 + 1 if reply.input_tokens is None else reply.input_tokens
+    said_in = sum(map(len, question.messages)) // 4 + 1 if reply.input_tokens is None else reply.input_tokens
     said_out = len(text) // 4 + 1 if reply.output_tokens is None else reply.output_tokens
-    return wires.Said(asked.provider, asked.model, reply, text, finish, said_in, said_out)
+    return wires.ServedReply(question.provider, question.model, reply, text, finish, said_in, said_out)
 
 
 async def _fail(
-    answering: Answering,
+    response: HttpResponse,
     provider: str,
     status: int,
     code: str | None,
@@ -228,11 +228,11 @@ async def _fail(
     headers: Mapping[str, str] | None = None,
 ) -> None:
     body = wires.error(provider, status, code, message, generation)
-    await answering.whole(status, {**_JSON, **(headers or {})}, json.dumps(body).encode())
+    await response.whole(status, {**_JSON, **(headers or {})}, json.dumps(body).encode())
 
 
-async def _silence(answering: Answering) -> None:
-    """Say nothing until the client is gone."""
+async def _silence(response: HttpResponse) -> None:
+    """Send nothing until the client closes the connection."""
     with contextlib.suppress(TimeoutError):
-        await answering.gone(_FOREVER)
-    answering.cut()
+        await response.gone(_FOREVER)
+    response.cut()

@@ -19,7 +19,7 @@ _MESSAGES_FINISH = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "t
 
 
 @dataclass(frozen=True)
-class Said:
+class ServedReply:
     """An answer before it has a wire format."""
 
     provider: str
@@ -34,9 +34,9 @@ class Said:
 class ServedWire(Protocol):
     """A wire format, as a server speaks it."""
 
-    def whole(self, said: Said) -> dict[str, Any]: ...
+    def whole(self, served: ServedReply) -> dict[str, Any]: ...
 
-    def pieces(self, said: Said) -> list[bytes]:
+    def pieces(self, served: ServedReply) -> list[bytes]:
         """Server-sent events; the text in words."""
         ...
 
@@ -52,11 +52,11 @@ class ServedWire(Protocol):
 
 
 class ServedChatCompletions:
-    def whole(self, said: Said) -> dict[str, Any]:
-        return _completion(said)
+    def whole(self, served: ServedReply) -> dict[str, Any]:
+        return _completion(served)
 
-    def pieces(self, said: Said) -> list[bytes]:
-        return _chunks(said)
+    def pieces(self, served: ServedReply) -> list[bytes]:
+        return _chunks(served)
 
     def error(self, inner: dict[str, Any], code: str | None, generation: str | None) -> dict[str, Any]:
         written = {} if generation is None else {"failed_generation": generation}
@@ -70,11 +70,11 @@ class ServedChatCompletions:
 
 
 class ServedMessages:
-    def whole(self, said: Said) -> dict[str, Any]:
-        return _message(said)
+    def whole(self, served: ServedReply) -> dict[str, Any]:
+        return _message(served)
 
-    def pieces(self, said: Said) -> list[bytes]:
-        return _events(said)
+    def pieces(self, served: ServedReply) -> list[bytes]:
+        return _events(served)
 
     def error(self, inner: dict[str, Any], code: str | None, generation: str | None) -> dict[str, Any]:
         return {"type": "error", "error": inner, "request_id": "req_scripted"}
@@ -92,7 +92,7 @@ _BROKEN = b'data: {"type": "content_block_delta", "ind\n\n'
 SERVED: dict[str, ServedWire] = {"chat_completions": ServedChatCompletions(), "messages": ServedMessages()}
 
 
-def served(provider: str) -> ServedWire:
+def wire_of(provider: str) -> ServedWire:
     return SERVED[VENDORS[provider].wire.name]
 
 
@@ -101,44 +101,44 @@ def error(provider: str, status: int, code: str | None, message: str, generation
     kind = code or {401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error"}.get(
         status, "invalid_request_error" if status < 500 else "api_error"
     )
-    return served(provider).error({"type": kind, "message": message}, code, generation)
+    return wire_of(provider).error({"type": kind, "message": message}, code, generation)
 
 
 def _words(text: str) -> list[str]:
     return re.findall(r"\s*\S+\s*$|\s*\S+", text) or ([text] if text else [])
 
 
-def _completion(said: Said) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": said.text or None}
-    if said.reply.tool_calls:
-        message["tool_calls"] = [_chat_call(said, number) for number in range(len(said.reply.tool_calls))]
+def _completion(served: ServedReply) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": served.text or None}
+    if served.reply.tool_calls:
+        message["tool_calls"] = [_chat_call(served, number) for number in range(len(served.reply.tool_calls))]
     answer = {
         "id": f"chatcmpl-{uuid.uuid4().hex}",
         "object": "chat.completion",
         "created": int(time.time()),
-        "model": said.model,
-        "choices": [{"index": 0, "message": message, "finish_reason": _CHAT_FINISH[said.finish]}],
+        "model": served.model,
+        "choices": [{"index": 0, "message": message, "finish_reason": _CHAT_FINISH[served.finish]}],
     }
-    return answer | ({"usage": _usage(said)} if said.reply.usage else {})
+    return answer | ({"usage": _usage(served)} if served.reply.usage else {})
 
 
-def _chat_call(said: Said, number: int) -> dict[str, Any]:
-    call = said.reply.tool_calls[number]
+def _chat_call(served: ServedReply, number: int) -> dict[str, Any]:
+    call = served.reply.tool_calls[number]
     function = {"name": call.name, "arguments": json.dumps(call.params)}
     return {"id": call.id or f"call_{number}", "type": "function", "function": function}
 
 
-def _usage(said: Said) -> dict[str, int]:
-    total = said.input_tokens + said.output_tokens
-    return {"prompt_tokens": said.input_tokens, "completion_tokens": said.output_tokens, "total_tokens": total}
+def _usage(served: ServedReply) -> dict[str, int]:
+    total = served.input_tokens + served.output_tokens
+    return {"prompt_tokens": served.input_tokens, "completion_tokens": served.output_tokens, "total_tokens": total}
 
 
-def _chunks(said: Said) -> list[bytes]:
+def _chunks(served: ServedReply) -> list[bytes]:
     common = {
         "id": f"chatcmpl-{uuid.uuid4().hex}",
         "object": "chat.completion.chunk",
         "created": int(time.time()),
-        "model": said.model,
+        "model": served.model,
     }
 
     def chunk(delta: Mapping[str, Any], finish: str | None = None, **more: object) -> bytes:
@@ -146,19 +146,19 @@ def _chunks(said: Said) -> list[bytes]:
         return _event(None, {**common, "choices": [choice], **more})
 
     out = [chunk({"role": "assistant", "content": ""})]
-    out += [chunk({"content": word}) for word in _words(said.text)]
+    out += [chunk({"content": word}) for word in _words(served.text)]
     out += [
-        chunk({"tool_calls": [{"index": number, **_chat_call(said, number)}]})
-        for number in range(len(said.reply.tool_calls))
+        chunk({"tool_calls": [{"index": number, **_chat_call(served, number)}]})
+        for number in range(len(served.reply.tool_calls))
     ]
-    finish = _CHAT_FINISH[said.finish]
-    if not said.reply.usage:
+    finish = _CHAT_FINISH[served.finish]
+    if not served.reply.usage:
         out.append(chunk({}, finish))
-    elif _tells_usage_unasked(said.provider):
-        out.append(chunk({}, finish, x_groq={"id": "req_scripted", "usage": _usage(said)}))
+    elif _tells_usage_unasked(served.provider):
+        out.append(chunk({}, finish, x_groq={"id": "req_scripted", "usage": _usage(served)}))
     else:
         out.append(chunk({}, finish))
-        out.append(_event(None, {**common, "choices": [], "usage": _usage(said)}))
+        out.append(_event(None, {**common, "choices": [], "usage": _usage(served)}))
     return [*out, b"data: [DONE]\n\n"]
 
 
@@ -167,31 +167,31 @@ def _tells_usage_unasked(provider: str) -> bool:
     return isinstance(wire, ChatCompletions) and wire.usage == "unasked"
 
 
-def _message(said: Said) -> dict[str, Any]:
-    content: list[dict[str, Any]] = [{"type": "text", "text": said.text}] if said.text else []
-    content += [_block(said, number) for number in range(len(said.reply.tool_calls))]
+def _message(served: ServedReply) -> dict[str, Any]:
+    content: list[dict[str, Any]] = [{"type": "text", "text": served.text}] if served.text else []
+    content += [_block(served, number) for number in range(len(served.reply.tool_calls))]
     return {
         "id": f"msg_{uuid.uuid4().hex}",
         "type": "message",
         "role": "assistant",
-        "model": said.model,
+        "model": served.model,
         "content": content,
-        "stop_reason": _MESSAGES_FINISH[said.finish],
+        "stop_reason": _MESSAGES_FINISH[served.finish],
         "stop_sequence": None,
-        "usage": {"input_tokens": said.input_tokens, "output_tokens": said.output_tokens},
+        "usage": {"input_tokens": served.input_tokens, "output_tokens": served.output_tokens},
     }
 
 
-def _block(said: Said, number: int) -> dict[str, Any]:
-    call = said.reply.tool_calls[number]
+def _block(served: ServedReply, number: int) -> dict[str, Any]:
+    call = served.reply.tool_calls[number]
     return {"type": "tool_use", "id": call.id or f"toolu_{number}", "name": call.name, "input": dict(call.params)}
 
 
-def _events(said: Said) -> list[bytes]:
-    start = _message(said) | {"content": [], "stop_reason": None}
-    start["usage"] = {"input_tokens": said.input_tokens, "output_tokens": 1}
+def _events(served: ServedReply) -> list[bytes]:
+    start = _message(served) | {"content": [], "stop_reason": None}
+    start["usage"] = {"input_tokens": served.input_tokens, "output_tokens": 1}
     out = [_event("message_start", {"message": start}), _event("ping", {})]
-    blocks = _message(said)["content"]
+    blocks = _message(served)["content"]
     for index, block in enumerate(blocks):
         empty = {**block, "text": ""} if block["type"] == "text" else {**block, "input": {}}
         out.append(_event("content_block_start", {"index": index, "content_block": empty}))
@@ -201,8 +201,8 @@ def _events(said: Said) -> list[bytes]:
             deltas = [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
         out += [_event("content_block_delta", {"index": index, "delta": delta}) for delta in deltas]
         out.append(_event("content_block_stop", {"index": index}))
-    stop = {"stop_reason": _MESSAGES_FINISH[said.finish], "stop_sequence": None}
-    out.append(_event("message_delta", {"delta": stop, "usage": {"output_tokens": said.output_tokens}}))
+    stop = {"stop_reason": _MESSAGES_FINISH[served.finish], "stop_sequence": None}
+    out.append(_event("message_delta", {"delta": stop, "usage": {"output_tokens": served.output_tokens}}))
     return [*out, _event("message_stop", {})]
 
 

@@ -1,4 +1,4 @@
-"""One vendor as it is asked: its SDK, its wire, and the clock, the faults and the marks of an answer around them."""
+"""One call of one vendor: its SDK and wire, within the limits of a watch, with its faults as ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenAI itself, or whoever speaks its language: Ollama, vLLM, llama.cpp."""
+"""OpenAI itself, or any server with its API: Ollama, vLLM, llama.cpp."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class VendorSpec:
     wire: Wire
     variables: Variables
     defaults: Defaults
-    version: str = ""  #: what the SDK adds to the base URL itself, and many people write all the same
+    version: str = ""  #: what the SDK adds to the base URL itself, so that it is removed from one that has it
     scripted: str = ""  #: path of the vendor's base URL on the scripted server; its name if empty
 
     @property

@@ -37,23 +37,23 @@ class ChatCompletions:
 
     def body(self, request: ChatRequest, endpoint: Endpoint, with_schema: bool) -> dict[str, JsonValue]:
         """The request without ``stream``."""
-        said: dict[str, JsonValue] = {
+        payload: dict[str, JsonValue] = {
             "model": request.model,
             "messages": [_message(message) for message in request.messages],
             **dict(request.parameters or {}),
         }
         cap = self.cap_elsewhere if self.cap_elsewhere and endpoint.base_url is not None else self.cap
-        asked = said.get(cap)
-        said[cap] = min(asked, request.max_tokens) if isinstance(asked, int) else request.max_tokens
+        limit = payload.get(cap)
+        payload[cap] = min(limit, request.max_tokens) if isinstance(limit, int) else request.max_tokens
         if request.tools:
-            said["tools"] = [_tool(tool) for tool in request.tools]
+            payload["tools"] = [_tool(tool) for tool in request.tools]
         if request.schema is not None and with_schema:
             schema, strict = closed(request.schema.schema)
             form: dict[str, JsonValue] = {"name": request.schema.name, "schema": schema, "strict": strict}
-            said["response_format"] = {"type": "json_schema", "json_schema": form}
+            payload["response_format"] = {"type": "json_schema", "json_schema": form}
         if endpoint.stream and self.usage == "asked":
-            said["stream_options"] = {"include_usage": True}
-        return said
+            payload["stream_options"] = {"include_usage": True}
+        return payload
 
     def answer(self) -> Completion:
         return Completion()
@@ -67,15 +67,15 @@ def _tool(tool: Tool) -> dict[str, JsonValue]:
 def _message(message: ChatMessage) -> dict[str, JsonValue]:
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}
-    said: dict[str, JsonValue] = {"role": message.role, "content": message.content}
+    payload: dict[str, JsonValue] = {"role": message.role, "content": message.content}
     if message.images:
         parts: list[JsonValue] = [{"type": "text", "text": message.content}]
         for image in message.images:
             data = base64.b64encode(image.data).decode()
             parts.append({"type": "image_url", "image_url": {"url": f"data:{image.media_type};base64,{data}"}})
-        said["content"] = parts
+        payload["content"] = parts
     if message.tool_calls:
-        said["tool_calls"] = [
+        payload["tool_calls"] = [
             {
                 "id": call.id,
                 "type": "function",
@@ -83,7 +83,7 @@ def _message(message: ChatMessage) -> dict[str, JsonValue]:
             }
             for call in message.tool_calls
         ]
-    return said
+    return payload
 
 
 @dataclass
@@ -127,14 +127,14 @@ class Completion:
         self._take(message)
         self.finish = _of(choices[0], "finish_reason")
 
-    def _take(self, said: object) -> None:
-        content, refusal = _of(said, "content"), _of(said, "refusal")
+    def _take(self, payload: object) -> None:
+        content, refusal = _of(payload, "content"), _of(payload, "refusal")
         if isinstance(content, str):
             self.text.append(content)
         if isinstance(refusal, str) and refusal:
             self.refusal = True
             self.text.append(refusal)
-        for position, part in enumerate(_of(said, "tool_calls") or ()):
+        for position, part in enumerate(_of(payload, "tool_calls") or ()):
             index, function = _of(part, "index"), _of(part, "function")
             call = self.calls.setdefault(position if index is None else index, _Call())
             call.id = _of(part, "id") or call.id

@@ -119,10 +119,10 @@ def of_status(status: int, body: object, limits: Limits) -> ProviderFault:  # no
 def of_event(body: Mapping[str, Any]) -> ProviderFault:
     """The fault behind an error inside a stream."""
     inner = _error(body)
-    told = inner.get("status_code") or inner.get("code")
-    if isinstance(told, int) and 400 <= told <= 599:
-        return of_status(told, body, Limits())
-    kind = f"{inner.get('type')} {told}"
+    given = inner.get("status_code") or inner.get("code")
+    if isinstance(given, int) and 400 <= given <= 599:
+        return of_status(given, body, Limits())
+    kind = f"{inner.get('type')} {given}"
     status = next((status for word, status in _KINDS.items() if word in kind), 500)
     return of_status(status, body, Limits())
 

@@ -45,26 +45,26 @@ class Messages:
     def body(self, request: ChatRequest, endpoint: Endpoint, with_schema: bool) -> dict[str, JsonValue]:
         """The request without ``stream``."""
         given = dict(request.parameters or {})
-        said: dict[str, JsonValue] = {name: value for name, value in given.items() if name not in _FOREIGN}
-        asked = said.get("max_tokens")
-        said["max_tokens"] = min(asked, request.max_tokens) if isinstance(asked, int) else request.max_tokens
-        said["model"] = request.model
-        said["messages"] = [_message(message) for message in request.messages if message.role != "system"]
+        payload: dict[str, JsonValue] = {name: value for name, value in given.items() if name not in _FOREIGN}
+        limit = payload.get("max_tokens")
+        payload["max_tokens"] = min(limit, request.max_tokens) if isinstance(limit, int) else request.max_tokens
+        payload["model"] = request.model
+        payload["messages"] = [_message(message) for message in request.messages if message.role != "system"]
         system = "\n\n".join(message.content for message in request.messages if message.role == "system")
         if system:
             # The system text is the same in every turn of a job, so it is worth caching.
-            said["system"] = [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}]
+            payload["system"] = [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}]
         if request.tools:
-            said["tools"] = [
+            payload["tools"] = [
                 {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
                 for tool in request.tools
             ]
         if request.schema is not None and with_schema:
-            config = said.get("output_config")
+            config = payload.get("output_config")
             schema, _ = closed(request.schema.schema)
             form: dict[str, JsonValue] = {"type": "json_schema", "schema": schema}
-            said["output_config"] = {**(config if isinstance(config, dict) else {}), "format": form}
-        return said
+            payload["output_config"] = {**(config if isinstance(config, dict) else {}), "format": form}
+        return payload
 
     def answer(self) -> Message:
         return Message()

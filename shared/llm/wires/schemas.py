@@ -20,16 +20,16 @@ def closed(schema: Mapping[str, JsonValue]) -> tuple[dict[str, JsonValue], bool]
             return [visit(item) for item in node]
         if not isinstance(node, dict):
             return node
-        seen = {name: visit(inner) for name, inner in node.items()}
-        properties = seen.get("properties")
-        if seen.get("type") == "object" and isinstance(properties, dict):
-            seen.setdefault("additionalProperties", False)
-            required = seen.get("required")
+        visited_node = {name: visit(inner) for name, inner in node.items()}
+        properties = visited_node.get("properties")
+        if visited_node.get("type") == "object" and isinstance(properties, dict):
+            visited_node.setdefault("additionalProperties", False)
+            required = visited_node.get("required")
             if set(properties) != set(required if isinstance(required, list) else ()):
                 strict = False
-        if seen.get("type") == "object" and seen.get("additionalProperties") is not False:
+        if visited_node.get("type") == "object" and visited_node.get("additionalProperties") is not False:
             strict = False
-        return seen
+        return visited_node
 
     visited = visit(dict(schema))
     return (visited if isinstance(visited, dict) else {}), strict

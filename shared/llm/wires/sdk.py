@@ -1,4 +1,4 @@
-"""A vendor's SDK, used for what it knows: addresses, headers, and the errors behind a status.
+"""A vendor's SDK, used for addresses, headers, and the errors behind a status.
 
 Answers are read as plain JSON. The SDKs' typed objects cost as much as the rest of the call, one of them takes chunks
 without all optional members for something else, and two close the connection after every stream.

@@ -1,4 +1,4 @@
-"""What a format of requests and answers has to say, whichever vendor speaks it."""
+"""What a format of requests and answers provides, whichever vendor uses it."""
 
 from __future__ import annotations
 
