@@ -28,7 +28,7 @@ _NEVER = frozenset({"ASSAY_API_KEY", "ASSAY_URL", "ASSAY_WEBHOOK_SECRET", "ASSAY
 
 
 @dataclass(frozen=True)
-class Stores:
+class StoreUrls:
     """The servers and folders of an installation."""
 
     database_url: str
@@ -37,7 +37,9 @@ class Stores:
     qdrant_url: str | None
 
 
-def of_child(ours: Mapping[str, str], stores: Stores, *, asks_models: bool, more: Mapping[str, str]) -> dict[str, str]:
+def of_child(
+    ours: Mapping[str, str], stores: StoreUrls, *, asks_models: bool, more: Mapping[str, str]
+) -> dict[str, str]:
     """The environment of a process of the platform."""
     prefixes = (*_PREFIXES, *_STORES, *(vendor_prefixes() if asks_models else ()))
     env = {

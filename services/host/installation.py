@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from services.host import environment
-from services.host.environment import Stores
+from services.host.environment import StoreUrls
 from services.host.folder import InstallationFolder
 from services.host.postgres import Postgres
 from services.host.prefork import Prefork
@@ -32,7 +32,7 @@ class Installation:
     folder: InstallationFolder
     prefork: Prefork
     url: str
-    stores: Stores
+    stores: StoreUrls
     servers: Sequence[Program]  #: first: the others need them
     workers: Sequence[Program]
     env: Mapping[str, str]  #: of the process that prepares the database
@@ -58,7 +58,7 @@ def compose(
     if given.redis_url is None:
         redis = Redis(folder.path / "redis")
         servers.append(redis)
-    stores = Stores(
+    stores = StoreUrls(
         database_url=_plain_scheme(given.database_url) if given.database_url else postgres.url,
         redis_url=given.redis_url or redis.url,
         blob_url=given.blob_url or folder.blobs.as_uri(),
@@ -113,7 +113,7 @@ def _worker(
     ours: Mapping[str, str],
     folder: InstallationFolder,
     prefork: Prefork,
-    stores: Stores,
+    stores: StoreUrls,
     process: Process,
     number: int,
     more: Mapping[str, str],
@@ -146,7 +146,7 @@ def _for(process: Process, variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def _scripted(
-    ours: Mapping[str, str], folder: InstallationFolder, prefork: Prefork, stores: Stores, script: Path, port: int
+    ours: Mapping[str, str], folder: InstallationFolder, prefork: Prefork, stores: StoreUrls, script: Path, port: int
 ) -> Worker:
     return Worker(
         name="scripted-llm",

@@ -20,7 +20,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from shared.jobs import statements
 
 log = structlog.get_logger(__name__)
-Answer = TypeVar("Answer")
+T = TypeVar("T")
 
 #: A cancelled job stops within this many seconds, or is ended without waiting for it.
 KILL_AFTER_SECONDS = 4.0
@@ -138,7 +138,7 @@ class LeasedWriter:
         """Execute one statement, which is atomic by itself; its first row, or None without one."""
         return self._until_written(lambda: self._single(statement), lease)
 
-    def transact(self, work: Callable[[Connection], Answer], lease: Lease) -> Answer:
+    def transact(self, work: Callable[[Connection], T], lease: Lease) -> T:
         """Run ``work`` in one transaction, again from the start when the connection broke.
 
         Every statement in it is fenced, so running it twice changes nothing twice.
@@ -151,11 +151,11 @@ class LeasedWriter:
         with self.autocommit.connect() as connection:
             return connection.execute(statement).first()
 
-    def _in_transaction(self, work: Callable[[Connection], Answer]) -> Answer:
+    def _in_transaction(self, work: Callable[[Connection], T]) -> T:
         with self.engine.begin() as connection:
             return work(connection)
 
-    def _until_written(self, work: Callable[[], Answer], lease: Lease) -> Answer:
+    def _until_written(self, work: Callable[[], T], lease: Lease) -> T:
         tries = 0
         while True:
             try:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,20 +21,21 @@ from shared.jobs import notifications, submission
 from shared.jobs.tables import job_events, jobs
 from shared.settings import StoreSettings
 from tests.support.rows import job_row
+from tests.support.wait import until
 
-Answer = TypeVar("Answer")
+T = TypeVar("T")
 ROOT = Path(__file__).parents[2]
 
 
-def wait_for(condition: Callable[[], Answer | None], seconds: float = 30, what: str = "the condition") -> Answer:
-    """The first truthy answer of the condition, asked again and again."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        with suppress(OperationalError):  # a server that a test has stopped
-            if answer := condition():
-                return answer
-        time.sleep(0.01)
-    raise AssertionError(f"{what} did not come true within {seconds} s")
+def wait_for(condition: Callable[[], T | None], seconds: float = 30, what: str = "the condition") -> T:
+    """``until`` for conditions that ask servers which the test may have stopped."""
+
+    def answered() -> T | None:
+        with suppress(OperationalError):
+            return condition()
+        return None
+
+    return until(answered, what, seconds)
 
 
 class Platform:
@@ -117,13 +117,13 @@ class Platform:
 
     def wait_all(self, job_ids: Iterable[str], seconds: float = 60) -> None:
         wanted = list(job_ids)
-        pending = text("SELECT count(*) FROM jobs WHERE id = ANY(:ids) AND state IN ('queued', 'running')")
+        wait_for(lambda: self.ended(wanted) == len(wanted), seconds, f"the end of {len(wanted)} jobs")
 
-        def ended() -> bool:
-            with self.engine.connect() as connection:
-                return connection.execute(pending, {"ids": wanted}).scalar() == 0
-
-        wait_for(ended, seconds, f"the end of {len(wanted)} jobs")
+    def ended(self, job_ids: Sequence[str]) -> int:
+        """How many of the jobs have ended."""
+        query = text("SELECT count(*) FROM jobs WHERE id = ANY(:ids) AND finished_at IS NOT NULL")
+        with self.engine.connect() as connection:
+            return int(connection.execute(query, {"ids": list(job_ids)}).scalar_one())
 
     def stop(self) -> None:
         for process in self.processes:

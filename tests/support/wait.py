@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-Answer = TypeVar("Answer")
+T = TypeVar("T")
 
 
-def until(condition: Callable[[], Answer | None], what: str, seconds: float = 20) -> Answer:
+def until(condition: Callable[[], T | None], what: str, seconds: float = 20) -> T:
     """The first truthy answer of ``condition``; fails after ``seconds``."""
     deadline = time.monotonic() + seconds
     while True:

@@ -6,16 +6,16 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from services.host.folder import alive
 from services.host.postgres import Postgres
 from services.host.redis import Redis
 from services.host.server import socket_folder
+from tests.support.wait import until
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -117,18 +117,4 @@ def test_servers_end_when_their_parent_is_killed(servers_folder: Path) -> None:
     parent.send_signal(signal.SIGKILL)
     parent.wait()
     parent.stdout.close()
-    _wait(lambda: not any(_alive(pid) for pid in pids))
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
-
-
-def _wait(condition: Callable[[], bool], seconds: float = 15) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
+    until(lambda: not any(alive(pid) for pid in pids), "both servers are gone")

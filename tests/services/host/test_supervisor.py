@@ -21,6 +21,7 @@ from services.host.folder import InstallationFolder, Status, alive, end, look
 from services.host.installation import free_port
 from tests.support.wait import until
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[3]
 Run = Callable[..., "RunningInstallation"]
 

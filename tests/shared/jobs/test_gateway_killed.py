@@ -48,6 +48,7 @@ def answered(submitted: Sequence[Future[str]], least: float) -> bool:
     return sum(each.done() for each in submitted) >= least
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_no_job_is_lost_or_doubled_when_gateways_are_killed_while_they_submit(platform: Platform) -> None:
     platform.reconciler()

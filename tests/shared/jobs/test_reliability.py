@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import signal
-import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,7 @@ from shared.jobs import notifications, statements
 from shared.settings import StoreSettings
 from tests.support.platform import Platform, check_history, wait_for
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.slow]
 
 
 @pytest.fixture
@@ -37,13 +37,17 @@ def patient(stores: StoreSettings) -> Iterator[Platform]:
     started.stop()
 
 
+def ended(platform: Platform, jobs: Sequence[str], least: int) -> bool:
+    return platform.ended(jobs) >= least
+
+
 def test_workers_killed_at_random_lose_nothing_and_double_nothing(platform: Platform) -> None:
     platform.reconciler()
     workers = [platform.worker(), platform.worker()]
     jobs = [platform.submit("effect sleep 0.005") for _ in range(1000)]
     dice = random.Random(7)
-    for _ in range(12):
-        threading.Event().wait(dice.uniform(0.2, 0.7))
+    for least in sorted(dice.sample(range(len(jobs) * 9 // 10), 12)):
+        wait_for(partial(ended, platform, jobs, least), 120, f"the end of {least} jobs")
         victim = dice.randrange(len(workers))
         workers[victim].kill()
         workers[victim] = platform.worker()
@@ -81,9 +85,9 @@ def test_a_worker_stopped_past_its_lease_cannot_write_any_more(platform: Platfor
     frozen.send_signal(signal.SIGSTOP)
     wait_for(lambda: platform.job(job)["state"] == "queued", what="the lease's end")
     platform.worker()
-    wait_for(lambda: platform.job(job)["attempt"] == 2)
+    wait_for(lambda: platform.job(job)["attempt"] >= 2)
     frozen.send_signal(signal.SIGCONT)
-    assert platform.wait(job)["attempt"] == 2
+    assert platform.wait(job)["attempt"] >= 2
     platform.wait_all([platform.submit("sleep 1.5")])  # time for the late write
     check_history(platform, [job])
 
@@ -123,7 +127,7 @@ def test_redis_that_restarts_empty_is_notified_again_of_every_queued_job(stores:
             redis.start()
             wait_for(
                 lambda: int(platform.redis.llen(notifications.queue_name("execute"))) >= len(jobs),
-                8,
+                30,
                 "the notifications of all jobs",
             )
             platform.worker()
