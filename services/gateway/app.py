@@ -78,14 +78,12 @@ def create_app(settings: Settings) -> FastAPI:
         version="1.0.0",
         summary="LLM jobs whose answers are executed and checked before they are returned",
         lifespan=lifespan,
+        routes=[route for router in _routers() for route in router.routes],
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
     )
-    for router in _routers():
-        # Not ``include_router``: its routes hide in a wrapper that is matched again for every request.
-        app.router.routes.extend(router.routes)
     problems.install(app)
     describe(app)
     if settings.http.origins:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import Annotated, Any, cast
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from typing import Annotated, cast
 
 import psycopg
 from fastapi import Depends, Request, Response
@@ -14,17 +14,19 @@ from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import QueuePool
 
 from shared.db import CONNECT, READ_JSON, with_driver
 from shared.errors import DatabaseUnavailable, InvalidRequest
 
 #: SQLSTATE classes and codes that say that the server cannot serve now, whatever the statement is.
 _AWAY = ("08", "40", "53", "57", "58", "25006", "55P03")
-_ACQUIRE_SECONDS = 0.8
-#: How long a request waits for a connection while other requests have theirs answered.
+#: How long a request waits for a connection while Postgres answers nobody; then it is taken to be away.
+_SILENT_SECONDS = 0.8
+#: And while other requests are answered.
 _TURN_SECONDS = 10.0
-#: After this long without an answer a connection is tried before it is used.
-_SILENT_SECONDS = 0.1
+#: After this long without an answer a connection is tested before it is used.
+_AWAKE_SECONDS = 0.1
 
 
 def _engine(url: str, pool_size: int, *, autocommit: bool = False) -> AsyncEngine:
@@ -33,7 +35,7 @@ def _engine(url: str, pool_size: int, *, autocommit: bool = False) -> AsyncEngin
         with_driver(url),
         pool_size=pool_size,
         max_overflow=pool_size,
-        pool_timeout=1,
+        pool_timeout=_TURN_SECONDS,
         connect_args=CONNECT,
         json_deserializer=READ_JSON,
         isolation_level="AUTOCOMMIT" if autocommit else "READ COMMITTED",
@@ -80,35 +82,25 @@ class Database:
                 await connection.close()
 
     async def _acquire(self, engine: AsyncEngine) -> AsyncConnection:
-        """A connection that works. Raises: DatabaseUnavailable when there is none soon.
+        """A connection that works. Raises: DatabaseUnavailable when Postgres answers nobody.
 
         Too late, the attempt is left to itself: a driver that is cancelled while the server hangs would hang as well.
         """
-        if self._is_awake():
-            return await self._turn(engine)
+        if self._is_awake() and cast(QueuePool, engine.pool).checkedin():
+            return await engine.connect()
         attempt = asyncio.ensure_future(self._connect(engine))
-        began = time.monotonic()
         try:
             while not attempt.done():
-                await asyncio.wait({attempt}, timeout=_ACQUIRE_SECONDS)
-                if not attempt.done() and not self._is_busy(began):
+                await asyncio.wait({attempt}, timeout=_SILENT_SECONDS)
+                if not attempt.done() and self._silent_for() > _SILENT_SECONDS:
                     raise DatabaseUnavailable(_DETAIL)
         finally:
             if not attempt.done():
                 attempt.add_done_callback(_abandoned)
         return attempt.result()
 
-    def _is_awake(self) -> bool:
-        """Whether Postgres has answered a moment ago."""
-        return time.monotonic() - self._answered_at < _SILENT_SECONDS
-
-    def _is_busy(self, began: float) -> bool:
-        """Whether Postgres answers others meanwhile, so that it is worth while to wait for one's turn."""
-        now = time.monotonic()
-        return now - self._answered_at < _ACQUIRE_SECONDS and now - began < _TURN_SECONDS
-
     async def _connect(self, engine: AsyncEngine) -> AsyncConnection:
-        connection = await self._turn(engine)
+        connection = await engine.connect()
         if self._is_awake():
             return connection
         try:
@@ -121,18 +113,16 @@ class Database:
         await connection.rollback()
         return connection
 
+    def _is_awake(self) -> bool:
+        """Whether Postgres has answered a moment ago, so that its connections need no test."""
+        return self._silent_for() < _AWAKE_SECONDS
+
+    def _silent_for(self) -> float:
+        """Seconds since Postgres has last answered any request."""
+        return time.monotonic() - self._answered_at
+
     def _answered(self, *_: object) -> None:
         self._answered_at = time.monotonic()
-
-    async def _turn(self, engine: AsyncEngine) -> AsyncConnection:
-        """A connection of the pool, when it is our turn."""
-        began = time.monotonic()
-        while True:
-            try:
-                return await engine.connect()
-            except PoolTimeout:
-                if not self._is_busy(began):
-                    raise
 
 
 class UnitOfWork:
@@ -141,29 +131,24 @@ class UnitOfWork:
     def __init__(self, database: Database, writes: bool) -> None:
         self._database = database
         self._writes = writes
-        self._open: Any = None
-        self.connection: AsyncConnection | None = None
-        self.after: list[Callable[[], None]] = []  #: called after the commit
+        self._opened = AsyncExitStack()
+        self._connection: AsyncConnection | None = None
+        self.after_commit: list[Callable[[], None]] = []
         self.hold: Callable[[Response], Awaitable[Response]] | None = None  #: may replace the answer after the commit
 
     async def connect(self) -> AsyncConnection:
-        if self.connection is None:
-            opened = self._database.write() if self._writes else self._database.read()
-            self.connection = await opened.__aenter__()
-            self._open = opened
-        return self.connection
+        if self._connection is None:
+            connection = self._database.write() if self._writes else self._database.read()
+            self._connection = await self._opened.enter_async_context(connection)
+        return self._connection
 
-    async def finish(self) -> None:
-        """Commit. Raises: DatabaseUnavailable."""
-        if self._open is not None:
-            opened, self._open = self._open, None
-            await opened.__aexit__(None, None, None)
+    async def commit(self) -> None:
+        """Raises: DatabaseUnavailable."""
+        await self._opened.aclose()
 
-    async def give_up(self, error: BaseException) -> None:
+    async def roll_back(self, error: BaseException) -> None:
         """Roll back because of the error. Raises: the problem that it turns out to be, when it was the driver's."""
-        if self._open is not None:
-            opened, self._open = self._open, None
-            await opened.__aexit__(type(error), error, error.__traceback__)
+        await self._opened.__aexit__(type(error), error, error.__traceback__)
 
 
 def _abandoned(attempt: asyncio.Future[AsyncConnection]) -> None:
@@ -178,21 +163,20 @@ _CLOSING: set[asyncio.Future[None]] = set()
 _DETAIL = "Postgres does not answer; nothing was written. Try again shortly."
 
 
-class database_errors:  # noqa: N801 - it is used as a word
-    """Turns the driver's faults into problems: the server's into 503, values it cannot hold into 422."""
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, (PoolTimeout, psycopg.OperationalError, ConnectionError)):
-            raise DatabaseUnavailable(_DETAIL) from error
-        if not isinstance(error, DBAPIError):
-            return
+@contextmanager
+def database_errors() -> Iterator[None]:
+    """Turns the driver's errors into problems: the server's into 503, values that it cannot hold into 422."""
+    try:
+        yield
+    except (PoolTimeout, psycopg.OperationalError, ConnectionError) as error:
+        raise DatabaseUnavailable(_DETAIL) from error
+    except DBAPIError as error:
         state = getattr(error.orig, "sqlstate", None) or ""
         if isinstance(error, (OperationalError, InterfaceError)) or state.startswith(_AWAY):
             raise DatabaseUnavailable(_DETAIL) from error
         if isinstance(error.orig, psycopg.DataError):
             raise InvalidRequest("A value in the request cannot be kept.") from error
+        raise
 
 
 async def _connection(request: Request) -> AsyncConnection:

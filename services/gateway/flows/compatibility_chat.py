@@ -48,7 +48,7 @@ def _hold_again(request: Request, replayed: Response) -> None:
 
 
 @compatible("POST", "/conversation/message", _FAILED, flow=False)
-@rules(again=_hold_again)
+@rules(on_replay=_hold_again)
 async def converse(request: Request, service: Service, body: Sent = None) -> Response:
     message = body.get("message") if isinstance(body, dict) else None
     if not isinstance(message, str) or not message.strip() or len(message) > _LONGEST:

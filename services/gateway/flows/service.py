@@ -76,8 +76,8 @@ class FlowService:
     def done(self, before: Flow | None, after: Flow) -> None:
         """After the commit, cache the new version and notify those who follow the flow."""
         if before is None or after.version != before.version:
-            self.unit.after.append(lambda: self.store.committed(after))
-            self.unit.after.append(lambda: self.deps.soon(watchers.notify_watchers(self.deps.redis, after.id)))
+            self.unit.after_commit.append(lambda: self.store.committed(after))
+            self.unit.after_commit.append(lambda: self.deps.soon(watchers.notify_watchers(self.deps.redis, after.id)))
 
 
 Service = Annotated[FlowService, Depends(FlowService)]

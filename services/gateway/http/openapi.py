@@ -77,12 +77,12 @@ def _complete(operation: Json, method: str, route: APIRoute) -> None:
     rules = getattr(route.endpoint, "rules", Rules())
     parameters = operation.get("parameters", [])
     statuses = {500, 503}
-    if not rules.open:
+    if not rules.public:
         operation["security"] = [{"key": []}]
         statuses |= {401, 403, 429}
     if "{" in route.path_format:
         statuses.add(404)
-    if method == "POST" and not rules.open:
+    if method == "POST" and not rules.public:
         operation.setdefault("parameters", []).append(_IDEMPOTENCY)
         statuses.add(409)
     if method in ("POST", "PUT"):

@@ -25,28 +25,28 @@ class Rules:
     """What one endpoint asks of a request beyond what its method says."""
 
     scope: Scope | None = None  #: by default ``read`` for GET and ``write`` for the rest
-    open: bool = False  #: no key needed
+    public: bool = False  #: no key needed
     large: bool | Callable[[object], bool] = False  #: the body may be as large as a flow, or only when its JSON is such
     raw: bool = False  #: the endpoint reads the body itself, and minds the idempotency key
     single: bool = False  #: it writes in one statement, so without a key to keep it needs no transaction around it
     secret: tuple[str, ...] = ()  #: fields of the answer that are never kept
-    again: Callable[[Request, Response], None] | None = None  #: what is still to be done when a kept answer is given
+    on_replay: Callable[[Request, Response], None] | None = None  #: called when a kept answer is given again
 
 
 def rules(
     scope: Scope | None = None,
     *,
-    open: bool = False,
+    public: bool = False,
     large: bool | Callable[[object], bool] = False,
     raw: bool = False,
     single: bool = False,
     secret: tuple[str, ...] = (),
-    again: Callable[[Request, Response], None] | None = None,
+    on_replay: Callable[[Request, Response], None] | None = None,
 ) -> Callable[[Endpoint], Endpoint]:
     """Give an endpoint its own rules; stands under the route's decorator."""
 
     def mark(endpoint: Endpoint) -> Endpoint:
-        endpoint.rules = Rules(scope, open, large, raw, single, secret, again)  # type: ignore[attr-defined]
+        endpoint.rules = Rules(scope, public, large, raw, single, secret, on_replay)  # type: ignore[attr-defined]
         return endpoint
 
     return mark
@@ -85,30 +85,31 @@ class Route(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         handle = super().get_route_handler()
-        kept = cast(Rules, getattr(self.endpoint, "rules", Rules()))
+        rules = cast(Rules, getattr(self.endpoint, "rules", Rules()))
         takes_body = self.body_field is not None
 
         async def answer(request: Request) -> Response:
-            dependencies = cast(Dependencies, request.app.state.dependencies)
-            if not kept.open:
-                await _admit(dependencies, request, kept)
-            content = None if kept.raw else await _content(dependencies, request, kept, takes_body)
-            alone = kept.single and "idempotency-key" not in request.headers
-            unit = UnitOfWork(dependencies.database, writes=request.method != "GET" and not alone)
+            deps = cast(Dependencies, request.app.state.dependencies)
+            if not rules.public:
+                await _admit(deps, request, rules)
+            if request.method != "GET" and not rules.raw:
+                request = await _with_json(deps, request, rules, takes_body)
+            alone = rules.single and "idempotency-key" not in request.headers
+            unit = UnitOfWork(deps.database, writes=request.method != "GET" and not alone)
             request.state.unit = unit
             try:
-                response = await _once(request, unit, kept, content, handle)
+                response = await _once(request, unit, rules, handle)
                 if response.status_code < 400:
-                    await unit.finish()
+                    await unit.commit()
             except BaseException as error:
-                await unit.give_up(error)
+                await unit.roll_back(error)
                 raise
             if response.status_code >= 400:
-                await unit.give_up(_Refused())
+                await unit.roll_back(_Refused())
                 return response
             if request.state.head_only:
                 return Response(status_code=response.status_code, headers=response.headers)  # no stream is begun
-            for then in unit.after:
+            for then in unit.after_commit:
                 then()
             return response if unit.hold is None else await unit.hold(response)
 
@@ -116,54 +117,51 @@ class Route(APIRoute):
 
 
 class _Refused(Exception):
-    """The route has answered with an error of its own: nothing is kept."""
+    """The route has answered with an error of its own: nothing is written."""
 
 
-async def _admit(dependencies: Dependencies, request: Request, kept: Rules) -> None:
-    scope = kept.scope or ("read" if request.method == "GET" else "write")
-    caller = await dependencies.authenticator.admit(request.headers.get("authorization"), scope)
+async def _admit(deps: Dependencies, request: Request, rules: Rules) -> None:
+    scope = rules.scope or ("read" if request.method == "GET" else "write")
+    caller = await deps.authenticator.admit(request.headers.get("authorization"), scope)
     request.state.caller = caller
-    await dependencies.admission.admit_request(caller.tenant, request.state.headers)
+    await deps.admission.admit_request(caller.tenant, request.state.headers)
 
 
-async def _content(dependencies: Dependencies, request: Request, kept: Rules, takes_body: bool) -> object:
-    """The JSON body, or None when there is none. Raises: TooLarge, MalformedJson, InvalidRequest, ..."""
-    http = dependencies.settings.http
-    if request.method == "GET":
-        return None
-    body = await bodies.read(request, http.large_body_bytes if kept.large else http.body_bytes)
-    if not body:
-        return None
+async def _with_json(deps: Dependencies, request: Request, rules: Rules, takes_body: bool) -> bodies.JsonRequest:
+    """The request with its body, None when that is empty. Raises: TooLarge, MalformedJson, InvalidRequest, ..."""
+    http = deps.settings.http
+    raw = await bodies.read(request, http.large_body_bytes if rules.large else http.body_bytes)
+    if not raw:
+        return bodies.JsonRequest(request, raw, None)
     bodies.check_json_type(request)
-    content = bodies.parse(body)
-    if callable(kept.large) and len(body) > http.body_bytes and not kept.large(content):
+    content = bodies.parse(raw)
+    if callable(rules.large) and len(raw) > http.body_bytes and not rules.large(content):
         raise bodies.too_large(http.body_bytes)
-    request._json = content  # the framework asks for it again
     if not takes_body and content not in ({}, None):
         raise InvalidRequest("This operation takes no body.", [(["body"], "must be empty")])
-    return content
+    return bodies.JsonRequest(request, raw, content)
 
 
 async def _once(
-    request: Request, unit: UnitOfWork, kept: Rules, content: object, handle: Callable[[Request], Awaitable[Response]]
+    request: Request, unit: UnitOfWork, rules: Rules, handle: Callable[[Request], Awaitable[Response]]
 ) -> Response:
     """Do the work, or give the kept answer of the request that did it."""
-    header = request.headers.get("idempotency-key")
-    if header is None or request.method != "POST" or kept.raw or kept.open:
+    key = request.headers.get("idempotency-key")
+    if key is None or request.method != "POST" or rules.public or not isinstance(request, bodies.JsonRequest):
         return await handle(request)
     target = f"{request.url.path}?{request.url.query}"
     keyed = idempotency.KeyedRequest(
         request.state.caller.tenant,
-        idempotency.read_key(header),
-        idempotency.fingerprint(request.method, target, content),
+        idempotency.read_key(key),
+        idempotency.fingerprint(request.method, target, request.content),
     )
     connection = await unit.connect()
     replayed = await keyed.begin(connection)
     if replayed is not None:
-        if kept.again is not None:
-            kept.again(request, replayed)
+        if rules.on_replay is not None:
+            rules.on_replay(request, replayed)
         return replayed
     response = await handle(request)
     if response.status_code < 400:
-        await keyed.keep(connection, response, kept.secret)
+        await keyed.keep(connection, response, rules.secret)
     return response

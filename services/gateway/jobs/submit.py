@@ -60,7 +60,7 @@ async def accept(deps: Dependencies, db: AsyncConnection, unit: UnitOfWork, row:
     served = bool(await deps.workforce.serving(kind))
     row["warnings"] = [] if served else await checks.warnings(deps, kind)
     found = (await db.execute(submission.SUBMIT, row)).mappings().one()
-    unit.after.append(lambda: notify(deps, {kind: [row["id"]]}))
+    unit.after_commit.append(lambda: notify(deps, {kind: [row["id"]]}))
     if served:
         waiting = views.in_queue(found["ahead"], submission.MOST_AHEAD_AT_SUBMIT)
     else:

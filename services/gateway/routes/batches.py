@@ -65,7 +65,7 @@ async def submit_batch(
         row["warnings"] = warned[row["kind"]]
     inserted = await db.execute(submission.submit_batch(batch_id, caller.tenant, rows))
     times = {row.id: row.created_at for row in inserted}
-    unit.after.append(lambda: notify(deps, kinds))
+    unit.after_commit.append(lambda: notify(deps, kinds))
     jobs = [views.accepted(row, times[row["id"]], _waiting(deps, row, warned), brief=True) for row in rows]
     view = {"id": batch_id, "counts": {JobState.QUEUED.value: len(rows)}, "jobs": jobs}
     return Json(view, 202, {"Location": f"/v1/batches/{batch_id}", "Retry-After": "1"})

@@ -24,25 +24,25 @@ _HEADERS = {
 
 
 @router.get("/", summary="Whoever opens the address in a browser", include_in_schema=False)
-@rules(open=True)
+@rules(public=True)
 async def front_page() -> Response:
     return Response(status_code=307, headers={"Location": "/docs"})
 
 
 @router.get("/openapi.json", summary="The OpenAPI document", include_in_schema=False)
-@rules(open=True)
+@rules(public=True)
 async def openapi_document(request: Request) -> Response:
     return Json(request.app.openapi())
 
 
 @router.get("/docs", summary="The documentation", include_in_schema=False)
-@rules(open=True)
+@rules(public=True)
 async def docs_page() -> Response:
     return _html(_asset("docs.html"))
 
 
 @router.get("/docs/errors", summary="The catalogue of errors", include_in_schema=False)
-@rules(open=True)
+@rules(public=True)
 async def errors_page() -> Response:
     rows = "".join(
         f'<tr id="{escape(code)}"><td><code>{escape(code)}</code></td><td>{kind.status}</td>'
@@ -53,7 +53,7 @@ async def errors_page() -> Response:
 
 
 @router.get("/docs/assets/{name}", summary="What the pages need", include_in_schema=False)
-@rules(open=True)
+@rules(public=True)
 async def docs_asset(name: str) -> Response:
     media_type = _TYPES.get(Path(name).suffix)
     if media_type is None or Path(name).name != name or not (_PAGES / name).is_file():

@@ -28,13 +28,13 @@ class Readiness(Health):
 
 
 @router.get("/healthz", summary="Is the process alive?", response_model=Health)
-@rules(open=True)
+@rules(public=True)
 async def healthz() -> Response:
     return Json({"status": "ok"})
 
 
 @router.get("/readyz", summary="Can it serve: does Postgres answer?", response_model=Readiness)
-@rules(open=True)
+@rules(public=True)
 async def readyz(db: Db, deps: Deps) -> Response:
     if deps.closing.is_set():
         raise DatabaseUnavailable("The gateway is stopping.")
@@ -46,7 +46,7 @@ _TEXT = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
 
 
 @router.get("/metrics", summary="Numbers for Prometheus", response_class=Response, responses=_TEXT)  # type: ignore[arg-type]
-@rules(open=True)
+@rules(public=True)
 async def metrics(deps: Deps) -> Response:
     kinds = list(KINDS)
     try:

@@ -45,7 +45,7 @@ def submit_router(kinds: Mapping[str, KindSpec[Any]]) -> APIRouter:
     return router
 
 
-@rules(large=is_large_kind, single=True, again=hold_again)
+@rules(large=is_large_kind, single=True, on_replay=hold_again)
 async def submit_job(
     request: Request, body: JobRequest, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps
 ) -> Response:
@@ -153,13 +153,13 @@ async def cancel_job(
         ended = await find(db, id, caller.tenant)
         raise JobFinished(f"The job has already ended: {ended['state']}.")
     has_ended = row["state"] != JobState.RUNNING
-    unit.after.append(lambda: deps.soon(watchers.notify_watchers(deps.redis, id, ended=has_ended)))
+    unit.after_commit.append(lambda: deps.soon(watchers.notify_watchers(deps.redis, id, ended=has_ended)))
     waiting = await views.waiting_of(db, deps.workforce, deps.settings.jobs.tenant_running, row)
     return Json(views.job_view(row, waiting), 202)
 
 
 @router.post("/{id}/replay", summary="Run a job's input again", status_code=202, responses=_ACCEPTED)
-@rules(again=hold_again)
+@rules(on_replay=hold_again)
 async def replay_job(
     request: Request, id: Id, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps, body: ReplayInput | None = None
 ) -> Response:

@@ -36,7 +36,7 @@ def hold(request: Request, job_id: str) -> None:
     watch = ExitStack()
     ends: list[asyncio.Event] = []
     # Watched from the commit on: no notification can have come before, so the first look can wait for one.
-    unit.after.append(lambda: ends.append(watch.enter_context(deps.watchers.watch(job_id, end_only=True))))
+    unit.after_commit.append(lambda: ends.append(watch.enter_context(deps.watchers.watch(job_id, end_only=True))))
 
     async def held(response: Response) -> Response:
         with watch:
