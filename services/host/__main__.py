@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from services.host.folder import InstallationFolder, Status, end, look
+from services.host.folder import InstallationFolder, Status, current_status, stop
 from services.host.installation import DEMO_SCRIPT, compose
 from services.host.settings import HostSettings, ServerSettings
 from shared.plugins import load_plugins
@@ -23,7 +23,7 @@ DONE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 5
 
 
 def main() -> int:
-    words = _parser().parse_args()
+    options = _parser().parse_args()
     load_plugins(PluginSettings().modules)
     try:
         settings = HostSettings()
@@ -32,21 +32,21 @@ def main() -> int:
         _say(f"ASSAY_{str(problem['loc'][0]).upper()}: {problem['msg']}")
         return USAGE
     folder = InstallationFolder(settings.home)
-    if words.command == "down":
+    if options.command == "down":
         return _down(folder)
-    if words.command == "status":
-        return _status(look(folder) or _nothing(settings), words.output)
-    return _up(folder, settings, words)
+    if options.command == "status":
+        return _status(current_status(folder) or _nothing(settings), options.output)
+    return _up(folder, settings, options)
 
 
-def _up(folder: InstallationFolder, settings: HostSettings, words: argparse.Namespace) -> int:
-    script = words.script or (DEMO_SCRIPT if words.demo else None)
+def _up(folder: InstallationFolder, settings: HostSettings, options: argparse.Namespace) -> int:
+    script = options.script or (DEMO_SCRIPT if options.demo else None)
     if script is not None and not script.is_file():
         _say(f"there is no script {script}")
         return USAGE
     if folder.holder() is not None:
         return _await_ready(folder)
-    if words.detach:
+    if options.detach:
         return _detach(folder, lambda: _supervise(folder, settings, script))
     return _supervise(folder, settings, script)
 
@@ -103,7 +103,7 @@ def _await_ready(
     deadline = time.monotonic() + seconds
     status: Status | None = None
     while time.monotonic() < deadline:
-        status = look(folder)
+        status = current_status(folder)
         ours = status is not None and (supervisor is None or status.supervisor == supervisor)
         if status is not None and ours and status.ready:
             if supervisor is None:
@@ -123,7 +123,7 @@ def _await_ready(
 
 
 def _down(folder: InstallationFolder) -> int:
-    _say("Assay has stopped." if end(folder) else "Assay is not running.")
+    _say("Assay has stopped." if stop(folder) else "Assay is not running.")
     return DONE
 
 

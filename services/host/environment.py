@@ -11,7 +11,7 @@ from shared.llm.vendors.table import VENDORS
 
 _ROOT = Path(services.__file__).parent.parent
 
-#: Everybody gets these: how to find programs, words, times, folders and certificates.
+#: Every process gets these: paths, locale, time zone, folders, proxies and certificates.
 _PLAIN = frozenset(
     {
         "PATH", "HOME", "USER", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "LD_LIBRARY_PATH",

@@ -108,7 +108,7 @@ class InstallationFolder:
         _write_secret(self._credentials, {"api_key": key})
 
 
-def look(folder: InstallationFolder) -> Status | None:
+def current_status(folder: InstallationFolder) -> Status | None:
     """The installation as it is now: what the supervisor wrote, corrected by which processes are alive."""
     status = folder.read_status()
     if status is None:
@@ -123,8 +123,8 @@ def look(folder: InstallationFolder) -> Status | None:
     return replace(status, services=tuple(corrected))
 
 
-def end(folder: InstallationFolder, seconds: float = 60) -> bool:
-    """Ask the supervisor to end everything and wait for it; False when none was running."""
+def stop(folder: InstallationFolder, seconds: float = 60) -> bool:
+    """Ask the supervisor to stop everything and wait for it; False when none was running."""
     pid = folder.holder()
     if pid is None:
         return False
@@ -133,7 +133,7 @@ def end(folder: InstallationFolder, seconds: float = 60) -> bool:
     deadline = time.monotonic() + seconds
     while folder.holder() == pid:
         if time.monotonic() > deadline:
-            # Its children are told by the kernel when it goes.
+            # The kernel ends its children.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
             break

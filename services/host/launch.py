@@ -1,4 +1,4 @@
-"""Become the program that is asked for: bound to its parent's life, and not as root when that is asked too.
+"""Start a program that ends with its parent, and not as root when that is requested.
 
 A script of its own, standard library only, run with ``python -I -S``: forking with Python code in between is unsafe in
 a process that has threads, and changing users has to happen between fork and exec.
@@ -25,10 +25,10 @@ def main() -> None:
     elif mode == "map":
         map_user(int(uid), int(gid))
     if sys.platform == "linux":
-        # After the change of user, which clears it. A parent that died meanwhile sends nothing any more.
+        # After the change of user, which clears it. A parent that ended before this call sends no signal.
         check(_libc().prctl(PR_SET_PDEATHSIG, int(signal), 0, 0, 0), "bind the process to its parent")
         if os.getppid() != int(parent):
-            sys.exit("launch: the parent is gone")
+            sys.exit("launch: the parent has ended")
     command = sys.argv[separator + 1 :]
     os.execvp(command[0], command)  # noqa: S606
 

@@ -95,8 +95,8 @@ class Postgres(Server):
         shutil.rmtree(making, ignore_errors=True)
         making.mkdir(mode=0o700)
         child.change_owner(making, self._user)
-        words = ["-U", "postgres", "--auth=trust", "-E", "UTF8", "--no-locale", "--no-sync", "--no-instructions"]
-        if self._spawn([self._bin / "initdb", "-D", making, *words]).wait() != 0:
+        arguments = ["-U", "postgres", "--auth=trust", "-E", "UTF8", "--no-locale", "--no-sync", "--no-instructions"]
+        if self._spawn([self._bin / "initdb", "-D", making, *arguments]).wait() != 0:
             raise RuntimeError(f"the Postgres cluster could not be made:\n{child.tail(self.log)}")
         making.rename(self.data)
 
@@ -126,13 +126,13 @@ def _says_ready(data: Path, pid: int | None) -> bool:
 
 
 def _await_leftover(data: Path, deadline: float) -> None:
-    """Let a server that outlived its parent end; a file that names a stranger's process is stale and goes."""
+    """Let a server that outlived its parent end; a file that names another process is stale and is removed."""
     file = data / "postmaster.pid"
     while file.exists():
         with contextlib.suppress(OSError, ValueError, IndexError):
             pid = int(file.read_text().split()[0])
-            words = Path(f"/proc/{pid}/cmdline").read_bytes()
-            if b"postgres" in words and str(data).encode() in words and time.monotonic() < deadline:
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            if b"postgres" in command and str(data).encode() in command and time.monotonic() < deadline:
                 time.sleep(0.02)
                 continue
         file.unlink(missing_ok=True)

@@ -101,7 +101,7 @@ class Prefork:
             self._process = None
 
     def _lost(self) -> None:
-        """The prefork process is gone, and the kernel has sent SIGTERM to its children: kill them."""
+        """The prefork process has ended, and the kernel has sent SIGTERM to its children: kill them."""
         for pid in self._alive:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(pid, signal.SIGKILL)

@@ -61,7 +61,7 @@ def import_common() -> None:
 
 
 def serve(connection: socket.socket) -> SpawnRequest | None:
-    """Fork for every request; returns None when the supervisor is gone, and the request in each child."""
+    """Fork for every request; returns None when the supervisor has ended, and the request in each child."""
     wake, woken = socket.socketpair()
     for end in (wake, woken):
         end.setblocking(False)
@@ -125,9 +125,9 @@ def _set_command_line(command: str) -> None:
     with suppress(OSError, ValueError, IndexError):
         fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
         start, end = int(fields[45]), int(fields[46])
-        words = command.encode().replace(b" ", b"\0")[: end - start - 1]
+        line = command.encode().replace(b" ", b"\0")[: end - start - 1]
         ctypes.memset(start, 0, end - start)
-        ctypes.memmove(start, words, len(words))
+        ctypes.memmove(start, line, len(line))
 
 
 def _report(connection: socket.socket, event: dict[str, int]) -> None:

@@ -10,7 +10,7 @@ from typing import Literal
 @dataclass(frozen=True)
 class Process:
     name: str  #: also the folder under services/ and the name of its extra
-    asks_models: bool  #: gets the providers' keys; nobody else does
+    asks_models: bool  #: gets the providers' keys; other processes do not
     memory_mb: int
     cpus: float
     image: Literal["assay", "assay-execution"] = "assay"

@@ -46,10 +46,10 @@ class Redis(Server):
             "--save": "",
             "--maxmemory-policy": "noeviction",
         }
-        words = [part for option in options.items() for part in option]
+        arguments = [part for option in options.items() for part in option]
         env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
         self._process = child.spawn(
-            [self._program, *words],
+            [self._program, *arguments],
             self.log,
             env=env,
             user=self._user,

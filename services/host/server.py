@@ -1,4 +1,4 @@
-"""An embedded server: a child of ours in a folder of its own, that says when it is ready and leaves nothing behind."""
+"""An embedded server: a child process in a folder of its own, with readiness, soft stop and clean-up."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Server(ABC):
         self.clean_up()
 
     def kill(self) -> None:
-        """A crash: what was not yet on the disk is gone."""
+        """Simulate a crash: what was not yet on the disk is lost."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

@@ -1,4 +1,4 @@
-"""``assay up``: servers first, then the database's state, then every process; whatever dies is started again."""
+"""``assay up``: servers first, then the database's state, then every process; what ends is started again."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from services.host.prefork import Prefork
 from services.host.programs import Program, Service
 
 
-class StopAsked(Exception):
-    """Somebody asked the installation to end."""
+class StopRequested(Exception):
+    """A signal requests the end of the installation."""
 
 
 class AlreadyRunning(Exception):
@@ -54,7 +54,7 @@ class Supervisor:
             try:
                 self._begin()
                 self._keep()
-            except StopAsked:
+            except StopRequested:
                 pass
             finally:
                 self._end()
@@ -129,11 +129,11 @@ class Supervisor:
         for group in (workers, rest):
             if group is rest:
                 self._installation.prefork.stop()
-            asked = time.monotonic()
+            requested = time.monotonic()
             for service in group:
                 service.request_stop()
             for service in group:
-                service.await_end(asked + service.program.grace_seconds)
+                service.await_end(requested + service.program.grace_seconds)
             self._write()
 
     def _write(self) -> None:
@@ -144,10 +144,10 @@ class Supervisor:
 
 
 class _Signals:
-    """Turns signals into a wake-up; asking to stop becomes ``StopAsked`` where it is safe."""
+    """Turns signals into a wake-up; asking to stop becomes ``StopRequested`` where it is safe."""
 
     def __init__(self, prefork: Prefork) -> None:
-        self._asked = False
+        self._stop_requested = False
         self._prefork = prefork
 
     def __enter__(self) -> None:
@@ -168,8 +168,8 @@ class _Signals:
         self._theirs.close()
 
     def wait(self, seconds: float) -> None:
-        """Sleep until a signal or the time is over. Raises: StopAsked."""
-        if not self._asked:
+        """Sleep until a signal or the time is over. Raises: StopRequested."""
+        if not self._stop_requested:
             ends = [end.fileno() for end in (self._ours, self._prefork)]
             select.select([end for end in ends if end >= 0], [], [], seconds)
         try:
@@ -177,10 +177,10 @@ class _Signals:
                 pass
         except BlockingIOError:
             pass
-        if self._asked:
-            self._asked = False
-            raise StopAsked
+        if self._stop_requested:
+            self._stop_requested = False
+            raise StopRequested
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if number != signal.SIGCHLD:
-            self._asked = True
+            self._stop_requested = True

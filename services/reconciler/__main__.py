@@ -1,4 +1,4 @@
-"""``python -m services.reconciler``: one leads, the others stand by."""
+"""``python -m services.reconciler``: one leads, the others are on standby."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redis import Redis
 from services.reconciler.leases import reclaim_expired
 from services.reconciler.notifications import notify_again
 from services.reconciler.reconciler import PeriodicTask, Reconciler
-from services.reconciler.retention import forget_old
+from services.reconciler.retention import delete_expired
 from services.reconciler.webhooks import Webhooks
 from shared import blobs, db, logs
 from shared.plugins import load_plugins
@@ -42,7 +42,7 @@ def main() -> None:
             PeriodicTask("leases", 0.5, lambda: reclaim_expired(engine, redis, settings.crashes_until_dead)),
             PeriodicTask("notifications", 1.0, lambda: notify_again(engine, redis)),
             PeriodicTask("webhooks", 1.0, webhooks.deliver_due),
-            PeriodicTask("retention", 60.0, lambda: forget_old(engine, store, settings.retention_days)),
+            PeriodicTask("retention", 60.0, lambda: delete_expired(engine, store, settings.retention_days)),
         ],
     )
     stop = Event()

@@ -43,7 +43,7 @@ class Reconciler:
         self._threads = ThreadPoolExecutor(len(tasks), thread_name_prefix="task")
 
     def run(self, stop: Flag) -> None:
-        """Lead when no one else does, until told to stop; a Postgres that goes away only costs the lead."""
+        """Lead while no other reconciler does, until ``stop`` is set; losing Postgres only loses the lead."""
         while not stop.is_set():
             try:
                 self._lead(stop)
@@ -52,7 +52,7 @@ class Reconciler:
             stop.wait(_AFTER_A_FAULT_SECONDS)
 
     def _lead(self, stop: Flag) -> None:
-        # The lock lives as long as this connection: a leader that dies gives it up at once.
+        # The lock lives as long as this connection: a leader that dies releases it at once.
         with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             if not connection.scalar(select(func.pg_try_advisory_lock(_LEADER_LOCK))):
                 return
@@ -65,7 +65,7 @@ class Reconciler:
                     connection.execute(select(func.pg_advisory_unlock(_LEADER_LOCK)))
 
     def _tick(self, leader: Connection) -> None:
-        leader.scalar(select(1))  # raises when the connection, and with it the lead, is gone
+        leader.scalar(select(1))  # raises when the connection, and with it the lead, is lost
         now = time.monotonic()
         for task in self._tasks:
             if now >= task.due and (task.running is None or task.running.done()):

@@ -1,4 +1,4 @@
-"""What is old goes: finished jobs, stored answers, silent workers, and blobs that nobody refers to."""
+"""Retention: deletes old jobs, stored responses, workers without a heartbeat, and blobs without a reference."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _BLOB_GRACE = timedelta(hours=1)
 _WORKER_SILENT_SECONDS = 600
 
 
-def forget_old(engine: Engine, store: ObjectStore, retention_days: float) -> None:
-    """Delete all that is past its time; safe to stop anywhere and to run again."""
+def delete_expired(engine: Engine, store: ObjectStore, retention_days: float) -> None:
+    """Delete all that is older than its retention; safe to stop anywhere and to run again."""
     with engine.begin() as connection:
-        gone = connection.execute(maintenance.expired_jobs(retention_days, _MOST_JOBS)).all()
-        # Every job has a conversation, and most of them stay empty: such a one goes with its last job.
-        connection.execute(maintenance.orphaned_conversations([job.conversation_id for job in gone]))
+        expired = connection.execute(maintenance.expired_jobs(retention_days, _MOST_JOBS)).all()
+        # Every job has a conversation, and most of them stay empty: an empty one is deleted with its last job.
+        connection.execute(maintenance.orphaned_conversations([job.conversation_id for job in expired]))
         # Files that a deleted job made, and those of runs that were fenced off and whose job has been deleted since.
         orphaned = files.c.job_id.is_not(None) & ~select(1).where(jobs.c.id == files.c.job_id).exists()
         connection.execute(delete(files).where(orphaned))
-        forgotten = llm_calls.c.job_id.is_not(None) & ~select(1).where(jobs.c.id == llm_calls.c.job_id).exists()
-        connection.execute(delete(llm_calls).where(forgotten))
+        orphaned_calls = llm_calls.c.job_id.is_not(None) & ~select(1).where(jobs.c.id == llm_calls.c.job_id).exists()
+        connection.execute(delete(llm_calls).where(orphaned_calls))
         connection.execute(maintenance.expired_idempotency_keys(IDEMPOTENCY_HOURS))
         silent = func.clock_timestamp() - func.make_interval(0, 0, 0, 0, 0, 0, _WORKER_SILENT_SECONDS)
         connection.execute(delete(workers).where(workers.c.seen_at < silent))
     swept = blobs.sweep(store, datetime.now(UTC) - _BLOB_GRACE, lambda hashes: _in_use(engine, hashes))
-    if gone or swept:
-        log.info("forgotten", jobs=len(gone), blobs=swept)
+    if expired or swept:
+        log.info("retention_deleted", jobs=len(expired), blobs=swept)
 
 
 def _in_use(engine: Engine, hashes: list[str]) -> set[str]:

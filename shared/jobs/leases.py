@@ -1,7 +1,7 @@
 """The leases of one worker, and writes under them.
 
-One thread renews all leases, hears of cancellations, and tells when a lease was lost. Writes outlast a Postgres that
-goes away: they are tried again until they land or the lease is lost.
+One thread renews all leases, learns of cancellations, and marks the leases that were lost. Writes outlast an outage of
+Postgres: they are tried again until they land or the lease is lost.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 #: A cancelled job stops within this many seconds, or is ended without waiting for it.
 KILL_AFTER_SECONDS = 4.0
-#: Often enough that a cancellation is heard of within a second.
+#: Often enough that a cancellation is noticed within a second.
 _MOST_SECONDS_BETWEEN = 0.7
 _PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)
 
@@ -41,13 +41,13 @@ class Lease:
     fence: int
     cancelled: threading.Event = field(default_factory=threading.Event)  #: the capability should stop
     lost: threading.Event = field(default_factory=threading.Event)  #: another worker may have it: write nothing
-    asked_at: float | None = None  #: when this worker heard of the cancellation (monotonic)
+    cancel_noticed_at: float | None = None  #: when this worker noticed the cancellation (monotonic)
 
 
 class Leases:
     """Renews leases until stopped.
 
-    ``overdue`` is called once for a job that was cancelled and did not stop; ``also`` runs with every beat.
+    ``overdue`` is called for a job that was cancelled and did not stop, ``on_heartbeat`` with every heartbeat.
     """
 
     def __init__(
@@ -55,12 +55,12 @@ class Leases:
         engine: Engine,
         lease_seconds: float,
         overdue: Callable[[Lease], None],
-        also: Callable[[], None],
+        on_heartbeat: Callable[[], None],
     ) -> None:
         self._engine = engine
         self._lease_seconds = lease_seconds
         self._overdue = overdue
-        self._also = also
+        self._on_heartbeat = on_heartbeat
         self._held: dict[str, Lease] = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -93,7 +93,7 @@ class Leases:
         while not self._stop.wait(every):
             try:
                 self._renew(self.all())
-                self._also()
+                self._on_heartbeat()
             except SQLAlchemyError as fault:
                 # Postgres is away: the jobs go on, and the next beat tells whether the leases survived.
                 log.warning("heartbeat_failed", reason=type(fault).__name__)
@@ -114,10 +114,10 @@ class Leases:
                 self._cancel(job, now)
 
     def _cancel(self, job: Lease, now: float) -> None:
-        if job.asked_at is None:
-            job.asked_at = now
+        if job.cancel_noticed_at is None:
+            job.cancel_noticed_at = now
             job.cancelled.set()
-        elif now - job.asked_at > KILL_AFTER_SECONDS and not job.lost.is_set():
+        elif now - job.cancel_noticed_at > KILL_AFTER_SECONDS and not job.lost.is_set():
             self._overdue(job)
 
     def _still_held(self, job: Lease) -> bool:
@@ -127,7 +127,7 @@ class Leases:
 
 
 class LeasedWriter:
-    """The database as one worker's jobs write to it."""
+    """Writes of one worker's jobs: tried again until they land or the lease is lost."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine

@@ -1,4 +1,4 @@
-"""What the reconciler asks and changes that is no change of a job's state: notifications, retention, webhooks."""
+"""Statements of the reconciler that change no job's state: notifications, retention, webhooks."""
 
 from __future__ import annotations
 

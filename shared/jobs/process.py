@@ -22,7 +22,7 @@ from shared.settings import JobSettings, StoreSettings
 
 
 def open_stores(settings: StoreSettings, connections: int) -> Stores:
-    """Connect to everything a worker needs; nothing is asked of the servers before the first job."""
+    """Connect to everything a worker needs; no server is contacted before the first job."""
     engine = db.connect(settings.database_url, connections)
     redis = Redis.from_url(settings.redis_url, socket_timeout=2, socket_connect_timeout=1)
     layer = LlmLayer(ProviderSettings(), CallSettings(), engine, settings.redis_url)
@@ -30,7 +30,7 @@ def open_stores(settings: StoreSettings, connections: int) -> Stores:
 
 
 def open_worker(service: str, facts: Facts = dict) -> Worker:
-    """A worker of a service, ready to be told what it serves (``serve``) and to ``run``."""
+    """A worker of a service, ready for ``serve`` and ``run``."""
     logs.configure(service)
     settings, where = JobSettings(), StoreSettings()
     # A job holds a connection only while it reads or writes; heartbeats and claims need theirs too.

@@ -71,7 +71,7 @@ def form(job_id: str, name: str) -> Select[Any]:
 
 
 def live_workers(within_seconds: float) -> Select[Any]:
-    """The workers that were heard of within the given time."""
+    """The workers with a heartbeat within the given time."""
     return select(workers).where(
         workers.c.seen_at > func.clock_timestamp() - func.make_interval(0, 0, 0, 0, 0, 0, within_seconds)
     )

@@ -46,13 +46,13 @@ class JobReport:
     pairs: list[MessagePair] = field(default_factory=list)
     forms: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     effects: list[Effect] = field(default_factory=list)
-    models: JobUsage | None = None  #: what this run asked of models; the LLM layer counts
-    earlier_runs: bool = False  #: whether a worker that died may have asked models for this job before
+    models: JobUsage | None = None  #: the calls of this run to models; the LLM layer counts them
+    earlier_runs: bool = False  #: whether an earlier run of this job may have called models
 
     def event(self, type: str, **data: JsonValue) -> None:
         statement = statements.append_event(self.lease.job_id, self.lease.fence, type, event_data(data))
         if self.writer.write(statement, self.lease) is None:
-            # Fenced off: another worker has the job, or it was ended. Nobody listens to this run any more.
+            # Fenced off: another worker has the job, or it was ended. This run is over.
             self.lease.lost.set()
             self.lease.cancelled.set()
         else:
@@ -117,7 +117,7 @@ class JobReport:
             )
 
     def notify(self, *, ended: bool = False) -> None:
-        """Tell the gateways that there is something new; they poll anyway when no notification comes."""
+        """Notify the gateways of a new event; they poll anyway when no notification comes."""
         try:
             self.redis.publish(notifications.EVENTS_CHANNEL, notifications.of_event(self.lease.job_id, ended=ended))
         except RedisError as fault:

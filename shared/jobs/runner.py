@@ -44,7 +44,7 @@ class ModelAccess(Protocol):
     def for_job(
         self, job: Job, budget: Budget, report: JobReport, overrides: Mapping[str, JsonValue]
     ) -> tuple[Provider, Prompts]:
-        """The models and the prompts for one job; what it asked is counted in ``report.models``."""
+        """The models and the prompts for one job; its calls are counted in ``report.models``."""
         ...
 
     def load(self, role: str) -> None:
@@ -88,7 +88,7 @@ class Runner:
         lease_seconds: float,
         tenant_running: int,
         default_seconds: float,
-        also: Callable[[], None],
+        on_heartbeat: Callable[[], None],
     ) -> None:
         self.id = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
         self.served: dict[str, ServedKind] = {}
@@ -97,7 +97,7 @@ class Runner:
         self._lease_seconds = lease_seconds
         self._tenant_running = tenant_running
         self._default_seconds = default_seconds
-        self.leases = Leases(stores.engine, lease_seconds, overdue=self._end_overdue, also=also)
+        self.leases = Leases(stores.engine, lease_seconds, overdue=self._end_overdue, on_heartbeat=on_heartbeat)
 
     def answer(self, kind: str) -> bool:
         """Answer a notification: claim the next job of the kind and run it; False when there was none."""
@@ -181,7 +181,7 @@ class Runner:
             return
         metrics.jobs_completed.labels(row["kind"], done.state).inc()
         report.notify(ended=True)
-        # A job that could not be claimed before may be waiting for this one, its own notification long spent.
+        # A job that could not be claimed before may be waiting for this one, its own notification was already used.
         if next_kind := done.next_kind or (row["kind"] if self._tenant_running else None):
             notifications.notify(self._stores.redis, next_kind, lease.job_id)
         log.info("job_ended", state=done.state, kind=row["kind"])
@@ -202,7 +202,7 @@ class Runner:
         return self._writer.transact(write, lease)
 
     def _end_overdue(self, lease: Lease) -> None:
-        """A cancelled job that does not stop is ended over its head; its late write will be refused."""
+        """End a cancelled job that does not stop; its late write will be refused."""
         statement = statements.complete(lease.job_id, lease.fence, JobState.CANCELLED, None, None, [], {})
         with self._stores.engine.begin() as connection:
             connection.execute(statement)
@@ -212,7 +212,7 @@ class Runner:
         log.warning("cancelled_job_did_not_stop", job_id=lease.job_id)
 
     def hand_back_all(self) -> None:
-        """Queue again what still runs, for another worker; the runs here are told to stop."""
+        """Queue again what still runs, for another worker; the runs here are cancelled."""
         for lease in self.leases.all():
             with suppress(SQLAlchemyError), self._stores.engine.begin() as connection:
                 if connection.execute(statements.hand_back(lease.job_id, lease.fence)).first() is not None:
@@ -239,7 +239,7 @@ def claimed_job(row: RowMapping) -> Job:
 
 
 def _explained(fault: Exception) -> AssayError:
-    """What a person is told of an exception; the log keeps what only we should see."""
+    """The error that a client sees of an exception; the details stay in the log."""
     match fault:
         case AssayError():
             return fault

@@ -130,8 +130,8 @@ def complete(
 ) -> TextClause:
     """End a running job with its terminal event; no row when the fence has moved on (then nothing may be written).
 
-    A cancellation that was asked for wins over a result that came in late. ``next_kind`` is the kind of the job of the
-    same conversation that waited for this one: its notification may be spent.
+    A requested cancellation wins over a result that comes in later. ``next_kind`` is the kind of the job of the
+    same conversation that waited for this one: its notification may be used up.
     """
     return sql(
         """
@@ -218,7 +218,7 @@ def add_forms(job_id: str, forms: Mapping[str, tuple[str, bytes]]) -> Executable
 
 
 def cancel(job_id: str, tenant: str) -> TextClause:
-    """Ask for cancellation: a queued job ends at once, a running one is told by its worker's next heartbeat.
+    """Request cancellation: a queued job ends at once, a running one at its worker's next heartbeat.
 
     No row when the job has ended or is not the tenant's.
     """

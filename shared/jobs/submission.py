@@ -1,4 +1,4 @@
-"""Accepting jobs, and what a client asks about them while they wait: statements of the gateway.
+"""Accepting jobs, and what a client may query while they wait: statements of the gateway.
 
 A job, its first event and its conversation are one statement, whether it is one job or a thousand. A job counts as
 notified when it is accepted: the notification follows the commit at once, and a lost one is noticed by the reconciler.
@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 Row = Mapping[str, Any] | RowMapping
 
-#: Beyond this many nobody counts how many jobs go before one; at a submit, which has to be quick, even fewer.
+#: How many jobs before one are counted at most; fewer at a submit, which has to be quick.
 MOST_AHEAD = 10_000
 MOST_AHEAD_AT_SUBMIT = 100
 
@@ -73,7 +73,7 @@ _SUBMIT_MANY = text(
 
 
 def submit(row: Row) -> TextClause:
-    """``SUBMIT`` with its row, for whoever does not mind building it again."""
+    """``SUBMIT`` with its row bound, for callers that are not on the hot path."""
     given = {name: row.get(name) for name in SUBMIT.compile().params}
     return SUBMIT.bindparams(**given)
 

@@ -81,7 +81,7 @@ jobs = Table(
     _time("webhook_due_at"),
     Column("webhook_done", Boolean, nullable=False, server_default=text("false")),
     CheckConstraint(f"state IN ({_STATES})", name="state"),
-    # Every job is updated a few times in its short life: leave room in the page.
+    # Every job is updated a few times in its short life: leave space in the page.
     postgresql_with={"fillfactor": "80"},
 )
 _QUEUED = text("state = 'queued'")

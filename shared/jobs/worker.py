@@ -1,4 +1,4 @@
-"""A worker process: Celery takes the notifications, the runner answers them, and Postgres hears that it is alive."""
+"""A worker process: Celery takes the notifications, the runner answers them, heartbeats in Postgres advertise it."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from shared.settings import JobSettings
 
 log = structlog.get_logger(__name__)
 
-#: How often a worker says that it is alive; the gateway believes it for three times as long.
+#: How often a worker advertises itself; the gateway counts it as alive for three times as long.
 ADVERTISE_SECONDS = 2.0
 #: How long a thread goes on with notifications of one kind before it is free for any kind.
-_MOMENT_SECONDS = 0.1
+_DRAIN_SECONDS = 0.1
 Facts = Callable[[], Mapping[str, JsonValue]]
 
 
 class Worker:
     """One process of one service.
 
-    ``facts`` is what the service says of itself at ``GET /v1/capabilities``; it is asked again with every sign of life.
+    ``facts`` is what ``GET /v1/capabilities`` shows of the service; it is read again for every heartbeat.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Worker:
             settings.lease_seconds,
             settings.tenant_running,
             settings.default_seconds,
-            also=self._advertise_now_and_then,
+            on_heartbeat=self._advertise_now_and_then,
         )
 
     def serve(self, kind: str, capability: Capability[Any]) -> None:
@@ -93,7 +93,7 @@ class Worker:
         app.worker_main(arguments(kinds, f"{self._service}-{os.getpid()}@assay"))
 
     def stand_by(self, reason: str) -> None:
-        """Take nothing, but say that this worker is here and why it cannot work, until SIGTERM."""
+        """Take no jobs, but advertise why this worker cannot work, until SIGTERM."""
         log.error("standing_by", reason=reason)
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -108,7 +108,7 @@ class Worker:
 
         After the moment Celery decides again, so that a long queue of one kind does not keep the threads from another.
         """
-        until = time.monotonic() + _MOMENT_SECONDS
+        until = time.monotonic() + _DRAIN_SECONDS
         try:
             self.runner.answer(kind)
             while (
@@ -118,7 +118,7 @@ class Worker:
             ):
                 self.runner.answer(kind)
         except SQLAlchemyError as fault:
-            # The notification is spent, the job is not: the reconciler notifies again when Postgres is back.
+            # The notification is used up, but the job still waits: the reconciler notifies again when Postgres is back.
             log.warning("notification_not_answered", kind=kind, reason=type(fault).__name__)
 
     def _advertise_now_and_then(self) -> None:
@@ -138,7 +138,7 @@ class Worker:
         self._advertised_at = now
 
     def _ready(self, **_: object) -> None:
-        """Notifications are heard from now on, and everybody may know before anybody is told to go ahead."""
+        """The worker listens from now on: advertise it first, then make the ready file."""
         self._listening.set()
         with suppress(SQLAlchemyError):
             self._advertise_now_and_then()

@@ -17,7 +17,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from services.host.folder import InstallationFolder, Status, alive, end, look
+from services.host.folder import InstallationFolder, Status, alive, current_status, stop
 from services.host.installation import free_port
 from tests.support.wait import until
 
@@ -33,14 +33,14 @@ class RunningInstallation:
 
     @property
     def status(self) -> Status:
-        status = look(self.folder)
+        status = current_status(self.folder)
         assert status is not None
         return status
 
     def ready(self) -> Status:
         def ready() -> Status | None:
             assert self.process.poll() is None, self.process.communicate()
-            status = look(self.folder)
+            status = current_status(self.folder)
             return status if status is not None and status.ready else None
 
         return until(ready, "the installation is ready", 60)
@@ -105,13 +105,13 @@ def test_everything_starts_and_stops_softly_and_nothing_is_left(run: Run) -> Non
     status = installation.ready()
     assert [service.name for service in status.services] == ["postgres", "redis", "steady-1", "steady-2"]
     pids = installation.pids()
-    assert end(installation.folder)
+    assert stop(installation.folder)
     assert not any(alive(pid) for pid in pids.values())
     for name in ("steady-1", "steady-2"):
         assert (installation.folder.path / f"{name}.ended").exists()
     assert not installation.status.ready
     assert {service.state for service in installation.status.services} == {"stopped"}
-    assert not end(installation.folder)
+    assert not stop(installation.folder)
 
 
 def test_the_database_is_migrated_and_the_printed_key_is_known(run: Run) -> None:
@@ -129,7 +129,7 @@ def test_a_second_start_keeps_the_key_and_the_data(run: Run, servers_folder: Pat
     key = first.ready().api_key
     with psycopg.connect(first.status.database_url) as connection:
         connection.execute("CREATE TABLE kept (n int)")
-    end(first.folder)
+    stop(first.folder)
     again = run("steady", folder)
     assert again.ready().api_key == key
     with psycopg.connect(again.status.database_url) as connection:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sqlalchemy import select, text
 
-from services.reconciler.retention import forget_old
+from services.reconciler.retention import delete_expired
 from shared import blobs, conversations
 from shared.blobs import files
 from shared.db import connect
@@ -45,8 +45,8 @@ def test_old_jobs_take_their_files_with_them_and_uploads_stay(stores: StoreSetti
         if path.is_file():
             os.utime(path, (time.time() - 7200,) * 2)
 
-    forget_old(engine, store, retention_days=30)
-    forget_old(engine, store, retention_days=30)
+    delete_expired(engine, store, retention_days=30)
+    delete_expired(engine, store, retention_days=30)
 
     with engine.connect() as connection:
         assert connection.execute(select(files.c.name)).scalars().all() == ["uploaded"]

@@ -1,0 +1,78 @@
+"""One reconciler leads; its tasks do not hold each other up; lost notifications are counted and sent again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+
+import pytest
+from redis import Redis
+from sqlalchemy import Engine, text
+
+from services.reconciler.notifications import notify_again
+from services.reconciler.reconciler import PeriodicTask, Reconciler
+from shared.db import connect
+from shared.jobs import submission
+from shared.jobs.notifications import queue_name
+from tests.support.rows import job_row
+
+
+@pytest.fixture
+def engine(database_url: str) -> Iterator[Engine]:
+    engine = connect(database_url)
+    yield engine
+    engine.dispose()
+
+
+@contextmanager
+def running(engine: Engine, *tasks: PeriodicTask) -> Iterator[None]:
+    stop = Event()
+    thread = Thread(target=Reconciler(engine, tasks).run, args=(stop,))
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(30)
+
+
+def test_a_task_that_fails_or_hangs_does_not_hold_up_the_others(engine: Engine) -> None:
+    release, again = Event(), Event()
+    runs: list[int] = []
+
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    def work() -> None:
+        runs.append(1)
+        if len(runs) > 1:
+            again.set()
+
+    tasks = [PeriodicTask("fails", 0, fail), PeriodicTask("hangs", 0, lambda: release.wait(60))]
+    with running(engine, *tasks, PeriodicTask("works", 0, work)):
+        assert again.wait(30)
+        release.set()
+
+
+def test_the_second_one_leads_when_the_first_has_ended(engine: Engine) -> None:
+    led, follows = Event(), Event()
+    with running(engine, PeriodicTask("first", 0, led.set)):
+        assert led.wait(30)
+        with running(engine, PeriodicTask("second", 0, follows.set)):
+            assert not follows.is_set()
+    with running(engine, PeriodicTask("second", 0, follows.set)):
+        assert follows.wait(30)
+
+
+def test_only_missing_notifications_are_sent(engine: Engine, redis_url: str) -> None:
+    queue = queue_name("execute")
+    with Redis.from_url(redis_url) as redis, engine.begin() as connection:
+        for _ in range(3):
+            connection.execute(submission.submit(job_row()))
+        connection.execute(text("UPDATE jobs SET notified_at = notified_at - interval '1 h'"))
+        connection.commit()
+        redis.lpush(queue, "one that is still queued")
+        assert notify_again(engine, redis) == 2
+        assert redis.llen(queue) == 3
+        assert notify_again(engine, redis) == 0  # those two were notified just now, and as many messages as jobs wait

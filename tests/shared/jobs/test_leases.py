@@ -1,0 +1,93 @@
+"""Leases are renewed while they are held; a write under one is tried again until it lands or the lease is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from threading import Event, Thread
+
+import pytest
+from sqlalchemy import Connection, Engine, create_engine, text
+
+from shared.db import connect
+from shared.jobs import statements, submission
+from shared.jobs.leases import Lease, LeasedWriter, LeaseLost, Leases
+from tests.support.rows import job_row
+from tests.support.wait import until
+
+
+@pytest.fixture
+def engine(database_url: str) -> Iterator[Engine]:
+    engine = connect(database_url)
+    yield engine
+    engine.dispose()
+
+
+def claimed(engine: Engine) -> Lease:
+    """The lease of a job that was submitted and claimed just now."""
+    with engine.begin() as connection:
+        connection.execute(submission.submit(job_row()))
+        row = connection.execute(statements.claim("execute", "w", 60)).one()
+    return Lease(row.id, row.fence)
+
+
+@pytest.fixture
+def leases(engine: Engine) -> Iterator[tuple[Leases, list[str]]]:
+    """The leases of a worker, and the ids of the jobs that were overdue."""
+    overdue: list[str] = []
+    started = Leases(engine, 60, overdue=lambda lease: overdue.append(lease.job_id), on_heartbeat=lambda: None)
+    started.start()
+    yield started, overdue
+    started.stop()
+
+
+def test_a_lease_whose_fence_moved_on_is_lost(engine: Engine, leases: tuple[Leases, list[str]]) -> None:
+    job = claimed(engine)
+    kept, lost = claimed(engine), leases[0].hold(job.job_id, job.fence - 1)
+    still = leases[0].hold(kept.job_id, kept.fence)
+    until(lost.lost.is_set, "the heartbeat notices it")
+    assert lost.cancelled.is_set()
+    assert not still.lost.is_set()
+    assert leases[1] == []
+
+
+def test_a_cancellation_reaches_the_lease_and_a_released_job_is_not_overdue(
+    engine: Engine, leases: tuple[Leases, list[str]]
+) -> None:
+    job = claimed(engine)
+    lease = leases[0].hold(job.job_id, job.fence)
+    with engine.begin() as connection:
+        connection.execute(statements.cancel(job.job_id, "t"))
+    until(lease.cancelled.is_set, "the heartbeat notices it")
+    assert not lease.lost.is_set()
+    leases[0].release(lease)
+    assert leases[0].all() == []
+
+
+def test_a_write_is_tried_again_until_its_lease_is_lost() -> None:
+    unreachable = create_engine("postgresql+psycopg://nobody@127.0.0.1:1/none?connect_timeout=1")
+    writer, lease = LeasedWriter(unreachable), Lease("job", 1)
+    ended = Event()
+
+    def write() -> None:
+        with pytest.raises(LeaseLost):
+            writer.write(text("SELECT 1"), lease)
+        ended.set()
+
+    thread = Thread(target=write)
+    thread.start()
+    assert not ended.is_set()
+    lease.lost.set()
+    thread.join(30)
+    assert ended.is_set()
+
+
+def test_a_transaction_that_fails_by_its_own_fault_is_not_tried_again(engine: Engine) -> None:
+    runs: list[int] = []
+
+    def work(connection: Connection) -> None:
+        runs.append(1)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        LeasedWriter(engine).transact(work, Lease("job", 1))
+    assert runs == [1]
