@@ -32,7 +32,7 @@ def retry_message(prompts: Prompts, document: Document, outcomes: Sequence[CallO
     edges = sorted(document.edges.items(), key=lambda pair: pair[1].rank)
     return prompts.render(
         "flows.retry",
-        outcomes=[_told(outcome) for outcome in outcomes],
+        outcomes=[_outcome(outcome) for outcome in outcomes],
         nodes=[_node(key, item.body) for key, item in nodes[:_LISTED]] + _more(len(nodes)),
         nodes_count=len(nodes),
         edges=[_edge(item.body) for _, item in edges[:_LISTED]] + _more(len(edges)),
@@ -45,19 +45,19 @@ def unreadable_message(prompts: Prompts, error: str) -> str:
     return prompts.render("flows.unreadable", error=error).text.rstrip()
 
 
-def spoken(call: Call) -> str:
+def call_text(call: Call) -> str:
     """``addNode({"label":"Login"})``."""
     params = json.dumps(call.params, ensure_ascii=False, separators=(",", ":"))
     return f"{call.name}({params if len(params) <= _PARAMETERS else params[:_PARAMETERS] + '…'})"
 
 
-def _told(outcome: CallOutcome) -> Mapping[str, object]:
+def _outcome(outcome: CallOutcome) -> Mapping[str, object]:
     made = ""
     if outcome.call.name in ("addNode", "addEdge", "createGroup"):
         kinds = (("node", outcome.node_id), ("edge", outcome.edge_id), ("group", outcome.group_id))
         made = next((f'{kind} with ID: "{key}"' for kind, key in kinds if key), "")
     return {
-        "call": spoken(outcome.call),
+        "call": call_text(outcome.call),
         "error": outcome.error or "",
         "suggestions": ", ".join(outcome.suggestions),
         "rolled_back": outcome.rolled_back,

@@ -118,7 +118,7 @@ def test_a_retry_lists_edges_and_says_when_there_is_nothing(engine: Engine) -> N
     assert "\n\n  Existing Edges (2 total):\n    • a → b [go]\n    • b → a\n\n🔧" in some.last()
 
 
-def test_the_context_holds_history_state_settings_tools_and_the_message_once(engine: Engine) -> None:
+def test_the_request_holds_history_state_settings_tools_and_the_message_once(engine: Engine) -> None:
     past = [ChatMessage("user", "earlier"), ChatMessage("assistant", "done")]
     flow = ChatFlow(engine, diagram(node("a", "Ä")), history=past)
     script = ScriptedModel([tagged()])
@@ -134,7 +134,7 @@ def test_the_context_holds_history_state_settings_tools_and_the_message_once(eng
     assert (script.asked[0].role, script.asked[0].turn) == ("flows.edit", 1)
 
 
-def test_three_failures_end_the_turn_and_keep_what_worked(engine: Engine) -> None:
+def test_three_failures_end_the_edit_and_keep_what_worked(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram())
     result, report = flow.send(ScriptedModel([tagged(LOGIN, WRONG), tagged(WRONG), tagged(WRONG)]))
     assert (result.success, result.iterations) == (False, 3)
@@ -142,7 +142,7 @@ def test_three_failures_end_the_turn_and_keep_what_worked(engine: Engine) -> Non
     assert (flow.labels, len(entries(flow)), len(report.pairs)) == (["login"], 1, 3)
 
 
-def test_an_atomic_turn_keeps_nothing_of_a_failed_attempt(engine: Engine) -> None:
+def test_an_atomic_edit_keeps_nothing_of_a_failed_attempt(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram())
     script = ScriptedModel([tagged(LOGIN, WRONG), tagged(LOGIN, RIGHT)])
     result, _ = flow.send(script, atomic=True)
@@ -153,7 +153,7 @@ def test_an_atomic_turn_keeps_nothing_of_a_failed_attempt(engine: Engine) -> Non
     assert (failed.success, failed.flow["nodes"], failed.execution[0].rolled_back) == (False, [], True)
 
 
-def test_a_retry_that_repeats_everything_doubles_nothing(engine: Engine) -> None:
+def test_a_retry_that_repeats_everything_duplicates_nothing(engine: Engine) -> None:
     party = ("addNode", {"label": "🎉"})
     flow = ChatFlow(engine, diagram())
     result, _ = flow.send(ScriptedModel([tagged(party, WRONG), tagged(party, LOGIN, RIGHT)]))
@@ -200,14 +200,14 @@ def test_reading_errors_are_tried_again_when_the_caller_wants_it(engine: Engine)
     assert "could not be read" in script.last()
 
 
-def test_a_cut_answer_runs_its_whole_calls_only_and_says_so(engine: Engine) -> None:
+def test_a_truncated_answer_runs_its_complete_calls_only_and_says_so(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram())
     cut = tagged(LOGIN, RIGHT).partition('{"type": "tool_use", "id": "1"')[0]
     result, _ = flow.send(ScriptedModel([ChatReply(cut, "script", "scripted", finish=Finish.LENGTH)]))
     assert (result.success, result.truncated, flow.labels) == (True, True, ["login"])
 
 
-def test_slips_in_the_answer_are_mended_and_flagged_and_urls_survive(engine: Engine) -> None:
+def test_small_faults_in_the_answer_are_repaired_and_flagged_and_urls_stay(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram())
     reply = (
         '<response>[ // first\n{"name": "addNode", "input": {"label": "See https://x.io/a /* b */", "id": "u",}},]'
@@ -234,7 +234,7 @@ def test_native_tool_calls_are_taken_where_the_provider_gives_them(engine: Engin
     assert script.asked[0].tools[0].name == "addNode"
 
 
-def test_the_model_can_undo_what_was_done_before_the_turn_and_in_it(engine: Engine) -> None:
+def test_the_model_can_undo_what_was_done_before_the_message_and_by_it(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram("x"))
     flow.edit(Call("addNode", {"label": "A"}), author=BERT)
     result, _ = flow.send(ScriptedModel([tagged(("undo", {}))]))
@@ -280,7 +280,7 @@ def test_a_change_between_the_answer_and_its_commit_is_kept_too(engine: Engine) 
     assert sorted(undone.document.nodes) == ["late", "x"]
 
 
-def test_an_undo_by_message_never_takes_back_what_came_in_between(engine: Engine) -> None:
+def test_an_undo_by_message_never_undoes_what_came_in_between(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram("x"))
     flow.edit(Call("addNode", {"label": "First"}), author=BERT)
     late = Call("addNode", {"label": "Late"})
@@ -311,7 +311,7 @@ def test_a_proposal_changes_nothing_until_it_is_applied(engine: Engine) -> None:
     assert empty.proposal_id is None
 
 
-def test_the_budget_of_the_job_ends_the_turn_too(engine: Engine) -> None:
+def test_the_budget_of_the_job_ends_the_edit_too(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram())
     result, _ = flow.send(ScriptedModel([tagged(LOGIN, WRONG)]), budget=Budget(turns=1))
     assert (result.success, result.iterations, flow.labels) == (False, 1, ["login"])
@@ -329,7 +329,7 @@ def test_without_a_flow_or_an_answer_nothing_is_written(engine: Engine) -> None:
         flow.send(ScriptedModel([tagged(LOGIN)]))
 
 
-def test_a_large_flow_is_told_in_short_and_what_the_message_names_comes_first(engine: Engine) -> None:
+def test_a_large_flow_is_shortened_and_what_the_message_names_comes_first(engine: Engine) -> None:
     nodes = [node(f"n{number}", f"Thing {number}") for number in range(3000)]
     links = tuple(edge(f"n{number}", f"n{number + 1}") for number in range(2999))
     document = diagram(*nodes, node("zebra", "Zebra crossing"), edges=links)

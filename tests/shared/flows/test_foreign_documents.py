@@ -1,4 +1,4 @@
-"""A lenient save may bring anything; no tool, layout, form or lint stumbles over it, and every change is exact."""
+"""A lenient save may store anything: tools, layout, forms and lint handle it, and every change is exact."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ groups = st.sampled_from(
 
 @settings(max_examples=150, deadline=None)
 @given(parts, parts, st.lists(anything | groups, max_size=6))
-def test_nothing_stumbles_over_what_a_lenient_save_brought(
+def test_every_operation_handles_what_a_lenient_save_has_stored(
     nodes: list[JsonValue], edges: list[JsonValue], calls: list[Call]
 ) -> None:
     document = document_of(nodes, edges)

@@ -1,4 +1,4 @@
-"""What goes out as Mermaid comes back the same, and nothing in a label ever becomes markup."""
+"""Exported Mermaid is imported unchanged, and nothing in a label ever becomes markup."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def essence(document: Document) -> tuple[object, ...]:
 
 @settings(max_examples=300, deadline=None)
 @given(documents())
-def test_mermaid_comes_back_with_ids_labels_edges_groups_and_colours(document: Document) -> None:
+def test_exported_mermaid_is_imported_with_ids_labels_edges_groups_and_colours(document: Document) -> None:
     back, warnings = read_mermaid(mermaid(document))
     assert warnings == []
     assert essence(back) == essence(document)
@@ -89,7 +89,7 @@ def test_dot_is_read_by_graphviz_where_there_is_one(document: Document) -> None:
         subprocess.run([graphviz, "-Tcanon"], input=text.encode(), check=True, capture_output=True, timeout=20)
 
 
-def test_dot_strings_cannot_be_left() -> None:
+def test_labels_cannot_end_their_dot_string() -> None:
     document = diagram(node('a"]; evil [', 'x" \\N "y\n\\'), edges=(edge('a"]; evil [', 'a"]; evil ['),))
     assert '"a\\"]; evil [" [label="x\\" \\\\N \\"y\\n\\\\"];' in dot(document)
 
@@ -192,7 +192,7 @@ def test_half_a_statement_is_reported_and_changes_nothing(line: str) -> None:
     assert list(document.nodes) == ["X", "Y"]
 
 
-def test_a_product_of_many_nodes_is_refused_before_it_is_made() -> None:
+def test_a_chain_of_too_many_edges_is_refused_before_it_is_built() -> None:
     many = " & ".join(f"n{number}" for number in range(400))
     with pytest.raises(FlowTooLarge):
         read_mermaid(f"graph LR\n{many} --> {many}")

@@ -1,4 +1,4 @@
-"""The layout is deterministic and layered, without overlaps, groups in one piece, still where nothing changed."""
+"""The layout is deterministic and layered, without overlaps; groups stay whole, and unchanged parts do not move."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_part_that_did_not_change_stays_where_it_is() -> None:
     assert not overlaps(after, {key: position_of(item.body) for key, item in after.nodes.items()})
 
 
-def test_rings_of_groups_and_deep_nests_do_not_hang() -> None:
+def test_groups_in_cycles_and_deep_nesting_are_laid_out_too() -> None:
     ring = diagram(node("g", type="group", parentGroupId="h"), node("h", type="group", parentGroupId="g"), "a")
     assert set(layout(ring)) == {"g", "h", "a"}
     deep = diagram(*[node(f"g{n}", type="group", parentGroupId=f"g{n + 1}") for n in range(5000)])

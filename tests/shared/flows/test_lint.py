@@ -9,7 +9,7 @@ from shared.flows.lint import components, cycles, lint
 from tests.shared.flows.drafts import diagram, edge, node
 
 
-def test_every_kind_of_slip_is_found() -> None:
+def test_every_kind_of_finding_is_reported() -> None:
     document = diagram(
         node("a", "Same"),
         node("b", "Same"),
@@ -40,7 +40,7 @@ graphs = st.integers(1, 8).flatmap(
 
 
 @given(graphs)
-def test_components_are_those_of_mutual_reach(out: dict[str, list[str]]) -> None:
+def test_components_are_the_sets_of_nodes_that_reach_each_other(out: dict[str, list[str]]) -> None:
     reach = {node: {node} for node in out}
     for _ in out:
         for one in out:
@@ -49,6 +49,6 @@ def test_components_are_those_of_mutual_reach(out: dict[str, list[str]]) -> None
     assert {frozenset(part) for part in components(out)} == wanted
 
 
-def test_a_ring_of_fifty_thousand_overflows_nothing() -> None:
+def test_a_cycle_of_fifty_thousand_nodes_needs_no_recursion() -> None:
     ring = {str(node): [str((node + 1) % 50_000)] for node in range(50_000)}
     assert len(cycles(ring)[0]) == 50_000

@@ -1,4 +1,4 @@
-"""Whatever sequence of tools comes, the document stays valid and every step can be taken back exactly."""
+"""After any sequence of tools the document is valid, and every step can be undone exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flows in Postgres: versions, one change set a write, undo and redo that survive anything."""
+"""Flows in Postgres: versions, one change set a write, undo and redo in any order and at the same time."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_undo_of_a_node_that_others_have_connected_names_their_edge(engine: Engi
     assert refused.value.extra["conflicts"] == [{"kind": "edge", "id": theirs}]
 
 
-def test_a_batch_that_only_walks_leaves_the_history_as_it_is(engine: Engine) -> None:
+def test_a_batch_of_undos_and_redos_leaves_the_history_as_it_is(engine: Engine) -> None:
     stored = StoredFlow(engine, diagram())
     for label in "AB":
         stored.edit(add(label))
@@ -296,7 +296,7 @@ def test_deleting_a_flow_leaves_nothing_of_it(engine: Engine) -> None:
     assert label_of({"data": "x"}) == ""
 
 
-def test_what_weighs_too_much_is_forgotten_but_never_the_last_change(engine: Engine) -> None:
+def test_the_oldest_changes_are_dropped_beyond_a_number_of_bytes_but_never_the_last_one(engine: Engine) -> None:
     stored = StoredFlow(engine, diagram(), most_bytes=3_000)
     for number in range(10):
         noise = "".join(chr(0x4E00 + (number * 7919 + place * 104_729) % 20_000) for place in range(400))
@@ -329,7 +329,7 @@ def look(document: Document) -> tuple[object, ...]:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(steps, max_size=14))
-def test_any_walk_of_edits_undos_and_redos_is_a_walk_along_one_line(
+def test_edits_undos_and_redos_in_any_order_move_along_one_line_of_states(
     engine: Engine, walk: list[tuple[str, Author, list[Call]]]
 ) -> None:
     stored = StoredFlow(engine, diagram("x"))
@@ -349,7 +349,7 @@ def test_any_walk_of_edits_undos_and_redos_is_a_walk_along_one_line(
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(steps, max_size=14), st.data())
-def test_whoever_undoes_only_their_own_work_breaks_nothing_and_can_redo_it(
+def test_undoing_only_ones_own_work_breaks_nothing_and_can_be_redone(
     engine: Engine, walk: list[tuple[str, Author, list[Call]]], data: st.DataObject
 ) -> None:
     stored = StoredFlow(engine, diagram("x"))

@@ -1,4 +1,4 @@
-"""A front end of the seed's server works unchanged: paths, bodies and statuses of the notes, word for word."""
+"""The original front end works unchanged: paths, bodies and statuses are exactly those of its server."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_new_tenant_has_an_empty_flow_with_default_settings(app: httpx.Client)
 
 
 @pytest.mark.parametrize("base", ["/api/flow", "/api"])
-def test_every_edit_answers_as_the_seeds_server_did(app: httpx.Client, base: str) -> None:
+def test_every_edit_answers_as_the_original_server_did(app: httpx.Client, base: str) -> None:
     status, made = say(app, "POST", f"{base}/node", {"label": "Login", "description": "User auth", "junk": 1})
     assert (status, made["success"], made["nodeId"], set(made["flow"])) == (
         200,
@@ -215,7 +215,7 @@ def chatting(gateway: Gateway, scripted_llm: ScriptedLlm) -> Iterator[httpx.Clie
                 yield client
     finally:
         worker.terminate()
-        worker.wait(15)
+        worker.wait(60)
 
 
 def _ready(client: httpx.Client) -> bool:
@@ -234,7 +234,7 @@ STEPS = [
 ]
 
 
-def test_the_seeds_example_runs_with_a_failing_call_that_the_retry_repairs(
+def test_the_original_example_runs_with_a_failing_call_that_the_retry_repairs(
     chatting: httpx.Client, scripted_llm: ScriptedLlm
 ) -> None:
     scripted_llm.play({"reply": {"text": STEPS[0]}, "times": 1}, {"reply": {"text": STEPS[1]}})
@@ -317,7 +317,7 @@ def test_when_every_provider_fails_the_message_fails_with_500(
     assert told == (500, {"error": "Failed to process message"})
 
 
-def test_the_same_turn_runs_as_a_job_and_as_a_proposal(chatting: httpx.Client, scripted_llm: ScriptedLlm) -> None:
+def test_the_same_message_runs_as_a_job_and_as_a_proposal(chatting: httpx.Client, scripted_llm: ScriptedLlm) -> None:
     until(lambda: _answers(chatting, scripted_llm), "the providers are asked again", 60)
     scripted_llm.play({"reply": {"text": STEPS[0]}, "times": 1}, {"reply": {"text": STEPS[1]}})
     flow = chatting.post("/v1/flows", json={"name": "Shop"}).json()

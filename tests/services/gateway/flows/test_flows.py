@@ -117,7 +117,7 @@ def test_an_atomic_batch_is_all_or_nothing(client: httpx.Client) -> None:
     assert done["execution"][1]["error"] == "Node nope not found"
 
 
-def test_undo_and_redo_walk_and_say_when_there_is_nothing_left(client: httpx.Client) -> None:
+def test_undo_and_redo_go_step_by_step_and_say_when_there_is_nothing_left(client: httpx.Client) -> None:
     flow = make(client, "x")
     path = f"/v1/flows/{flow['id']}"
     operate(client, flow, ("addNode", {"label": "A"}))
@@ -271,7 +271,7 @@ def propose(gateway: Gateway, flow: Json, *calls: Call) -> str:
     return proposal_id
 
 
-def test_a_proposal_is_looked_at_applied_once_and_never_on_another_base(gateway: Gateway, client: httpx.Client) -> None:
+def test_a_proposal_is_read_applied_once_and_never_on_another_version(gateway: Gateway, client: httpx.Client) -> None:
     flow = make(client, "x")
     path = f"/v1/flows/{flow['id']}"
     first, second = (propose(gateway, flow, Call("addNode", {"label": "A", "parentNodeId": "x"})) for _ in range(2))
@@ -362,10 +362,10 @@ def test_two_clients_follow_one_flow_live_and_resume(gateway: Gateway, client: h
 
     thread = threading.Thread(target=follow)
     thread.start()
-    assert ready.wait(10)
+    assert ready.wait(60)
     operate(client, flow, ("addNode", {"label": "two\u2028lines"}))  # many a client ends a line there
     client.post(f"/v1/flows/{flow['id']}/undo")
-    thread.join(15)
+    thread.join(60)
     assert not thread.is_alive()
     assert [(name, data["version"], data["operations"][0]["op"]) for name, data in heard] == [
         ("change", 2, "add"),
