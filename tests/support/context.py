@@ -22,9 +22,9 @@ from shared.contracts.jobs import JobState
 from shared.errors import NoProviderConfigured, NotFound
 from shared.jobs.job import Context, Effect, FinishedJob, Job
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, PromptVersion, RenderedPrompt
+from shared.llm.prompts import default_prompts
 from shared.loop import Budget
 
-_ROOT = Path(__file__).resolve().parents[2]
 #: A reply, several in turn, or whatever a function of the request says or raises.
 Script = str | Sequence[str] | Callable[[ChatRequest], str]
 
@@ -62,15 +62,15 @@ class PromptFiles:
     """The default prompts, straight from their files."""
 
     def render(self, key: str, **variables: object) -> RenderedPrompt:
-        service, _, purpose = key.partition(".")
-        text = (_ROOT / "services" / service / "prompts" / f"{purpose}.md").read_text()
         environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
-        return RenderedPrompt(environment.from_string(text).render(variables), PromptVersion(key, 1))
+        text = environment.from_string(default_prompts()[key]).render(variables)
+        return RenderedPrompt(text, PromptVersion(key, 1))
 
 
 @dataclass
 class MemoryFiles:
     contents: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    media_types: dict[str, str] = field(default_factory=dict)
 
     def add(self, name: str, content: bytes) -> str:
         identity = f"file-{len(self.contents) + 1}"
@@ -82,7 +82,8 @@ class MemoryFiles:
             raise NotFound("there is no such file")
         name, content = self.contents[file_id]
         sha256 = hashlib.sha256(content).hexdigest()
-        return FileInfo(id=file_id, name=name, size=len(content), sha256=sha256, media_type="application/octet-stream")
+        media_type = self.media_types.get(file_id, "application/octet-stream")
+        return FileInfo(id=file_id, name=name, size=len(content), sha256=sha256, media_type=media_type)
 
     @contextmanager
     def open(self, file_id: str) -> Iterator[BinaryIO]:
@@ -104,7 +105,9 @@ class MemoryFiles:
             buffer = io.BytesIO()
             shutil.copyfileobj(content, buffer)
             data = buffer.getvalue()
-        return self.info(self.add(name, data))
+        identity = self.add(name, data)
+        self.media_types[identity] = media_type
+        return self.info(identity)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""A desk for each test."""
+"""Document jobs of its own for each test."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from services.execution.documents.resolve.renderer import Renderer
 from services.execution.sandbox.host.sandbox import WarmSandbox
-from tests.services.execution.documents.support import Desk
+from tests.services.execution.documents.support import DocumentJobs
 
 
 @pytest.fixture(scope="session")
@@ -18,5 +18,5 @@ def renderer() -> Iterator[Renderer]:
 
 
 @pytest.fixture
-def desk(sandbox: WarmSandbox, renderer: Renderer) -> Desk:
-    return Desk(sandbox, renderer)
+def jobs(sandbox: WarmSandbox, renderer: Renderer) -> DocumentJobs:
+    return DocumentJobs(sandbox, renderer)

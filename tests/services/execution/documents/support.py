@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 
-import jinja2
 from pydantic import JsonValue
 
 from services.execution.documents.document import Documents
@@ -13,20 +12,10 @@ from services.execution.documents.resolve.renderer import Renderer
 from services.execution.sandbox.run import Sandbox
 from shared.contracts.document import Block, DocumentInput, DocumentResult
 from shared.jobs.job import FinishedJob
-from shared.llm.chat import PromptVersion, RenderedPrompt
-from shared.llm.prompts import default_prompts
 from shared.loop import Budget
 from tests.support.context import MemoryContext, MemoryFiles, MemoryReport, Script, ScriptedProvider
 
 ROLE = "documents.instruction"
-
-
-class PromptFiles:
-    def render(self, key: str, **variables: object) -> RenderedPrompt:
-        environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
-        return RenderedPrompt(
-            environment.from_string(default_prompts()[key]).render(**variables), PromptVersion(key, 1)
-        )
 
 
 @dataclass
@@ -41,7 +30,7 @@ class Past:
 
 
 @dataclass
-class Desk:
+class DocumentJobs:
     sandbox: Sandbox = field(repr=False)
     renderer: Renderer = field(repr=False)
     files: MemoryFiles = field(default_factory=MemoryFiles, repr=False)
@@ -61,7 +50,7 @@ class Desk:
         self.llm = ScriptedProvider({} if answer is None else {ROLE: answer})
         self.report = report or MemoryReport()
         memory = MemoryContext(llm=self.llm, report=self.report, files=self.files, budget=budget or Budget())
-        context = replace(memory.context("document"), prompts=PromptFiles(), results=self.past)
+        context = replace(memory.context("document"), results=self.past)
         request = DocumentInput.model_validate({"markdown": markdown, **wanted})
         return Documents(self.sandbox, self.renderer)(context, request)
 

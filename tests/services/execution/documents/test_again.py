@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from shared.contracts.document import DocumentResult
-from tests.services.execution.documents.support import Desk
+from tests.services.execution.documents.support import DocumentJobs
 
 _PIECES = st.sampled_from(
     [
@@ -34,34 +34,34 @@ _ANSWERS = st.sampled_from(
 @example("::: fix z\n::: edit [m] y >>>\n:::\n", "\n", "stencila", "An answer.")
 @example("::: edit x >>>\n::: note\n::: create a :::\n\n:++ accept\nq\n:++\n:::\n", "\n", "stencila", "An answer.")
 def test_a_second_run_asks_nobody_and_changes_nothing(
-    desk: Desk, text: str, newline: str, flavour: str, answer: str
+    jobs: DocumentJobs, text: str, newline: str, flavour: str, answer: str
 ) -> None:
     text = text.replace("\n", newline)
-    first = desk.run(text, answer=answer, flavour=flavour)
+    first = jobs.run(text, answer=answer, flavour=flavour)
     kept = iter(first.markdown.splitlines(keepends=True))
     assert all(any(line.rstrip("\r\n") == other.rstrip("\r\n") for other in kept) for line in text.splitlines())
-    assert desk.run(text, flavour=flavour, execute="none").markdown == text
-    assert desk.run(text, flavour=flavour, dry_run=True).markdown == text
-    assert desk.sent() == []
+    assert jobs.run(text, flavour=flavour, execute="none").markdown == text
+    assert jobs.run(text, flavour=flavour, dry_run=True).markdown == text
+    assert jobs.sent() == []
     if any(one.status == "error" for one in first.blocks):
         return
     if any(one.kind == "instruction" and one.messages for one in first.blocks):
         return
-    desk.keep("one", first)
+    jobs.keep("one", first)
     for source in (first.markdown, text):
-        again = desk.run(source, answer="never", flavour=flavour, previous_job_id="one")
-        assert desk.sent() == []
+        again = jobs.run(source, answer="never", flavour=flavour, previous_job_id="one")
+        assert jobs.sent() == []
         assert again.markdown == first.markdown
 
 
-def test_an_included_file_gains_its_answers_as_a_file_of_the_result(desk: Desk) -> None:
+def test_an_included_file_gains_its_answers_as_a_file_of_the_result(jobs: DocumentJobs) -> None:
     part = "::: describe {{ n }} :::\r\n\r\nEnd of the part.\r\n"
     text = "::: call part.md (n=1)\n\n::: call part.md (n=2)\n\n::: create It :::\n"
 
     def run(source: str, included: str, previous: str | None = None, dry: bool = False) -> tuple[DocumentResult, str]:
-        files = [{"id": desk.files.add("part.md", included.encode()), "path": "part.md"}]
-        result = desk.run(source, answer=["One.", "Two.", "It."], files=files, previous_job_id=previous, dry_run=dry)
-        return result, "".join(desk.files.contents[one.file_id][1].decode() for one in result.files)
+        files = [{"id": jobs.files.add("part.md", included.encode()), "path": "part.md"}]
+        result = jobs.run(source, answer=["One.", "Two.", "It."], files=files, previous_job_id=previous, dry_run=dry)
+        return result, "".join(jobs.files.contents[one.file_id][1].decode() for one in result.files)
 
     first, written = run(text, part)
     answers = "".join(f'\r\n:++ {{by="scripted/scripted-1"}}\r\n{each}\r\n:++\r\n' for each in ("One.", "Two."))
@@ -69,10 +69,10 @@ def test_an_included_file_gains_its_answers_as_a_file_of_the_result(desk: Desk) 
     assert [one.path for one in first.files] == ["part.md"]
     assert first.markdown.count(":++ {by") == 1
     assert run(text, part, dry=True)[0].files == []
-    desk.keep("one", first)
+    jobs.keep("one", first)
     for source, included in ((text, part), (first.markdown, part), (first.markdown, written)):
         again, rewritten = run(source, included, "one")
-        assert desk.sent() == []
+        assert jobs.sent() == []
         assert {one.status for one in again.blocks} == {"fresh"}
         assert again.markdown == first.markdown
         assert rewritten == ("" if included == written else written)

@@ -8,18 +8,18 @@ import pytest
 
 from shared.llm.chat import ChatRequest
 from shared.loop import Budget
-from tests.services.execution.documents.support import Desk, block, codes, python
+from tests.services.execution.documents.support import DocumentJobs, block, codes, python
 
 CITY = '{"type": "object", "properties": {"name": {"type": "string"}, "n": {"type": "integer"}}, "required": ["n"]}'
 
 
-def test_replicates_are_asked_for_at_the_same_time(desk: Desk) -> None:
+def test_replicates_are_asked_for_at_the_same_time(jobs: DocumentJobs) -> None:
     together = threading.Barrier(3, timeout=20)
 
     def answer(request: ChatRequest) -> str:
         return f"answer {together.wait()}"
 
-    result = desk.run("::: create x3 A word :::\n", answer=answer)
+    result = jobs.run("::: create x3 A word :::\n", answer=answer)
     assert sorted(line for line in result.markdown.splitlines() if line.startswith("answer")) == [
         "answer 0",
         "answer 1",
@@ -27,8 +27,8 @@ def test_replicates_are_asked_for_at_the_same_time(desk: Desk) -> None:
     ]
 
 
-def test_replicates_that_the_budget_does_not_allow_are_named(desk: Desk) -> None:
-    result = desk.run("::: create x3 A word :::\n", budget=Budget(turns=2))
+def test_replicates_that_the_budget_does_not_allow_are_named(jobs: DocumentJobs) -> None:
+    result = jobs.run("::: create x3 A word :::\n", budget=Budget(turns=2))
     assert (result.markdown.count(":++ {by="), codes(block(result, "instruction-1"))) == (2, ["budget_spent"])
     assert block(result, "instruction-1").status == "ok"
 
@@ -43,35 +43,35 @@ def test_replicates_that_the_budget_does_not_allow_are_named(desk: Desk) -> None
         "::: create as=city schema=object A city :::\n",
     ],
 )
-def test_an_answer_of_a_form_is_a_value(desk: Desk, document: str) -> None:
-    form = desk.files.add("city.json", CITY.encode())
+def test_an_answer_of_a_form_is_a_value(jobs: DocumentJobs, document: str) -> None:
+    form = jobs.files.add("city.json", CITY.encode())
     text = document + python("city['n'] + 1") + "\n::: describe {{ city.name }} :::\n"
     files = [{"id": form, "path": "forms/city.json"}]
-    result = desk.run(text, answer=['```json\n{"name": "Oslo", "n": 4}\n```', "Fine."], files=files)
+    result = jobs.run(text, answer=['```json\n{"name": "Oslo", "n": 4}\n```', "Fine."], files=files)
     assert [one.status for one in result.blocks] == ["ok", "ok", "ok"], [one.messages for one in result.blocks]
     assert block(result, "chunk-1").outputs[0].text == "5"
-    assert desk.sent()[-1] == "Oslo"
-    assert "JSON Schema" in desk.llm.requests[0].messages[0].content
-    desk.keep("one", result)
-    again = desk.run(result.markdown.replace("+ 1", "+ 2"), previous_job_id="one", files=files)
-    assert desk.sent() == []
+    assert jobs.sent()[-1] == "Oslo"
+    assert "JSON Schema" in jobs.llm.requests[0].messages[0].content
+    jobs.keep("one", result)
+    again = jobs.run(result.markdown.replace("+ 1", "+ 2"), previous_job_id="one", files=files)
+    assert jobs.sent() == []
     assert block(again, "chunk-1").outputs[0].text == "6"
 
 
-def test_an_answer_that_does_not_fit_is_fed_back_once(desk: Desk) -> None:
+def test_an_answer_that_does_not_fit_is_fed_back_once(jobs: DocumentJobs) -> None:
     text = f"::: create as=city schema={CITY} A city :::\n\n::: describe {{{{ city.n }}}} :::\n"
-    result = desk.run(text, answer=['{"n": "four"}', '{"n": 4}', "Fine."])
-    assert len(desk.sent()) == 3
-    assert "does not fit the schema: n: " in desk.sent()[1]
-    assert [message.role for message in desk.llm.requests[1].messages] == ["system", "user", "assistant", "user"]
-    assert desk.sent()[2] == "4"
+    result = jobs.run(text, answer=['{"n": "four"}', '{"n": 4}', "Fine."])
+    assert len(jobs.sent()) == 3
+    assert "does not fit the schema: n: " in jobs.sent()[1]
+    assert [message.role for message in jobs.llm.requests[1].messages] == ["system", "user", "assistant", "user"]
+    assert jobs.sent()[2] == "4"
     assert '"four"' not in result.markdown
 
 
-def test_an_answer_that_never_fits_is_a_message_in_its_place(desk: Desk) -> None:
+def test_an_answer_that_never_fits_is_a_message_in_its_place(jobs: DocumentJobs) -> None:
     text = f"::: create as=city schema={CITY} A city :::\n\n{python('city')}\n::: describe {{{{ city }}}} :::\n"
-    result = desk.run(text, answer="not JSON")
-    assert desk.sent()[2:] == ["{{ city }}"]
+    result = jobs.run(text, answer="not JSON")
+    assert jobs.sent()[2:] == ["{{ city }}"]
     first, chunk, last = (block(result, name) for name in ("instruction-1", "chunk-1", "instruction-2"))
     assert (first.status, codes(first)) == ("error", ["answer_invalid"])
     assert (chunk.status, codes(chunk)) == ("skipped", ["dependency_failed"])
@@ -89,66 +89,66 @@ def test_an_answer_that_never_fits_is_a_message_in_its_place(desk: Desk) -> None
         '{"pattern": "("}',
     ],
 )
-def test_a_schema_that_cannot_be_used_is_a_message(desk: Desk, schema: str) -> None:
-    result = desk.run(f"::: create as=x schema={schema} A city :::\n\n{python('1')}")
+def test_a_schema_that_cannot_be_used_is_a_message(jobs: DocumentJobs, schema: str) -> None:
+    result = jobs.run(f"::: create as=x schema={schema} A city :::\n\n{python('1')}")
     assert codes(block(result, "instruction-1")) == ["bad_schema"]
-    assert desk.sent() == []
+    assert jobs.sent() == []
     assert block(result, "chunk-1").status == "ok"
 
 
-def test_a_pattern_of_a_schema_takes_linear_time(desk: Desk) -> None:
-    result = desk.run('::: create as=x schema={"pattern": "^(a+)+$"} A word :::\n', answer=f'"{"a" * 5000}!"')
+def test_a_pattern_of_a_schema_takes_linear_time(jobs: DocumentJobs) -> None:
+    result = jobs.run('::: create as=x schema={"pattern": "^(a+)+$"} A word :::\n', answer=f'"{"a" * 5000}!"')
     assert codes(block(result, "instruction-1")) == ["answer_invalid"]
 
 
-def test_generated_code_is_parsed_before_any_of_it_runs(desk: Desk) -> None:
+def test_generated_code_is_parsed_before_any_of_it_runs(jobs: DocumentJobs) -> None:
     wrong = "```python\nprint('ran')\n```\n\n```python\nx = = 1\n```"
-    result = desk.run("::: create execute=true Code :::\n", answer=[wrong, "```python\nx = 1\n```"])
-    assert "SyntaxError" in desk.sent()[1]
-    assert "block 2" in desk.sent()[1]
+    result = jobs.run("::: create execute=true Code :::\n", answer=[wrong, "```python\nx = 1\n```"])
+    assert "SyntaxError" in jobs.sent()[1]
+    assert "block 2" in jobs.sent()[1]
     told = block(result, "instruction-1")
     assert (told.status, told.outputs, codes(told)) == ("ok", [], [])
 
 
-def test_code_that_cannot_be_parsed_is_said_of_an_answer_that_does_not_run(desk: Desk) -> None:
-    result = desk.run("::: create Code :::\n", answer="```python\nx = = 1\n```")
+def test_code_that_cannot_be_parsed_is_said_of_an_answer_that_does_not_run(jobs: DocumentJobs) -> None:
+    result = jobs.run("::: create Code :::\n", answer="```python\nx = = 1\n```")
     assert (block(result, "instruction-1").status, codes(block(result, "instruction-1"))) == (
         "ok",
         ["generated_code_unparsable"],
     )
-    assert len(desk.sent()) == 1
+    assert len(jobs.sent()) == 1
     assert "x = = 1" in result.markdown
 
 
-def test_a_blocks_own_budget_ends_its_repairs(desk: Desk) -> None:
-    request = desk.run("::: create budget=50 Go :::\n")
-    assert desk.llm.requests[0].max_tokens == 50
+def test_a_blocks_own_budget_ends_its_repairs(jobs: DocumentJobs) -> None:
+    request = jobs.run("::: create budget=50 Go :::\n")
+    assert jobs.llm.requests[0].max_tokens == 50
     assert block(request, "instruction-1").status == "ok"
 
 
-def test_a_discussion_knows_what_was_said_above_it(desk: Desk) -> None:
+def test_a_discussion_knows_what_was_said_above_it(jobs: DocumentJobs) -> None:
     text = "::: discuss One? :::\n\n::: describe Two :::\n\n::: discuss Three? :::\n"
-    result = desk.run(text, answer=["Yes.", "It.", "No."])
-    assert [message.content for message in desk.llm.requests[2].messages[1:]] == ["One?", "Yes.", "Three?"]
-    assert len(desk.llm.requests[1].messages) == 2
-    assert desk.report.said == [("One?", "Yes."), ("Three?", "No.")]
-    desk.keep("one", result)
+    result = jobs.run(text, answer=["Yes.", "It.", "No."])
+    assert [message.content for message in jobs.llm.requests[2].messages[1:]] == ["One?", "Yes.", "Three?"]
+    assert len(jobs.llm.requests[1].messages) == 2
+    assert jobs.report.said == [("One?", "Yes."), ("Three?", "No.")]
+    jobs.keep("one", result)
     changed = result.markdown.replace("Three?", "Four?")
-    desk.run(changed, previous_job_id="one")
-    assert [message.content for message in desk.llm.requests[0].messages[1:]] == ["One?", "Yes.", "Four?"]
-    desk.run(result.markdown.replace("One?", "Zero?"), previous_job_id="one")
-    assert desk.sent() == ["Zero?", "Three?"]
+    jobs.run(changed, previous_job_id="one")
+    assert [message.content for message in jobs.llm.requests[0].messages[1:]] == ["One?", "Yes.", "Four?"]
+    jobs.run(result.markdown.replace("One?", "Zero?"), previous_job_id="one")
+    assert jobs.sent() == ["Zero?", "Three?"]
 
 
-def test_a_prompt_block_is_words_for_the_system(desk: Desk) -> None:
-    tone = desk.files.add("tone.md", b"---\ntitle: x\n---\nBe brief.\n")
+def test_a_prompt_block_is_words_for_the_system(jobs: DocumentJobs) -> None:
+    tone = jobs.files.add("tone.md", b"---\ntitle: x\n---\nBe brief.\n")
     text = (
         python("x = 4")
         + "::: prompt @kind\n\nSay {{ x }} things.\n\n:::\n\n"
         + "::: create @kind One :::\n\n::: create @tone Two :::\n\n::: create @none Three :::\n"
     )
-    result = desk.run(text, files=[{"id": tone, "path": "prompts/tone.md"}])
-    assert [request.messages[0].content.splitlines()[-1] for request in desk.llm.requests[:2]] == [
+    result = jobs.run(text, files=[{"id": tone, "path": "prompts/tone.md"}])
+    assert [request.messages[0].content.splitlines()[-1] for request in jobs.llm.requests[:2]] == [
         "Say 4 things.",
         "Be brief.",
     ]
@@ -163,20 +163,20 @@ def test_a_prompt_block_is_words_for_the_system(desk: Desk) -> None:
     assert block(result, "instruction-3").status == "ok"
 
 
-def test_every_turn_of_a_loop_has_its_answers(desk: Desk) -> None:
+def test_every_turn_of_a_loop_has_its_answers(jobs: DocumentJobs) -> None:
     text = "::: for n in [1, 2, 3] {python}\n\n::: create About {{ n }} :::\n\n:::\n\nEnd.\n"
-    result = desk.run(text, answer=lambda request: f"So {request.messages[-1].content}.")
-    assert desk.sent() == ["About 1", "About 2", "About 3"]
+    result = jobs.run(text, answer=lambda request: f"So {request.messages[-1].content}.")
+    assert jobs.sent() == ["About 1", "About 2", "About 3"]
     assert [line for line in result.markdown.splitlines() if line.startswith("So")] == [
         "So About 1.",
         "So About 2.",
         "So About 3.",
     ]
-    desk.keep("one", result)
-    again = desk.run(result.markdown, previous_job_id="one")
-    assert (desk.sent(), again.markdown) == ([], result.markdown)
-    changed = desk.run(result.markdown.replace("[1, 2, 3]", "[1, 4]"), previous_job_id="one", answer="New.")
-    assert desk.sent() == ["About 4"]
+    jobs.keep("one", result)
+    again = jobs.run(result.markdown, previous_job_id="one")
+    assert (jobs.sent(), again.markdown) == ([], result.markdown)
+    changed = jobs.run(result.markdown.replace("[1, 2, 3]", "[1, 4]"), previous_job_id="one", answer="New.")
+    assert jobs.sent() == ["About 4"]
     assert [line for line in changed.markdown.splitlines() if line in ("So About 1.", "New.")] == [
         "So About 1.",
         "New.",
@@ -184,10 +184,10 @@ def test_every_turn_of_a_loop_has_its_answers(desk: Desk) -> None:
     assert "About 2." not in changed.markdown
 
 
-def test_an_instruction_that_does_not_exist_is_a_message_and_the_rest_goes_on(desk: Desk) -> None:
-    result = desk.run("::: polish [openai/gpt-5] this text :::\n\n::: describe it :::\n")
+def test_an_instruction_that_does_not_exist_is_a_message_and_the_rest_goes_on(jobs: DocumentJobs) -> None:
+    result = jobs.run("::: polish [openai/gpt-5] this text :::\n\n::: describe it :::\n")
     first, second = result.blocks
     assert (first.kind, first.status, codes(first)) == ("instruction", "error", ["unknown_instruction"])
     assert first.instruction_type == "polish"
     assert second.status == "ok"
-    assert desk.sent() == ["it"]
+    assert jobs.sent() == ["it"]

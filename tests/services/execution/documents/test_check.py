@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tests.services.execution.documents.support import Desk, block, codes, python
+from tests.services.execution.documents.support import DocumentJobs, block, codes, python
 
 
-def test_nothing_runs_and_every_block_is_told(desk: Desk) -> None:
+def test_nothing_runs_and_every_block_is_told(jobs: DocumentJobs) -> None:
     text = (
         "\ufeff&[n]{int def=3}\r\n\r\n"
         + python("x = n + 1").replace("\n", "\r\n")
         + "::: describe [openai/gpt-5] It is {{ x }} :::\r\n\r\n::: prompt @p Words :::\r\n"
     )
-    result = desk.run(text, execute="none")
+    result = jobs.run(text, execute="none")
     assert result.markdown == text
-    assert (desk.sent(), desk.report.events) == ([], [])
+    assert (jobs.sent(), jobs.report.events) == ([], [])
     assert [(one.id, one.kind, one.status, one.lines) for one in result.blocks] == [
         ("parameter-1", "parameter", "skipped", (1, 1)),
         ("chunk-1", "chunk", "skipped", (3, 5)),
@@ -52,19 +52,19 @@ def test_nothing_runs_and_every_block_is_told(desk: Desk) -> None:
         ("It is `1 +`{python exec}.\n", "error", "syntax_error"),
     ],
 )
-def test_what_would_go_wrong_is_said_in_its_place(desk: Desk, text: str, status: str, code: str | None) -> None:
-    result = desk.run(f"First.\n\n{text}", execute="none")
+def test_what_would_go_wrong_is_said_in_its_place(jobs: DocumentJobs, text: str, status: str, code: str | None) -> None:
+    result = jobs.run(f"First.\n\n{text}", execute="none")
     (one,) = result.blocks
     assert (one.status, codes(one), one.lines[0]) == (status, [code] if code else [], 3)
     assert result.markdown == f"First.\n\n{text}"
 
 
-def test_names_that_code_may_set_unseen_are_not_missed(desk: Desk) -> None:
+def test_names_that_code_may_set_unseen_are_not_missed(jobs: DocumentJobs) -> None:
     for code in ("exec('x = 1')", "from math import *"):
-        result = desk.run(python(code) + "::: describe {{ x }} :::\n", execute="none")
+        result = jobs.run(python(code) + "::: describe {{ x }} :::\n", execute="none")
         assert codes(block(result, "instruction-1")) == []
 
 
-def test_the_line_of_a_mistake_in_code_is_the_documents(desk: Desk) -> None:
-    result = desk.run("One.\n\n" + python("x = 1\ny = = 2"), execute="none")
+def test_the_line_of_a_mistake_in_code_is_the_documents(jobs: DocumentJobs) -> None:
+    result = jobs.run("One.\n\n" + python("x = 1\ny = = 2"), execute="none")
     assert block(result, "chunk-1").messages[0].text.startswith("Line 5: SyntaxError")

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from shared.contracts.document import DocumentResult
-from tests.services.execution.documents.support import Desk, python
+from tests.services.execution.documents.support import DocumentJobs, python
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -69,9 +69,9 @@ class Reader(HTMLParser):
                 self.wrong.append(f"{tag} href={text[:50]}")
 
 
-def page_of(desk: Desk, result: DocumentResult) -> str:
+def page_of(jobs: DocumentJobs, result: DocumentResult) -> str:
     assert result.html_file_id is not None
-    return desk.files.contents[result.html_file_id][1].decode()
+    return jobs.files.contents[result.html_file_id][1].decode()
 
 
 def wrong_in(page: str) -> list[str]:
@@ -81,16 +81,16 @@ def wrong_in(page: str) -> list[str]:
     return reader.wrong
 
 
-def test_nothing_hostile_of_a_display_is_in_the_page(desk: Desk) -> None:
+def test_nothing_hostile_of_a_display_is_in_the_page(jobs: DocumentJobs) -> None:
     shows = "class H:\n    def __init__(self, text): self.text = text\n    def _repr_html_(self): return self.text\n"
     code = shows + "\n".join(f"display(H({text!r}))" for text in HOSTILE)
-    page = page_of(desk, desk.run(python(code)))
+    page = page_of(jobs, jobs.run(python(code)))
     assert wrong_in(page) == []
     assert page.endswith("</main></body></html>")
 
 
 @pytest.mark.parametrize("place", ["prose", "answer", "output", "error", "inline", "heading"])
-def test_nothing_hostile_of_a_text_is_in_the_page(desk: Desk, place: str) -> None:
+def test_nothing_hostile_of_a_text_is_in_the_page(jobs: DocumentJobs, place: str) -> None:
     text, answer = "", "Fine."
     for hostile in HOSTILE:
         if place == "prose":
@@ -105,25 +105,25 @@ def test_nothing_hostile_of_a_text_is_in_the_page(desk: Desk, place: str) -> Non
         text = python(f"raise ValueError({chr(10).join(HOSTILE)!r})")
     elif place == "inline":
         text = python(f"x = {' '.join(HOSTILE)!r}") + "It is `x`{python exec}.\n"
-    assert wrong_in(page_of(desk, desk.run(text, answer=answer))) == []
+    assert wrong_in(page_of(jobs, jobs.run(text, answer=answer))) == []
 
 
-def test_pictures_of_each_kind_are_in_the_page(desk: Desk) -> None:
+def test_pictures_of_each_kind_are_in_the_page(jobs: DocumentJobs) -> None:
     svg = '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><rect width="9" height="9"/></svg>'
     code = (
         f"class S:\n    def _repr_svg_(self): return {svg!r}\ndisplay(S())\n"
         "class J:\n    def _repr_jpeg_(self): return b'\\xff\\xd8\\xff'\ndisplay(J())\n"
         "import matplotlib.pyplot as plt\nplt.plot([1, 2])"
     )
-    page = page_of(desk, desk.run(python(code)))
+    page = page_of(jobs, jobs.run(python(code)))
     assert [kind for kind in ("png", "jpeg", "svg+xml") if f'src="data:image/{kind};base64,' in page] == [
         "png", "jpeg", "svg+xml",
     ]  # fmt: skip
     assert wrong_in(page) == []
 
 
-def test_the_page_is_called_by_its_first_heading(desk: Desk) -> None:
-    page = page_of(desk, desk.run(python("# no heading\nx = 1") + "\n# Sales & *costs*\n"))
+def test_the_page_is_called_by_its_first_heading(jobs: DocumentJobs) -> None:
+    page = page_of(jobs, jobs.run(python("# no heading\nx = 1") + "\n# Sales & *costs*\n"))
     assert "<title>Sales &amp; costs</title>" in page
 
 
@@ -140,10 +140,10 @@ def test_the_page_is_called_by_its_first_heading(desk: Desk) -> None:
         ("{++<script>x</script>++}", "<p><ins>&lt;script&gt;x&lt;/script&gt;</ins></p>"),
     ],
 )
-def test_changes_within_a_line_are_shown_and_kept(desk: Desk, text: str, shown: str) -> None:
-    result = desk.run(text)
+def test_changes_within_a_line_are_shown_and_kept(jobs: DocumentJobs, text: str, shown: str) -> None:
+    result = jobs.run(text)
     assert result.markdown == text
-    assert shown in page_of(desk, result)
+    assert shown in page_of(jobs, result)
 
 
 ODD = [
@@ -160,20 +160,20 @@ ODD = [
 
 @pytest.mark.parametrize("text", [*ODD, "<" * 400_000, "&" * 400_000, "a_" * 200_000, "\n".join(["[" * 900, ""] * 400)])
 @pytest.mark.timeout(60)
-def test_a_page_of_odd_signs_is_made_all_the_same(desk: Desk, text: str) -> None:
-    assert "<p>After it.</p>" in page_of(desk, desk.run(f"x {text}\n\nAfter it.\n"))
+def test_a_page_of_odd_signs_is_made_all_the_same(jobs: DocumentJobs, text: str) -> None:
+    assert "<p>After it.</p>" in page_of(jobs, jobs.run(f"x {text}\n\nAfter it.\n"))
 
 
-def test_comments_are_not_in_the_page(desk: Desk) -> None:
-    page = page_of(desk, desk.run("One.\n\n<!-- hidden\n\n# hidden\n-->\n\nTwo.\n"))
+def test_comments_are_not_in_the_page(jobs: DocumentJobs) -> None:
+    page = page_of(jobs, jobs.run("One.\n\n<!-- hidden\n\n# hidden\n-->\n\nTwo.\n"))
     assert "hidden" not in page
     assert "<p>Two.</p>" in page
 
 
-def test_a_picture_has_words_for_those_who_do_not_see_it(desk: Desk) -> None:
+def test_a_picture_has_words_for_those_who_do_not_see_it(jobs: DocumentJobs) -> None:
     draw = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\n```\n\n"
     text = f"```{{python}}\n#| label: one\n{draw}```{{python}}\n#| fig-alt: 'It \"rises\" & <falls>'\n{draw}"
-    page = page_of(desk, desk.run(text, flavour="quarto"))
+    page = page_of(jobs, jobs.run(text, flavour="quarto"))
     assert re.findall(r'<img alt="(.*?)" src="data:', page) == [
         "A figure of one",
         "It &quot;rises&quot; &amp; &lt;falls&gt;",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.services.execution.documents.support import Desk, block, codes
+from tests.services.execution.documents.support import DocumentJobs, block, codes
 from tests.support.languages import skip_unless_installed
 
 X = "```python exec\nx = 4\n```\n\n"
@@ -40,9 +40,9 @@ BOTH = '```python exec\nx = 4\ny = "hello"\n```\n\n'
         pytest.param(X + "::: describe Describe this var: {{ x }} >>>\n\nText.\n", ["Describe this var: 4\n\nText."]),
     ],
 )
-def test_a_case_of_the_seed(desk: Desk, document: str, sent: list[str]) -> None:
-    result = desk.run(document)
-    assert desk.sent() == sent
+def test_a_case_of_the_seed(jobs: DocumentJobs, document: str, sent: list[str]) -> None:
+    result = jobs.run(document)
+    assert jobs.sent() == sent
     assert {one.status for one in result.blocks} <= {"ok"}
 
 
@@ -57,32 +57,32 @@ def test_a_case_of_the_seed(desk: Desk, document: str, sent: list[str]) -> None:
     ],
 )
 def test_every_type_renders_falls_back_and_passes_alike(
-    desk: Desk, type_: str, message: str, sent: str, told: list[str]
+    jobs: DocumentJobs, type_: str, message: str, sent: str, told: list[str]
 ) -> None:
-    result = desk.run(X + f"::: {type_} {message} :::\n")
+    result = jobs.run(X + f"::: {type_} {message} :::\n")
     one = block(result, "instruction-1")
-    assert desk.sent() == [sent]
+    assert jobs.sent() == [sent]
     assert (one.instruction_type, one.message_original, one.status, codes(one)) == (type_, message, "ok", told)
     assert one.message_rendered == (sent if sent == "The 4" else None)
     assert bool(result.warnings) == bool(told)
 
 
-def test_question_what_happens_when_a_variable_does_not_exist(desk: Desk) -> None:
+def test_question_what_happens_when_a_variable_does_not_exist(jobs: DocumentJobs) -> None:
     text = X + "::: describe {{x}} {{nope}} :::\n\n::: describe {{x}} :::\n"
-    result = desk.run(text)
-    assert desk.sent() == ["{{x}} {{nope}}", "4"]
+    result = jobs.run(text)
+    assert jobs.sent() == ["{{x}} {{nope}}", "4"]
     assert "nope" in block(result, "instruction-1").messages[0].text
     assert any("nope" in warning for warning in result.warnings)
 
 
-def test_question_which_kernels_variables_are_accessible(desk: Desk) -> None:
-    skip_unless_installed(desk.sandbox, "javascript")
+def test_question_which_kernels_variables_are_accessible(jobs: DocumentJobs) -> None:
+    skip_unless_installed(jobs.sandbox, "javascript")
     text = (
         "```python exec\na = 1\n```\n\n```javascript exec\nvar b = 'two'\n```\n\n"
         "```sql exec\ncreate table c as select 3 as n\n```\n\n::: describe {{a}} {{b}} {{c.shape[0]}} :::\n"
     )
-    result = desk.run(text)
-    assert desk.sent() == ["1 two 1"]
+    result = jobs.run(text)
+    assert jobs.sent() == ["1 two 1"]
     variables = block(result, "instruction-1").variables
     assert [(one.name, one.kernel) for one in variables] == [("a", "python"), ("b", "javascript"), ("c", "sql")]
     assert all(len(one.sha256) == 64 and one.bytes > 0 for one in variables)
@@ -98,39 +98,39 @@ def test_question_which_kernels_variables_are_accessible(desk: Desk) -> None:
         ("d = {}", "{{ d }}", "{}"),
     ],
 )
-def test_question_how_complex_values_are_rendered(desk: Desk, code: str, message: str, sent: str) -> None:
-    desk.run(f"```python exec\n{code}\n```\n\n::: describe {message} :::\n")
-    assert desk.sent() == [sent]
+def test_question_how_complex_values_are_rendered(jobs: DocumentJobs, code: str, message: str, sent: str) -> None:
+    jobs.run(f"```python exec\n{code}\n```\n\n::: describe {message} :::\n")
+    assert jobs.sent() == [sent]
 
 
-def test_question_when_variables_are_resolved(desk: Desk) -> None:
+def test_question_when_variables_are_resolved(jobs: DocumentJobs) -> None:
     """From code that has run, above; never from code below."""
     text = (
         "::: describe {{x}} :::\n\n"
         + X
         + "::: describe {{x}} :::\n\n```python exec\nx = 5\n```\n\n::: edit {{x}} :::\n"
     )
-    result = desk.run(text)
-    assert desk.sent() == ["{{x}}", "4", "5"]
+    result = jobs.run(text)
+    assert jobs.sent() == ["{{x}}", "4", "5"]
     assert codes(block(result, "instruction-1")) == ["not_rendered"]
 
 
-def test_question_does_rendering_start_over_for_each_message(desk: Desk) -> None:
+def test_question_does_rendering_start_over_for_each_message(jobs: DocumentJobs) -> None:
     """A template leaves nothing behind for the next one, and the kernels stay as they are."""
     text = X + "::: describe {% set x = 9 %}{{x}} :::\n\n::: describe {{x}} :::\n\n```python exec\nx + 1\n```\n"
-    result = desk.run(text)
-    assert desk.sent() == ["9", "4"]
+    result = jobs.run(text)
+    assert jobs.sent() == ["9", "4"]
     assert block(result, "chunk-2").outputs[0].text == "5"
 
 
-def test_parts_that_are_no_template_stay_as_they_are(desk: Desk) -> None:
+def test_parts_that_are_no_template_stay_as_they_are(jobs: DocumentJobs) -> None:
     message = "See ![a](b.png) and `{{ x }}`, \\{ 100 % } — ünï {{x}} \u2028 $x^{2}$"
-    desk.run(X + f"::: describe {message} :::\n")
-    assert desk.sent() == [message.replace("{{x}}", "4")]
+    jobs.run(X + f"::: describe {message} :::\n")
+    assert jobs.sent() == [message.replace("{{x}}", "4")]
 
 
-def test_the_document_keeps_its_template(desk: Desk) -> None:
+def test_the_document_keeps_its_template(jobs: DocumentJobs) -> None:
     text = X + "::: describe Describe this var: {{x}} :::\n"
-    result = desk.run(text)
+    result = jobs.run(text)
     assert result.markdown.startswith(text)
     assert "Describe this var: 4" not in result.markdown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.services.execution.documents.support import Desk, block, python
+from tests.services.execution.documents.support import DocumentJobs, block, python
 
 TEXT = (
     python("import random\nimport math\nx = random.random()")
@@ -12,75 +12,75 @@ TEXT = (
 )
 
 
-def test_with_nothing_changed_nothing_runs_and_no_model_is_asked(desk: Desk) -> None:
-    first = desk.run(TEXT)
-    sent = desk.sent()
-    desk.keep("one", first)
+def test_with_nothing_changed_nothing_runs_and_no_model_is_asked(jobs: DocumentJobs) -> None:
+    first = jobs.run(TEXT)
+    sent = jobs.sent()
+    jobs.keep("one", first)
     for text in (TEXT, first.markdown):
-        again = desk.run(text, previous_job_id="one", answer="never")
-        assert desk.sent() == []
+        again = jobs.run(text, previous_job_id="one", answer="never")
+        assert jobs.sent() == []
         assert again.markdown == first.markdown
         assert {one.status for one in again.blocks} == {"fresh"}
         assert block(again, "instruction-1").message_rendered == sent[0]
         assert [o.text for o in block(again, "chunk-2").outputs] == ["0"]
 
 
-def test_only_what_changed_runs_with_the_values_that_were(desk: Desk) -> None:
-    first = desk.run(TEXT)
-    was = desk.sent()[0]
-    desk.keep("one", first)
+def test_only_what_changed_runs_with_the_values_that_were(jobs: DocumentJobs) -> None:
+    first = jobs.run(TEXT)
+    was = jobs.sent()[0]
+    jobs.keep("one", first)
     changed = first.markdown.replace("y = math.floor(x)", "y = math.ceil(x)")
-    again = desk.run(changed, previous_job_id="one")
+    again = jobs.run(changed, previous_job_id="one")
     assert [one.status for one in again.blocks if one.kind != "suggestion"] == ["fresh", "ok", "fresh"]
     assert [o.text for o in block(again, "chunk-2").outputs] == ["1"]
-    desk.keep("two", again)
-    asked = desk.run(again.markdown.replace("{{ x }}", "now {{ x }}"), previous_job_id="two", answer="New.")
-    assert desk.sent() == [f"now {was}"]
+    jobs.keep("two", again)
+    asked = jobs.run(again.markdown.replace("{{ x }}", "now {{ x }}"), previous_job_id="two", answer="New.")
+    assert jobs.sent() == [f"now {was}"]
     assert asked.markdown.count(":++ {by=") == 1
     assert "New." in asked.markdown
 
 
-def test_what_depends_on_a_change_is_stale_too(desk: Desk) -> None:
+def test_what_depends_on_a_change_is_stale_too(jobs: DocumentJobs) -> None:
     text = python("a = 1") + python("b = a + 1") + python("c = 5") + "::: describe {{ b }} :::\n"
-    desk.keep("one", desk.run(text))
-    again = desk.run(text.replace("a = 1", "a = 7"), previous_job_id="one")
+    jobs.keep("one", jobs.run(text))
+    again = jobs.run(text.replace("a = 1", "a = 7"), previous_job_id="one")
     assert [one.status for one in again.blocks] == ["ok", "ok", "fresh", "ok"]
-    assert desk.sent() == ["8"]
+    assert jobs.sent() == ["8"]
 
 
-def test_frames_and_functions_of_fresh_chunks_come_back(desk: Desk) -> None:
+def test_frames_and_functions_of_fresh_chunks_come_back(jobs: DocumentJobs) -> None:
     text = python("import pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})\ndef twice(v):\n    return v * 2") + python(
         "1"
     )
-    desk.keep("one", desk.run(text))
-    again = desk.run(
+    jobs.keep("one", jobs.run(text))
+    again = jobs.run(
         text.replace("```python exec\n1\n", "```python exec\ntwice(int(df.a.sum()))\n"), previous_job_id="one"
     )
     assert [one.status for one in again.blocks] == ["fresh", "ok"]
     assert [o.text for o in block(again, "chunk-2").outputs] == ["6"]
 
 
-def test_all_runs_everything(desk: Desk) -> None:
-    desk.keep("one", desk.run(TEXT))
-    again = desk.run(TEXT, previous_job_id="one", execute="all")
+def test_all_runs_everything(jobs: DocumentJobs) -> None:
+    jobs.keep("one", jobs.run(TEXT))
+    again = jobs.run(TEXT, previous_job_id="one", execute="all")
     assert {one.status for one in again.blocks} == {"ok"}
 
 
-def test_a_failed_block_runs_again(desk: Desk) -> None:
-    desk.keep("one", desk.run("::: describe it :::\n", answer=None))
-    again = desk.run("::: describe it :::\n", previous_job_id="one")
-    assert desk.sent() == ["it"]
+def test_a_failed_block_runs_again(jobs: DocumentJobs) -> None:
+    jobs.keep("one", jobs.run("::: describe it :::\n", answer=None))
+    again = jobs.run("::: describe it :::\n", previous_job_id="one")
+    assert jobs.sent() == ["it"]
     assert block(again, "instruction-1").status == "ok"
 
 
-def test_blocks_that_are_alike_keep_each_its_own(desk: Desk) -> None:
+def test_blocks_that_are_alike_keep_each_its_own(jobs: DocumentJobs) -> None:
     drawn = python("import random") + python("random.random()") * 2 + "`random.random()`{python exec}\n\n" * 2
     text = drawn + python("x = random.random()") + "::: describe {{ x }} :::\n" + python("x = random.random()")
-    first = desk.run(text)
+    first = jobs.run(text)
     shown = [[output.text for output in one.outputs] for one in first.blocks]
     assert len({str(each) for each in shown[1:5]}) == 4
-    desk.keep("one", first)
-    again = desk.run(text, previous_job_id="one")
+    jobs.keep("one", first)
+    again = jobs.run(text, previous_job_id="one")
     assert {one.status for one in again.blocks} == {"fresh"}
     assert [[output.text for output in one.outputs] for one in again.blocks] == shown
     assert again.variables == first.variables

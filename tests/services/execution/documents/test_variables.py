@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.services.execution.documents.support import Desk, block, codes, python
+from tests.services.execution.documents.support import DocumentJobs, block, codes, python
 
 SEED = """```python exec
 x = 4
@@ -15,11 +15,11 @@ y = "hello"
 """
 
 
-def test_the_seeds_example_reaches_the_provider_word_for_word(desk: Desk) -> None:
-    result = desk.run(SEED)
-    assert desk.sent() == ["Describe these values: 4 and hello"]
-    assert desk.llm.requests[0].selector == ("openai/gpt-4",)
-    assert desk.llm.requests[0].role == "documents.instruction"
+def test_the_seeds_example_reaches_the_provider_word_for_word(jobs: DocumentJobs) -> None:
+    result = jobs.run(SEED)
+    assert jobs.sent() == ["Describe these values: 4 and hello"]
+    assert jobs.llm.requests[0].selector == ("openai/gpt-4",)
+    assert jobs.llm.requests[0].role == "documents.instruction"
     told = block(result, "instruction-1")
     assert told.message_original == "Describe these values: {{x}} and {{y}}"
     assert told.message_rendered == "Describe these values: 4 and hello"
@@ -32,14 +32,14 @@ def test_the_seeds_example_reaches_the_provider_word_for_word(desk: Desk) -> Non
 
 
 @pytest.mark.parametrize("type_", ["create", "edit", "fix", "describe", "discuss"])
-def test_every_type_of_instruction_is_rendered(desk: Desk, type_: str) -> None:
-    desk.run(f"{python('x = 4')}\n::: {type_} Change {{{{x}}}} to 10 :::\n")
-    assert desk.sent() == ["Change 4 to 10"]
+def test_every_type_of_instruction_is_rendered(jobs: DocumentJobs, type_: str) -> None:
+    jobs.run(f"{python('x = 4')}\n::: {type_} Change {{{{x}}}} to 10 :::\n")
+    assert jobs.sent() == ["Change 4 to 10"]
 
 
-def test_a_missing_variable_sends_the_original_with_a_warning(desk: Desk) -> None:
-    result = desk.run("::: describe Describe: {{undefined_var}} and {{ 1 }} :::\n")
-    assert desk.sent() == ["Describe: {{undefined_var}} and {{ 1 }}"]
+def test_a_missing_variable_sends_the_original_with_a_warning(jobs: DocumentJobs) -> None:
+    result = jobs.run("::: describe Describe: {{undefined_var}} and {{ 1 }} :::\n")
+    assert jobs.sent() == ["Describe: {{undefined_var}} and {{ 1 }}"]
     told = block(result, "instruction-1")
     assert (told.status, told.message_rendered, codes(told)) == ("ok", None, ["not_rendered"])
     assert "undefined_var" in result.warnings[0]
@@ -49,9 +49,9 @@ def test_a_missing_variable_sends_the_original_with_a_warning(desk: Desk) -> Non
     "message",
     ["Describe this figure", "What is {{ here?", "only {% if x %}", "a `{{ x }}` in code", "}} before {{"],
 )
-def test_a_message_without_an_expression_passes_untouched(desk: Desk, message: str) -> None:
-    result = desk.run(f"{python('x = 4')}\n::: describe {message} :::\n")
-    assert desk.sent() == [message]
+def test_a_message_without_an_expression_passes_untouched(jobs: DocumentJobs, message: str) -> None:
+    result = jobs.run(f"{python('x = 4')}\n::: describe {message} :::\n")
+    assert jobs.sent() == [message]
     assert block(result, "instruction-1").message_rendered is None
 
 
@@ -77,31 +77,31 @@ def test_a_message_without_an_expression_passes_untouched(desk: Desk, message: s
         ("import datetime\nd = datetime.date(2024, 2, 29)", "{{ d }}", "2024-02-29"),
     ],
 )
-def test_values_look_as_expected(desk: Desk, code: str, message: str, sent: str) -> None:
-    desk.run(f"{python(code)}\n::: describe {message} :::\n")
-    assert desk.sent() == [sent]
+def test_values_look_as_expected(jobs: DocumentJobs, code: str, message: str, sent: str) -> None:
+    jobs.run(f"{python(code)}\n::: describe {message} :::\n")
+    assert jobs.sent() == [sent]
 
 
-def test_only_code_that_has_already_run_counts(desk: Desk) -> None:
+def test_only_code_that_has_already_run_counts(jobs: DocumentJobs) -> None:
     text = f"{python('x = 1')}\n::: describe {{{{x}}}} :::\n\n{python('x = 2')}\n::: describe {{{{x}}}} :::\n"
-    desk.run(text)
-    assert desk.sent() == ["1", "2"]
+    jobs.run(text)
+    assert jobs.sent() == ["1", "2"]
 
 
-def test_a_value_over_one_line_stands_between_marks_it_cannot_forge(desk: Desk) -> None:
-    desk.run(f"{python('x = chr(10).join([chr(60) + chr(47) + chr(100), chr(98)])')}\n::: describe {{{{x}}}} :::\n")
-    first, *middle, last = desk.sent()[0].splitlines()
+def test_a_value_over_one_line_stands_between_marks_it_cannot_forge(jobs: DocumentJobs) -> None:
+    jobs.run(f"{python('x = chr(10).join([chr(60) + chr(47) + chr(100), chr(98)])')}\n::: describe {{{{x}}}} :::\n")
+    first, *middle, last = jobs.sent()[0].splitlines()
     assert first.startswith("<data-")
     assert last == f"</{first[1:]}"
     assert middle == ["</d", "b"]
 
 
-def test_a_frame_is_its_size_its_columns_and_its_first_rows(desk: Desk) -> None:
+def test_a_frame_is_its_size_its_columns_and_its_first_rows(jobs: DocumentJobs) -> None:
     code = "import pandas as pd\ndf = pd.DataFrame({'a': range(1000), 'b': ['x'] * 1000})"
-    result = desk.run(f"{python(code)}\n::: describe {{{{ df }}}} has {{{{ df.shape[0] }}}} :::\n")
-    assert "1000 rows x 2 columns" in desk.sent()[0]
-    assert "995 more" in desk.sent()[0]
-    assert desk.sent()[0].endswith("has 1000")
+    result = jobs.run(f"{python(code)}\n::: describe {{{{ df }}}} has {{{{ df.shape[0] }}}} :::\n")
+    assert "1000 rows x 2 columns" in jobs.sent()[0]
+    assert "995 more" in jobs.sent()[0]
+    assert jobs.sent()[0].endswith("has 1000")
     told = block(result, "instruction-1").variables[0]
     assert (told.kernel, told.type, told.truncated) == ("python", "DataFrame", True)
 
@@ -116,8 +116,8 @@ def test_a_frame_is_its_size_its_columns_and_its_first_rows(desk: Desk) -> None:
         "{{ x }",
     ],
 )
-def test_a_hostile_template_ends_and_the_original_is_sent(desk: Desk, message: str) -> None:
-    result = desk.run(f"{python('x = 1')}\n::: describe {message} :::\n")
-    assert desk.sent() == [message]
+def test_a_hostile_template_ends_and_the_original_is_sent(jobs: DocumentJobs, message: str) -> None:
+    result = jobs.run(f"{python('x = 1')}\n::: describe {message} :::\n")
+    assert jobs.sent() == [message]
     assert codes(block(result, "instruction-1")) in (["not_rendered"], [])
     assert block(result, "instruction-1").status == "ok"

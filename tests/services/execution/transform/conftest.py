@@ -1,17 +1,13 @@
-"""A lab for each test."""
+"""Transform jobs of its own for each test."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 
 from services.execution.sandbox.host.sandbox import WarmSandbox
-from tests.services.execution.transform.support import Folder, Lab
+from tests.services.execution.transform.support import TransformJobs
 
 
 @pytest.fixture
-def lab(tmp_path: Path, sandbox: WarmSandbox) -> Lab:
-    folder = tmp_path / "files"
-    folder.mkdir()
-    return Lab(Folder(folder), sandbox)
+def jobs(sandbox: WarmSandbox) -> TransformJobs:
+    return TransformJobs(sandbox)

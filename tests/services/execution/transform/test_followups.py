@@ -7,65 +7,65 @@ import pytest
 from services.execution.transform.runner import TransformLimits
 from shared.contracts.execute import Limits
 from shared.errors import InvalidRequest, UserCodeFailed
-from tests.services.execution.transform.support import Lab, python
+from tests.services.execution.transform.support import TransformJobs, python
 
 SALES = "city,amount\nBerlin,10\nParis,20\nBerlin,5\n"
 SUM = "result = data.groupby('city', as_index=False)['amount'].sum()"
 
 
-def test_a_follow_up_starts_from_the_previous_result(lab: Lab) -> None:
-    lab.keep("one", lab.transform(python(SUM), "DONE", data=SALES))
-    result = lab.transform(python("result = data[data.amount > 15]"), "DONE", data=SALES)
+def test_a_follow_up_starts_from_the_previous_result(jobs: TransformJobs) -> None:
+    jobs.keep("one", jobs.transform(python(SUM), "DONE", data=SALES))
+    result = jobs.transform(python("result = data[data.amount > 15]"), "DONE", data=SALES)
     assert result.table is not None
     assert result.table.rows == [["Paris", 20]]
     assert result.continues == "one"
-    assert "result of the previous task" in lab.script.said()
-    original = lab.transform(python("result = data[data.amount > 5]"), "DONE", data=SALES, base="original")
+    assert "result of the previous task" in jobs.script.said()
+    original = jobs.transform(python("result = data[data.amount > 5]"), "DONE", data=SALES, base="original")
     assert original.table is not None
     assert original.table.row_count == 2
     assert original.continues is None
 
 
-def test_a_question_in_between_keeps_the_result_that_it_was_asked_about(lab: Lab) -> None:
-    lab.keep("one", lab.transform(python(SUM), "DONE", data=SALES))
-    lab.keep("two", lab.transform("Which?", "Which city?", data=SALES))
-    result = lab.transform(python("result = data.head(1)"), "DONE", data=SALES)
+def test_a_question_in_between_keeps_the_result_that_it_was_asked_about(jobs: TransformJobs) -> None:
+    jobs.keep("one", jobs.transform(python(SUM), "DONE", data=SALES))
+    jobs.keep("two", jobs.transform("Which?", "Which city?", data=SALES))
+    result = jobs.transform(python("result = data.head(1)"), "DONE", data=SALES)
     assert result.continues == "one"
     assert result.table is not None
     assert result.table.rows == [["Berlin", 15]]
 
 
-def test_any_iteration_can_be_branched_from(lab: Lab) -> None:
+def test_any_iteration_can_be_branched_from(jobs: TransformJobs) -> None:
     replies = (python("result = data.head(1)"), python("result = data.head(2)"), "DONE")
-    lab.keep("one", lab.transform(*replies, data=SALES), language="python", dataframe="pandas")
+    jobs.keep("one", jobs.transform(*replies, data=SALES), language="python", dataframe="pandas")
     branch = {"job_id": "one", "iteration": 1}
-    result = lab.transform(python("result = data.assign(n=1)"), "DONE", data=SALES, branch=branch)
+    result = jobs.transform(python("result = data.assign(n=1)"), "DONE", data=SALES, branch=branch)
     assert result.table is not None
     assert result.table.rows == [["Berlin", 10, 1]]
-    assert "data.head(1)" in lab.script.said()
+    assert "data.head(1)" in jobs.script.said()
     with pytest.raises(InvalidRequest, match="iteration 7"):
-        lab.transform(python(SUM), data=SALES, branch={"job_id": "one", "iteration": 7})
+        jobs.transform(python(SUM), data=SALES, branch={"job_id": "one", "iteration": 7})
     with pytest.raises(InvalidRequest, match="no finished transform"):
-        lab.transform(python(SUM), data=SALES, branch={"job_id": "another"})
+        jobs.transform(python(SUM), data=SALES, branch={"job_id": "another"})
 
 
-def test_saved_code_runs_on_new_data_without_a_model_and_reports_drift(lab: Lab) -> None:
-    lab.keep("one", lab.transform(python(SUM), "DONE", data=SALES))
-    result = lab.transform(data="city,amount,extra\nRome,1.5,x\nRome,2.5,y\n", code=SUM)
+def test_saved_code_runs_on_new_data_without_a_model_and_reports_drift(jobs: TransformJobs) -> None:
+    jobs.keep("one", jobs.transform(python(SUM), "DONE", data=SALES))
+    result = jobs.transform(data="city,amount,extra\nRome,1.5,x\nRome,2.5,y\n", code=SUM)
     assert result.status == "done"
     assert result.table is not None
     assert result.table.rows == [["Rome", 4.0]]
-    assert lab.script.asked == []
+    assert jobs.script.asked == []
     assert [(one.column, one.change) for one in result.drift] == [("amount", "type"), ("extra", "new")]
     expects = {"data": [{"name": "city", "type": "string"}, {"name": "gone"}]}
-    result = lab.transform(data=SALES, code=SUM, expects=expects)
+    result = jobs.transform(data=SALES, code=SUM, expects=expects)
     assert [(one.column, one.change) for one in result.drift] == [("gone", "missing"), ("amount", "new")]
 
 
-def test_hand_edited_code_is_continued_from(lab: Lab) -> None:
-    lab.keep("one", lab.transform(python(SUM), "DONE", data=SALES))
-    lab.keep("two", lab.transform(data=SALES, code="result = data.tail(1)"))
-    result = lab.transform(python("result = data.assign(n=1)"), "DONE", data=SALES)
+def test_hand_edited_code_is_continued_from(jobs: TransformJobs) -> None:
+    jobs.keep("one", jobs.transform(python(SUM), "DONE", data=SALES))
+    jobs.keep("two", jobs.transform(data=SALES, code="result = data.tail(1)"))
+    result = jobs.transform(python("result = data.assign(n=1)"), "DONE", data=SALES)
     assert result.table is not None
     assert result.table.rows == [["Berlin", 5, 1]]
 
@@ -80,10 +80,10 @@ def test_hand_edited_code_is_continued_from(lab: Lab) -> None:
         ("result = data", ["rows == 9"], "rows == 9"),
     ],
 )
-def test_own_code_that_fails_fails_the_job(lab: Lab, code: str, assertions: list[str], words: str) -> None:
+def test_own_code_that_fails_fails_the_job(jobs: TransformJobs, code: str, assertions: list[str], words: str) -> None:
     if "sleep" in code:
-        lab.limits = TransformLimits(code=Limits(wall_seconds=1))
+        jobs.limits = TransformLimits(code=Limits(wall_seconds=1))
     with pytest.raises(UserCodeFailed, match=words) as failed:
-        lab.transform(data=SALES, code=code, assertions=assertions)
+        jobs.transform(data=SALES, code=code, assertions=assertions)
     assert failed.value.code == "user_code_failed"
-    assert lab.script.asked == []
+    assert jobs.script.asked == []

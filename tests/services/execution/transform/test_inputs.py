@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import io
 from datetime import date
-from pathlib import Path
 
 import openpyxl
 import polars as pl
 import pytest
 
 from shared.errors import InvalidData, LanguageUnavailable, NotFound
-from tests.services.execution.transform.support import Lab, python
+from tests.services.execution.transform.support import TransformJobs, python
 
 FRAME = pl.DataFrame({"id": [1, None, 3], "day": [date(2024, 1, 31), date(2024, 2, 1), None], "zip": ["007", "1", "2"]})
 
 
-def upload(lab: Lab, name: str, content: bytes) -> list[dict[str, str]]:
-    return [{"name": "data", "file_id": lab.files.save(name, content, "application/octet-stream").id}]
+def upload(jobs: TransformJobs, name: str, content: bytes) -> list[dict[str, str]]:
+    return [{"name": "data", "file_id": jobs.files.add(name, content)}]
 
 
 def written(kind: str) -> bytes:
@@ -50,10 +49,10 @@ def _workbook(buffer: io.BytesIO) -> None:
     ("kind", "dataframe"),
     [("csv", "pandas"), ("tsv", "polars"), ("parquet", "pandas"), ("arrow", "polars"), ("xlsx", "pandas")],
 )
-def test_types_survive_the_way_through_every_format_and_library(lab: Lab, kind: str, dataframe: str) -> None:
+def test_types_survive_the_way_through_every_format_and_library(jobs: TransformJobs, kind: str, dataframe: str) -> None:
     code = "result = data.head(2)"
-    result = lab.transform(
-        python(code), data=upload(lab, f"data.{kind}", written(kind)), dataframe=dataframe, confirm="never"
+    result = jobs.transform(
+        python(code), data=upload(jobs, f"data.{kind}", written(kind)), dataframe=dataframe, confirm="never"
     )
     assert result.table is not None
     assert [(column.name, column.type) for column in result.table.columns] == [
@@ -63,25 +62,25 @@ def test_types_survive_the_way_through_every_format_and_library(lab: Lab, kind: 
     ]
     assert result.table.rows == [[1, "2024-01-31", "007"], [None, "2024-02-01", "1"]]
     assert result.table.file_id is not None
-    assert pl.read_parquet(lab.files.root / result.table.file_id).equals(FRAME.head(2))
+    assert pl.read_parquet(jobs.files.contents[result.table.file_id][1]).equals(FRAME.head(2))
 
 
-def test_several_data_sets_stand_under_their_names(lab: Lab) -> None:
+def test_several_data_sets_stand_under_their_names(jobs: TransformJobs) -> None:
     data = [
         {"name": "orders", "rows": [{"id": 1, "city": "B"}, {"id": 2, "city": "P"}]},
         {"name": "cities", "csv": "city,name\nB,Berlin\nP,Paris\n"},
     ]
-    result = lab.transform(python("orders.merge(cities, on='city', how='left')"), "DONE", data=data)
+    result = jobs.transform(python("orders.merge(cities, on='city', how='left')"), "DONE", data=data)
     assert result.table is not None
     assert result.table.rows == [[1, "B", "Berlin"], [2, "P", "Paris"]]
-    assert '"orders": 2 rows x 2 columns' in lab.script.said()
-    assert '"cities": 2 rows x 2 columns' in lab.script.said()
+    assert '"orders": 2 rows x 2 columns' in jobs.script.said()
+    assert '"cities": 2 rows x 2 columns' in jobs.script.said()
 
 
-def test_the_first_message_previews_the_data(lab: Lab) -> None:
+def test_the_first_message_previews_the_data(jobs: TransformJobs) -> None:
     rows = "".join(f"{n},{'ab'[n % 2]},{n * 1.5},x{n}\n" for n in range(1000))
-    lab.transform(python("result = data.head(1)"), "DONE", data="n,kind,value,key\n" + rows)
-    first = lab.script.asked[0].messages[1].content
+    jobs.transform(python("result = data.head(1)"), "DONE", data="n,kind,value,key\n" + rows)
+    first = jobs.script.asked[0].messages[1].content
     assert "1,000 rows x 4 columns" in first
     assert 'all values: "a" x 500, "b" x 500' in first
     assert "from 0.0 to 1498.5" in first
@@ -90,21 +89,21 @@ def test_the_first_message_previews_the_data(lab: Lab) -> None:
     assert "x5" not in first.replace("x500", "").replace("x 500", "")
 
 
-def test_previews_are_bounded_whatever_the_data(lab: Lab) -> None:
+def test_previews_are_bounded_whatever_the_data(jobs: TransformJobs) -> None:
     wide = ",".join(f"column_{n}" for n in range(1500))
-    result = lab.transform(
+    result = jobs.transform(
         python("print('y' * 100_000); result = data.assign(t='x' * 9000)"),
         "DONE",
         data=f"{wide}\n{','.join(['longish text'] * 1500)}\n",
         preview={"tokens": 2000},
     )
     assert result.status == "done"
-    assert all(len(message.content) < 9000 for request in lab.script.asked for message in request.messages)
-    assert "more columns" in lab.script.said()
+    assert all(len(message.content) < 9000 for request in jobs.script.asked for message in request.messages)
+    assert "more columns" in jobs.script.said()
 
 
-def test_the_account_names_the_cells_that_left(lab: Lab) -> None:
-    result = lab.transform(python("result = data.head(1)"), "DONE", data="a,b\n1,x\n2,y\n3,x\n", preview={"rows": 2})
+def test_the_account_names_the_cells_that_left(jobs: TransformJobs) -> None:
+    result = jobs.transform(python("result = data.head(1)"), "DONE", data="a,b\n1,x\n2,y\n3,x\n", preview={"rows": 2})
     sent = result.audit[0]
     assert (sent.turn, sent.table, sent.rows, sent.columns) == (1, "data", 2, ["a", "b"])
     assert sent.values["b"] == 2
@@ -122,48 +121,50 @@ def test_the_account_names_the_cells_that_left(lab: Lab) -> None:
         ([{"csv": ",".join(f"c{n}" for n in range(5000)) + "\n" + "1," * 4999 + "1"}], "5,000 columns"),
     ],
 )
-def test_bad_data_is_named_before_any_model_call(lab: Lab, data: list[dict[str, object]], words: str) -> None:
+def test_bad_data_is_named_before_any_model_call(
+    jobs: TransformJobs, data: list[dict[str, object]], words: str
+) -> None:
     named = [{"name": "data", **one} for one in data]
     with pytest.raises(InvalidData, match=words) as refused:
-        lab.transform(python("result = data"), data=named)
+        jobs.transform(python("result = data"), data=named)
     assert refused.value.status == 422
     errors = refused.value.problem()["errors"]
     assert isinstance(errors, list)
     assert isinstance(errors[0], dict)
     assert errors[0]["loc"] == ["input", "data", 0, next(iter(data[0]))]
-    assert lab.script.asked == []
+    assert jobs.script.asked == []
 
 
-def test_a_bad_file_an_unknown_one_and_a_missing_language_are_named(lab: Lab) -> None:
+def test_a_bad_file_an_unknown_one_and_a_missing_language_are_named(jobs: TransformJobs) -> None:
     with pytest.raises(InvalidData, match="binary data"):
-        lab.transform(data=upload(lab, "x.csv", bytes(range(256)) * 9))
+        jobs.transform(data=upload(jobs, "x.csv", bytes(range(256)) * 9))
     with pytest.raises(NotFound):
-        lab.transform(data=[{"name": "data", "file_id": "nope"}])
-    if lab.sandbox.languages()["r"] is None:
+        jobs.transform(data=[{"name": "data", "file_id": "nope"}])
+    if jobs.sandbox.languages()["r"] is None:
         with pytest.raises(LanguageUnavailable, match="r is not installed"):
-            lab.transform(data="a\n1\n", language="r")
-    assert lab.script.asked == []
+            jobs.transform(data="a\n1\n", language="r")
+    assert jobs.script.asked == []
 
 
-def test_the_same_input_code_and_seed_give_the_same_bytes(lab: Lab) -> None:
+def test_the_same_input_code_and_seed_give_the_same_bytes(jobs: TransformJobs) -> None:
     code = "import numpy as np\nresult = data.assign(x=np.random.rand(len(data)))"
     contents = set()
     for _ in range(2):
-        result = lab.transform(python(code), "DONE", data="a\n1\n2\n3\n", seed=7)
+        result = jobs.transform(python(code), "DONE", data="a\n1\n2\n3\n", seed=7)
         assert result.table is not None
         assert result.table.file_id is not None
-        contents.add(Path(lab.files.root / result.table.file_id).read_bytes())
+        contents.add(jobs.files.contents[result.table.file_id][1])
     assert len(contents) == 1
-    other = lab.transform(python(code), "DONE", data="a\n1\n2\n3\n", seed=8)
+    other = jobs.transform(python(code), "DONE", data="a\n1\n2\n3\n", seed=8)
     assert other.table is not None
     assert other.table.file_id is not None
-    assert Path(lab.files.root / other.table.file_id).read_bytes() not in contents
+    assert jobs.files.contents[other.table.file_id][1] not in contents
 
 
-def test_whole_numbers_within_lists_and_objects_stay_whole_beside_missing_ones(lab: Lab) -> None:
+def test_whole_numbers_within_lists_and_objects_stay_whole_beside_missing_ones(jobs: TransformJobs) -> None:
     rows = [{"s": {"x": 1}, "l": [1, None]}, {"s": None, "l": None}, {"s": {"x": None}, "l": [2]}]
     for dataframe in ("pandas", "polars"):
-        result = lab.transform(data=rows, dataframe=dataframe, code="result = data")
+        result = jobs.transform(data=rows, dataframe=dataframe, code="result = data")
         assert result.effect is not None
         assert result.effect.no_op
         assert result.table is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shared.errors import BudgetSpentError, JobCancelled, ProvidersFailed
-from tests.services.execution.transform.support import Lab, cut, python
+from tests.services.execution.transform.support import TransformJobs, cut, python
 
 SALES = "city,amount\nBerlin,10\nParis,20\nBerlin,5\n"
 GOOD = python("result = data.groupby('city', as_index=False)['amount'].sum()")
@@ -13,12 +13,12 @@ NO_OP = python("result = data")
 BAD = python("result = data['nothing']")
 
 
-def outcomes(lab: Lab) -> list[str]:
-    return [outcome["outcome"] for _, _, outcome in lab.report.turns]
+def outcomes(jobs: TransformJobs) -> list[str]:
+    return [str(turn["outcome"]["outcome"]) for turn in jobs.report.of("turn_taken")]  # type: ignore[index, call-overload]
 
 
-def test_good_code_and_done_give_a_table(lab: Lab) -> None:
-    result = lab.transform("Summing.\n" + GOOD, "DONE", data=SALES)
+def test_good_code_and_done_give_a_table(jobs: TransformJobs) -> None:
+    result = jobs.transform("Summing.\n" + GOOD, "DONE", data=SALES)
     assert result.status == "done"
     assert result.table is not None
     assert [(column.name, column.type) for column in result.table.columns] == [("city", "string"), ("amount", "int")]
@@ -28,159 +28,159 @@ def test_good_code_and_done_give_a_table(lab: Lab) -> None:
     assert result.effect is not None
     assert result.effect.rows == {"before": 3, "after": 2}
     assert result.table.file_id is not None
-    assert outcomes(lab) == ["result", "done"]
-    assert len(lab.script.asked) == 2
+    assert outcomes(jobs) == ["result", "done"]
+    assert len(jobs.script.asked) == 2
 
 
-def test_an_error_is_shown_and_repaired(lab: Lab) -> None:
-    result = lab.transform(BAD, GOOD, "DONE", data=SALES)
+def test_an_error_is_shown_and_repaired(jobs: TransformJobs) -> None:
+    result = jobs.transform(BAD, GOOD, "DONE", data=SALES)
     assert [one.outcome for one in result.iterations] == ["error", "result"]
-    assert "KeyError" in lab.script.asked[1].messages[-1].content
+    assert "KeyError" in jobs.script.asked[1].messages[-1].content
 
 
 @pytest.mark.parametrize(
     "reply",
     [BAD, python("result = 3"), "DONE", python("data.iloc[0:0]['x']"), cut("```python\nresult = da")],
 )
-def test_the_cap_holds_on_every_branch_that_gives_no_result(lab: Lab, reply: str) -> None:
+def test_the_cap_holds_on_every_branch_that_gives_no_result(jobs: TransformJobs, reply: str) -> None:
     with pytest.raises(BudgetSpentError) as spent:
-        lab.transform(*[reply] * 20, data=SALES, max_iterations=4)
-    assert len(lab.script.asked) == 4
+        jobs.transform(*[reply] * 20, data=SALES, max_iterations=4)
+    assert len(jobs.script.asked) == 4
     iterations = spent.value.extra["iterations"]
     assert isinstance(iterations, list)
     assert len(iterations) == 4
 
 
-def test_the_cap_holds_when_every_attempt_is_good_but_never_confirmed(lab: Lab) -> None:
+def test_the_cap_holds_when_every_attempt_is_good_but_never_confirmed(jobs: TransformJobs) -> None:
     replies = [python(f"result = data.head({n})") for n in (1, 2, 1, 2, 1, 2)]
-    result = lab.transform(*replies, data=SALES, max_iterations=5)
-    assert len(lab.script.asked) == 5
+    result = jobs.transform(*replies, data=SALES, max_iterations=5)
+    assert len(jobs.script.asked) == 5
     assert result.status == "best_so_far"
     assert result.table is not None
     assert result.table.row_count == 1
 
 
-def test_done_before_any_code_is_not_done(lab: Lab) -> None:
-    result = lab.transform("DONE", GOOD, "DONE", data=SALES)
+def test_done_before_any_code_is_not_done(jobs: TransformJobs) -> None:
+    result = jobs.transform("DONE", GOOD, "DONE", data=SALES)
     assert [one.outcome for one in result.iterations] == ["no_code", "result"]
     assert result.status == "done"
 
 
-def test_not_done_yet_is_not_done(lab: Lab) -> None:
-    result = lab.transform(GOOD, "This is not DONE yet.", "DONE", data=SALES)
+def test_not_done_yet_is_not_done(jobs: TransformJobs) -> None:
+    result = jobs.transform(GOOD, "This is not DONE yet.", "DONE", data=SALES)
     assert [one.outcome for one in result.iterations] == ["result", "no_code"]
     assert result.status == "done"
 
 
-def test_code_with_done_runs_the_code(lab: Lab) -> None:
-    result = lab.transform(BAD + "\nDONE", GOOD + "\nDONE", "DONE", data=SALES)
+def test_code_with_done_runs_the_code(jobs: TransformJobs) -> None:
+    result = jobs.transform(BAD + "\nDONE", GOOD + "\nDONE", "DONE", data=SALES)
     assert [one.outcome for one in result.iterations] == ["error", "result"]
 
 
-def test_two_prose_answers_in_a_row_are_a_question(lab: Lab) -> None:
-    result = lab.transform("Let me think.", "Which year do you mean?", data=SALES)
+def test_two_prose_answers_in_a_row_are_a_question(jobs: TransformJobs) -> None:
+    result = jobs.transform("Let me think.", "Which year do you mean?", data=SALES)
     assert result.status == "question"
     assert result.question == "Which year do you mean?"
     assert result.table is None
     assert [one.outcome for one in result.iterations] == ["no_code", "no_code"]
 
 
-def test_prose_with_something_else_in_between_is_no_question(lab: Lab) -> None:
-    result = lab.transform("Hm.", "DONE", "Hm.", GOOD, "DONE", data=SALES)
+def test_prose_with_something_else_in_between_is_no_question(jobs: TransformJobs) -> None:
+    result = jobs.transform("Hm.", "DONE", "Hm.", GOOD, "DONE", data=SALES)
     assert [one.outcome for one in result.iterations] == ["no_code", "no_code", "no_code", "result"]
     assert result.status == "done"
 
 
-def test_a_cancelled_job_stops_before_the_next_call(lab: Lab) -> None:
-    lab.cancelled.set()
+def test_a_cancelled_job_stops_before_the_next_call(jobs: TransformJobs) -> None:
+    jobs.cancelled.set()
     with pytest.raises(JobCancelled):
-        lab.transform(GOOD, data=SALES)
-    assert lab.script.asked == []
+        jobs.transform(GOOD, data=SALES)
+    assert jobs.script.asked == []
 
 
-def test_the_last_good_result_survives_later_bad_turns(lab: Lab) -> None:
-    result = lab.transform(GOOD, BAD, BAD, data=SALES, max_iterations=3)
+def test_the_last_good_result_survives_later_bad_turns(jobs: TransformJobs) -> None:
+    result = jobs.transform(GOOD, BAD, BAD, data=SALES, max_iterations=3)
     assert result.status == "best_so_far"
     assert result.table is not None
     assert result.table.rows == [["Berlin", 15], ["Paris", 20]]
     assert [one.outcome for one in result.iterations] == ["result", "error", "error"]
 
 
-def test_a_failed_provider_leaves_the_best_so_far_or_fails_the_job(lab: Lab) -> None:
-    assert lab.transform(GOOD, data=SALES).status == "best_so_far"
-    assert lab.report.warnings
+def test_a_failed_provider_leaves_the_best_so_far_or_fails_the_job(jobs: TransformJobs) -> None:
+    assert jobs.transform(GOOD, data=SALES).status == "best_so_far"
+    assert jobs.report.warnings
     with pytest.raises(ProvidersFailed):
-        lab.transform(BAD, data=SALES)
+        jobs.transform(BAD, data=SALES)
 
 
-def test_a_no_op_is_named_and_nudged_and_done_is_refused(lab: Lab) -> None:
-    result = lab.transform(NO_OP, "DONE", GOOD, "DONE", data=SALES)
+def test_a_no_op_is_named_and_nudged_and_done_is_refused(jobs: TransformJobs) -> None:
+    result = jobs.transform(NO_OP, "DONE", GOOD, "DONE", data=SALES)
     assert [one.outcome for one in result.iterations] == ["no_op", "no_op", "result"]
     assert result.status == "done"
     assert result.effect is not None
     assert not result.effect.no_op
 
 
-def test_a_no_op_is_accepted_after_three_nudges(lab: Lab) -> None:
-    result = lab.transform(NO_OP, "DONE", "DONE", "DONE", data=SALES)
+def test_a_no_op_is_accepted_after_three_nudges(jobs: TransformJobs) -> None:
+    result = jobs.transform(NO_OP, "DONE", "DONE", "DONE", data=SALES)
     assert result.status == "done"
     assert result.effect is not None
     assert result.effect.no_op
 
 
-def test_the_same_code_twice_is_accepted(lab: Lab) -> None:
-    result = lab.transform(NO_OP, python("# as before\nresult = data"), data=SALES)
+def test_the_same_code_twice_is_accepted(jobs: TransformJobs) -> None:
+    result = jobs.transform(NO_OP, python("# as before\nresult = data"), data=SALES)
     assert result.status == "done"
     assert [one.outcome for one in result.iterations] == ["no_op", "no_op"]
-    result = lab.transform(GOOD, GOOD, data=SALES)
+    result = jobs.transform(GOOD, GOOD, data=SALES)
     assert result.status == "done"
 
 
-def test_after_two_failures_the_feedback_changes_tack(lab: Lab) -> None:
-    lab.transform(BAD, BAD, GOOD, "DONE", data=SALES)
-    assert "failure 2 in a row" not in lab.script.asked[1].messages[-1].content
-    assert "failure 2 in a row" in lab.script.asked[2].messages[-1].content
+def test_after_two_failures_the_feedback_changes_tack(jobs: TransformJobs) -> None:
+    jobs.transform(BAD, BAD, GOOD, "DONE", data=SALES)
+    assert "failure 2 in a row" not in jobs.script.asked[1].messages[-1].content
+    assert "failure 2 in a row" in jobs.script.asked[2].messages[-1].content
 
 
-def test_assertions_gate_done_and_save_the_confirming_call(lab: Lab) -> None:
-    result = lab.transform(GOOD, data=SALES, assertions=["rows == 2", "unique(city)", "sum(amount) unchanged"])
+def test_assertions_gate_done_and_save_the_confirming_call(jobs: TransformJobs) -> None:
+    result = jobs.transform(GOOD, data=SALES, assertions=["rows == 2", "unique(city)", "sum(amount) unchanged"])
     assert result.status == "done"
-    assert len(lab.script.asked) == 1
-    result = lab.transform(
+    assert len(jobs.script.asked) == 1
+    result = jobs.transform(
         python("result = data.head(1)"), "DONE", GOOD, data=SALES, assertions=["rows == 2", "columns contain city"]
     )
     assert [one.outcome for one in result.iterations] == ["assertion_failed", "assertion_failed", "result"]
-    assert "rows == 2" in lab.script.asked[1].messages[-1].content
+    assert "rows == 2" in jobs.script.asked[1].messages[-1].content
 
 
-def test_a_result_that_never_holds_its_assertions_is_no_result(lab: Lab) -> None:
+def test_a_result_that_never_holds_its_assertions_is_no_result(jobs: TransformJobs) -> None:
     with pytest.raises(BudgetSpentError):
-        lab.transform(GOOD, GOOD, "DONE", data=SALES, assertions=["rows == 9"], max_iterations=3)
+        jobs.transform(GOOD, GOOD, "DONE", data=SALES, assertions=["rows == 9"], max_iterations=3)
 
 
 @pytest.mark.parametrize(("confirm", "calls"), [("always", 2), ("never", 1), ("auto", 1)])
-def test_confirm_decides_whether_the_model_is_asked(lab: Lab, confirm: str, calls: int) -> None:
-    lab.transform(GOOD, "DONE", data=SALES, assertions=["rows == 2"], confirm=confirm)
-    assert len(lab.script.asked) == calls
+def test_confirm_decides_whether_the_model_is_asked(jobs: TransformJobs, confirm: str, calls: int) -> None:
+    jobs.transform(GOOD, "DONE", data=SALES, assertions=["rows == 2"], confirm=confirm)
+    assert len(jobs.script.asked) == calls
 
 
-def test_a_look_is_answered_and_is_no_iteration(lab: Lab) -> None:
-    result = lab.transform("```python look\nprint(sorted(data.city.unique()))\n```", GOOD, "DONE", data=SALES)
-    assert "['Berlin', 'Paris']" in lab.script.asked[1].messages[-1].content
+def test_a_look_is_answered_and_is_no_iteration(jobs: TransformJobs) -> None:
+    result = jobs.transform("```python look\nprint(sorted(data.city.unique()))\n```", GOOD, "DONE", data=SALES)
+    assert "['Berlin', 'Paris']" in jobs.script.asked[1].messages[-1].content
     assert [one.outcome for one in result.iterations] == ["result"]
     assert [probe.number for probe in result.probes] == [1]
-    assert len(lab.script.asked) == 3
+    assert len(jobs.script.asked) == 3
 
 
-def test_the_whole_exchange_is_in_every_request(lab: Lab) -> None:
-    lab.transform(BAD, GOOD, "DONE", data=SALES)
-    roles = [message.role for message in lab.script.asked[-1].messages]
+def test_the_whole_exchange_is_in_every_request(jobs: TransformJobs) -> None:
+    jobs.transform(BAD, GOOD, "DONE", data=SALES)
+    roles = [message.role for message in jobs.script.asked[-1].messages]
     assert roles == ["system", "user", "assistant", "user", "assistant", "user"]
-    assert lab.report.pairs[0][0] == "do it"
-    assert "groupby" in lab.report.pairs[0][1]
+    assert jobs.report.said[0][0] == "do it"
+    assert "groupby" in jobs.report.said[0][1]
 
 
-def test_a_word_about_being_done_is_no_explanation_and_an_error_is_said_once(lab: Lab) -> None:
-    result = lab.transform(python("boom"), f"I take one.\n{python('result = data.head(1)')}\nDONE", "DONE", data=SALES)
+def test_a_word_about_being_done_is_no_explanation_and_an_error_is_said_once(jobs: TransformJobs) -> None:
+    result = jobs.transform(python("boom"), f"I take one.\n{python('result = data.head(1)')}\nDONE", "DONE", data=SALES)
     assert result.explanation == "I take one."
     assert result.iterations[0].message.count("NameError") == 1

@@ -19,7 +19,7 @@ from shared.llm.ledger import Owner
 from shared.llm.recorder import RecordingMissing
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.loop import Budget
-from tests.services.execution.transform.support import Lab
+from tests.services.execution.transform.support import TransformJobs
 from tests.support.languages import skip_unless_installed
 from tests.support.scripted import ScriptedLlm, scripted_llm
 
@@ -61,7 +61,7 @@ KINDS: Mapping[str, Callable[[io.BytesIO], object]] = {
 class Replayed:
     """A job that can be run with a model, and again without one."""
 
-    lab: Lab
+    jobs: TransformJobs
     wanted: TransformInput
     recordings: Path
 
@@ -71,8 +71,8 @@ class Replayed:
         layer = LlmLayer(ProviderSettings(providers), CallSettings(**calls), None, None)
         budget = Budget()
         try:
-            context = replace(self.lab.context(), llm=layer.for_job(Owner("tenant", None), budget), budget=budget)
-            return Transform(self.lab.sandbox)(context, self.wanted)
+            context = replace(self.jobs.context(), llm=layer.for_job(Owner("tenant", None), budget), budget=budget)
+            return Transform(self.jobs.sandbox)(context, self.wanted)
         finally:
             layer.close()
 
@@ -83,15 +83,15 @@ class Replayed:
     def content(self, result: TransformResult) -> bytes:
         file_id = result.plot_file_id or (result.table.file_id if result.table is not None else None)
         assert file_id is not None
-        return (self.lab.files.root / file_id).read_bytes()
+        return self.jobs.files.contents[file_id][1]
 
 
-def job(lab: Lab, name: str, kind: str, folder: Path) -> Replayed:
+def job(jobs: TransformJobs, name: str, kind: str, folder: Path) -> Replayed:
     target = io.BytesIO()
     KINDS[kind](target)
-    file_id = lab.files.save(f"data.{kind}", target.getvalue(), "application/octet-stream").id
+    file_id = jobs.files.add(f"data.{kind}", target.getvalue())
     body = {"task": "do it", "data": [{"name": "data", "file_id": file_id}], "seed": 7, **TASKS[name][1]}
-    return Replayed(lab, TransformInput.model_validate(body), folder)
+    return Replayed(jobs, TransformInput.model_validate(body), folder)
 
 
 @pytest.mark.parametrize(
@@ -102,10 +102,10 @@ def job(lab: Lab, name: str, kind: str, folder: Path) -> Replayed:
     ],
 )
 def test_a_recorded_job_gives_the_same_bytes_again(
-    lab: Lab, scripted_llm: ScriptedLlm, tmp_path: Path, name: str, kind: str
+    jobs: TransformJobs, scripted_llm: ScriptedLlm, tmp_path: Path, name: str, kind: str
 ) -> None:
-    replayed = job(lab, name, kind, tmp_path / "recordings")
-    skip_unless_installed(lab.sandbox, replayed.wanted.language)
+    replayed = job(jobs, name, kind, tmp_path / "recordings")
+    skip_unless_installed(jobs.sandbox, replayed.wanted.language)
     scripted_llm.play({"replies": list(TASKS[name][0])})
     first = replayed.run(scripted_llm.base_url("openai"), "record")
     assert first.status == "done"
@@ -117,8 +117,8 @@ def test_a_recorded_job_gives_the_same_bytes_again(
     assert again.model_dump(exclude=timeless) == first.model_dump(exclude=timeless)  # type: ignore[arg-type]
 
 
-def test_another_seed_or_input_is_another_job(lab: Lab, scripted_llm: ScriptedLlm, tmp_path: Path) -> None:
-    replayed = job(lab, "pandas", "csv", tmp_path / "recordings")
+def test_another_seed_or_input_is_another_job(jobs: TransformJobs, scripted_llm: ScriptedLlm, tmp_path: Path) -> None:
+    replayed = job(jobs, "pandas", "csv", tmp_path / "recordings")
     scripted_llm.play({"replies": list(SHUFFLED)})
     first = replayed.run(scripted_llm.base_url("openai"), "record")
     code = replace(replayed, wanted=replayed.wanted.model_copy(update={"code": first.code}))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from services.execution.transform.skills import SHIPPED, SkillRefused, load_skills, matching
-from tests.services.execution.transform.support import Lab, python
+from tests.services.execution.transform.support import TransformJobs, python
 
 HEADER = "---\nname: {name}\ndescription: d\napplies_to:\n  words: [pivot]\n{more}---\n{text}\n"
 
@@ -27,10 +27,10 @@ def test_what_ships_is_well_formed_and_matches_its_words() -> None:
     assert matching(shipped, "Rename a to b.", "python", "pandas", "table") == []
 
 
-def test_a_matching_skill_stands_in_the_system_message_and_the_result(lab: Lab) -> None:
-    result = lab.transform(python("result = data.head(1)"), "DONE", data="a\n1\n2\n", task="pivot it to wide")
+def test_a_matching_skill_stands_in_the_system_message_and_the_result(jobs: TransformJobs) -> None:
+    result = jobs.transform(python("result = data.head(1)"), "DONE", data="a\n1\n2\n", task="pivot it to wide")
     assert "pivot" in result.skills
-    assert "# Guidance: pivot" in lab.script.asked[0].messages[0].content
+    assert "# Guidance: pivot" in jobs.script.asked[0].messages[0].content
 
 
 def test_the_first_folder_wins_and_templates_come_with_it(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from benchmarks.transform_tasks import TASKS
 from benchmarks.transform_tasks.task import Task, content, same
 from shared.contracts.transform import TransformResult
 from shared.llm.chat import ChatReply
-from tests.services.execution.transform.support import Lab, calls
+from tests.services.execution.transform.support import TransformJobs, calls
 from tests.support.languages import skip_unless_installed
 
 
@@ -16,15 +16,15 @@ def code_of(task: Task, language: str) -> str:
     return {"pandas": task.pandas, "polars": task.polars, "sql": task.sql, "r": task.r}[language]
 
 
-def run(lab: Lab, task: Task, language: str, *replies: str | ChatReply, **wanted: object) -> TransformResult:
+def run(jobs: TransformJobs, task: Task, language: str, *replies: str | ChatReply, **wanted: object) -> TransformResult:
     data: list[dict[str, object]] = []
     for name in task.data:
         file, body = content(name)
-        data.append({"name": name, "file_id": lab.files.save(file, body, "application/octet-stream").id})
+        data.append({"name": name, "file_id": jobs.files.add(file, body)})
     data += [{"name": name, "rows": list(rows)} for name, rows in task.rows.items()]
     frame = {"dataframe": language} if language in ("pandas", "polars") else {}
     spoken = "python" if frame else language
-    return lab.transform(*replies, data=data, task=task.text, language=spoken, **frame, **wanted)
+    return jobs.transform(*replies, data=data, task=task.text, language=spoken, **frame, **wanted)
 
 
 def assert_right(task: Task, result: TransformResult) -> None:
@@ -45,17 +45,17 @@ SOLUTIONS = [
 
 
 @pytest.mark.parametrize(("task", "language"), SOLUTIONS, ids=lambda part: getattr(part, "name", part))
-def test_the_deterministic_strategy_solves_it(lab: Lab, task: Task, language: str) -> None:
+def test_the_deterministic_strategy_solves_it(jobs: TransformJobs, task: Task, language: str) -> None:
     fence = "python" if language in ("pandas", "polars") else language
-    skip_unless_installed(lab.sandbox, fence)
+    skip_unless_installed(jobs.sandbox, fence)
     code = code_of(task, language)
     rows = f"rows == {len(task.answer())}"
-    assert_right(task, run(lab, task, language, f"```{fence}\n{code}\n```", assertions=[rows]))
-    assert len(lab.script.asked) == 1
+    assert_right(task, run(jobs, task, language, f"```{fence}\n{code}\n```", assertions=[rows]))
+    assert len(jobs.script.asked) == 1
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
-def test_the_tools_strategy_solves_it(lab: Lab, task: Task) -> None:
+def test_the_tools_strategy_solves_it(jobs: TransformJobs, task: Task) -> None:
     replies = [calls(("look", {})), calls(("run_code", {"code": task.pandas})), calls(("finish", {}))]
-    assert_right(task, run(lab, task, "pandas", *replies, strategy="tools"))
-    assert len(lab.script.asked) == 3
+    assert_right(task, run(jobs, task, "pandas", *replies, strategy="tools"))
+    assert len(jobs.script.asked) == 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shared.errors import BudgetSpentError
-from tests.services.execution.transform.support import Lab, calls, python
+from tests.services.execution.transform.support import TransformJobs, calls, python
 
 SALES = "city,amount\nBerlin,10\nParis,20\nBerlin,5\n"
 SUM = "result = data.groupby('city', as_index=False)['amount'].sum()"
@@ -13,39 +13,39 @@ RUN = calls(("run_code", {"code": SUM}))
 FINISH = calls(("finish", {"explanation": "Summed by city."}))
 
 
-def test_look_run_and_finish_give_a_table(lab: Lab) -> None:
+def test_look_run_and_finish_give_a_table(jobs: TransformJobs) -> None:
     look = calls(("look", {"code": "print(data.city.unique())"}))
-    result = lab.transform(look, RUN, FINISH, data=SALES, strategy="tools")
+    result = jobs.transform(look, RUN, FINISH, data=SALES, strategy="tools")
     assert result.status == "done"
     assert result.table is not None
     assert result.table.rows == [["Berlin", 15], ["Paris", 20]]
     assert [one.outcome for one in result.iterations] == ["result"]
     assert result.explanation == "Summed by city."
     assert len(result.probes) == 1
-    roles = [message.role for message in lab.script.asked[-1].messages]
+    roles = [message.role for message in jobs.script.asked[-1].messages]
     assert roles == ["system", "user", "assistant", "tool", "assistant", "tool"]
-    assert "Berlin" in lab.script.asked[1].messages[-1].content
-    assert [tool.name for tool in lab.script.asked[0].tools] == ["run_code", "look", "finish"]
+    assert "Berlin" in jobs.script.asked[1].messages[-1].content
+    assert [tool.name for tool in jobs.script.asked[0].tools] == ["run_code", "look", "finish"]
 
 
-def test_several_calls_in_one_reply_are_all_answered(lab: Lab) -> None:
-    result = lab.transform(
+def test_several_calls_in_one_reply_are_all_answered(jobs: TransformJobs) -> None:
+    result = jobs.transform(
         calls(("look", {}), ("run_code", {"code": SUM}), ("finish", {})), data=SALES, strategy="tools"
     )
     assert result.status == "done"
-    assert len(lab.script.asked) == 1
+    assert len(jobs.script.asked) == 1
 
 
-def test_finish_passes_the_gates(lab: Lab) -> None:
-    result = lab.transform(FINISH, RUN, FINISH, data=SALES, strategy="tools")
+def test_finish_passes_the_gates(jobs: TransformJobs) -> None:
+    result = jobs.transform(FINISH, RUN, FINISH, data=SALES, strategy="tools")
     assert [one.outcome for one in result.iterations] == ["no_code", "result"]
     no_op = calls(("run_code", {"code": "result = data"}))
-    result = lab.transform(no_op, FINISH, RUN, FINISH, data=SALES, strategy="tools")
+    result = jobs.transform(no_op, FINISH, RUN, FINISH, data=SALES, strategy="tools")
     assert [one.outcome for one in result.iterations] == ["no_op", "no_op", "result"]
     one_row = calls(("run_code", {"code": "result = data.head(1)"}))
-    result = lab.transform(one_row, FINISH, RUN, data=SALES, strategy="tools", assertions=["rows == 2"])
+    result = jobs.transform(one_row, FINISH, RUN, data=SALES, strategy="tools", assertions=["rows == 2"])
     assert [one.outcome for one in result.iterations] == ["assertion_failed", "assertion_failed", "result"]
-    assert len(lab.script.asked) == 3
+    assert len(jobs.script.asked) == 3
 
 
 @pytest.mark.parametrize(
@@ -57,39 +57,41 @@ def test_finish_passes_the_gates(lab: Lab) -> None:
         ("look", {"data": "other"}, "no data set"),
     ],
 )
-def test_calls_that_do_not_fit_are_refused_in_words(lab: Lab, name: str, params: dict[str, object], words: str) -> None:
-    lab.transform(calls((name, params)), RUN, FINISH, data=SALES, strategy="tools")  # type: ignore[arg-type]
-    assert words in lab.script.asked[1].messages[-1].content
+def test_calls_that_do_not_fit_are_refused_in_words(
+    jobs: TransformJobs, name: str, params: dict[str, object], words: str
+) -> None:
+    jobs.transform(calls((name, params)), RUN, FINISH, data=SALES, strategy="tools")  # type: ignore[arg-type]
+    assert words in jobs.script.asked[1].messages[-1].content
 
 
-def test_parameters_in_one_string_are_understood(lab: Lab) -> None:
-    result = lab.transform(
+def test_parameters_in_one_string_are_understood(jobs: TransformJobs) -> None:
+    result = jobs.transform(
         calls(("run_code", {"arguments": '{"code": "result = data.head(1)"}'})), FINISH, data=SALES, strategy="tools"
     )
     assert result.code == "result = data.head(1)"
 
 
-def test_the_cap_holds_and_five_failures_running_are_enough(lab: Lab) -> None:
+def test_the_cap_holds_and_five_failures_running_are_enough(jobs: TransformJobs) -> None:
     with pytest.raises(BudgetSpentError):
-        lab.transform(*[calls(("look", {}))] * 9, data=SALES, strategy="tools", max_iterations=3)
-    assert len(lab.script.asked) == 3
+        jobs.transform(*[calls(("look", {}))] * 9, data=SALES, strategy="tools", max_iterations=3)
+    assert len(jobs.script.asked) == 3
     bad = calls(("run_code", {"code": "result = nothing"}))
     with pytest.raises(BudgetSpentError):
-        lab.transform(*[bad] * 20, data=SALES, strategy="tools", max_iterations=20)
-    assert len(lab.script.asked) == 5
+        jobs.transform(*[bad] * 20, data=SALES, strategy="tools", max_iterations=20)
+    assert len(jobs.script.asked) == 5
 
 
-def test_looks_are_limited(lab: Lab) -> None:
+def test_looks_are_limited(jobs: TransformJobs) -> None:
     look = calls(*[("look", {"code": "print(1)"})] * 9)
-    result = lab.transform(look, RUN, FINISH, data=SALES, strategy="tools")
+    result = jobs.transform(look, RUN, FINISH, data=SALES, strategy="tools")
     assert len(result.probes) == 8
-    assert "no looks are left" in lab.script.asked[1].messages[-1].content
+    assert "no looks are left" in jobs.script.asked[1].messages[-1].content
 
 
-def test_talk_instead_of_tools_becomes_a_question(lab: Lab) -> None:
-    result = lab.transform("Hm.", "Which month?", data=SALES, strategy="tools")
+def test_talk_instead_of_tools_becomes_a_question(jobs: TransformJobs) -> None:
+    result = jobs.transform("Hm.", "Which month?", data=SALES, strategy="tools")
     assert (result.status, result.question) == ("question", "Which month?")
-    result = lab.transform(RUN, "DONE", data=SALES, strategy="tools")
+    result = jobs.transform(RUN, "DONE", data=SALES, strategy="tools")
     assert result.status == "done"
-    result = lab.transform(python(SUM), RUN, FINISH, data=SALES, strategy="tools")
+    result = jobs.transform(python(SUM), RUN, FINISH, data=SALES, strategy="tools")
     assert result.status == "done"

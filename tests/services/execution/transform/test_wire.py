@@ -15,7 +15,7 @@ from shared.llm.layer import LlmLayer
 from shared.llm.ledger import Owner
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.loop import Budget
-from tests.services.execution.transform.support import Lab
+from tests.services.execution.transform.support import TransformJobs
 from tests.support.scripted import ScriptedLlm, scripted_llm
 
 __all__ = ["scripted_llm"]
@@ -40,13 +40,15 @@ def layer(scripted_llm: ScriptedLlm) -> Iterator[Layer]:
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai", "groq"])
-def test_text_replies_drive_the_loop(lab: Lab, scripted_llm: ScriptedLlm, layer: Layer, provider: str) -> None:
+def test_text_replies_drive_the_loop(
+    jobs: TransformJobs, scripted_llm: ScriptedLlm, layer: Layer, provider: str
+) -> None:
     scripted_llm.play({"replies": ["```python\nresult = data['x']\n```", f"```python\n{SUM}\n```", "DONE"]})
     wanted = TransformInput.model_validate({"task": "sum by city", "data": [{"csv": SALES}]})
     budget = Budget()
     job = layer(provider).for_job(Owner("tenant", None), budget)
-    context = replace(lab.context(), llm=job, budget=budget)
-    result = Transform(lab.sandbox)(context, wanted)
+    context = replace(jobs.context(), llm=job, budget=budget)
+    result = Transform(jobs.sandbox)(context, wanted)
     assert [one.outcome for one in result.iterations] == ["error", "result"]
     assert result.status == "done"
     assert len(scripted_llm.requests()) == 3
@@ -54,7 +56,9 @@ def test_text_replies_drive_the_loop(lab: Lab, scripted_llm: ScriptedLlm, layer:
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai", "groq"])
-def test_native_tool_calls_drive_the_loop(lab: Lab, scripted_llm: ScriptedLlm, layer: Layer, provider: str) -> None:
+def test_native_tool_calls_drive_the_loop(
+    jobs: TransformJobs, scripted_llm: ScriptedLlm, layer: Layer, provider: str
+) -> None:
     calls = [
         {"tool_calls": [{"name": "look", "params": {"code": "print(data.shape)"}}]},
         {"tool_calls": [{"name": "run_code", "params": {"code": SUM}}]},
@@ -64,17 +68,21 @@ def test_native_tool_calls_drive_the_loop(lab: Lab, scripted_llm: ScriptedLlm, l
     body = {"task": "sum by city", "data": [{"csv": SALES}], "strategy": "tools"}
     budget = Budget()
     job = layer(provider).for_job(Owner("tenant", None), budget)
-    result = Transform(lab.sandbox)(replace(lab.context(), llm=job, budget=budget), TransformInput.model_validate(body))
+    result = Transform(jobs.sandbox)(
+        replace(jobs.context(), llm=job, budget=budget), TransformInput.model_validate(body)
+    )
     assert result.status == "done"
     assert result.explanation == "summed"
     assert len(scripted_llm.requests()) == 3
 
 
-def test_spent_tokens_end_the_loop_with_the_best_so_far(lab: Lab, scripted_llm: ScriptedLlm, layer: Layer) -> None:
+def test_spent_tokens_end_the_loop_with_the_best_so_far(
+    jobs: TransformJobs, scripted_llm: ScriptedLlm, layer: Layer
+) -> None:
     scripted_llm.play({"reply": {"text": f"```python\n{SUM}\n```", "input_tokens": 500, "output_tokens": 500}})
     wanted = TransformInput.model_validate({"task": "sum by city", "data": [{"csv": SALES}]})
     budget = Budget(tokens=900)
     job = layer("openai").for_job(Owner("tenant", None), budget)
-    result = Transform(lab.sandbox)(replace(lab.context(), llm=job, budget=budget), wanted)
+    result = Transform(jobs.sandbox)(replace(jobs.context(), llm=job, budget=budget), wanted)
     assert result.status == "best_so_far"
     assert len(scripted_llm.requests()) == 1

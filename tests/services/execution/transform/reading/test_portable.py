@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from services.execution.transform.reading.portable import portable
-from tests.services.execution.transform.support import Lab
+from tests.services.execution.transform.support import TransformJobs
 from tests.support.languages import skip_unless_installed
 
 ROWS = [{"id": 1, "city": "Berlin", "amount": 10}, {"id": 2, "city": None, "amount": 20}]
@@ -90,10 +90,10 @@ def test_two_columns_of_one_name_are_told_apart() -> None:
     ],
 )
 def test_results_of_every_language_come_out_whole(
-    lab: Lab, language: str, code: str, types: list[str], first: list[object]
+    jobs: TransformJobs, language: str, code: str, types: list[str], first: list[object]
 ) -> None:
-    skip_unless_installed(lab.sandbox, language)
-    result = lab.transform(data=ROWS, language=language, code=code)
+    skip_unless_installed(jobs.sandbox, language)
+    result = jobs.transform(data=ROWS, language=language, code=code)
     assert result.table is not None
     assert [column.type for column in result.table.columns] == types
     assert result.table.rows[0] == first
