@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-#: In the order of the house; each prints its table and stands alone: ``python -m benchmarks.platform``.
+#: In this order; each prints its table and stands alone: ``python -m benchmarks.platform``.
 ALL = ("start", "platform", "sandbox", "llm", "transform", "documents", "stacks", "flows", "search")
 
 

@@ -7,7 +7,21 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import ARRAY, ColumnElement, Select, Text, TextClause, exists, func, literal, select, text, tuple_
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    RowMapping,
+    Select,
+    Text,
+    TextClause,
+    bindparam,
+    exists,
+    func,
+    literal,
+    select,
+    text,
+    tuple_,
+)
 
 from shared.blobs import files
 from shared.collections import collections
@@ -16,6 +30,9 @@ from shared.flows.tables import flows
 from shared.jobs.tables import job_forms, jobs, workers
 
 _HEAVY = ("input", "result")
+#: How many jobs before a queued one are counted at most.
+MOST_AHEAD = 10_000
+Row = Mapping[str, Any] | RowMapping
 #: What a job may refer to: each noun with the column that names one, and the column that says whose it is.
 REFERENCES: Mapping[str, tuple[ColumnElement[str], ColumnElement[str]]] = MappingProxyType(
     {
@@ -95,3 +112,80 @@ def unknown_references(noun: str, tenant: str, names: Sequence[str]) -> Select[A
     name, owner = REFERENCES[noun]
     given = func.unnest(literal(list(names), ARRAY(Text))).column_valued("given")
     return select(given).where(~exists().where(name == given, owner == tenant))
+
+
+def batch(batch_id: str, tenant: str) -> TextClause:
+    """The id of the batch; no row when the tenant has no such batch."""
+    return text("SELECT id FROM batches WHERE id = :id AND tenant_id = :tenant").bindparams(id=batch_id, tenant=tenant)
+
+
+def waiting_reason(row: Row) -> TextClause:
+    """Why a queued job waits: ``ahead`` of it, ``later`` when it is to be retried, ``running`` of the same tenant."""
+    return text(
+        """
+        SELECT (SELECT count(*) FROM (
+                  SELECT 1 FROM jobs other WHERE other.state = 'queued' AND other.kind = :kind
+                    AND other.tenant_id = :tenant
+                    AND (other.priority > :priority OR (other.priority = :priority AND other.id < :id))
+                  LIMIT 10000) AS before) AS ahead,
+               :run_at > clock_timestamp() AS later,
+               (SELECT count(*) FROM jobs other WHERE other.state = 'running' AND other.kind = :kind
+                  AND other.tenant_id = :tenant) AS running
+        """
+    ).bindparams(
+        kind=row["kind"], tenant=row["tenant_id"], priority=row["priority"], id=row["id"], run_at=row["run_at"]
+    )
+
+
+def queue_positions(tenant: str, ids: Sequence[str]) -> TextClause:
+    """Of these queued jobs: ``id``, and how many go before each (``ahead``); jobs far behind are left out."""
+    return text(
+        """
+        SELECT id, ahead FROM (
+            SELECT id, row_number() OVER (PARTITION BY kind ORDER BY priority DESC, id) - 1 AS ahead
+            FROM (SELECT id, kind, priority FROM jobs WHERE state = 'queued' AND tenant_id = :tenant
+                    AND kind IN (SELECT kind FROM jobs WHERE id = ANY(:ids))
+                  ORDER BY priority DESC, id LIMIT 10000) AS queue
+        ) AS placed WHERE id = ANY(:ids)
+        """
+    ).bindparams(bindparam("tenant", tenant), bindparam("ids", list(ids), type_=ARRAY(Text)))
+
+
+def events_after(job_id: str, tenant: str, seq: int, limit: int) -> TextClause:
+    """The events after ``seq`` with the job's ``state`` in the same snapshot; one row of nulls when there are none.
+
+    No row at all when the tenant has no such job.
+    """
+    return text(
+        """
+        SELECT j.state, e.seq, e.type, e.at, e.data
+        FROM jobs j LEFT JOIN LATERAL (
+            SELECT seq, type, at, data FROM job_events WHERE job_id = j.id AND seq > :seq ORDER BY seq LIMIT :most
+        ) AS e ON true
+        WHERE j.id = :id AND j.tenant_id = :tenant ORDER BY e.seq
+        """
+    ).bindparams(id=job_id, tenant=tenant, seq=seq, most=limit)
+
+
+def state(job_id: str, tenant: str) -> TextClause:
+    """The state of one job; no row when the tenant has no such job."""
+    return text("SELECT state FROM jobs WHERE id = :id AND tenant_id = :tenant").bindparams(id=job_id, tenant=tenant)
+
+
+def queued_counts(tenant: str) -> TextClause:
+    """How many jobs are queued: of the tenant (``mine``), and in all (``everyone``)."""
+    return text(
+        """
+        SELECT count(*) FILTER (WHERE tenant_id = :tenant) AS mine, count(*) AS everyone
+        FROM jobs WHERE state = 'queued'
+        """
+    ).bindparams(tenant=tenant)
+
+
+def is_first_of_conversation(job_id: str, conversation_id: str) -> TextClause:
+    """Whether no earlier job belongs to the conversation."""
+    return text(
+        """
+        SELECT NOT EXISTS (SELECT 1 FROM jobs WHERE conversation_id = :conversation AND id < :id)
+        """
+    ).bindparams(conversation=conversation_id, id=job_id)

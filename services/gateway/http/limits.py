@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 from services.gateway.database import Database
 from services.gateway.settings import HttpSettings
 from shared.errors import Overloaded, QuotaExceeded, TooManyRequests
-from shared.jobs import submission
+from shared.jobs import queries
 from shared.llm.ledger import tokens_since
 
 log = structlog.get_logger()
@@ -86,7 +86,7 @@ class AdmissionControl:
         if time.monotonic() >= until:
             began = time.monotonic()
             async with self._database.read() as connection:
-                row = (await connection.execute(submission.queued(tenant))).one()
+                row = (await connection.execute(queries.queued_counts(tenant))).one()
             # A long queue takes long to count: then it is counted less often.
             trusted = max(_TRUST_SECONDS, 50 * (time.monotonic() - began))
             mine, everyone, until = row.mine, row.everyone, time.monotonic() + trusted

@@ -9,7 +9,7 @@ from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.jobs.workers import Workforce
-from shared.jobs import submission
+from shared.jobs import queries
 
 Row = RowMapping | Mapping[str, Any]
 View = dict[str, Any]
@@ -53,7 +53,7 @@ async def waiting_of(connection: AsyncConnection, workforce: Workforce, tenant_r
         return None
     if not await workforce.serving(row["kind"]):
         return no_worker(workforce.absence(row["kind"]))
-    found = (await connection.execute(submission.waiting(row))).mappings().one()
+    found = (await connection.execute(queries.waiting_reason(row))).mappings().one()
     if found["later"]:
         return {"reason": "retry_at", "position": None, "detail": None, "retry_at": row["run_at"]}
     if tenant_running and found["running"] >= tenant_running:
@@ -66,10 +66,10 @@ def no_worker(detail: str) -> View:
     return {"reason": "no_worker", "position": None, "detail": detail, "retry_at": None}
 
 
-def in_queue(ahead: int, most: int = submission.MOST_AHEAD) -> View:
+def in_queue(ahead: int, most: int = queries.MOST_AHEAD) -> View:
     return {"reason": "in_queue", "position": place(ahead, most), "detail": None, "retry_at": None}
 
 
-def place(ahead: int, most: int = submission.MOST_AHEAD) -> int | None:
+def place(ahead: int, most: int = queries.MOST_AHEAD) -> int | None:
     """The position in the tenant's queue, 1 being next; None when it is too far back to count."""
     return ahead + 1 if ahead < most else None

@@ -74,7 +74,7 @@ async def submit_batch(
 @router.get("/{id}", summary="Look at a batch", response_model=BatchView)
 async def get_batch(request: Request, id: Id, caller: CurrentCaller, db: Db, deps: Deps) -> Response:
     """How many jobs are in which state, and the jobs in their order, without inputs and results."""
-    if (await db.execute(submission.batch(id, caller.tenant))).scalar_one_or_none() is None:
+    if (await db.execute(queries.batch(id, caller.tenant))).scalar_one_or_none() is None:
         raise NotFound(f"There is no batch {id}.")
     counts = {row.state: row.count for row in await db.execute(queries.batch_counts(id, caller.tenant))}
     rows = (await db.execute(queries.page(caller.tenant, _MOST_JOBS, batch_id=id))).mappings().all()
@@ -82,14 +82,14 @@ async def get_batch(request: Request, id: Id, caller: CurrentCaller, db: Db, dep
     queued = [row["id"] for row in rows if row["state"] == JobState.QUEUED]
     ahead: dict[str, int] = {}
     if queued:
-        ahead = {row.id: row.ahead for row in await db.execute(submission.places(caller.tenant, queued))}
+        ahead = {row.id: row.ahead for row in await db.execute(queries.queue_positions(caller.tenant, queued))}
 
     def waiting(row: views.Row) -> views.View | None:
         if row["state"] != JobState.QUEUED:
             return None
         if row["kind"] not in served:
             return views.no_worker(deps.workforce.absence(row["kind"]))
-        return views.in_queue(ahead.get(row["id"], submission.MOST_AHEAD))
+        return views.in_queue(ahead.get(row["id"], queries.MOST_AHEAD))
 
     jobs = [views.summary(row, waiting(row)) for row in sorted(rows, key=lambda row: str(row["id"]))]
     return tagged(request, {"id": id, "counts": counts, "jobs": jobs})

@@ -11,7 +11,7 @@ from services.gateway.http.responses import Json
 from services.gateway.http.routing import routes
 from shared.contracts.models import LlmCalls
 from shared.errors import NotFound
-from shared.jobs import submission
+from shared.jobs import queries
 from shared.llm.ledger import as_call, calls_of
 
 router = routes("/v1/jobs", "Jobs")
@@ -20,7 +20,7 @@ router = routes("/v1/jobs", "Jobs")
 @router.get("/{id}/llm-calls", summary="List a job's model calls", response_model=LlmCalls)
 async def list_job_llm_calls(id: Id, caller: CurrentCaller, db: Db) -> Response:
     """A provider that was passed over is listed as `skipped`; unknown tokens and prices are null."""
-    if (await db.execute(submission.state(id, caller.tenant))).scalar_one_or_none() is None:
+    if (await db.execute(queries.state(id, caller.tenant))).scalar_one_or_none() is None:
         raise NotFound(f"There is no job {id}.")
     rows = (await db.execute(calls_of(caller.tenant, id))).all()
     return Json(LlmCalls(items=[as_call({**row._mapping}) for row in rows]))

@@ -24,7 +24,7 @@ from services.gateway.streams.waits import find, hold, hold_again
 from shared.contracts.common import Page
 from shared.contracts.jobs import BudgetInput, JobRequest, JobState, JobView, ReplayInput
 from shared.errors import InvalidRequest, JobFinished, JobNotFinished, NotFound, PreconditionFailed
-from shared.jobs import queries, statements, submission
+from shared.jobs import queries, statements
 from shared.kinds import KINDS, KindSpec, request_type
 
 router = routes("/v1/jobs", "Jobs")
@@ -85,14 +85,14 @@ async def list_jobs(
     queued = [row["id"] for row in rows if row["state"] == JobState.QUEUED]
     ahead: dict[str, int] = {}
     if queued:
-        placed = await db.execute(submission.places(caller.tenant, queued))
+        placed = await db.execute(queries.queue_positions(caller.tenant, queued))
         ahead = {row.id: row.ahead for row in placed}
     served = {kind for worker in await deps.workforce.all() for kind in worker.kinds}
 
     def view(row: views.Row) -> views.View:
         if row["state"] != JobState.QUEUED:
             return views.summary(row)
-        waiting = views.in_queue(ahead.get(row["id"], submission.MOST_AHEAD))
+        waiting = views.in_queue(ahead.get(row["id"], queries.MOST_AHEAD))
         return views.summary(
             row, waiting if row["kind"] in served else views.no_worker(deps.workforce.absence(row["kind"]))
         )
@@ -167,7 +167,7 @@ async def replay_job(
     change = body or ReplayInput()
     old = await find(db, id, caller.tenant)
     merged = {**old["input"], **change.input}
-    opened = (await db.execute(submission.opens_conversation(id, old["conversation_id"]))).scalar_one()
+    opened = (await db.execute(queries.is_first_of_conversation(id, old["conversation_id"]))).scalar_one()
     wanted = {
         "kind": old["kind"],
         "input": merged,

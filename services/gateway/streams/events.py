@@ -16,7 +16,7 @@ from services.gateway.streams import event_stream
 from services.gateway.streams.event_stream import COMMENT, COMMENT_SECONDS, OPENING, frame
 from shared.contracts.jobs import JobState
 from shared.errors import DatabaseUnavailable, NotFound
-from shared.jobs import submission
+from shared.jobs import queries
 
 router = routes("/v1/jobs", "Jobs")
 
@@ -77,7 +77,7 @@ async def _stream(deps: Dependencies, job_id: str, tenant: str, seq: int, first:
 
 async def _news(deps: Dependencies, job_id: str, tenant: str, seq: int) -> Rows:
     async with deps.database.read() as db:
-        found = (await db.execute(submission.news(job_id, tenant, seq, _PAGE))).mappings().all()
+        found = (await db.execute(queries.events_after(job_id, tenant, seq, _PAGE))).mappings().all()
     return [dict(row) for row in found]
 
 
