@@ -9,7 +9,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from services.gateway.dependencies import opened
-from services.gateway.flows import compatibility_chat
+from services.gateway.flows import compatibility, compatibility_chat
 from services.gateway.flows import documents as flow_documents
 from services.gateway.flows import events as flow_events
 from services.gateway.flows import versions as flow_versions
@@ -51,6 +51,7 @@ def _routers() -> tuple[APIRouter, ...]:
         flow_documents.router,
         flow_versions.router,
         flow_events.router,
+        compatibility.router,
         compatibility_chat.router,
         prompts.router,
         models.router,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Annotated, Any
 
-from fastapi import Body, Query, Request, Response
+from fastapi import APIRouter, Body, Query, Request, Response
 from pydantic import JsonValue
 from sqlalchemy import Connection
 
@@ -46,12 +47,14 @@ class CompatibilityRoute(Route):
         return answer
 
 
-router = routes(tag="Compatibility")
-router.route_class = CompatibilityRoute
+def compatibility_routes() -> APIRouter:
+    router = routes(tag="Compatibility")
+    router.route_class = CompatibilityRoute
+    return router
 
 
-def compatible(
-    method: str, path: str, failure: str, *, flow: bool = True
+def add_route(
+    router: APIRouter, method: str, path: str, failure: str, *, flow: bool = True
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Serve the endpoint under ``/api/flow`` and under ``/api``; paths without a flow only under ``/api``.
 
@@ -67,6 +70,10 @@ def compatible(
         return endpoint
 
     return add
+
+
+router = compatibility_routes()
+compatible = partial(add_route, router)
 
 
 @compatible("GET", "", "Failed to load flow data")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 import orjson
@@ -12,7 +13,7 @@ from sqlalchemy import RowMapping
 
 from services.gateway.database import UnitOfWork
 from services.gateway.dependencies import Dependencies
-from services.gateway.flows.compatibility import Sent, compatible, content, find_main, main_flow, router
+from services.gateway.flows.compatibility import Sent, add_route, compatibility_routes, content, find_main, main_flow
 from services.gateway.flows.service import FlowService, Service
 from services.gateway.http.auth import Caller
 from services.gateway.http.responses import Json
@@ -32,6 +33,9 @@ from shared.llm.tagged import parse_tagged
 from shared.llm.vendors.table import key_variables
 from shared.loop import Budget, BudgetSpent
 
+router = compatibility_routes()
+compatible = partial(add_route, router, flow=False)
+
 _WAIT_SECONDS = 180.0
 _FAILED = "Failed to process message"
 _NO_CALLS = "No tool calls generated"
@@ -47,7 +51,7 @@ def _hold_again(request: Request, replayed: Response) -> None:
         _hold(request, orjson.loads(replayed.body)["jobId"])
 
 
-@compatible("POST", "/conversation/message", _FAILED, flow=False)
+@compatible("POST", "/conversation/message", _FAILED)
 @rules(on_replay=_hold_again)
 async def converse(request: Request, service: Service, body: Sent = None) -> Response:
     message = body.get("message") if isinstance(body, dict) else None
@@ -120,7 +124,7 @@ def _execution(entry: Mapping[str, Any]) -> dict[str, object]:
     return {"success": entry["success"], **{new: entry[old] for old, new in names.items() if entry[old] is not None}}
 
 
-@compatible("GET", "/conversation/debug", "Failed to load conversation", flow=False)
+@compatible("GET", "/conversation/debug", "Failed to load conversation")
 async def debug_conversation(service: Service) -> Response:
     messages = await _history(service, await find_main(service))
     times = [entry["timestamp"] for entry in messages]
@@ -128,7 +132,7 @@ async def debug_conversation(service: Service) -> Response:
     return Json({"history": messages, "messageCount": len(messages), **ends})
 
 
-@compatible("DELETE", "/conversation/history", "Failed to clear conversation", flow=False)
+@compatible("DELETE", "/conversation/history", "Failed to clear conversation")
 async def clear_conversation(service: Service) -> Response:
     flow = await find_main(service)
     if flow is not None and flow.conversation_id is not None:
@@ -136,13 +140,13 @@ async def clear_conversation(service: Service) -> Response:
     return Json({"success": True})
 
 
-@compatible("GET", "/notes", "Failed to load notes", flow=False)
+@compatible("GET", "/notes", "Failed to load notes")
 async def load_notes(service: Service) -> Response:
     flow = await find_main(service)
     return Json({"bullets": await _bullets(service, flow), "conversationHistory": await _history(service, flow)})
 
 
-@compatible("POST", "/notes", "Failed to process notes", flow=False)
+@compatible("POST", "/notes", "Failed to process notes")
 async def add_notes(service: Service, body: Sent = None) -> Response:
     message = body.get("message") if isinstance(body, dict) else None
     if not isinstance(message, str) or not message.strip() or len(message) > _LONGEST:
@@ -152,7 +156,7 @@ async def add_notes(service: Service, body: Sent = None) -> Response:
     return await _keep(service, [*bullets, *new][-_BULLETS:], newBullets=new, thinking=thinking)
 
 
-@compatible("PUT", "/notes", "Failed to save notes", flow=False)
+@compatible("PUT", "/notes", "Failed to save notes")
 async def save_notes(service: Service, body: Sent = None) -> Response:
     given = body.get("bullets") if isinstance(body, dict) else None
     bullets = [entry for entry in given if isinstance(entry, str)] if isinstance(given, list) else []
@@ -217,7 +221,3 @@ async def _noted(service: FlowService, bullets: Sequence[str], message: str) -> 
         return thinking, lines
     new = [entry[:_BULLET] for entry in parsed if isinstance(entry, str)] if isinstance(parsed, list) else lines
     return thinking, new
-
-
-#: Importing this module completes the router of ``compatibility``.
-__all__ = ["router"]

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -25,9 +26,9 @@ Json = dict[str, Any]
 
 
 @pytest.fixture
-def app(gateway: Gateway, request: pytest.FixtureRequest) -> Iterator[httpx.Client]:
+def app(gateway: Gateway) -> Iterator[httpx.Client]:
     """A client of a tenant of the test's own."""
-    with gateway.client(f"tenant-{request.node.name}"[:60]) as client:
+    with gateway.client(f"tenant-{uuid.uuid4().hex}") as client:
         yield client
 
 
