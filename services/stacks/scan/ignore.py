@@ -1,100 +1,83 @@
-"""``.gitignore`` and ``.gitattributes`` of a tree, read when the tree is whole: order in an archive means nothing."""
+"""``.gitignore`` files of a tree, matched by pathspec; read when the tree is whole, as archives come in any order."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+import warnings
+from functools import lru_cache
 
-from services.stacks.globs import glob_regex
-from services.stacks.tree import Tree, ancestors, join
+import re2
+from pathspec import GitIgnoreSpec
 
+from services.stacks.tree import Tree, join, parent
+
+#: Of one file: re2 compiles what is larger or has more wildcards only with much time and memory.
 _MOST_LINES = 2000
+_MOST_CHARACTERS = 32 << 10
+_LONGEST_LINE = 500
+_MOST_WILDCARDS = 20
+#: Of one compiled set.
+_LINES_AT_ONCE = 100
 
-
-@dataclass(slots=True)
-class IgnoreFile:
-    """One ``.gitignore``: the last pattern that matches decides."""
-
-    folder: str
-    patterns: list[tuple[re.Pattern[str], bool, bool, bool]] = field(default_factory=list)
-    #: (pattern, only folders, matched against the path below the ignore file, negated)
-
-    def verdict(self, path: str, name: str, is_folder: bool) -> bool | None:
-        below = path[len(self.folder) + 1 :] if self.folder else path
-        for pattern, only_folders, anchored, negated in reversed(self.patterns):
-            if (is_folder or not only_folders) and pattern.fullmatch(below if anchored else name):
-                return not negated
-        return None
+#: The specifications of the ignore files that speak for a folder, the deciding one first, each with the length of the
+#: path that its patterns are relative to.
+_Specs = tuple[tuple[int, GitIgnoreSpec], ...]
 
 
 def ignored(tree: Tree) -> tuple[set[str], set[str]]:
     """The folders and the files that the tree's own ignore files leave out."""
-    rules: dict[str, IgnoreFile] = {}
-    for path in sorted(path for path, folder in tree.folders.items() if ".gitignore" in folder.files):
-        rules[path] = _parse(path, tree.text(join(path, ".gitignore")) or "")
     folders: set[str] = set()
     files: set[str] = set()
-    if not rules:
-        return folders, files
-    for folder in tree.ordered():
-        above = [rules[path] for path in ancestors(folder.path) if path in rules]
-        if not above:
-            continue
-        if folder.path and (_outer(folder.path) in folders or _says(above, folder.path, is_folder=True)):
+    by_folder: dict[str, _Specs] = {}
+    for folder in tree.ordered():  # parents first
+        above = by_folder.get(parent(folder.path), ()) if folder.path else ()
+        if folder.path and (parent(folder.path) in folders or _ignores(above, f"{folder.path}/")):
             folders.add(folder.path)
             continue
-        simple = _names_matcher(above)
-        for name in folder.files:
-            if simple is not None and not simple.search(name):
-                continue
-            path = join(folder.path, name)
-            if _says(above, path, is_folder=False):
-                files.add(path)
+        specs = by_folder[folder.path] = (*_own(tree, folder.path, folder.files), *above)
+        if specs:
+            paths = (join(folder.path, name) for name in folder.files)
+            files.update(path for path in paths if _ignores(specs, path))
     return folders, files
 
 
-def _outer(path: str) -> str:
-    return path.rpartition("/")[0]
+def _own(tree: Tree, folder: str, names: dict[str, int]) -> _Specs:
+    if ".gitignore" not in names:
+        return ()
+    text = tree.text(join(folder, ".gitignore"), _MOST_CHARACTERS + 1) or ""
+    if len(text) > _MOST_CHARACTERS:
+        text = text.rpartition("\n")[0]  # half a pattern is another pattern
+    start = len(folder) + 1 if folder else 0
+    return tuple((start, spec) for spec in _compiled(text))
 
 
-def _says(above: list[IgnoreFile], path: str, is_folder: bool) -> bool:
-    name = path.rpartition("/")[2]
-    for rules in above:
-        if rules.folder == path:
-            continue  # an ignore file does not speak about its own folder
-        verdict = rules.verdict(path, name, is_folder)
-        if verdict is not None:
-            return verdict
+def _ignores(specs: _Specs, path: str) -> bool:
+    """Whether the first specification that says anything about the path leaves it out."""
+    for start, spec in specs:
+        include = spec.check_file(path[start:]).include
+        if include is not None:
+            return include
     return False
 
 
-def _names_matcher(above: list[IgnoreFile]) -> re.Pattern[str] | None:
-    """One pattern that every ignorable name matches, or None when paths decide too."""
-    parts = []
-    for rules in above:
-        for pattern, only_folders, anchored, negated in rules.patterns:
-            if only_folders or negated:
-                continue
-            if anchored:
-                return None
-            parts.append(pattern.pattern)
-    return re.compile("^(?:" + "|".join(parts) + r")\Z") if parts else re.compile(r"(?!)")
+@lru_cache(maxsize=256)
+def _compiled(text: str) -> tuple[GitIgnoreSpec, ...]:
+    """The last lines first, as they decide. The same text stands in many commits, and in many repositories."""
+    lines = [line for line in text.splitlines()[:_MOST_LINES] if _may_compile(line)]
+    parts = [lines[at : at + _LINES_AT_ONCE] for at in range(0, len(lines), _LINES_AT_ONCE)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of brackets within brackets
+        return tuple(spec for part in reversed(parts) for spec in _specs(part))
 
 
-def _parse(folder: str, text: str) -> IgnoreFile:
-    rules = IgnoreFile(folder)
-    for raw in text.splitlines()[:_MOST_LINES]:
-        line = raw.rstrip()
-        if not line or line.startswith("#") or len(line) > 500:
-            continue
-        negated = line.startswith("!")
-        line = line[1:] if negated else line
-        only_folders = line.endswith("/")
-        line = line.rstrip("/")
-        anchored = "/" in line
-        line = line.removeprefix("/")
-        if line.startswith("**/") and "/" not in line[3:]:
-            line, anchored = line[3:], False
-        if line:
-            rules.patterns.append((re.compile(glob_regex(line)), only_folders, anchored, negated))
-    return rules
+def _may_compile(line: str) -> bool:
+    return len(line) <= _LONGEST_LINE and sum(map(line.count, "*?[")) <= _MOST_WILDCARDS
+
+
+def _specs(lines: list[str]) -> list[GitIgnoreSpec]:
+    """One set, matched in linear time; what cannot be compiled is halved until the line at fault is left out."""
+    try:
+        return [GitIgnoreSpec.from_lines(lines, backend="re2")]
+    except (ValueError, re.error, re2.error):
+        middle = len(lines) // 2
+        return [*_specs(lines[middle:]), *_specs(lines[:middle])] if middle else []
