@@ -12,7 +12,7 @@ from pydantic_core import PydanticUndefined
 from pydantic_settings import BaseSettings
 
 from shared.llm.settings import ProviderSettings
-from shared.llm.vendors.spec import Variable
+from shared.llm.vendors.spec import EnvironmentVariable
 from shared.llm.vendors.table import VENDORS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -56,7 +56,7 @@ def _vendor_rows() -> Iterator[str]:
         yield f"| `{variable.name}` | {default} | {_escaped(variable.description)} |"
 
 
-def _vendor_variables() -> Iterator[Variable]:
+def _vendor_variables() -> Iterator[EnvironmentVariable]:
     for vendor in VENDORS.values():
         variables = vendor.variables
         yield from filter(None, (variables.api_key, variables.base_url, variables.model))

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from shared.llm.faults import Mark, ProviderFault, RateLimited
-from shared.llm.health import BreakerSettings, Health
+from shared.llm.health import BreakerSettings, ProviderHealth
 from shared.llm.states import States
 
-Change = Callable[[Health, float], Health]
+Change = Callable[[ProviderHealth, float], ProviderHealth]
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class KnownHealth:
     """Health as it was read; ``raw`` is what a swap compares with."""
 
     key: str
-    health: Health
+    health: ProviderHealth
     raw: bytes
 
 
@@ -32,7 +32,7 @@ class Breaker:
 
     def look(self, keys: Sequence[str]) -> list[KnownHealth]:
         values = self.states.read(keys) if keys else []
-        return [KnownHealth(key, Health.load(raw), raw) for key, raw in zip(keys, values, strict=True)]
+        return [KnownHealth(key, ProviderHealth.load(raw), raw) for key, raw in zip(keys, values, strict=True)]
 
     def admit(self, known: KnownHealth) -> float | None:
         """None: go ahead. Otherwise the time until which it may not be asked. A half-open one admits a single probe."""
@@ -48,7 +48,7 @@ class Breaker:
     def answered(self, known: KnownHealth, spent_for: float | None = None) -> None:
         """It works; for ``spent_for`` seconds it takes no further request of this size."""
 
-        def change(health: Health, now: float) -> Health:
+        def change(health: ProviderHealth, now: float) -> ProviderHealth:
             health = health.answered(now)
             return health if spent_for is None else health.deferred(now, spent_for, self.settings)
 
@@ -58,7 +58,7 @@ class Breaker:
     def faulted(self, key: str, fault: ProviderFault) -> None:
         """Count the failure, or park it, as the fault's mark says."""
 
-        def change(health: Health, now: float) -> Health:
+        def change(health: ProviderHealth, now: float) -> ProviderHealth:
             match fault.mark:
                 case Mark.COUNT:
                     return health.failed(now, self.settings, fault.code)

@@ -12,12 +12,12 @@ from pydantic import JsonValue
 from shared.errors import JobCancelled, NoProviderConfigured, ProvidersFailed
 from shared.llm.breaker import Breaker, KnownHealth
 from shared.llm.chat import SKIPPED, ChainLink, ChatReply, ChatRequest, OnAttempt, ProviderAttempt, Reason
-from shared.llm.faults import Plan, ProviderFault
+from shared.llm.faults import NextStep, ProviderFault
 from shared.llm.hedge import race
 from shared.llm.vendors.adapter import Adapter
 from shared.llm.watch import POLL_SECONDS, Watch
 from shared.llm.wires.endpoint import SCRIPTED_HEADER
-from shared.llm.wires.limits import Limits
+from shared.llm.wires.limits import RateLimits
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class _Round:
                 reply = self._ask_once(candidate, watch, reason)
             except ProviderFault as fault:
                 self._faulted(candidate, watch, reason, fault)
-                if fault.plan is Plan.NEXT:
+                if fault.plan is NextStep.NEXT:
                     return None
                 reason = "retry"
             else:
@@ -142,7 +142,7 @@ class _Round:
             self._note(candidate, watch, reason, "abandoned")
             raise
         tokens = (reply.usage.input or 0) + (reply.usage.output or 0)
-        self.failover.breaker.answered(known, Limits.read(watch.headers).spent_for(tokens))
+        self.failover.breaker.answered(known, RateLimits.read(watch.headers).spent_for(tokens))
         self._note(candidate, watch, reason, "ok", reply=reply)
         return reply
 

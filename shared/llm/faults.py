@@ -8,7 +8,7 @@ from typing import ClassVar
 from shared.errors import AssayError
 
 
-class Plan(StrEnum):
+class NextStep(StrEnum):
     """What the failover does after a fault."""
 
     SAME_AGAIN = "same_again"  #: once more at the same provider, at once
@@ -28,7 +28,7 @@ class ProviderFault(AssayError):
 
     title, status = "The model provider failed", 502
     code: ClassVar[str] = "provider_fault"
-    plan: ClassVar[Plan] = Plan.NEXT
+    plan: ClassVar[NextStep] = NextStep.NEXT
     mark: ClassVar[Mark] = Mark.NOTHING
     alarming: ClassVar[bool] = False  #: an operator has to act: the key, the bill or the model id is wrong
 
@@ -45,7 +45,7 @@ class ConnectionFailed(ProviderFault):
 class StaleConnection(ProviderFault):
     """A kept-alive connection was closed before the first byte, which is no fault of the provider: ask again."""
 
-    code, plan = "stale_connection", Plan.SAME_AGAIN
+    code, plan = "stale_connection", NextStep.SAME_AGAIN
 
 
 class TimedOut(ProviderFault):
@@ -56,7 +56,7 @@ class RateLimited(ProviderFault):
     code, mark = "rate_limited", Mark.PARK
 
 
-class Overloaded(ProviderFault):
+class ProviderOverloaded(ProviderFault):
     code, mark = "overloaded", Mark.COUNT
 
 
@@ -107,7 +107,7 @@ class RequestRefused(ProviderFault):
 class SchemaUnsupported(ProviderFault):
     """The model has no structured answers; the text is checked anyway, so ask again without."""
 
-    code, plan = "schema_unsupported", Plan.SAME_AGAIN
+    code, plan = "schema_unsupported", NextStep.SAME_AGAIN
 
 
 class ToolUseFailed(ProviderFault):

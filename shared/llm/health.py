@@ -22,7 +22,7 @@ class BreakerSettings:
 
 
 @dataclass(frozen=True)
-class Health:
+class ProviderHealth:
     """Times are seconds since 1970; 0 is never."""
 
     failures: int = 0
@@ -55,37 +55,37 @@ class Health:
             return self.probe_until if self.probe_until > now else None
         return self.until(now)
 
-    def probing(self, now: float, settings: BreakerSettings) -> Health:
+    def probing(self, now: float, settings: BreakerSettings) -> ProviderHealth:
         return replace(self, probe_until=now + settings.probe)
 
-    def answered(self, now: float) -> Health:
-        return Health(deferred_until=self.deferred_until if self.deferred_until > now else 0.0)
+    def answered(self, now: float) -> ProviderHealth:
+        return ProviderHealth(deferred_until=self.deferred_until if self.deferred_until > now else 0.0)
 
-    def released(self) -> Health:
+    def released(self) -> ProviderHealth:
         return replace(self, probe_until=0.0)
 
-    def failed(self, now: float, settings: BreakerSettings, error: str) -> Health:
+    def failed(self, now: float, settings: BreakerSettings, error: str) -> ProviderHealth:
         """One more failure; the last one allowed, or a failed probe, opens."""
         failures = self.failures + 1
         opens = failures >= settings.failures or self.open_until > 0
         until = now + settings.cooldown if opens else 0.0
         return replace(self, failures=failures, open_until=until, probe_until=0.0, last_error=error)
 
-    def parked(self, now: float, seconds: float, settings: BreakerSettings, error: str) -> Health:
+    def parked(self, now: float, seconds: float, settings: BreakerSettings, error: str) -> ProviderHealth:
         until = now + min(max(seconds, 0.05), settings.park_most)
         return replace(self, parked_until=max(until, self.parked_until), probe_until=0.0, last_error=error)
 
-    def noted(self, error: str) -> Health:
+    def noted(self, error: str) -> ProviderHealth:
         return replace(self, probe_until=0.0, last_error=error)
 
-    def deferred(self, now: float, seconds: float, settings: BreakerSettings) -> Health:
+    def deferred(self, now: float, seconds: float, settings: BreakerSettings) -> ProviderHealth:
         return replace(self, deferred_until=now + min(seconds, settings.park_most))
 
     def dump(self) -> bytes:
         return json.dumps(asdict(self)).encode()
 
     @classmethod
-    def load(cls, data: bytes | None) -> Health:
+    def load(cls, data: bytes | None) -> ProviderHealth:
         """Unknown or broken data is as good as none."""
         try:
             return cls(**json.loads(data)) if data else cls()

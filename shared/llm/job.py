@@ -13,7 +13,7 @@ from shared.errors import ProvidersFailed
 from shared.llm.catalog import cost
 from shared.llm.chat import ChainLink, ChatReply, ChatRequest, ProviderAttempt, TokenUsage
 from shared.llm.failover import Failover
-from shared.llm.ledger import JobUsage, Ledger, Owner
+from shared.llm.ledger import CallLedger, JobUsage, Owner
 from shared.llm.recorder import Recorder
 from shared.loop import Budget, BudgetSpent
 
@@ -37,7 +37,7 @@ class JobAccount:
     """Counts every attempt of a job: in metrics, usage, ledger, budget and events."""
 
     owner: Owner
-    ledger: Ledger
+    ledger: CallLedger
     budget: Budget
     on_event: OnEvent = no_event
     usage: JobUsage = field(default_factory=JobUsage)

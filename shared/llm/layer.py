@@ -15,9 +15,9 @@ from shared.errors import AssayError
 from shared.llm.breaker import Breaker
 from shared.llm.chat import ChainLink, ChatMessage, ChatRequest
 from shared.llm.failover import Failover, FailoverSettings
-from shared.llm.health import Health
+from shared.llm.health import ProviderHealth
 from shared.llm.job import JobAccount, JobLlm, OnEvent, no_event
-from shared.llm.ledger import Ledger, Owner
+from shared.llm.ledger import CallLedger, Owner
 from shared.llm.prompts import PromptRegistry
 from shared.llm.recorder import Recorder
 from shared.llm.registry import Chain, ModelRegistry
@@ -57,7 +57,7 @@ class LlmLayer:
         self._states = SharedStates(redis_url) if redis_url else LocalStates()
         self._breaker = Breaker(self._states, calls.breaker)
         self._loaded: set[str] = set()
-        self.ledger = Ledger(engine)
+        self.ledger = CallLedger(engine)
         self.models = ModelRegistry(engine, self._endpoints)
         self.prompts = PromptRegistry(engine)
 
@@ -159,7 +159,7 @@ class LlmLayer:
             return ProviderState(name=endpoint.name, configured=False, state="unconfigured")
         now = time.time()
         seen = [seen.health for seen in self._breaker.look([endpoint.key(model) for model in models])]
-        worst = min(seen, key=lambda health: _WORST.index(health.state(now)), default=Health())
+        worst = min(seen, key=lambda health: _WORST.index(health.state(now)), default=ProviderHealth())
         until = worst.until(now)
         return ProviderState(
             name=endpoint.name,

@@ -66,7 +66,7 @@ class JobUsage:
         return self.cost_usd if self.sources else None
 
 
-class Ledger:
+class CallLedger:
     """Writes rows; a row that cannot be written waits for the next one."""
 
     def __init__(self, engine: Engine | None) -> None:

@@ -13,7 +13,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from shared.llm.failover import FailoverSettings
 from shared.llm.health import BreakerSettings
-from shared.llm.vendors.spec import Variable, VendorSpec
+from shared.llm.vendors.spec import EnvironmentVariable, VendorSpec
 from shared.llm.vendors.table import VENDORS
 from shared.llm.watch import Timeouts
 from shared.llm.wires.endpoint import Endpoint
@@ -25,7 +25,7 @@ class ProviderSettings:
 
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
 
-    def value(self, variable: Variable) -> str | None:
+    def value(self, variable: EnvironmentVariable) -> str | None:
         return self.environment.get(variable.name, "").strip() or variable.default or None
 
 

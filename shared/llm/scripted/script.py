@@ -35,7 +35,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Fault(_Part):
+class ScriptedFault(_Part):
     kind: FaultKind
     status: Annotated[int, Field(ge=400, le=599)] | None = None
     headers: dict[str, str] = {}
@@ -51,7 +51,7 @@ class ScriptedCall(_Part):
     id: str | None = None
 
 
-class Reply(_Part):
+class ScriptedReply(_Part):
     """What the model says; ``json`` is a text that is that JSON."""
 
     text: str = ""
@@ -90,9 +90,9 @@ class When(_Part):
 class Rule(_Part):
     when: When = When()
     times: Annotated[int, Field(ge=1)] | None = None  #: after so many requests the rule is over
-    reply: Reply | None = None
-    replies: tuple[Reply, ...] = ()  #: one after the other; the last one stays
-    fault: Fault | None = None
+    reply: ScriptedReply | None = None
+    replies: tuple[ScriptedReply, ...] = ()  #: one after the other; the last one stays
+    fault: ScriptedFault | None = None
     latency_ms: Annotated[float, Field(ge=0)] | None = None
     token_ms: Annotated[float, Field(ge=0)] | None = None
 
@@ -111,10 +111,10 @@ class Rule(_Part):
             value["fault"] = {"kind": value["fault"]}
         return value
 
-    def nth(self, number: int) -> Reply:
+    def nth(self, number: int) -> ScriptedReply:
         if self.replies:
             return self.replies[min(number, len(self.replies) - 1)]
-        return self.reply or Reply()
+        return self.reply or ScriptedReply()
 
 
 class Script(_Part):
@@ -141,8 +141,8 @@ class ScriptedRequest:
 class PlannedReply:
     """What to do with a request."""
 
-    reply: Reply
-    fault: Fault | None
+    reply: ScriptedReply
+    fault: ScriptedFault | None
     latency_ms: float
     token_ms: float
 

@@ -12,7 +12,15 @@ from typing import Any
 
 from shared.llm.scripted import wires
 from shared.llm.scripted.http import HttpRequest, HttpResponse
-from shared.llm.scripted.script import Fault, PlannedReply, Reply, Script, ScriptedRequest, ScriptPlayer, parse
+from shared.llm.scripted.script import (
+    PlannedReply,
+    Script,
+    ScriptedFault,
+    ScriptedReply,
+    ScriptedRequest,
+    ScriptPlayer,
+    parse,
+)
 from shared.llm.vendors.spec import VendorSpec
 from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.endpoint import ROLE_HEADER, SCRIPTED_HEADER, TURN_HEADER
@@ -129,7 +137,7 @@ def _text(content: object) -> str:
 
 
 async def _play(planned: PlannedReply, question: ScriptedRequest, response: HttpResponse) -> None:
-    fault = planned.fault or Fault(kind="slow")
+    fault = planned.fault or ScriptedFault(kind="slow")
     match fault.kind:
         case "rate_limit" | "server_error" | "overloaded" | "status" | "tool_use_failed":
             generation = planned.reply.content if fault.kind == "tool_use_failed" else None
@@ -150,7 +158,9 @@ async def _play(planned: PlannedReply, question: ScriptedRequest, response: Http
             await _whole(planned, fault, question, response)
 
 
-async def _stream(planned: PlannedReply, fault: Fault, question: ScriptedRequest, response: HttpResponse) -> None:
+async def _stream(
+    planned: PlannedReply, fault: ScriptedFault, question: ScriptedRequest, response: HttpResponse
+) -> None:
     await response.begin(200, {**_EVENTS, **fault.headers})
     pace = (planned.token_ms if fault.token_ms is None else fault.token_ms) / 1000
     for number, piece in enumerate(wires.wire_of(question.provider).pieces(_served(planned, fault, question))):
@@ -163,7 +173,7 @@ async def _stream(planned: PlannedReply, fault: Fault, question: ScriptedRequest
     await response.end()
 
 
-async def _break_off(fault: Fault, question: ScriptedRequest, response: HttpResponse) -> None:
+async def _break_off(fault: ScriptedFault, question: ScriptedRequest, response: HttpResponse) -> None:
     """End a stream that has begun in the way the fault says."""
     match fault.kind:
         case "stall":
@@ -171,15 +181,16 @@ async def _break_off(fault: Fault, question: ScriptedRequest, response: HttpResp
         case "cut":
             response.cut()
         case "malformed":
-            await response.piece(wires.wire_of(question.provider).broken())
+            await response.piece(wires.wire_of(question.provider).broken)
             await response.end()
         case _:
-            body = wires.error(question.provider, fault.status or 529, None, fault.message)
-            await response.piece(wires.wire_of(question.provider).error_event(body))
+            await response.piece(wires.error_event(question.provider, fault.status or 529, fault.message))
             await response.end()
 
 
-async def _whole(planned: PlannedReply, fault: Fault, question: ScriptedRequest, response: HttpResponse) -> None:
+async def _whole(
+    planned: PlannedReply, fault: ScriptedFault, question: ScriptedRequest, response: HttpResponse
+) -> None:
     served = _served(planned, fault, question)
     body = json.dumps(wires.wire_of(served.provider).whole(served)).encode()
     pace = (planned.token_ms if fault.token_ms is None else fault.token_ms) / 1000
@@ -197,7 +208,7 @@ async def _whole(planned: PlannedReply, fault: Fault, question: ScriptedRequest,
             await response.whole(200, {**_JSON, **fault.headers}, body)
 
 
-def _served(planned: PlannedReply, fault: Fault, question: ScriptedRequest) -> wires.ServedReply:
+def _served(planned: PlannedReply, fault: ScriptedFault, question: ScriptedRequest) -> wires.ServedReply:
     reply, text = planned.reply, planned.reply.content
     finish = "tool_calls" if reply.tool_calls else "stop"
     match fault.kind:
@@ -208,7 +219,7 @@ def _served(planned: PlannedReply, fault: Fault, question: ScriptedRequest) -> w
         case "fenced_json":
             text = f"```json\n{text}\n```"
         case "empty":
-            reply, text = Reply(), ""
+            reply, text = ScriptedReply(), ""
         case "refusal":
             finish = "refusal"
         case _:

@@ -6,11 +6,11 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from shared.llm.scripted.script import Reply
+from shared.llm.scripted.script import ScriptedReply
 from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.chat_completions import ChatCompletions
 
@@ -24,72 +24,22 @@ class ServedReply:
 
     provider: str
     model: str
-    reply: Reply
+    reply: ScriptedReply
     text: str
     finish: str
     input_tokens: int
     output_tokens: int
 
 
-class ServedWire(Protocol):
+@dataclass(frozen=True)
+class ServedWire:
     """A wire format, as a server speaks it."""
 
-    def whole(self, served: ServedReply) -> dict[str, Any]: ...
-
-    def pieces(self, served: ServedReply) -> list[bytes]:
-        """Server-sent events; the text in words."""
-        ...
-
-    def error(self, inner: dict[str, Any], code: str | None, generation: str | None) -> dict[str, Any]:
-        """A vendor's error body around type and message."""
-        ...
-
-    def error_event(self, body: dict[str, Any]) -> bytes: ...
-
-    def broken(self) -> bytes:
-        """A piece that is not JSON."""
-        ...
-
-
-class ServedChatCompletions:
-    def whole(self, served: ServedReply) -> dict[str, Any]:
-        return _completion(served)
-
-    def pieces(self, served: ServedReply) -> list[bytes]:
-        return _chunks(served)
-
-    def error(self, inner: dict[str, Any], code: str | None, generation: str | None) -> dict[str, Any]:
-        written = {} if generation is None else {"failed_generation": generation}
-        return {"error": {**inner, **written, "code": code or inner["type"]}}
-
-    def error_event(self, body: dict[str, Any]) -> bytes:
-        return _event(None, body)
-
-    def broken(self) -> bytes:
-        return _BROKEN
-
-
-class ServedMessages:
-    def whole(self, served: ServedReply) -> dict[str, Any]:
-        return _message(served)
-
-    def pieces(self, served: ServedReply) -> list[bytes]:
-        return _events(served)
-
-    def error(self, inner: dict[str, Any], code: str | None, generation: str | None) -> dict[str, Any]:
-        return {"type": "error", "error": inner, "request_id": "req_scripted"}
-
-    def error_event(self, body: dict[str, Any]) -> bytes:
-        return _event("error", body)
-
-    def broken(self) -> bytes:
-        return b"event: content_block_delta\n" + _BROKEN
-
-
-_BROKEN = b'data: {"type": "content_block_delta", "ind\n\n'
-
-#: By the name of the wire, of which the vendors' table has the client's side.
-SERVED: dict[str, ServedWire] = {"chat_completions": ServedChatCompletions(), "messages": ServedMessages()}
+    whole: Callable[[ServedReply], dict[str, Any]]
+    pieces: Callable[[ServedReply], list[bytes]]  #: server-sent events; the text in words
+    error: Callable[[dict[str, Any], str | None, str | None], dict[str, Any]]  #: around type and message of an error
+    error_event: str | None = None  #: the name of an error among the events
+    broken: bytes = b'data: {"type": "content_block_delta", "ind\n\n'  #: a piece that is not JSON
 
 
 def wire_of(provider: str) -> ServedWire:
@@ -102,6 +52,20 @@ def error(provider: str, status: int, code: str | None, message: str, generation
         status, "invalid_request_error" if status < 500 else "api_error"
     )
     return wire_of(provider).error({"type": kind, "message": message}, code, generation)
+
+
+def error_event(provider: str, status: int, message: str) -> bytes:
+    """An error after the answer has begun."""
+    return _event(wire_of(provider).error_event, error(provider, status, None, message))
+
+
+def _chat_error(inner: dict[str, Any], code: str | None, generation: str | None) -> dict[str, Any]:
+    written = {} if generation is None else {"failed_generation": generation}
+    return {"error": {**inner, **written, "code": code or inner["type"]}}
+
+
+def _messages_error(inner: dict[str, Any], code: str | None, generation: str | None) -> dict[str, Any]:
+    return {"type": "error", "error": inner, "request_id": "req_scripted"}
 
 
 def _words(text: str) -> list[str]:
@@ -210,3 +174,9 @@ def _event(name: str | None, data: Mapping[str, Any]) -> bytes:
     if name is None:
         return b"data: " + json.dumps(data).encode() + b"\n\n"
     return f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode()
+
+
+_CHAT = ServedWire(_completion, _chunks, _chat_error)
+_MESSAGES = ServedWire(_message, _events, _messages_error, "error", b"event: content_block_delta\n" + ServedWire.broken)
+#: By the name of the wire, of which the vendors' table has the client's side.
+SERVED: dict[str, ServedWire] = {"chat_completions": _CHAT, "messages": _MESSAGES}

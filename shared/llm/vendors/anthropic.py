@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.llm.vendors.spec import Defaults, Variable, Variables, VendorSpec
+from shared.llm.vendors.spec import Defaults, EnvironmentVariable, Variables, VendorSpec
 from shared.llm.wires.endpoint import Endpoint
 from shared.llm.wires.messages import Messages
 from shared.llm.wires.sdk import Sdk, common_options
@@ -25,8 +25,8 @@ SPEC = VendorSpec(
     wire=Messages(),
     variables=Variables(
         prefix="ANTHROPIC_",
-        api_key=Variable("ANTHROPIC_API_KEY", "A key of Anthropic"),
-        base_url=Variable("ANTHROPIC_BASE_URL", "Another address than Anthropic's own"),
+        api_key=EnvironmentVariable("ANTHROPIC_API_KEY", "A key of Anthropic"),
+        base_url=EnvironmentVariable("ANTHROPIC_BASE_URL", "Another address than Anthropic's own"),
     ),
     defaults=Defaults("claude-haiku-5-5", thorough=1),
     version="/v1",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.llm.vendors.spec import QUICK, Defaults, Variable, Variables, VendorSpec
+from shared.llm.vendors.spec import QUICK, Defaults, EnvironmentVariable, Variables, VendorSpec
 from shared.llm.wires.chat_completions import ChatCompletions
 from shared.llm.wires.endpoint import Endpoint
 from shared.llm.wires.sdk import Sdk, common_options
@@ -27,8 +27,8 @@ SPEC = VendorSpec(
     wire=ChatCompletions(),
     variables=Variables(
         prefix="CEREBRAS_",
-        api_key=Variable("CEREBRAS_API_KEY", "A key of Cerebras"),
-        base_url=Variable("CEREBRAS_BASE_URL", "Another address than Cerebras' own"),
+        api_key=EnvironmentVariable("CEREBRAS_API_KEY", "A key of Cerebras"),
+        base_url=EnvironmentVariable("CEREBRAS_BASE_URL", "Another address than Cerebras' own"),
     ),
     defaults=Defaults("gpt-oss-120b", QUICK, quick=2, thorough=3),
     version="/v1",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.llm.vendors.spec import QUICK, Defaults, Variable, Variables, VendorSpec
+from shared.llm.vendors.spec import QUICK, Defaults, EnvironmentVariable, Variables, VendorSpec
 from shared.llm.wires.chat_completions import ChatCompletions
 from shared.llm.wires.endpoint import Endpoint
 from shared.llm.wires.sdk import Sdk, common_options
@@ -26,8 +26,8 @@ SPEC = VendorSpec(
     wire=ChatCompletions(usage="unasked"),
     variables=Variables(
         prefix="GROQ_",
-        api_key=Variable("GROQ_API_KEY", "A key of Groq"),
-        base_url=Variable("GROQ_BASE_URL", "Another address than Groq's own"),
+        api_key=EnvironmentVariable("GROQ_API_KEY", "A key of Groq"),
+        base_url=EnvironmentVariable("GROQ_BASE_URL", "Another address than Groq's own"),
     ),
     defaults=Defaults("openai/gpt-oss-120b", QUICK, quick=1, thorough=2),
     version="/openai/v1",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.llm.vendors.spec import Defaults, Variable, Variables, VendorSpec
+from shared.llm.vendors.spec import Defaults, EnvironmentVariable, Variables, VendorSpec
 from shared.llm.wires.chat_completions import ChatCompletions
 from shared.llm.wires.endpoint import Endpoint
 from shared.llm.wires.sdk import Sdk, common_options
@@ -27,9 +27,9 @@ SPEC = VendorSpec(
     wire=ChatCompletions(cap_elsewhere="max_tokens"),
     variables=Variables(
         prefix="OPENAI_",
-        api_key=Variable("OPENAI_API_KEY", "A key of OpenAI or of the endpoint below; also for embeddings"),
-        base_url=Variable("OPENAI_BASE_URL", "Any OpenAI-compatible endpoint: Ollama, vLLM, llama.cpp"),
-        model=Variable("OPENAI_MODEL", "The model asked when no other provider is configured", _MODEL),
+        api_key=EnvironmentVariable("OPENAI_API_KEY", "A key of OpenAI or of the endpoint below; also for embeddings"),
+        base_url=EnvironmentVariable("OPENAI_BASE_URL", "Any OpenAI-compatible endpoint: Ollama, vLLM, llama.cpp"),
+        model=EnvironmentVariable("OPENAI_MODEL", "The model asked when no other provider is configured", _MODEL),
     ),
     defaults=Defaults(_MODEL),
     scripted="local/v1",

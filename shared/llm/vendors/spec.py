@@ -17,7 +17,7 @@ QUICK: Mapping[str, JsonValue] = {"temperature": 1, "top_p": 1, "reasoning_effor
 
 
 @dataclass(frozen=True)
-class Variable:
+class EnvironmentVariable:
     """An environment variable, which the vendor's own SDK reads too."""
 
     name: str
@@ -30,9 +30,9 @@ class Variables:
     """``GROQ_API_KEY`` and the like; the common prefix tells which variables are the vendor's."""
 
     prefix: str
-    api_key: Variable
-    base_url: Variable
-    model: Variable | None = None  #: names the default model
+    api_key: EnvironmentVariable
+    base_url: EnvironmentVariable
+    model: EnvironmentVariable | None = None  #: names the default model
 
 
 @dataclass(frozen=True)

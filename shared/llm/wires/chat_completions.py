@@ -55,8 +55,8 @@ class ChatCompletions:
             payload["stream_options"] = {"include_usage": True}
         return payload
 
-    def answer(self) -> Completion:
-        return Completion()
+    def answer(self) -> ChatAnswer:
+        return ChatAnswer()
 
 
 def _tool(tool: Tool) -> dict[str, JsonValue]:
@@ -94,7 +94,7 @@ class _Call:
 
 
 @dataclass
-class Completion:
+class ChatAnswer:
     """An answer while it arrives, whole or in chunks."""
 
     text: list[str] = field(default_factory=list)

@@ -11,7 +11,7 @@ from shared.errors import JobCancelled
 from shared.llm import faults
 from shared.llm.faults import ProviderFault
 from shared.llm.watch import Watch
-from shared.llm.wires.limits import Limits
+from shared.llm.wires.limits import RateLimits
 
 _TIME_OUTS = {
     "first_token": "It did not begin to answer in time.",
@@ -33,7 +33,7 @@ def fault_of(error: Exception, watch: Watch) -> ProviderFault:
         return faults.TimedOut(_TIME_OUTS[watch.ended])
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and status >= 400:
-        return of_status(status, getattr(error, "body", None), Limits.read(watch.headers))
+        return of_status(status, getattr(error, "body", None), RateLimits.read(watch.headers))
     return _of_connection(error, watch)
 
 
@@ -78,9 +78,9 @@ _BY_STATUS: Mapping[int, tuple[type[ProviderFault], str]] = {
     408: (faults.TimedOut, "It timed out by itself."),
     409: (faults.ServerError, "It reports a conflict."),
     429: (faults.RateLimited, "Its rate limit is reached."),
-    503: (faults.Overloaded, "It is overloaded."),
+    503: (faults.ProviderOverloaded, "It is overloaded."),
     504: (faults.TimedOut, "It timed out by itself."),
-    529: (faults.Overloaded, "It is overloaded."),
+    529: (faults.ProviderOverloaded, "It is overloaded."),
 }
 
 
@@ -94,7 +94,7 @@ _KINDS = {
 }
 
 
-def of_status(status: int, body: object, limits: Limits) -> ProviderFault:  # noqa: PLR0911
+def of_status(status: int, body: object, limits: RateLimits) -> ProviderFault:  # noqa: PLR0911
     """The fault behind an error status; details of requests are repeated without secrets, those of keys never."""
     inner = _error(body)
     code, message = str(inner.get("code") or inner.get("type") or ""), _clean(inner.get("message"))
@@ -121,10 +121,10 @@ def of_event(body: Mapping[str, Any]) -> ProviderFault:
     inner = _error(body)
     given = inner.get("status_code") or inner.get("code")
     if isinstance(given, int) and 400 <= given <= 599:
-        return of_status(given, body, Limits())
+        return of_status(given, body, RateLimits())
     kind = f"{inner.get('type')} {given}"
     status = next((status for word, status in _KINDS.items() if word in kind), 500)
-    return of_status(status, body, Limits())
+    return of_status(status, body, RateLimits())
 
 
 def _error(body: object) -> Mapping[str, Any]:

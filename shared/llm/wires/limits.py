@@ -29,7 +29,7 @@ def seconds_of(text: str | None) -> float | None:
 
 
 @dataclass(frozen=True)
-class Limits:
+class RateLimits:
     """Groq's ``x-ratelimit-*``, where present; None where not."""
 
     requests_left: int | None = None
@@ -39,7 +39,7 @@ class Limits:
     retry_after: float | None = None
 
     @classmethod
-    def read(cls, headers: Mapping[str, str]) -> Limits:
+    def read(cls, headers: Mapping[str, str]) -> RateLimits:
         return cls(
             _count(headers.get("x-ratelimit-remaining-requests")),
             seconds_of(headers.get("x-ratelimit-reset-requests")),

@@ -66,8 +66,8 @@ class Messages:
             payload["output_config"] = {**(config if isinstance(config, dict) else {}), "format": form}
         return payload
 
-    def answer(self) -> Message:
-        return Message()
+    def answer(self) -> MessageAnswer:
+        return MessageAnswer()
 
 
 def _message(message: ChatMessage) -> dict[str, JsonValue]:
@@ -110,7 +110,7 @@ class _Block:
 
 
 @dataclass
-class Message:
+class MessageAnswer:
     """An answer while it arrives, whole or in events."""
 
     blocks: dict[int, _Block] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from shared.llm.wires.endpoint import Endpoint
 from shared.llm.wires.sdk import Json
 
 
-class Answer(Protocol):
+class ReceivedAnswer(Protocol):
     """An answer while it arrives: in one piece, or as the events of a stream."""
 
     def take_whole(self, answer: Json) -> None:
@@ -39,6 +39,6 @@ class Wire(Protocol):
         """The request without ``stream``."""
         ...
 
-    def answer(self) -> Answer:
+    def answer(self) -> ReceivedAnswer:
         """An empty one, for one call."""
         ...

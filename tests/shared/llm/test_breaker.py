@@ -6,7 +6,7 @@ import pytest
 
 from shared.llm.breaker import Breaker
 from shared.llm.faults import Forbidden, InvalidKey, RateLimited, ServerError
-from shared.llm.health import BreakerSettings, Health
+from shared.llm.health import BreakerSettings, ProviderHealth
 from shared.llm.states import LocalStates
 
 KEY = "groq:mark:model"
@@ -124,5 +124,7 @@ def test_a_nearly_spent_provider_is_deferred_until_it_has_room_again(breaker: Br
 
 def test_health_that_cannot_be_read_is_good_health() -> None:
     for data in (b"", b"{", b"[]", b'{"unknown": 1}', b"\xff"):
-        assert Health.load(data) == Health()
-    assert Health.load(Health(failures=2, last_error="x").dump()) == Health(failures=2, last_error="x")
+        assert ProviderHealth.load(data) == ProviderHealth()
+    assert ProviderHealth.load(ProviderHealth(failures=2, last_error="x").dump()) == ProviderHealth(
+        failures=2, last_error="x"
+    )

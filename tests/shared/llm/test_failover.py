@@ -72,7 +72,7 @@ def names(request: pytest.FixtureRequest) -> list[str]:
     return [f"{provider}/{request.node.name.replace('/', '-')}" for provider in CHAIN]
 
 
-@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("place", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: "-".join(map(str, fault.values())))
 def test_the_fault_matrix(
     llms: list[LlmLayer], names: list[str], scripted_llm: ScriptedLlm, fault: dict[str, Any], place: int

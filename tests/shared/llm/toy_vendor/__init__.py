@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shared.llm.vendors.openai import sdk
-from shared.llm.vendors.spec import Defaults, Variable, Variables, VendorSpec
+from shared.llm.vendors.spec import Defaults, EnvironmentVariable, Variables, VendorSpec
 from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.chat_completions import ChatCompletions
 
@@ -14,8 +14,8 @@ SPEC = VendorSpec(
     wire=ChatCompletions(cap="most_tokens"),
     variables=Variables(
         prefix="TOY_",
-        api_key=Variable("TOY_API_KEY", "A key of the toy vendor"),
-        base_url=Variable("TOY_BASE_URL", "Where the toy vendor is"),
+        api_key=EnvironmentVariable("TOY_API_KEY", "A key of the toy vendor"),
+        base_url=EnvironmentVariable("TOY_BASE_URL", "Where the toy vendor is"),
     ),
     defaults=Defaults("toy-1"),
 )
