@@ -12,7 +12,7 @@ from cyclopts import App, Parameter
 
 from assay.calls import files
 from assay.commands import show
-from assay.commands.follow import first_line
+from assay.commands.describe import first_line
 from assay.commands.run import Sending, given, pair, readable, run
 from assay.commands.session import Session, UsageError, current
 

@@ -10,7 +10,8 @@ from cyclopts import App, Parameter
 
 from assay.calls import jobs
 from assay.commands import show
-from assay.commands.follow import describe, first_line, follow
+from assay.commands.describe import describe, first_line
+from assay.commands.follow import follow
 from assay.commands.run import end, pair
 from assay.commands.session import Session, UsageError, current
 

@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
-from assay.commands.attempts import Attempts
-from assay.commands.follow import describe
+from assay.commands.describe import Attempts, describe
 from assay.events import JobEvent
 
 _COLOURS = {"+": "green", "-": "red"}

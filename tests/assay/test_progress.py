@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from assay.commands.attempts import Attempts
-from assay.commands.follow import describe, first_line
+from assay.commands.describe import Attempts, describe, first_line
 from assay.events import JobEvent
 
 
