@@ -7,7 +7,7 @@ import gc
 import uvicorn
 
 from services.gateway.app import create_app
-from services.gateway.http.server import Server
+from services.gateway.server import Server
 from services.gateway.settings import Settings
 from shared import logs
 from shared.plugins import load_plugins

@@ -19,7 +19,6 @@ from services.gateway.http.openapi import describe
 from services.gateway.metrics import Metrics
 from services.gateway.routes import (
     batches,
-    calls,
     capabilities,
     collections,
     conversations,
@@ -43,7 +42,7 @@ def _routers() -> tuple[APIRouter, ...]:
         jobs.submit_router(KINDS),
         jobs.router,
         events.router,
-        calls.router,
+        jobs.calls_router,
         batches.submit_router(KINDS),
         batches.router,
         files.router,

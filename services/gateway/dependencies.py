@@ -17,12 +17,11 @@ from sqlalchemy.util import await_only
 from services.gateway.database import Database
 from services.gateway.http.auth import Authenticator
 from services.gateway.http.limits import AdmissionControl
-from services.gateway.jobs.workers import Workforce
 from services.gateway.llm import LlmAccess
 from services.gateway.metrics import Metrics
+from services.gateway.notifications import Notifier, Watchers
 from services.gateway.settings import Settings
-from services.gateway.streams.notifier import Notifier
-from services.gateway.streams.watchers import Watchers
+from services.gateway.workers import Workforce
 from shared import blobs
 from shared.flows.store import FlowStore
 
@@ -56,13 +55,13 @@ class Dependencies:
     closing: asyncio.Event = field(default_factory=asyncio.Event)  #: set when the process is asked to stop
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
 
-    def soon(self, work: Coroutine[Any, Any, None]) -> None:
+    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Do it beside the answer, which does not wait for it."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def undisturbed(self, work: Coroutine[Any, Any, Answer]) -> Answer:
+    async def to_its_end(self, work: Coroutine[Any, Any, Answer]) -> Answer:
         """Its result; when the caller is cancelled meanwhile, the work still comes to its end.
 
         A statement that is torn up takes its connection with it.
@@ -132,9 +131,9 @@ async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIte
 
 
 async def _dependencies(request: Request) -> Dependencies:
-    found = request.app.state.dependencies
-    assert isinstance(found, Dependencies)
-    return found
+    dependencies = request.app.state.dependencies
+    assert isinstance(dependencies, Dependencies)
+    return dependencies
 
 
 Deps = Annotated[Dependencies, Depends(_dependencies)]

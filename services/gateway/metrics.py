@@ -29,9 +29,9 @@ class Metrics:
 
     def text(self, queues: Iterable[RowMapping], kinds: Iterable[str]) -> bytes:
         """The exposition, with the rows of ``queries.depth``; a kind without jobs is shown as 0."""
-        found = {row["kind"]: row for row in queues}
+        rows = {row["kind"]: row for row in queues}
         for kind in kinds:
-            row = found.get(kind)
+            row = rows.get(kind)
             self._depth.labels(kind).set(row["queued"] if row else 0)
             self._running.labels(kind).set(row["running"] if row else 0)
             self._age.labels(kind).set(float(row["oldest_seconds"]) if row else 0)

@@ -13,7 +13,8 @@ from sqlalchemy import Connection
 
 from services.gateway.flows.service import FlowService, Service
 from services.gateway.http.responses import Json
-from services.gateway.http.routing import Route, routes, rules
+from services.gateway.http.rules import rules
+from services.gateway.routing import Route, routes
 from shared.errors import AssayError
 from shared.flows import editing, history, statements
 from shared.flows.calls import Call

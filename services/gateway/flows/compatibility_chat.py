@@ -17,7 +17,7 @@ from services.gateway.flows.compatibility import Sent, add_route, compatibility_
 from services.gateway.flows.service import FlowService, Service
 from services.gateway.http.auth import Caller
 from services.gateway.http.responses import Json
-from services.gateway.http.routing import rules
+from services.gateway.http.rules import rules
 from services.gateway.jobs.submit import accept, new_id, row_of
 from services.gateway.streams import waits
 from shared import conversations

@@ -11,7 +11,8 @@ from pydantic import JsonValue
 from services.gateway.flows.service import FlowService, Service, answer, etag, whole
 from services.gateway.http.ids import Id
 from services.gateway.http.responses import Cursor, Json, Limit, has_tag, page, read_cursor
-from services.gateway.http.routing import routes, rules
+from services.gateway.http.rules import rules
+from services.gateway.routing import routes
 from shared.contracts.common import Page
 from shared.contracts.flow_document import FlowCreate, FlowSave
 from shared.contracts.flow_routes import (

@@ -13,7 +13,7 @@ from sqlalchemy import RowMapping
 from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.ids import Id
-from services.gateway.http.routing import routes
+from services.gateway.routing import routes
 from services.gateway.streams import event_stream
 from services.gateway.streams.event_stream import COMMENT, COMMENT_SECONDS, OPENING, frame
 from shared.errors import DatabaseUnavailable, NotFound
@@ -56,11 +56,11 @@ async def _stream(deps: Dependencies, tenant: str, flow_id: str, seen: int) -> A
             yield OPENING
             last_sent = time.monotonic()
             while not deps.closing.is_set():
-                current = await deps.undisturbed(_version_or_seen(deps, tenant, flow_id, seen))
+                current = await deps.to_its_end(_version_or_seen(deps, tenant, flow_id, seen))
                 if current is None:
                     return
                 if current > seen:
-                    seen, frames = await deps.undisturbed(_frames(deps, flow_id, seen, current))
+                    seen, frames = await deps.to_its_end(_frames(deps, flow_id, seen, current))
                     for one in frames:
                         yield one
                     last_sent = time.monotonic()

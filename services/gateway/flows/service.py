@@ -10,11 +10,11 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, Request, Response
 from sqlalchemy import Connection
 
+from services.gateway import notifications
 from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.responses import Json, has_tag
-from services.gateway.streams import watchers
 from shared.flows import editing
 from shared.flows.calls import Call
 from shared.flows.editing import Edited
@@ -77,7 +77,9 @@ class FlowService:
         """After the commit, cache the new version and notify those who follow the flow."""
         if before is None or after.version != before.version:
             self.unit.after_commit.append(lambda: self.store.committed(after))
-            self.unit.after_commit.append(lambda: self.deps.soon(watchers.notify_watchers(self.deps.redis, after.id)))
+            self.unit.after_commit.append(
+                lambda: self.deps.in_background(notifications.notify_watchers(self.deps.redis, after.id))
+            )
 
 
 Service = Annotated[FlowService, Depends(FlowService)]

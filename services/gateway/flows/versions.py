@@ -11,7 +11,7 @@ from sqlalchemy import RowMapping
 from services.gateway.flows.service import FlowService, Service, answer
 from services.gateway.http.ids import Id
 from services.gateway.http.responses import Cursor, Json, Limit, page, read_cursor
-from services.gateway.http.routing import routes
+from services.gateway.routing import routes
 from shared.contracts.common import Page
 from shared.contracts.flow_routes import (
     AcceptInput,

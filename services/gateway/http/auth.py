@@ -1,4 +1,4 @@
-"""Who calls: the API key decides the tenant and what may be done."""
+"""Authentication: the API key decides the tenant and what may be done."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from shared import keys
 from shared.contracts.keys import Scope
 from shared.errors import MissingScope, NotAuthenticated
 
-#: How long a key that another gateway revoked may still be taken.
-_TRUST_SECONDS = 1.0
-_MOST_REMEMBERED = 10_000
+#: How long a key that another gateway revoked may still be accepted.
+_CACHE_SECONDS = 1.0
+_CACHE_SIZE = 10_000
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class Caller:
 
 
 class Authenticator:
-    """Knows callers by their keys, and remembers each for a second."""
+    """Finds the caller of an API key, and caches it for a second."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known: dict[bytes, tuple[Caller, float]] = {}
+        self._cache: dict[bytes, tuple[Caller, float]] = {}
 
     async def admit(self, authorization: str | None, scope: Scope) -> Caller:
         """The caller behind an ``Authorization`` header. Raises: NotAuthenticated, MissingScope."""
@@ -41,9 +41,9 @@ class Authenticator:
         return caller
 
     def forget(self, key_id: str) -> None:
-        """Ask the record about this key again: it was revoked."""
-        for digest in [digest for digest, (caller, _) in self._known.items() if caller.key_id == key_id]:
-            del self._known[digest]
+        """Ask Postgres about this key again: it was revoked."""
+        for digest in [digest for digest, (caller, _) in self._cache.items() if caller.key_id == key_id]:
+            del self._cache[digest]
 
     async def _caller(self, key: str) -> Caller:
         id = keys.key_id(key)
@@ -51,25 +51,25 @@ class Authenticator:
             raise NotAuthenticated("That is no API key; keys begin with ask_.")
         digest = keys.digest(key)
         now = time.monotonic()
-        known = self._known.get(digest)
-        if known is not None and now < known[1]:
-            return known[0]
+        cached = self._cache.get(digest)
+        if cached is not None and now < cached[1]:
+            return cached[0]
         async with self._database.read() as connection:
             row = (await connection.execute(keys.valid(id))).mappings().one_or_none()
         if row is None or not keys.matches(key, row["hash"]):
-            self._known.pop(digest, None)
+            self._cache.pop(digest, None)
             raise NotAuthenticated("The API key is unknown, revoked or expired.")
         caller = Caller(row["tenant_id"], id, frozenset(row["scopes"]))
-        if len(self._known) >= _MOST_REMEMBERED:
-            self._known.clear()
-        self._known[digest] = (caller, now + _trusted_for(row["expires_at"]))
+        if len(self._cache) >= _CACHE_SIZE:
+            self._cache.clear()
+        self._cache[digest] = (caller, now + _cache_seconds(row["expires_at"]))
         return caller
 
 
-def _trusted_for(expires_at: datetime | None) -> float:
+def _cache_seconds(expires_at: datetime | None) -> float:
     """Seconds: never longer than the key is valid."""
-    left = (expires_at - datetime.now(UTC)).total_seconds() if expires_at is not None else _TRUST_SECONDS
-    return min(_TRUST_SECONDS, left)
+    left = (expires_at - datetime.now(UTC)).total_seconds() if expires_at is not None else _CACHE_SECONDS
+    return min(_CACHE_SECONDS, left)
 
 
 def _key(authorization: str | None) -> str:

@@ -24,17 +24,17 @@ from shared.llm.ledger import tokens_since
 log = structlog.get_logger()
 
 _REDIS_SECONDS = 0.1
-_LEAVE_ALONE_SECONDS = 2.0  # after Redis has failed, before it is asked again
-_TRUST_SECONDS = 1.0
-_MOST_REMEMBERED = 10_000
+_RETRY_SHARED_SECONDS = 2.0  # after Redis has failed, before it is asked again
+_CACHE_SECONDS = 1.0
+_CACHE_SIZE = 10_000
 
 
 @dataclass
-class _Handful:
-    """Requests that were taken from the shared count at once, so that not every request asks Redis."""
+class _Allowance:
+    """Requests that were reserved from the shared count at once, so that not every request asks Redis."""
 
     left: int
-    remaining: int  #: in the shared count, when it was taken
+    remaining: int  #: in the shared count, when it was reserved
     resets_at: float
 
 
@@ -46,7 +46,7 @@ class AdmissionControl:
         self._tokens_per_day = tokens_per_day
         self._database = database
         self._limit: RateLimitItem = RateLimitItemPerMinute(max(1, settings.requests_per_minute))
-        self._handful_size = max(1, settings.requests_per_minute // 1000)
+        self._allowance_size = max(1, settings.requests_per_minute // 1000)
         self._shared = FixedWindowRateLimiter(
             RedisStorage(
                 "async+redis://",
@@ -55,10 +55,10 @@ class AdmissionControl:
                 connection_pool=redis.connection_pool,  # type: ignore[arg-type]
             )
         )
-        self._own = FixedWindowRateLimiter(MemoryStorage())
-        self._ask_shared_at = 0.0
-        self._taking = asyncio.Lock()
-        self._handfuls: dict[str, _Handful] = {}
+        self._local = FixedWindowRateLimiter(MemoryStorage())
+        self._retry_shared_at = 0.0
+        self._reserving = asyncio.Lock()
+        self._allowances: dict[str, _Allowance] = {}
         self._queued: dict[str, tuple[int, int, float]] = {}
 
     async def admit_request(self, tenant: str, headers: MutableMapping[str, str]) -> None:
@@ -66,17 +66,17 @@ class AdmissionControl:
         most = self._settings.requests_per_minute
         if not most:
             return
-        handful = self._at_hand(tenant)
-        if handful is None:
-            async with self._taking:  # one at a time: whoever waited finds what another has taken
-                handful = self._at_hand(tenant) or await self._take(tenant)
-        handful.left -= 1
-        seconds = max(1, round(handful.resets_at - time.time()))
-        left = max(0, handful.remaining + handful.left)
+        allowance = self._current(tenant)
+        if allowance is None:
+            async with self._reserving:  # one at a time: another request may have reserved meanwhile
+                allowance = self._current(tenant) or await self._reserve(tenant)
+        allowance.left -= 1
+        seconds = max(1, round(allowance.resets_at - time.time()))
+        left = max(0, allowance.remaining + allowance.left)
         headers["RateLimit-Policy"] = f'"tenant";q={most};w=60'
         headers["RateLimit"] = f'"tenant";r={left};t={seconds}'
-        if handful.left < 0:
-            handful.left = 0
+        if allowance.left < 0:
+            allowance.left = 0
             detail = f"The tenant may send {most} requests in a minute. Try again in {seconds} s."
             raise TooManyRequests(detail, retry_after=seconds)
 
@@ -88,9 +88,9 @@ class AdmissionControl:
             async with self._database.read() as connection:
                 row = (await connection.execute(queries.queued_counts(tenant))).one()
             # A long queue takes long to count: then it is counted less often.
-            trusted = max(_TRUST_SECONDS, 50 * (time.monotonic() - began))
-            mine, everyone, until = row.mine, row.everyone, time.monotonic() + trusted
-            if len(self._queued) >= _MOST_REMEMBERED:
+            cached_for = max(_CACHE_SECONDS, 50 * (time.monotonic() - began))
+            mine, everyone, until = row.mine, row.everyone, time.monotonic() + cached_for
+            if len(self._queued) >= _CACHE_SIZE:
                 self._queued.clear()
         if mine + count > self._settings.queued_per_tenant:
             raise QuotaExceeded(
@@ -115,26 +115,26 @@ class AdmissionControl:
                 retry_after=int((tomorrow - now).total_seconds()) + 1,
             )
 
-    def _at_hand(self, tenant: str) -> _Handful | None:
-        handful = self._handfuls.get(tenant)
-        return handful if handful and handful.left > 0 and time.time() < handful.resets_at else None
+    def _current(self, tenant: str) -> _Allowance | None:
+        allowance = self._allowances.get(tenant)
+        return allowance if allowance and allowance.left > 0 and time.time() < allowance.resets_at else None
 
-    async def _take(self, tenant: str) -> _Handful:
-        if time.monotonic() >= self._ask_shared_at:
+    async def _reserve(self, tenant: str) -> _Allowance:
+        if time.monotonic() >= self._retry_shared_at:
             try:
                 async with asyncio.timeout(_REDIS_SECONDS):
-                    return await self._take_from(self._shared, tenant)
+                    return await self._reserve_from(self._shared, tenant)
             except (RedisError, OSError, TimeoutError) as error:
-                self._ask_shared_at = time.monotonic() + _LEAVE_ALONE_SECONDS
+                self._retry_shared_at = time.monotonic() + _RETRY_SHARED_SECONDS
                 log.warning("rate_limit_is_local", error=type(error).__name__)
-        return await self._take_from(self._own, tenant)
+        return await self._reserve_from(self._local, tenant)
 
-    async def _take_from(self, limiter: FixedWindowRateLimiter, tenant: str) -> _Handful:
-        taken = self._handful_size
-        if not await limiter.hit(self._limit, tenant, cost=taken):
-            taken = 0
+    async def _reserve_from(self, limiter: FixedWindowRateLimiter, tenant: str) -> _Allowance:
+        reserved = self._allowance_size
+        if not await limiter.hit(self._limit, tenant, cost=reserved):
+            reserved = 0
         resets_at, remaining = await limiter.get_window_stats(self._limit, tenant)
-        if len(self._handfuls) >= _MOST_REMEMBERED:
-            self._handfuls.clear()
-        handful = self._handfuls[tenant] = _Handful(taken, remaining, resets_at)
-        return handful
+        if len(self._allowances) >= _CACHE_SIZE:
+            self._allowances.clear()
+        allowance = self._allowances[tenant] = _Allowance(reserved, remaining, resets_at)
+        return allowance

@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 
 from services.gateway.http.examples import BODIES
 from services.gateway.http.problems import MEDIA_TYPE
-from services.gateway.http.routing import Rules
+from services.gateway.http.rules import Rules
 from shared import errors
 from shared.contracts.common import FieldError, Problem
 from shared.kinds import KINDS
@@ -36,23 +36,23 @@ _EXAMPLES: dict[int, errors.AssayError] = {
 def describe(app: FastAPI) -> None:
     """Let ``app.openapi()`` give the whole document, made once."""
 
-    def document() -> Json:
+    def openapi() -> Json:
         if app.openapi_schema is None:
             app.openapi_schema = _document(app)
         return app.openapi_schema
 
-    app.openapi = document  # type: ignore[method-assign]
+    app.openapi = openapi  # type: ignore[method-assign]
 
 
 def _document(app: FastAPI) -> Json:
-    found = get_openapi(
+    document = get_openapi(
         title=app.title,
         version=app.version,
         summary=app.summary,
         description="Every error is `application/problem+json`; `/docs/errors` lists the codes.",
         routes=app.routes,
     )
-    parts = found.setdefault("components", {})
+    parts = document.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
@@ -64,8 +64,8 @@ def _document(app: FastAPI) -> Json:
     parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer", "description": "An API key"}}
     for route in _routes(app):
         for method in route.methods or ():
-            _complete(found["paths"][route.path_format][method.lower()], method, route)
-    return found
+            _complete(document["paths"][route.path_format][method.lower()], method, route)
+    return document
 
 
 def _routes(app: FastAPI) -> list[APIRoute]:

@@ -65,15 +65,15 @@ def by_code() -> dict[str, type[AssayError]]:
 
 def invalid(errors: Sequence[Mapping[str, Any]], body: object = None) -> AssayError:
     """pydantic's errors as one problem; an error type of our own (``PydanticCustomError``) is the problem's code."""
-    found = [(_loc(_pointed(error), body), _message(error)) for error in errors]
-    detail = "; ".join(f"{'.'.join(map(str, loc))}: {msg}" for loc, msg in found[:3])
-    if len(found) > 3:
-        detail += f"; and {len(found) - 3} more"
+    located = [(_loc(_pointed(error), body), _message(error)) for error in errors]
+    detail = "; ".join(f"{'.'.join(map(str, loc))}: {msg}" for loc, msg in located[:3])
+    if len(located) > 3:
+        detail += f"; and {len(located) - 3} more"
     own = next((error["type"] for error in errors if error["type"] not in _PYDANTIC), None)
     kind = _class_of(own) if own else InvalidRequest
     if kind is InvalidRequest:
-        return InvalidRequest(detail, found[:_MOST_ERRORS])
-    return kind(detail, errors=[{"loc": list(loc), "msg": msg} for loc, msg in found[:_MOST_ERRORS]])
+        return InvalidRequest(detail, located[:_MOST_ERRORS])
+    return kind(detail, errors=[{"loc": list(loc), "msg": msg} for loc, msg in located[:_MOST_ERRORS]])
 
 
 def _class_of(code: str) -> type[AssayError]:
@@ -100,7 +100,7 @@ def _loc(loc: Sequence[str | int], body: object) -> list[str | int]:
     """Where the error is in what was sent: pydantic also names the members of a union, which nobody sent."""
     if not loc or loc[0] != "body" or body is None:
         return list(loc)
-    found: list[str | int] = ["body"]
+    located: list[str | int] = ["body"]
     value: object = body
     for position, step in enumerate(loc[1:], 2):
         missing = position == len(loc) and isinstance(value, dict)
@@ -109,8 +109,8 @@ def _loc(loc: Sequence[str | int], body: object) -> list[str | int]:
         except (LookupError, TypeError):
             if not missing:
                 continue
-        found.append(step)
-    return found
+        located.append(step)
+    return located
 
 
 async def _of_assay(request: Request, error: Exception) -> Response:
@@ -148,5 +148,5 @@ def _allowed(request: Request) -> list[str]:
 
 
 def request_id(request: Request) -> str | None:
-    found = getattr(request.state, "request_id", None)
-    return found if isinstance(found, str) else None
+    located = getattr(request.state, "request_id", None)
+    return located if isinstance(located, str) else None

@@ -22,10 +22,10 @@ class OutOfReach(Exception):
 
 def wanted(header: str | None, size: int) -> Span | None:
     """The part that is asked for, or None for the whole. Raises: OutOfReach."""
-    found = _RANGE.fullmatch(header.strip()) if header else None
-    if found is None or found.groups() == ("", ""):
+    match = _RANGE.fullmatch(header.strip()) if header else None
+    if match is None or match.groups() == ("", ""):
         return None
-    first, last = found.groups()
+    first, last = match.groups()
     if first == "":
         length = min(int(last), size)
         if length == 0:

@@ -33,21 +33,21 @@ class Json(Response):
 
 
 def encode(content: object) -> bytes:
-    return orjson.dumps(content, default=_plain, option=orjson.OPT_UTC_Z)
+    return orjson.dumps(content, default=_to_json, option=orjson.OPT_UTC_Z)
 
 
-def tagged(
+def with_etag(
     request: Request, content: object, headers: Mapping[str, str] | None = None, tag: str | None = None
 ) -> Response:
     """The answer with its ``ETag``, by default a hash of it; 304 without a body when the client has it already."""
     body = encode(content)
-    tag = tag or tag_of(body)
+    tag = tag or etag_of(body)
     if has_tag(request.headers.get("if-none-match"), tag):
         return Response(status_code=304, headers={"ETag": tag, **(headers or {})})
     return Response(body, headers={"ETag": tag, **(headers or {})}, media_type="application/json")
 
 
-def tag_of(body: bytes) -> str:
+def etag_of(body: bytes) -> str:
     return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
@@ -55,7 +55,7 @@ def has_tag(header: str | None, tag: str) -> bool:
     """Whether the tag is among those of an ``If-Match`` or ``If-None-Match`` header."""
     if header is None:
         return False
-    given = {part.strip().removeprefix("W/") for part in header.split(",")}
+    given = {page_of_list.strip().removeprefix("W/") for page_of_list in header.split(",")}
     return "*" in given or tag in given
 
 
@@ -75,28 +75,28 @@ def page(
     }
 
 
-def part(items: Sequence[Item], limit: int, cursor: str | None) -> Page[Item]:
+def page_of_list(items: Sequence[Item], limit: int, cursor: str | None) -> Page[Item]:
     """One page of a list that is short and at hand as a whole. Raises: InvalidRequest for a cursor of another list."""
-    start = 0 if cursor is None else _opened(cursor, _position)
+    start = 0 if cursor is None else _parse_cursor(cursor, _read_offset)
     rest = items[start : start + limit]
     more = start + limit < len(items)
-    return Page[Item](items=list(rest), next_cursor=_closed(start + limit) if more else None)
+    return Page[Item](items=list(rest), next_cursor=_write_cursor(start + limit) if more else None)
 
 
 def cursor_after(created_at: datetime, id: str) -> str:
-    return _closed([created_at, id])
+    return _write_cursor([created_at, id])
 
 
 def read_cursor(cursor: str | None) -> tuple[datetime, str] | None:
     """The (created_at, id) of the last item seen. Raises: InvalidRequest for a cursor that we never gave."""
-    return None if cursor is None else _opened(cursor, _place)
+    return None if cursor is None else _parse_cursor(cursor, _read_place)
 
 
-def _closed(value: object) -> str:
+def _write_cursor(value: object) -> str:
     return base64.urlsafe_b64encode(orjson.dumps(value)).rstrip(b"=").decode()
 
 
-def _opened(cursor: str, read: Callable[[object], Read]) -> Read:
+def _parse_cursor(cursor: str, read: Callable[[object], Read]) -> Read:
     try:
         padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
         return read(orjson.loads(base64.b64decode(padded, altchars=b"-_", validate=True)))
@@ -105,7 +105,7 @@ def _opened(cursor: str, read: Callable[[object], Read]) -> Read:
         raise InvalidRequest(f"query.cursor: {message}", [(["query", "cursor"], message)]) from None
 
 
-def _place(value: object) -> tuple[datetime, str]:
+def _read_place(value: object) -> tuple[datetime, str]:
     moment, id = cast("list[Any]", value)
     created_at = datetime.fromisoformat(moment)
     if not isinstance(id, str) or "\0" in id or created_at.tzinfo is None:
@@ -113,13 +113,13 @@ def _place(value: object) -> tuple[datetime, str]:
     return created_at, id
 
 
-def _position(value: object) -> int:
+def _read_offset(value: object) -> int:
     if not isinstance(value, int) or value < 0:
         raise ValueError("not one of ours")
     return value
 
 
-def _plain(value: object) -> object:
+def _to_json(value: object) -> object:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", by_alias=True)
     raise TypeError(f"{type(value).__name__} is not JSON")

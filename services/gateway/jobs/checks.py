@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,20 +10,24 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from pydantic import HttpUrl, JsonValue
-from sqlalchemy import Select
+from pydantic import BaseModel, HttpUrl, JsonValue
+from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.dependencies import Dependencies
-from services.gateway.jobs import document_files
+from shared import blobs
 from shared.addresses import looks_private
 from shared.contracts.common import Loc, LocalPath, Reference, marked_values
+from shared.contracts.document import DocumentInput
 from shared.contracts.jobs import JobRequest
+from shared.declarations.documents import parameter_faults
 from shared.errors import InvalidRequest, LanguageUnavailable, NoProviderConfigured, SourceNotAllowed
 from shared.jobs import queries
 from shared.kinds import KINDS
 from shared.llm.vendors.table import key_variables
 from shared.stacks import definitions
+
+_MOST_DOCUMENT_BYTES = 4_000_000  # the worker checks what is in a larger file
 
 Located = tuple[Loc, JobRequest]  #: a submit, and where it stands in the request
 
@@ -51,7 +56,7 @@ async def check(deps: Dependencies, db: AsyncConnection, tenant: str, submits: S
             _check_webhook(loc, submit)
     await _check_references(db, tenant, submits)
     for loc, submit in submits:
-        await document_files.check_parameters(deps, db, tenant, loc, submit.input)
+        await _check_parameters(deps, db, tenant, loc, submit.input)
         if not deps.settings.http.embedded:
             _check_paths(loc, submit)
         await _check_models(deps, tenant, submit)
@@ -97,6 +102,31 @@ def _check_paths(loc: Loc, submit: JobRequest) -> None:
             message = "local paths are read by an installation on one machine only; upload an archive"
             error: dict[str, JsonValue] = {"loc": list(place), "msg": message}
             raise SourceNotAllowed(f"{'.'.join(map(str, place))}: {message}", errors=[error])
+
+
+async def _check_parameters(deps: Dependencies, db: AsyncConnection, tenant: str, loc: Loc, input: BaseModel) -> None:
+    """Check the parameters of a document in a file as those of a document in the body are.
+
+    Raises: InvalidRequest naming each parameter that does not fit.
+    """
+    if not isinstance(input, DocumentInput) or input.file_id is None or not input.parameters:
+        return
+    files = blobs.files
+    statement = select(files.c.size, files.c.sha256).where(files.c.id == input.file_id, files.c.tenant_id == tenant)
+    row = (await db.execute(statement)).one_or_none()
+    if row is None or row.size > _MOST_DOCUMENT_BYTES:
+        return
+    try:
+        content = b"".join([chunk async for chunk in blobs.stream(deps.blobs, row.sha256, 0, row.size)])
+    except FileNotFoundError:
+        return
+    faults = await asyncio.to_thread(parameter_faults, content.decode("utf-8", "replace"), input.parameters)
+    errors: list[tuple[list[str | int], str]] = [
+        ([*loc, "input", "parameters", name], fault) for name, fault in faults.items()
+    ]
+    if errors:
+        detail = "; ".join(f"{'.'.join(map(str, place))}: {fault}" for place, fault in errors[:3])
+        raise InvalidRequest(detail, errors[:100])
 
 
 async def _check_models(deps: Dependencies, tenant: str, submit: JobRequest) -> None:

@@ -59,13 +59,13 @@ async def accept(deps: Dependencies, db: AsyncConnection, unit: UnitOfWork, row:
     await deps.admission.admit_jobs(row["tenant_id"], 1)
     served = bool(await deps.workforce.serving(kind))
     row["warnings"] = [] if served else await checks.warnings(deps, kind)
-    found = (await db.execute(submission.SUBMIT, row)).mappings().one()
+    inserted = (await db.execute(submission.SUBMIT, row)).mappings().one()
     unit.after_commit.append(lambda: notify(deps, {kind: [row["id"]]}))
     if served:
-        waiting = views.in_queue(found["ahead"], submission.MOST_AHEAD_AT_SUBMIT)
+        waiting = views.in_queue(inserted["ahead"], submission.MOST_AHEAD_AT_SUBMIT)
     else:
         waiting = views.no_worker(deps.workforce.absence(kind))
-    return views.accepted(row, found["created_at"], waiting)
+    return views.accepted(row, inserted["created_at"], waiting)
 
 
 def notify(deps: Dependencies, jobs: Mapping[str, list[str]]) -> None:

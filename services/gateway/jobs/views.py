@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.jobs.workers import Workforce
+from services.gateway.workers import Workforce
 from shared.jobs import queries
 
 Row = RowMapping | Mapping[str, Any]
@@ -53,13 +53,13 @@ async def waiting_of(connection: AsyncConnection, workforce: Workforce, tenant_r
         return None
     if not await workforce.serving(row["kind"]):
         return no_worker(workforce.absence(row["kind"]))
-    found = (await connection.execute(queries.waiting_reason(row))).mappings().one()
-    if found["later"]:
+    queue = (await connection.execute(queries.waiting_reason(row))).mappings().one()
+    if queue["later"]:
         return {"reason": "retry_at", "position": None, "detail": None, "retry_at": row["run_at"]}
-    if tenant_running and found["running"] >= tenant_running:
+    if tenant_running and queue["running"] >= tenant_running:
         detail = f"{tenant_running} jobs of this kind run for the tenant already."
-        return {"reason": "tenant_limit", "position": place(found["ahead"]), "detail": detail, "retry_at": None}
-    return in_queue(found["ahead"])
+        return {"reason": "tenant_limit", "position": place(queue["ahead"]), "detail": detail, "retry_at": None}
+    return in_queue(queue["ahead"])
 
 
 def no_worker(detail: str) -> View:

@@ -13,11 +13,12 @@ from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.ids import Id
-from services.gateway.http.responses import Json, tagged
-from services.gateway.http.routing import narrowed, routes, rules
+from services.gateway.http.responses import Json, with_etag
+from services.gateway.http.rules import rules
 from services.gateway.jobs import checks, views
 from services.gateway.jobs.kinds import is_large_kind
 from services.gateway.jobs.submit import new_id, notify, row_of
+from services.gateway.routing import narrowed, routes
 from shared.contracts.common import Request as Strict
 from shared.contracts.jobs import BatchView, JobRequest, JobState
 from shared.errors import NotFound
@@ -92,7 +93,7 @@ async def get_batch(request: Request, id: Id, caller: CurrentCaller, db: Db, dep
         return views.in_queue(ahead.get(row["id"], queries.MOST_AHEAD))
 
     jobs = [views.summary(row, waiting(row)) for row in sorted(rows, key=lambda row: str(row["id"]))]
-    return tagged(request, {"id": id, "counts": counts, "jobs": jobs})
+    return with_etag(request, {"id": id, "counts": counts, "jobs": jobs})
 
 
 def _waiting(deps: Dependencies, row: dict[str, Any], warned: dict[str, list[str]]) -> views.View:

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.responses import Json
-from services.gateway.http.routing import routes
-from services.gateway.jobs.workers import LiveWorker
+from services.gateway.routing import routes
+from services.gateway.workers import LiveWorker
 from shared.contracts.capabilities import Capabilities, IsolationState, KindState, LanguageState
 from shared.kinds import KINDS, KindSpec
 from shared.languages import LANGUAGES
@@ -46,26 +46,26 @@ def _kind(kind: KindSpec[Any], workers: Sequence[LiveWorker], with_model: bool, 
 
 def _of_kind(facts: Mapping[str, Any], kind: str) -> object:
     """Why a worker says that it serves the kind only in part."""
-    said = facts.get("degraded")
-    return said.get(kind) if isinstance(said, Mapping) else said
+    reported = facts.get("degraded")
+    return reported.get(kind) if isinstance(reported, Mapping) else reported
 
 
 def _languages(workers: Sequence[LiveWorker]) -> dict[str, LanguageState]:
-    found = {name: LanguageState(available=False, reason="No execution worker is running.") for name in LANGUAGES}
+    states = {name: LanguageState(available=False, reason="No execution worker is running.") for name in LANGUAGES}
     for worker in workers:
-        said = worker.facts.get("languages")
-        for name, state in said.items() if isinstance(said, Mapping) else ():
-            known = found.get(name)
+        reported = worker.facts.get("languages")
+        for name, state in reported.items() if isinstance(reported, Mapping) else ():
+            known = states.get(name)
             with suppress(ValidationError):  # a worker of another version; what else it says still counts
                 if known is None or not known.available:
-                    found[name] = LanguageState.model_validate(state)
-    return found
+                    states[name] = LanguageState.model_validate(state)
+    return states
 
 
 def isolation_of(workers: Sequence[LiveWorker]) -> IsolationState:
     """The isolation of the execution workers; ``none`` while nobody says."""
     for worker in workers:
-        said = worker.facts.get("isolation")
-        if isinstance(said, Mapping):
-            return IsolationState(tier=str(said.get("tier", "none")), minimum=str(said.get("minimum", "none")))
+        reported = worker.facts.get("isolation")
+        if isinstance(reported, Mapping):
+            return IsolationState(tier=str(reported.get("tier", "none")), minimum=str(reported.get("minimum", "none")))
     return IsolationState(tier="none", minimum="none")

@@ -14,7 +14,7 @@ from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.ids import Id
 from services.gateway.http.responses import Cursor, Json, Limit, page, read_cursor
-from services.gateway.http.routing import routes
+from services.gateway.routing import routes
 from shared import collections
 from shared.contracts.common import Page
 from shared.contracts.search import DEFAULT_EMBEDDING, CollectionInput, CollectionView

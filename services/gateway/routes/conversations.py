@@ -8,7 +8,7 @@ from services.gateway.database import Db
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.ids import Id
 from services.gateway.http.responses import Cursor, Json, Limit, page, read_cursor
-from services.gateway.http.routing import routes
+from services.gateway.routing import routes
 from shared import conversations
 from shared.contracts.common import Page
 from shared.contracts.conversations import Conversation, ConversationSummary, Message
@@ -27,12 +27,12 @@ async def list_conversations(caller: CurrentCaller, db: Db, limit: Limit = 50, c
 @router.get("/{id}", summary="Read a conversation", response_model=Conversation)
 async def get_conversation(id: Id, caller: CurrentCaller, db: Db) -> Response:
     """The newest 1,000 messages, in the order in which they were said."""
-    found = (await db.execute(conversations.one(caller.tenant, id))).mappings().one_or_none()
-    if found is None:
+    row = (await db.execute(conversations.one(caller.tenant, id))).mappings().one_or_none()
+    if row is None:
         raise _missing(id)
     rows = (await db.execute(conversations.messages_of(caller.tenant, id))).mappings().all()
     messages = [Message.model_validate(dict(row)) for row in reversed(rows)]
-    return Json(Conversation(**dict(found), messages=messages, messages_count=len(messages)))
+    return Json(Conversation(**dict(row), messages=messages, messages_count=len(messages)))
 
 
 @router.delete("/{id}", summary="Forget a conversation", status_code=204, response_class=Response)

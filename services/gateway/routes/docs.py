@@ -10,7 +10,8 @@ from fastapi import Request, Response
 
 from services.gateway.http.problems import by_code
 from services.gateway.http.responses import Json
-from services.gateway.http.routing import routes, rules
+from services.gateway.http.rules import rules
+from services.gateway.routing import routes
 from shared.errors import NotFound
 
 router = routes(tag="Documentation")

@@ -18,8 +18,9 @@ from services.gateway.http.ids import Id
 from services.gateway.http.multipart import FilePart
 from services.gateway.http.names import disposition, media_type, safe_name
 from services.gateway.http.responses import Cursor, Json, Limit, has_tag, page, read_cursor
-from services.gateway.http.routing import routes, rules
+from services.gateway.http.rules import rules
 from services.gateway.jobs.submit import new_id
+from services.gateway.routing import routes
 from shared import blobs
 from shared.contracts.common import Page
 from shared.contracts.files import FileInfo

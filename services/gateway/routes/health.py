@@ -9,8 +9,9 @@ from sqlalchemy import text
 from services.gateway.database import Db
 from services.gateway.dependencies import Deps
 from services.gateway.http.responses import Json
-from services.gateway.http.routing import routes, rules
+from services.gateway.http.rules import rules
 from services.gateway.routes.capabilities import isolation_of
+from services.gateway.routing import routes
 from shared.contracts.capabilities import IsolationState
 from shared.errors import DatabaseUnavailable
 from shared.jobs import queries

@@ -9,25 +9,29 @@ from fastapi import APIRouter, Body, Header, Query, Request, Response
 from pydantic import AfterValidator, JsonValue, ValidationError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.gateway import notifications
 from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http import problems
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.ids import Id
-from services.gateway.http.responses import Cursor, Json, Limit, encode, has_tag, page, read_cursor, tag_of, tagged
-from services.gateway.http.routing import narrowed, routes, rules
+from services.gateway.http.responses import Cursor, Json, Limit, encode, etag_of, has_tag, page, read_cursor, with_etag
+from services.gateway.http.rules import rules
 from services.gateway.jobs import checks, views
 from services.gateway.jobs.kinds import KnownKind, example_of, is_large_kind
 from services.gateway.jobs.submit import accept, row_of
-from services.gateway.streams import watchers
-from services.gateway.streams.waits import find, hold, hold_again
+from services.gateway.routing import narrowed, routes
+from services.gateway.streams.waits import find, hold, hold_replayed
 from shared.contracts.common import Page
 from shared.contracts.jobs import BudgetInput, JobRequest, JobState, JobView, ReplayInput
+from shared.contracts.models import LlmCalls
 from shared.errors import InvalidRequest, JobFinished, JobNotFinished, NotFound, PreconditionFailed
 from shared.jobs import queries, statements
 from shared.kinds import KINDS, KindSpec, request_type
+from shared.llm.ledger import as_call, calls_of
 
 router = routes("/v1/jobs", "Jobs")
+calls_router = routes("/v1/jobs", "Jobs")  # after the events in the documentation
 
 _ACCEPTED: dict[int | str, dict[str, Any]] = {
     200: {"model": JobView, "description": "It ended while the answer was held (`Prefer: wait`)"},
@@ -45,7 +49,7 @@ def submit_router(kinds: Mapping[str, KindSpec[Any]]) -> APIRouter:
     return router
 
 
-@rules(large=is_large_kind, single=True, on_replay=hold_again)
+@rules(large=is_large_kind, single=True, on_replay=hold_replayed)
 async def submit_job(
     request: Request, body: JobRequest, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps
 ) -> Response:
@@ -105,7 +109,7 @@ async def get_job(request: Request, id: Id, caller: CurrentCaller, db: Db, deps:
     row = await find(db, id, caller.tenant)
     waiting = await views.waiting_of(db, deps.workforce, deps.settings.jobs.tenant_running, row)
     headers = {} if JobState(row["state"]).terminal else {"Retry-After": "1"}
-    return tagged(request, views.job_view(row, waiting), headers)
+    return with_etag(request, views.job_view(row, waiting), headers)
 
 
 _RESULT: dict[int | str, dict[str, Any]] = {
@@ -133,7 +137,7 @@ async def get_job_result(
         why = "it was cancelled" if state is JobState.CANCELLED else "its error stands in the job"
         raise NotFound(f"The job ended as {state} and has no result: {why}.")
     if format == "json":
-        return tagged(request, row["result"])
+        return with_etag(request, row["result"])
     form = (await db.execute(queries.form(id, format))).one_or_none()
     if form is None:
         message = "the result has no such form"
@@ -153,13 +157,13 @@ async def cancel_job(
         ended = await find(db, id, caller.tenant)
         raise JobFinished(f"The job has already ended: {ended['state']}.")
     has_ended = row["state"] != JobState.RUNNING
-    unit.after_commit.append(lambda: deps.soon(watchers.notify_watchers(deps.redis, id, ended=has_ended)))
+    unit.after_commit.append(lambda: deps.in_background(notifications.notify_watchers(deps.redis, id, ended=has_ended)))
     waiting = await views.waiting_of(db, deps.workforce, deps.settings.jobs.tenant_running, row)
     return Json(views.job_view(row, waiting), 202)
 
 
 @router.post("/{id}/replay", summary="Run a job's input again", status_code=202, responses=_ACCEPTED)
-@rules(on_replay=hold_again)
+@rules(on_replay=hold_replayed)
 async def replay_job(
     request: Request, id: Id, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps, body: ReplayInput | None = None
 ) -> Response:
@@ -180,8 +184,8 @@ async def replay_job(
     try:
         submit = KINDS[old["kind"]].request.model_validate(wanted)
     except ValidationError as error:
-        found = [{**part, "loc": ("body", *part["loc"])} for part in error.errors(include_url=False)]
-        raise problems.invalid(found, wanted) from None
+        errors = [{**each, "loc": ("body", *each["loc"])} for each in error.errors(include_url=False)]
+        raise problems.invalid(errors, wanted) from None
     await checks.check(deps, db, caller.tenant, [(("body",), submit)])
     if change.budget is not None:
         submit.budget = BudgetInput.model_validate(change.budget)
@@ -192,9 +196,18 @@ async def replay_job(
     return Json(view, 202, {"Location": view["links"]["self"], "Retry-After": "1"})
 
 
+@calls_router.get("/{id}/llm-calls", summary="List a job's model calls", response_model=LlmCalls)
+async def list_job_llm_calls(id: Id, caller: CurrentCaller, db: Db) -> Response:
+    """A provider that was passed over is listed as `skipped`; unknown tokens and prices are null."""
+    if (await db.execute(queries.state(id, caller.tenant))).scalar_one_or_none() is None:
+        raise NotFound(f"There is no job {id}.")
+    rows = (await db.execute(calls_of(caller.tenant, id))).all()
+    return Json(LlmCalls(items=[as_call({**row._mapping}) for row in rows]))
+
+
 async def _check_unchanged(db: AsyncConnection, deps: Dependencies, id: str, tenant: str, if_match: str) -> None:
     """Raises: NotFound, PreconditionFailed when the job is not any more what the client read."""
     row = await find(db, id, tenant)
     waiting = await views.waiting_of(db, deps.workforce, deps.settings.jobs.tenant_running, row)
-    if not has_tag(if_match, tag_of(encode(views.job_view(row, waiting)))):
+    if not has_tag(if_match, etag_of(encode(views.job_view(row, waiting)))):
         raise PreconditionFailed("The job has changed since you read it; read it again.")

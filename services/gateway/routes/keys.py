@@ -10,7 +10,8 @@ from services.gateway.database import Db
 from services.gateway.dependencies import Deps
 from services.gateway.http.ids import Id
 from services.gateway.http.responses import Cursor, Json, Limit, page, read_cursor
-from services.gateway.http.routing import routes, rules
+from services.gateway.http.rules import rules
+from services.gateway.routing import routes
 from shared import keys
 from shared.contracts.common import Page
 from shared.contracts.keys import KeyInfo, KeyInput, NewKey

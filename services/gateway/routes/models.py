@@ -9,7 +9,8 @@ from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.ids import Id
 from services.gateway.http.responses import Json
-from services.gateway.http.routing import routes, rules
+from services.gateway.http.rules import rules
+from services.gateway.routing import routes
 from shared.contracts.common import Answer
 from shared.contracts.models import ChainInput, Link, Models, ModelTest, Providers
 from shared.llm.chat import ChainLink

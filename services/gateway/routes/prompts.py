@@ -9,8 +9,9 @@ from fastapi import Header, Request, Response
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.ids import Id
-from services.gateway.http.responses import Cursor, Json, Limit, part, tagged
-from services.gateway.http.routing import routes, rules
+from services.gateway.http.responses import Cursor, Json, Limit, page_of_list, with_etag
+from services.gateway.http.rules import rules
+from services.gateway.routing import routes
 from shared.contracts.common import Page
 from shared.contracts.models import Prompt, PromptInput, RollbackInput
 from shared.errors import PreconditionFailed
@@ -22,14 +23,14 @@ IfMatch = Annotated[str | None, Header(description="The `ETag` of the version th
 
 @router.get("", summary="List prompts", response_model=Page[Prompt])
 async def list_prompts(caller: CurrentCaller, deps: Deps, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    return Json(part(await deps.llm.ask(lambda: _all(deps)), limit, cursor))
+    return Json(page_of_list(await deps.llm.ask(lambda: _all(deps)), limit, cursor))
 
 
 @router.get("/{id}", summary="Read a prompt", response_model=Prompt, responses={304: {"description": "Not modified"}})
 async def get_prompt(request: Request, id: Id, caller: CurrentCaller, deps: Deps) -> Response:
     """The version in use, with the variables that a text must and may have."""
     prompt = await deps.llm.ask(lambda: deps.llm.layer.prompts.get(id))
-    return tagged(request, prompt, tag=_tag(prompt))
+    return with_etag(request, prompt, tag=_tag(prompt))
 
 
 @router.put("/{id}", summary="Change a prompt", response_model=Prompt)
@@ -46,7 +47,7 @@ async def set_prompt(
 async def list_prompt_versions(
     id: Id, caller: CurrentCaller, deps: Deps, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
-    return Json(part(await deps.llm.ask(lambda: deps.llm.layer.prompts.versions(id)), limit, cursor))
+    return Json(page_of_list(await deps.llm.ask(lambda: deps.llm.layer.prompts.versions(id)), limit, cursor))
 
 
 @router.post("/{id}/rollback", summary="Use an old version's text again", response_model=Prompt)

@@ -12,9 +12,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.database import Db
 from services.gateway.http.auth import Caller, CurrentCaller
-from services.gateway.http.responses import Cursor, Json, Limit, part, tagged
-from services.gateway.http.routing import routes
+from services.gateway.http.responses import Cursor, Json, Limit, page_of_list, with_etag
 from services.gateway.routes.prompts import IfMatch
+from services.gateway.routing import routes
 from shared.contracts.common import Page
 from shared.contracts.definitions import (
     Definition,
@@ -46,35 +46,35 @@ TechnologyId = Annotated[str, Path(min_length=1, max_length=200, description="Th
 )
 async def get_definitions(request: Request, caller: CurrentCaller, db: Db) -> Response:
     """Version 0 is the empty set that every tenant begins with."""
-    found = await _find(db, caller.tenant)
-    return tagged(request, found, tag=_tag(found))
+    current = await _find(db, caller.tenant)
+    return with_etag(request, current, tag=_tag(current))
 
 
 @router.put("/definitions", summary="Change the definitions", response_model=DefinitionSet)
 async def set_definitions(body: DefinitionsInput, caller: CurrentCaller, db: Db, if_match: IfMatch = None) -> Response:
     """The whole set, as a new version that the next job uses. 422 names each fault with its line."""
-    text, said = await asyncio.to_thread(_understood, body)
-    return _changed(await _keep(db, caller, text, said, await _expected(db, caller.tenant, if_match)))
+    text, definitions = await asyncio.to_thread(_parsed, body)
+    return _changed(await _save(db, caller, text, definitions, await _expected(db, caller.tenant, if_match)))
 
 
 @router.delete("/definitions", summary="Use no definitions any more", response_model=DefinitionSet)
 async def delete_definitions(caller: CurrentCaller, db: Db, if_match: IfMatch = None) -> Response:
     """An empty set as a new version; the versions before it stay."""
-    return _changed(await _keep(db, caller, "", [], await _expected(db, caller.tenant, if_match)))
+    return _changed(await _save(db, caller, "", [], await _expected(db, caller.tenant, if_match)))
 
 
 @router.post("/definitions/check", summary="Check definitions without keeping them", response_model=DefinitionsCheck)
 async def check_definitions(body: DefinitionsInput, caller: CurrentCaller) -> Response:
-    _, said = await asyncio.to_thread(_understood, body)
-    broad = [it for it in said if any(len(pattern.strip("*?.")) < 2 for pattern in it.files)]
-    warnings = [f"{it.kind} {it.id}: a pattern is so short that it may fit files of others" for it in broad]
-    return Json(DefinitionsCheck(definitions=said, warnings=warnings))
+    _, definitions = await asyncio.to_thread(_parsed, body)
+    broad = [rule for rule in definitions if any(len(pattern.strip("*?.")) < 2 for pattern in rule.files)]
+    warnings = [f"{rule.kind} {rule.id}: a pattern is so short that it may fit files of others" for rule in broad]
+    return Json(DefinitionsCheck(definitions=definitions, warnings=warnings))
 
 
 @router.get("/definitions/versions", summary="List versions, newest first", response_model=Page[DefinitionsVersion])
 async def list_definition_versions(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None) -> Response:
     rows = (await db.execute(statements.versions(caller.tenant))).mappings().all()
-    return Json(part([statements.summary(row) for row in rows], limit, cursor))
+    return Json(page_of_list([statements.summary(row) for row in rows], limit, cursor))
 
 
 @router.get("/definitions/versions/{number}", summary="Read one version", response_model=DefinitionSet)
@@ -92,7 +92,7 @@ async def rollback_definitions(
     except NotFound as missing:
         raise InvalidRequest(f"body.version: {missing.detail}", [(["body", "version"], missing.detail)]) from None
     expected = await _expected(db, caller.tenant, if_match)
-    return _changed(await _keep(db, caller, old.yaml, old.definitions, expected))
+    return _changed(await _save(db, caller, old.yaml, old.definitions, expected))
 
 
 AtLeast = Annotated[int, Query(ge=1, le=1000, description="In how many jobs a technology was named")]
@@ -103,7 +103,7 @@ async def list_stack_proposals(
     caller: CurrentCaller, db: Db, at_least: AtLeast = 3, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
     """What models named in several jobs and no rule knows, as the rule that it would be, with its evidence."""
-    return Json(part(await _proposals(db, caller.tenant, at_least), limit, cursor))
+    return Json(page_of_list(await _proposals(db, caller.tenant, at_least), limit, cursor))
 
 
 @router.post("/proposals/{kind}/{id}/promote", summary="Make a proposal a definition", response_model=DefinitionSet)
@@ -116,11 +116,11 @@ async def promote_stack_proposal(
     new = Definition.model_validate({**proposal.definition.model_dump(), **changed})
     check_set([new], loc=["body"])
     now = await _find(db, caller.tenant)
-    if any((it.kind, it.id) == (new.kind, new.id) for it in now.definitions):
+    if any((rule.kind, rule.id) == (new.kind, new.id) for rule in now.definitions):
         raise Conflict(f"There is a definition of the {new.kind} {new.id} already.")
     text = await asyncio.to_thread(extended, now.yaml, now.definitions, new)
     await db.execute(proposals.decide(caller.tenant, kind, id, "promoted", caller.key_id))
-    return _changed(await _keep(db, caller, text, [*now.definitions, new], now.version))
+    return _changed(await _save(db, caller, text, [*now.definitions, new], now.version))
 
 
 @router.post("/proposals/{kind}/{id}/dismiss", summary="Dismiss a proposal", response_model=Proposal)
@@ -131,21 +131,21 @@ async def dismiss_stack_proposal(kind: Kind, id: TechnologyId, caller: CurrentCa
     return Json(await _proposal(db, caller.tenant, kind, id))
 
 
-def _understood(body: DefinitionsInput) -> tuple[str, Sequence[Definition]]:
+def _parsed(body: DefinitionsInput) -> tuple[str, Sequence[Definition]]:
     """The text to keep, and what it says. Raises: InvalidRequest."""
     if body.yaml is not None:
         return body.yaml, read_definitions(body.yaml)
-    said = body.definitions or []
-    check_set(said, loc=["body", "definitions"])
-    return written(said), said
+    definitions = body.definitions or []
+    check_set(definitions, loc=["body", "definitions"])
+    return written(definitions), definitions
 
 
-async def _keep(
-    db: AsyncConnection, caller: Caller, text: str, said: Sequence[Definition], expected: int | None
+async def _save(
+    db: AsyncConnection, caller: Caller, text: str, definitions: Sequence[Definition], expected: int | None
 ) -> DefinitionSet:
     """Raises: PreconditionFailed when ``expected`` is not the newest, Conflict when others write all the time."""
     for _ in range(5):
-        added = await db.execute(statements.add(caller.tenant, text, said, caller.key_id, expected))
+        added = await db.execute(statements.add(caller.tenant, text, definitions, caller.key_id, expected))
         row = added.mappings().one_or_none()
         if row is not None:
             await db.execute(statements.forget(caller.tenant, row["version"]))
@@ -190,15 +190,15 @@ async def _proposals(
 
 
 async def _proposal(db: AsyncConnection, tenant: str, kind: str, id: str) -> Proposal:
-    found = await _proposals(db, tenant, 1, (kind, id))
-    if not found:
+    matching = await _proposals(db, tenant, 1, (kind, id))
+    if not matching:
         raise NotFound(f"No model has named a {kind} {id} that the rules do not know.")
-    return found[0]
+    return matching[0]
 
 
-def _changed(found: DefinitionSet) -> Response:
-    return Json(found, headers={"ETag": _tag(found)})
+def _changed(changed: DefinitionSet) -> Response:
+    return Json(changed, headers={"ETag": _tag(changed)})
 
 
-def _tag(found: DefinitionSet) -> str:
-    return f'"{found.version}"'
+def _tag(changed: DefinitionSet) -> str:
+    return f'"{changed.version}"'

@@ -11,7 +11,7 @@ from fastapi import Header, Query, Response
 from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.ids import Id
-from services.gateway.http.routing import routes
+from services.gateway.routing import routes
 from services.gateway.streams import event_stream
 from services.gateway.streams.event_stream import COMMENT, COMMENT_SECONDS, OPENING, frame
 from shared.contracts.jobs import JobState
@@ -58,12 +58,12 @@ async def _stream(deps: Dependencies, job_id: str, tenant: str, seq: int, first:
             spoke = time.monotonic()
             rows = first
             while not deps.closing.is_set():
-                found = [row for row in rows if row["seq"] is not None]
-                if found:
-                    seq = found[-1]["seq"]
-                    yield b"".join(_frame(job_id, row) for row in found)
+                events = [row for row in rows if row["seq"] is not None]
+                if events:
+                    seq = events[-1]["seq"]
+                    yield b"".join(_frame(job_id, row) for row in events)
                     spoke = time.monotonic()
-                if len(found) < _PAGE:
+                if len(events) < _PAGE:
                     if not rows or JobState(rows[0]["state"]).terminal:
                         return
                     await deps.watchers.wait(changed, spoke + COMMENT_SECONDS - time.monotonic())
@@ -77,15 +77,15 @@ async def _stream(deps: Dependencies, job_id: str, tenant: str, seq: int, first:
 
 async def _news(deps: Dependencies, job_id: str, tenant: str, seq: int) -> Rows:
     async with deps.database.read() as db:
-        found = (await db.execute(queries.events_after(job_id, tenant, seq, _PAGE))).mappings().all()
-    return [dict(row) for row in found]
+        rows = (await db.execute(queries.events_after(job_id, tenant, seq, _PAGE))).mappings().all()
+    return [dict(row) for row in rows]
 
 
 async def _patient_news(deps: Dependencies, job_id: str, tenant: str, seq: int, before: Rows) -> Rows:
     """What is new; nothing while Postgres is away, and the stream goes on when it is back."""
     try:
         # The client may be gone any moment, and with it the task that asks.
-        return await deps.undisturbed(_news(deps, job_id, tenant, seq))
+        return await deps.to_its_end(_news(deps, job_id, tenant, seq))
     except DatabaseUnavailable:
         return [{"state": before[0]["state"], "seq": None}]
 

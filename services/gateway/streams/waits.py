@@ -46,7 +46,7 @@ def hold(request: Request, job_id: str) -> None:
     unit.hold = held
 
 
-def hold_again(request: Request, replayed: Response) -> None:
+def hold_replayed(request: Request, replayed: Response) -> None:
     """The same for an answer that is given again: whoever asks twice still wants to wait, perhaps for no time."""
     seconds = wanted_seconds(request)
     if replayed.status_code != 202 or not seconds:
@@ -75,8 +75,8 @@ _KEPT = ("location", "idempotency-replayed")
 
 def wanted_seconds(request: Request) -> float:
     """How long the client would wait; 0 when it did not say so."""
-    found = _WAIT.search(", ".join(request.headers.getlist("prefer")))
-    return min(float(found[1]), _MOST_SECONDS) if found else 0.0
+    match = _WAIT.search(", ".join(request.headers.getlist("prefer")))
+    return min(float(match[1]), _MOST_SECONDS) if match else 0.0
 
 
 async def finished(deps: Dependencies, tenant: str, job_id: str, seconds: float) -> RowMapping | None:

@@ -17,7 +17,7 @@ import uvicorn
 from sqlalchemy import Engine
 
 from services.gateway.app import create_app
-from services.gateway.http.server import Server
+from services.gateway.server import Server
 from services.gateway.settings import HttpSettings, Settings
 from shared import keys
 from shared.contracts.keys import Scope

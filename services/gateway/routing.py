@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import cast
 
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
@@ -14,42 +13,8 @@ from fastapi.routing import APIRoute
 from services.gateway.database import UnitOfWork
 from services.gateway.dependencies import Dependencies
 from services.gateway.http import bodies, idempotency
-from shared.contracts.keys import Scope
+from services.gateway.http.rules import Rules
 from shared.errors import InvalidRequest
-
-Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What one endpoint asks of a request beyond what its method says."""
-
-    scope: Scope | None = None  #: by default ``read`` for GET and ``write`` for the rest
-    public: bool = False  #: no key needed
-    large: bool | Callable[[object], bool] = False  #: the body may be as large as a flow, or only when its JSON is such
-    raw: bool = False  #: the endpoint reads the body itself, and minds the idempotency key
-    single: bool = False  #: it writes in one statement, so without a key to keep it needs no transaction around it
-    secret: tuple[str, ...] = ()  #: fields of the answer that are never kept
-    on_replay: Callable[[Request, Response], None] | None = None  #: called when a kept answer is given again
-
-
-def rules(
-    scope: Scope | None = None,
-    *,
-    public: bool = False,
-    large: bool | Callable[[object], bool] = False,
-    raw: bool = False,
-    single: bool = False,
-    secret: tuple[str, ...] = (),
-    on_replay: Callable[[Request, Response], None] | None = None,
-) -> Callable[[Endpoint], Endpoint]:
-    """Give an endpoint its own rules; stands under the route's decorator."""
-
-    def mark(endpoint: Endpoint) -> Endpoint:
-        endpoint.rules = Rules(scope, public, large, raw, single, secret, on_replay)  # type: ignore[attr-defined]
-        return endpoint
-
-    return mark
 
 
 def routes(prefix: str = "", tag: str = "") -> APIRouter:
