@@ -264,7 +264,7 @@ print(time.perf_counter() - began)
 
 
 def large_file(sandbox: Sandbox, rows: int = 1_000_000) -> None:
-    """Polars in a process of its own is what our reader is, too: each read has a fresh room."""
+    """Polars in a process of its own is what our reader is, too: each read has a fresh sandbox."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "large.csv"
         large_table(rows).write_csv(path)

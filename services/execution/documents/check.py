@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import posixpath
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -31,7 +29,7 @@ from services.execution.documents.parse.nodes import (
     walk,
 )
 from services.execution.documents.parse.notation import spans_of
-from services.execution.documents.run.names import names_of
+from services.execution.documents.run.analysis import fault_of, names_of
 from services.execution.documents.run.running import MOST_BLOCKS, kind_of
 from shared.contracts.document import Block, BlockMessage, DocumentInput
 from shared.errors import AssayError
@@ -40,7 +38,6 @@ from shared.languages import LANGUAGES
 from shared.llm.chat import ChatMessage, ChatRequest, Estimates, TokenUsage
 
 ROLE = "documents.instruction"
-_MOST_CODE = 200_000
 _GIVEN = frozenset(["range", "loop", "namespace", "dict", "caller", "varargs", "kwargs", "self", "super"])
 
 
@@ -108,17 +105,13 @@ class Check:
         self.sets |= names.sets
         hidden = ("exec(", "import *", "globals(", "%run", "assign(", "eval(")
         self.sure = self.sure and not any(word in code for word in hidden)
-        if language != "python" or len(code) > _MOST_CODE:
+        fault = fault_of(language, code)
+        if fault is None:
             return []
-        try:
-            with warnings.catch_warnings(action="ignore"):
-                ast.parse(code)
-        except SyntaxError as error:
-            text = f"Line {line + (error.lineno or 1)}: SyntaxError: {error.msg}"
-            return [Note("error", "syntax_error", text)]
-        except (ValueError, RecursionError, MemoryError) as error:
-            return [Note("error", "syntax_error", f"This is no Python: {type(error).__name__}")]
-        return []
+        text = f"This is no {LANGUAGES[language].title}: {fault.text}"
+        if fault.line is not None:
+            text = f"Line {line + fault.line}: {fault.text}"
+        return [Note("error", "syntax_error", text)]
 
     def _instruction(self, node: Instruction, block: Block) -> list[Note]:
         block.instruction_type, block.message_original = node.type, node.message

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.execution.documents.parse.notation import language_of
+from services.execution.documents.run.analysis import fault_of, names_of
 from services.execution.documents.run.chunks import Chunks, DeferredBlock
-from services.execution.documents.run.names import names_of
 from services.execution.documents.run.state import CachedBlock
 from services.execution.sandbox.run import KernelError
 from shared.contracts.document import Block
@@ -20,7 +18,7 @@ from shared.languages import LANGUAGES
 
 _FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*\{?([A-Za-z0-9]+)[^\n`]*\n(.*?)^\1[`~]*[ \t]*$", re.M | re.S)
 MOST_TURNS = 3  #: an answer, and two more with the errors of the one before
-_MOST_PIECES, _MOST_ERROR, _MOST_CODE = 10, 4000, 200_000
+_MOST_PIECES, _MOST_ERROR = 10, 4000
 
 
 @dataclass(frozen=True)
@@ -36,17 +34,11 @@ def pieces_of(answer: str) -> list[Piece]:
 
 
 def unparsed(pieces: Sequence[Piece]) -> str | None:
-    """What is wrong with the first piece that does not parse; only Python is checked here."""
+    """What is wrong with the first piece that does not parse."""
     for number, piece in enumerate(pieces, 1):
-        if piece.language != "python" or len(piece.code) > _MOST_CODE:
-            continue
-        try:
-            with warnings.catch_warnings(action="ignore"):
-                ast.parse(piece.code)
-        except SyntaxError as error:
-            return f"Code block {number} is not Python: SyntaxError: {error.msg} (line {error.lineno})"
-        except (ValueError, RecursionError, MemoryError) as error:
-            return f"Code block {number} is not Python: {type(error).__name__}"
+        if fault := fault_of(piece.language, piece.code):
+            line = "" if fault.line is None else f" (line {fault.line})"
+            return f"Code block {number} is not {LANGUAGES[piece.language].title}: {fault.text}{line}"
     return None
 
 

@@ -12,9 +12,8 @@ from pydantic import JsonValue
 
 from services.execution.documents.parse.nodes import Chunk, Expression
 from services.execution.documents.resolve import values
-from services.execution.documents.run import names as naming
 from services.execution.documents.run import state
-from services.execution.documents.run.names import Names, names_of
+from services.execution.documents.run.analysis import Names, analysis_of, names_of
 from services.execution.documents.run.running import RunningDocument
 from services.execution.documents.run.state import CachedBlock
 from services.execution.sandbox.run import KernelError, Outcome, Shown, Value
@@ -85,7 +84,7 @@ class Chunks:
 
     def _run(self, block: Block, language: str, code: str, again: str | None = None) -> None:
         document = self.document
-        if language != "sql":
+        if analysis_of(language).has_variables:
             self.last = language
         names = names_of(language, code)
         missing = sorted((names.uses - (names.sets - names.uses)) & set(document.broken))
@@ -181,7 +180,7 @@ class Chunks:
         self.restore(deferred.names.uses)
         document.kernels.share(deferred.language, deferred.names.uses & set(document.kernels.owner))
         restored = deferred.cached.whole and all(self._restore_value(deferred, name) for name in deferred.cached.values)
-        if restored and deferred.language == "python" and (code := naming.definitions(deferred.code)):
+        if restored and (code := analysis_of(deferred.language).definitions(deferred.code)):
             document.kernels.execute(deferred.language, code)
         if not restored:
             document.kernels.execute(deferred.language, deferred.code)
@@ -210,7 +209,7 @@ class Chunks:
                     cached.values[name] = value
         except KernelError:
             cached.values.clear()
-        cached.whole = wanted <= cached.values.keys() and (language == "python" or not names.defines)
+        cached.whole = wanted <= cached.values.keys()
         return cached
 
     def add_outputs(self, block: Block, outcome: Outcome) -> None:

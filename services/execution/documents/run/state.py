@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, JsonValue
 
+from services.execution.documents.run.analysis import analysis_of
 from services.execution.documents.run.kernels import Kernels
 from services.execution.sandbox.run import KernelError, Look
 from shared.contracts.document import BlockMessage, BlockVariable
@@ -20,20 +21,6 @@ from shared.jobs.job import Context, Files
 _MOST = 32_000_000
 _MOST_TEXT = 200_000  #: characters of a plain value
 _MOST_TABLE = 16_000_000  #: bytes in memory; a larger table is made again when it is needed
-_EXACT: Mapping[str, tuple[str, ...]] = {
-    "python": (
-        *("NoneType", "bool", "int", "float", "str", "list", "dict", "tuple", "set", "Decimal", "date", "datetime"),
-        *("time", "timedelta", "bytes", "complex", "UUID", "ndarray", "DataFrame"),
-    ),
-    "r": (
-        *("NULL", "logical", "integer", "numeric", "character", "complex", "raw", "factor", "ordered", "list", "AsIs"),
-        *("Date", "POSIXct", "difftime", "data.frame"),
-    ),
-    "javascript": (
-        *("null", "undefined", "boolean", "number", "string", "bigint", "Array", "Object", "Date", "Map", "Set"),
-        "Uint8Array",
-    ),
-}
 
 
 class CachedValue(BaseModel):
@@ -105,14 +92,15 @@ def fetch(context: Context, file_id: str, target: Path) -> bool:
 
 def cached_value(kernels: Kernels, files: Files, kernel: str, name: str, look: Look) -> CachedValue | None:
     """``None`` for what could not be restored exactly."""
-    if kernel in _EXACT and look.type not in _EXACT[kernel] and look.kind != "table":
+    exact = analysis_of(kernel).exact
+    if exact is not None and look.type not in exact:
         return None
     cached = CachedValue(kind=look.kind, type=look.type, text=look.text[:2000], rows=look.rows or None)
     if look.kind == "json":
         cached.data = look.exact
         text = json.dumps(look.exact)
         return None if len(text) > _MOST_TEXT or _lossy(look.exact) else cached
-    if look.kind != "table" or look.bytes > _MOST_TABLE or (kernel != "sql" and look.type not in _EXACT[kernel]):
+    if look.kind != "table" or look.bytes > _MOST_TABLE:
         return None
     try:
         value = kernels.get(kernel, name)

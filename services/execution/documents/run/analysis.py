@@ -1,9 +1,11 @@
-"""Which names a piece of code sets and which it uses; enough to know what depends on what."""
+"""What documents know of a language's code without running it: which names it sets and uses, and its syntax."""
 
 from __future__ import annotations
 
 import ast
 import re
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 _WORD = re.compile(r"[A-Za-z_.][A-Za-z0-9_.]*|[A-Za-z_]\w*")
@@ -19,6 +21,18 @@ _JS_SETS = re.compile(
     r"\b(?:let|const|var|function\*?|class)\s+([A-Za-z_$][\w$]*)|(?:^|[;{\n])\s*([A-Za-z_$][\w$]*)(?:[.\[][^\n=]*?)?\s*[-+*/]?=(?![=>])"
 )
 _LONGEST = 200_000
+_PYTHON_EXACT = frozenset(
+    ("NoneType", "bool", "int", "float", "str", "list", "dict", "tuple", "set", "Decimal", "date", "datetime", "time",
+     "timedelta", "bytes", "complex", "UUID", "ndarray", "DataFrame")
+)  # fmt: skip
+_R_EXACT = frozenset(
+    ("NULL", "logical", "integer", "numeric", "character", "complex", "raw", "factor", "ordered", "list", "AsIs",
+     "Date", "POSIXct", "difftime", "data.frame")
+)  # fmt: skip
+_JAVASCRIPT_EXACT = frozenset(
+    ("null", "undefined", "boolean", "number", "string", "bigint", "Array", "Object", "Date", "Map", "Set",
+     "Uint8Array")
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -28,34 +42,55 @@ class Names:
     defines: frozenset[str] = frozenset()  #: of those set: what its own source text can make again
 
 
+@dataclass(frozen=True)
+class SyntaxFault:
+    text: str
+    line: int | None = None  #: from 1
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """One language's row; a language without one runs too, but nothing is known of its names."""
+
+    names: Callable[[str], Names] = lambda _code: Names()
+    fault: Callable[[str], SyntaxFault | None] = lambda _code: None
+    definitions: Callable[[str], str] = lambda _code: ""  #: code that only defines again what its source defined
+    exact: frozenset[str] | None = None  #: types whose values can be saved and restored exactly; ``None``: all
+    has_variables: bool = True
+
+
+def analysis_of(language: str) -> Analysis:
+    return _ANALYSES.get(language, Analysis())
+
+
 def names_of(language: str, code: str) -> Names:
-    if len(code) > _LONGEST:
-        return Names()
-    if language == "python":
-        return _python(code)
-    bare = _TEXT.sub(" ", code)
-    if language == "sql":
-        sets = frozenset(match[1] for match in _SQL_SETS.finditer(bare))
-    elif language == "r":
-        sets = frozenset(match[1] for match in _R_SETS.finditer(bare))
-    elif language == "javascript":
-        sets = frozenset(match[1] or match[2] for match in _JS_SETS.finditer(bare))
-    else:
-        return Names()
-    words = set(_WORD.findall(bare if language != "sql" else code))
+    return analysis_of(language).names(code) if len(code) <= _LONGEST else Names()
+
+
+def fault_of(language: str, code: str) -> SyntaxFault | None:
+    """The first syntax error; ``None`` also where the language's syntax is not checked."""
+    return analysis_of(language).fault(code) if len(code) <= _LONGEST else None
+
+
+def _by_words(code: str, sets: frozenset[str]) -> Names:
+    """Every word may be a name that is used."""
+    words = set(_WORD.findall(code))
     # ``frame.column`` uses ``frame``; in R the dot is part of a name.
-    parts = {part for word in words for part in word.split(".")[:1]}
-    return Names(sets, frozenset(words | parts))
+    return Names(sets, frozenset(words | {word.partition(".")[0] for word in words}))
 
 
-def definitions(code: str) -> str:
-    """The imports, functions and classes at the top of Python code."""
-    try:
-        body = ast.parse(code).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
-    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    return "\n".join(ast.unparse(node) for node in body if isinstance(node, kinds))
+def _sql(code: str) -> Names:
+    return _by_words(code, frozenset(match[1] for match in _SQL_SETS.finditer(_TEXT.sub(" ", code))))
+
+
+def _r(code: str) -> Names:
+    bare = _TEXT.sub(" ", code)
+    return _by_words(bare, frozenset(match[1] for match in _R_SETS.finditer(bare)))
+
+
+def _javascript(code: str) -> Names:
+    bare = _TEXT.sub(" ", code)
+    return _by_words(bare, frozenset(match[1] or match[2] for match in _JS_SETS.finditer(bare)))
 
 
 def _python(code: str) -> Names:
@@ -67,6 +102,27 @@ def _python(code: str) -> Names:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Names()
     return Names(frozenset(reader.sets), frozenset(reader.uses), frozenset(reader.defines))
+
+
+def _python_fault(code: str) -> SyntaxFault | None:
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            ast.parse(code)
+    except SyntaxError as error:
+        return SyntaxFault(f"SyntaxError: {error.msg}", error.lineno or 1)
+    except (ValueError, RecursionError, MemoryError) as error:
+        return SyntaxFault(type(error).__name__)
+    return None
+
+
+def _python_definitions(code: str) -> str:
+    """The imports, functions and classes at the top of Python code."""
+    try:
+        body = ast.parse(code).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return "\n".join(ast.unparse(node) for node in body if isinstance(node, kinds))
 
 
 class _Reader(ast.NodeVisitor):
@@ -157,3 +213,11 @@ def _root(node: ast.expr) -> str | None:
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value
     return node.id if isinstance(node, ast.Name) else None
+
+
+_ANALYSES: Mapping[str, Analysis] = {
+    "python": Analysis(_python, _python_fault, _python_definitions, exact=_PYTHON_EXACT),
+    "r": Analysis(_r, exact=_R_EXACT),
+    "javascript": Analysis(_javascript, exact=_JAVASCRIPT_EXACT),
+    "sql": Analysis(_sql, has_variables=False),
+}
