@@ -70,9 +70,7 @@ class Ingest:
             for start, batch in _batches(items):
                 self._write(table, start, batch, tally)
                 progress.step(len(batch))
-            known = info.statistics.get(table.name)
-            current = known is not None and self._is_current(table, known, tally)
-            statistics = known if known is not None and current else self._measure(table)
+            statistics = self._statistics(table, info.statistics.get(table.name), tally)
         context.report.effect(self._library.catalog.save_statistics(info.id, table.name, statistics))
         return IngestResult(
             ingested=tally.ingested,
@@ -84,24 +82,23 @@ class Ingest:
         )
 
     def _write(self, table: OpenTable, start: int, batch: Sequence[object], tally: _Tally) -> None:
-        """Write those of the batch that are new or have changed."""
+        """Write the records of the batch that are new or changed."""
         fitting: list[Record] = []
         for index, raw in enumerate(batch, start):
-            fit = raw if isinstance(raw, Refused) else record(raw, table.spec)
-            if isinstance(fit, Record) and fit.id in tally.seen:
-                fit = Refused(
-                    "duplicate_id", "an earlier record of this input has the same id; that one is kept", fit.id
-                )
-            if isinstance(fit, Refused):
-                tally.refuse(index, fit)
+            parsed = raw if isinstance(raw, Refused) else record(raw, table.spec)
+            if isinstance(parsed, Record) and parsed.id in tally.seen:
+                message = "an earlier record of this input has the same id; that one is kept"
+                parsed = Refused("duplicate_id", message, parsed.id)
+            if isinstance(parsed, Refused):
+                tally.refuse(index, parsed)
                 continue
-            tally.seen.add(fit.id)
-            fitting.append(fit)
-        ids = [points.point_id(item.id) for item in fitting]
-        kept = self._library.store.payloads(table.bucket(Part.MASTER), ids, ["digest"])
-        known = {identity: payload.get("digest") for identity, payload in kept.items()}
-        changed = [item for item in fitting if known.get(points.point_id(item.id)) != points.digest(item)]
-        updated = [item for item in changed if points.point_id(item.id) in known]
+            tally.seen.add(parsed.id)
+            fitting.append(parsed)
+        ids = [points.point_id(each.id) for each in fitting]
+        stored = self._library.store.payloads(table.bucket(Part.MASTER), ids, ["digest"])
+        digests = {point_id: payload.get("digest") for point_id, payload in stored.items()}
+        changed = [each for each in fitting if digests.get(points.point_id(each.id)) != points.digest(each)]
+        updated = [each for each in changed if points.point_id(each.id) in digests]
         self._store(table, changed, updated)
         tally.updated += len(updated)
         tally.ingested += len(changed) - len(updated)
@@ -113,9 +110,9 @@ class Ingest:
         store = self._library.store
         self._ensure(table, changed)
         if updated:
-            # A facet that a record no longer has must not be found.
-            gone = AnyOf("record", "keyword", tuple(item.id for item in updated))
-            store.delete_where(table.bucket(Part.FACETS), (gone,))
+            # Facets that a record no longer has must not be found.
+            outdated = AnyOf("record", "keyword", tuple(each.id for each in updated))
+            store.delete_where(table.bucket(Part.FACETS), (outdated,))
         store.upsert(table.bucket(Part.FACETS), points.facets(changed, table.embedder, table.words(Part.FACETS)))
         # Last, because it carries the digest: a crash before it makes the next ingest write the record again.
         store.upsert(table.bucket(Part.MASTER), points.masters(changed, table.embedder, table.words(Part.MASTER)))
@@ -128,14 +125,14 @@ class Ingest:
         }
         language = None
         for part in Part:
-            there = table.layouts.get(part)
-            if there is None:
+            existing = table.layouts.get(part)
+            if existing is None:
                 language = language or language_of(texts[Part.MASTER])
                 average = average_words(texts[part], language)
                 layout = Layout(table.fingerprint, self._size(table), average, dict(table.spec.fields), language)
             else:
-                layout = replace(there, fields=dict(table.spec.fields))
-            if there != layout:
+                layout = replace(existing, fields=dict(table.spec.fields))
+            if existing != layout:
                 self._library.store.ensure(table.bucket(part), layout)
                 table.layouts[part] = layout
 
@@ -147,17 +144,17 @@ class Ingest:
         store = self._library.store
         for start in range(0, len(ids), _BATCH):
             chosen = ids[start : start + _BATCH]
-            there = store.payloads(table.bucket(Part.MASTER), [points.point_id(item) for item in chosen], ["record"])
-            known = {str(payload["record"]) for payload in there.values()}
-            for index, item in enumerate(chosen, start):
-                if item not in known:
-                    tally.refuse(index, Refused("not_found", "there is no such record to delete", item))
-                known.discard(item)
-            if there:
-                gone = AnyOf("record", "keyword", tuple(str(payload["record"]) for payload in there.values()))
-                store.delete_where(table.bucket(Part.FACETS), (gone,))
-                store.delete(table.bucket(Part.MASTER), list(there))
-            tally.deleted += len(there)
+            stored = store.payloads(table.bucket(Part.MASTER), [points.point_id(each) for each in chosen], ["record"])
+            records = tuple(str(payload["record"]) for payload in stored.values())
+            left = set(records)
+            for index, record_id in enumerate(chosen, start):
+                if record_id not in left:
+                    tally.refuse(index, Refused("not_found", "there is no such record to delete", record_id))
+                left.discard(record_id)
+            if stored:
+                store.delete_where(table.bucket(Part.FACETS), (AnyOf("record", "keyword", records),))
+                store.delete(table.bucket(Part.MASTER), list(stored))
+            tally.deleted += len(stored)
 
     def _reembed(self, table: OpenTable, progress: _Progress) -> None:
         """Embed the records of another model's buckets anew; a crash in between loses none of them."""
@@ -168,10 +165,12 @@ class Ingest:
                     progress.step(0)
             self._library.store.drop(bucket)
 
-    def _is_current(self, table: OpenTable, known: TableStatistics, tally: _Tally) -> bool:
-        """Whether the known statistics still describe the table."""
-        there = self._library.store.count(table.bucket(Part.MASTER))
-        return known.fingerprint == table.fingerprint and known.records == there and not tally.changed
+    def _statistics(self, table: OpenTable, known: TableStatistics | None, tally: _Tally) -> TableStatistics:
+        """The known ones, while they still describe the table; else measured anew."""
+        if known is None or tally.changed or known.fingerprint != table.fingerprint:
+            return self._measure(table)
+        records = self._library.store.count(table.bucket(Part.MASTER))
+        return known if known.records == records else self._measure(table)
 
     def _measure(self, table: OpenTable) -> TableStatistics:
         """Flush the store and measure the table's thresholds anew."""
@@ -206,26 +205,26 @@ class _Source:
         return files.read(self._stream, self._request.format, self._request.table, self._table.spec)
 
     def count(self) -> int:
-        """A file that cannot be read is refused here, before anything is written."""
+        """Reads the whole file, so that an unreadable one is refused before anything is written."""
         return sum(1 for _ in self) if self._stream else len(self._request.records or [])
 
 
 class _Progress:
-    """Says now and then how far the job is, and stops it when nobody wants it any more."""
+    """Reports progress twice a second, and stops the job when it is cancelled."""
 
     def __init__(self, context: Context, total: int) -> None:
         self._context = context
         self._total = total
         self._done = 0
-        self._said_at = 0.0
+        self._reported_at = 0.0
 
     def step(self, records: int) -> None:
         """Raises: JobCancelled, BudgetSpent."""
         self._done += records
         now = time.monotonic()
-        if records and (now - self._said_at >= _PROGRESS_SECONDS or self._done == self._total):
+        if records and (now - self._reported_at >= _PROGRESS_SECONDS or self._done == self._total):
             self._context.report.event("progress", node="ingest", done=self._done, total=self._total)
-            self._said_at = now
+            self._reported_at = now
         if self._context.cancelled.is_set():
             raise JobCancelled("the ingest was cancelled; what was written stays and is not written again")
         self._context.budget.check()

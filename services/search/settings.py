@@ -1,4 +1,4 @@
-"""What an operator may decide about search."""
+"""The settings of search."""
 
 from __future__ import annotations
 

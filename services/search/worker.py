@@ -26,7 +26,7 @@ from shared.plugins import load_plugins
 from shared.settings import PluginSettings, StoreSettings
 
 log = structlog.get_logger(__name__)
-#: A worker that is being replaced may finish its jobs first.
+#: How long a worker that is being replaced may take to finish its jobs.
 _HANDOVER_SECONDS = 30.0
 _FIRST_ROLE = "search.plan"  # of the models that a search asks
 _OPENAI = "https://api.openai.com/v1"
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def _open(settings: SearchSettings, qdrant: QdrantSettings) -> Store:
-    """Raises: SearchStoreUnavailable when another process keeps the embedded store."""
+    """Raises: SearchStoreUnavailable while another process owns the embedded store."""
     until = time.monotonic() + _HANDOVER_SECONDS
     while True:
         try:
@@ -70,7 +70,7 @@ def _open(settings: SearchSettings, qdrant: QdrantSettings) -> Store:
 
 
 def _remote(server: EmbeddingServer) -> RemoteAccess | None:
-    """Where to embed remotely; a server of one's own needs no key."""
+    """Where to embed remotely; None without a server or key (a self-hosted server needs no key)."""
     if not server.base_url and not server.api_key:
         return None
     return RemoteAccess(server.base_url or _OPENAI, server.api_key)

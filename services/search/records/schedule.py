@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from services.search.records.shape import Raw
 from shared.errors import UnreadableFile
 
-#: What a document with a schedule or a list of talks begins with.
+#: Keys of the lists of talks that a document may have.
 _LISTS = ("results", "talks", "submissions")
 DOCUMENTS = frozenset({"schedule", "conference", *_LISTS})
 
@@ -140,7 +140,7 @@ def _days(conference: JsonValue) -> Iterator[Event]:
         for room, events in rooms.items() if isinstance(rooms, dict) else ():
             for event in events if isinstance(events, list) else ():
                 if isinstance(event, dict):
-                    yield _json_event(event, room, _said(day.get("date")) if isinstance(day, dict) else None)
+                    yield _json_event(event, room, _text(day.get("date")) if isinstance(day, dict) else None)
 
 
 def _json_event(event: dict[str, JsonValue], room: str | None, day: str | None) -> Event:
@@ -148,18 +148,18 @@ def _json_event(event: dict[str, JsonValue], room: str | None, day: str | None) 
     slot = slot if isinstance(slot, dict) else {}
     people = event.get("persons") or event.get("speakers") or []
     persons = [_json_person(person) for person in people] if isinstance(people, list) else []
-    given_start = _said(event.get("date")) or _said(slot.get("start"))
-    clock = _said(event.get("start"))
+    given_start = _text(event.get("date")) or _text(slot.get("start"))
+    clock = _text(event.get("start"))
     start = _start(given_start or (clock if len(clock) > 5 else ""), day, clock)
-    end = _moment(_said(event.get("end")) or _said(slot.get("end")))
+    end = _moment(_text(event.get("end")) or _text(slot.get("end")))
     return Event(
-        id=_said(event.get("id")) or _said(event.get("code")) or _said(event.get("guid")),
-        title=_said(event.get("title")),
-        text=_joined([_said(event.get(key)) for key in ("subtitle", "abstract", "description")]),
-        track=_said(event.get("track")) or None,
-        room=_said(event.get("room")) or _said(slot.get("room")) or room,
+        id=_text(event.get("id")) or _text(event.get("code")) or _text(event.get("guid")),
+        title=_text(event.get("title")),
+        text=_joined([_text(event.get(key)) for key in ("subtitle", "abstract", "description")]),
+        track=_text(event.get("track")) or None,
+        room=_text(event.get("room")) or _text(slot.get("room")) or room,
         start=start,
-        end=end or _end(start, _said(event.get("duration"))),
+        end=end or _end(start, _text(event.get("duration"))),
         persons=tuple(person for person in persons if person is not None),
     )
 
@@ -169,30 +169,30 @@ def _json_person(person: JsonValue) -> Person | None:
         return _person(None, person, "")
     if not isinstance(person, dict):
         return None
-    identity = _said(person.get("id")) or _said(person.get("code")) or _said(person.get("guid"))
-    name = next((_said(person.get(key)) for key in ("public_name", "name", "full_public_name") if person.get(key)), "")
-    return _person(identity, name, _said(person.get("biography")) or _said(person.get("abstract")))
+    identity = _text(person.get("id")) or _text(person.get("code")) or _text(person.get("guid"))
+    name = next((_text(person.get(key)) for key in ("public_name", "name", "full_public_name") if person.get(key)), "")
+    return _person(identity, name, _text(person.get("biography")) or _text(person.get("abstract")))
 
 
 def _person(identity: str | None, name: str, biography: str) -> Person | None:
     return Person(identity or name, name, biography) if identity or name else None
 
 
-def _said(value: JsonValue) -> str:
+def _text(value: JsonValue) -> str:
     """A value as text; of an object with names in several languages, the English or the first one."""
     if isinstance(value, dict):
         chosen = value.get("en") or value.get("name") or next(iter(value.values()), "")
-        return _said(chosen)
+        return _text(chosen)
     if value is None or isinstance(value, (list, bool)):
         return ""
     return str(value).strip()
 
 
 def _start(date: str, day: str | None, clock: str) -> datetime | None:
-    found = _moment(date)
-    if found is None and day and re.fullmatch(r"\d{1,2}:\d{2}", clock):
-        found = _moment(f"{day[:10]}T{clock:0>5}")
-    return found
+    moment = _moment(date)
+    if moment is None and day and re.fullmatch(r"\d{1,2}:\d{2}", clock):
+        return _moment(f"{day[:10]}T{clock:0>5}")
+    return moment
 
 
 def _moment(text: str) -> datetime | None:
@@ -212,6 +212,6 @@ def _end(start: datetime | None, duration: str) -> datetime | None:
 
 
 def _joined(parts: Iterable[str]) -> str:
-    """The parts that say something, without markup, each once."""
-    plain = (re.sub(r"<[^>]{1,200}>", " ", part).strip() for part in parts)
-    return "\n\n".join(dict.fromkeys(part for part in plain if part))
+    """The parts without markup; empty and repeated ones are left out."""
+    stripped = (re.sub(r"<[^>]{1,200}>", " ", part).strip() for part in parts)
+    return "\n\n".join(dict.fromkeys(part for part in stripped if part))

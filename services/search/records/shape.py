@@ -1,4 +1,4 @@
-"""One record, as the caller or a file wrote it, made to fit its table or refused with a reason."""
+"""One record, as the caller or a file wrote it, fitted to its table or refused with a reason."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ def record(raw: object, spec: TableSpec) -> Record | Refused:
     if isinstance(identity, Refused):
         return identity
     try:
-        found = Record.model_validate({**_present(raw), "id": identity})
+        parsed = Record.model_validate({**_present(raw), "id": identity})
     except ValidationError as fault:
         return _refused(fault, identity)
-    return _fitted(found, spec)
+    return _fitted(parsed, spec)
 
 
-def _fitted(found: Record, spec: TableSpec) -> Record | Refused:
+def _fitted(parsed: Record, spec: TableSpec) -> Record | Refused:
     """The record with its fields as the table declares them."""
-    identity = found.id
-    if not _storable(found.model_dump(mode="json")):
+    identity = parsed.id
+    if not _storable(parsed.model_dump(mode="json")):
         return _unstorable(identity)
-    if not (found.name.strip() or found.text.strip() or any(text.strip() for text in found.facets.values())):
+    if not (parsed.name.strip() or parsed.text.strip() or any(text.strip() for text in parsed.facets.values())):
         return Refused("empty_record", "a record needs a name, a text or a facet to be found by", identity)
     try:
-        fields = {name: _field(name, value, spec.fields.get(name)) for name, value in found.fields.items()}
+        fields = {name: _field(name, value, spec.fields.get(name)) for name, value in parsed.fields.items()}
     except InvalidRequest as fault:
         return Refused("invalid_field", fault.detail, identity)
-    facets = {key: text for key, text in found.facets.items() if text.strip()}
+    facets = {key: text for key, text in parsed.facets.items() if text.strip()}
     present = {name: value for name, value in fields.items() if value is not None}
-    return found.model_copy(update={"fields": present, "facets": facets})
+    return parsed.model_copy(update={"fields": present, "facets": facets})
 
 
-def flat(row: Raw, spec: TableSpec) -> dict[str, JsonValue]:
-    """A row of a file as a record: columns are matched by name, what is left becomes a field."""
+def from_row(row: Raw, spec: TableSpec) -> dict[str, JsonValue]:
+    """A row of a file as a record: columns are matched by name, the rest become fields."""
     lower = {key.strip().lower(): key for key in row}
     out: dict[str, JsonValue] = {"id": row.get(lower.get("id", "id"))}
     taken = {lower.get("id", "id")}
@@ -78,13 +78,13 @@ def flat(row: Raw, spec: TableSpec) -> dict[str, JsonValue]:
         if name.startswith("facets.") or name in spec.facets:
             facets[name.removeprefix("facets.")] = _text(value)
         else:
-            plain = name.removeprefix("fields.")
-            fields[plain] = _parsed(value, spec.fields.get(plain))
+            field = name.removeprefix("fields.")
+            fields[field] = _parsed(value, spec.fields.get(field))
     return {**out, "facets": facets, "fields": fields}
 
 
 def _present(raw: Raw) -> dict[str, JsonValue]:
-    """The record without what is null: nothing was said there."""
+    """The record without nulls, which mean absent."""
     out: dict[str, JsonValue] = {key: value for key, value in raw.items() if value is not None}
     facets = out.get("facets")
     if isinstance(facets, dict):
@@ -93,7 +93,7 @@ def _present(raw: Raw) -> dict[str, JsonValue]:
 
 
 def _inner(row: Raw, key: str) -> dict[str, JsonValue]:
-    """What a row of the contract's own shape keeps under the key."""
+    """The object under the key, in a row that already has the contract's shape."""
     value = row.get(key)
     return dict(value) if isinstance(value, dict) else {}
 
@@ -104,7 +104,7 @@ def _unstorable(identity: str) -> Refused:
 
 
 def _storable(value: JsonValue) -> bool:
-    """Whether every text in it can be kept and sent as UTF-8 wherever it goes."""
+    """Whether every text in it is valid UTF-8 without NUL, as stores and responses need."""
     if isinstance(value, str):
         if "\0" in value:
             return False

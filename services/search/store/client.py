@@ -22,22 +22,22 @@ _META = "assay_layout"
 
 
 class ClientStore:
-    """Every bucket as a Qdrant collection; ``remote`` is a server, otherwise one call at a time is made."""
+    """Every bucket is a Qdrant collection; unless ``remote`` (a server), only one call is made at a time."""
 
     def __init__(self, client: QdrantClient, remote: bool) -> None:
         self._client = client
         self._remote = remote
-        # Local mode is not safe for concurrent writes; a server needs no lock of ours.
+        # Local mode is not safe for concurrent writes; a server is.
         self._lock = threading.RLock()
         self.concurrent = remote
 
     def ensure(self, bucket: Bucket, layout: Layout) -> None:
-        there = self.layout(bucket)
-        if there is None:
+        existing = self.layout(bucket)
+        if existing is None:
             self._create(bucket, layout)
-        elif (there.fingerprint, there.size) != (layout.fingerprint, layout.size):
-            raise EmbeddingChanged(f"the table {bucket.table!r} holds vectors of {there.fingerprint}")
-        elif there.fields != layout.fields:
+        elif (existing.fingerprint, existing.size) != (layout.fingerprint, layout.size):
+            raise EmbeddingChanged(f"the table {bucket.table!r} holds vectors of {existing.fingerprint}")
+        elif existing.fields != layout.fields:
             self._index(bucket, layout)
             meta = _metadata(layout)
             self._call(lambda: self._client.update_collection(_name(bucket), metadata=meta))
@@ -58,14 +58,14 @@ class ClientStore:
         if not ids:
             return {}
         none: list[models.Record] = []
-        records = self._there(lambda: self._client.retrieve(_name(bucket), list(ids), with_payload=list(keys)), none)
+        records = self._or_empty(lambda: self._client.retrieve(_name(bucket), list(ids), with_payload=list(keys)), none)
         return {str(record.id): record.payload or {} for record in records}
 
     def every_payload(self, bucket: Bucket) -> Iterator[list[Payload]]:
         offset: Any = None
         none: tuple[list[models.Record], Any] = ([], None)
         while True:
-            records, offset = self._there(
+            records, offset = self._or_empty(
                 lambda: self._client.scroll(_name(bucket), limit=_PAGE, offset=offset, with_payload=True),  # noqa: B023
                 none,
             )
@@ -76,29 +76,29 @@ class ClientStore:
     def delete(self, bucket: Bucket, ids: Sequence[str]) -> None:
         if ids:
             chosen = models.PointIdsList(points=list(ids))
-            self._there(lambda: self._client.delete(_name(bucket), chosen, wait=True), None)
+            self._or_empty(lambda: self._client.delete(_name(bucket), chosen, wait=True), None)
 
     def delete_where(self, bucket: Bucket, conditions: Conditions) -> None:
         chosen = client_filters.translate(conditions)
         assert chosen is not None, "a delete without conditions would take everything"
         selector = models.FilterSelector(filter=chosen)
-        self._there(lambda: self._client.delete(_name(bucket), selector, wait=True), None)
+        self._or_empty(lambda: self._client.delete(_name(bucket), selector, wait=True), None)
 
     def search(self, bucket: Bucket, searches: Sequence[NearestQuery]) -> list[list[ScoredPoint]]:
         requests = [_request(search) for search in searches]
         empty: list[models.QueryResponse] = []
-        answers = self._there(lambda: self._client.query_batch_points(_name(bucket), requests), empty)
+        answers = self._or_empty(lambda: self._client.query_batch_points(_name(bucket), requests), empty)
         if not answers:
             return [[] for _ in searches]
-        return [[_found(point) for point in answer.points] for answer in answers]
+        return [[_scored(point) for point in answer.points] for answer in answers]
 
     def count(self, bucket: Bucket, conditions: Conditions = ()) -> int:
         chosen = client_filters.translate(conditions)
         none = models.CountResult(count=0)
-        return self._there(lambda: self._client.count(_name(bucket), count_filter=chosen, exact=True), none).count
+        return self._or_empty(lambda: self._client.count(_name(bucket), count_filter=chosen, exact=True), none).count
 
     def settle(self, bucket: Bucket) -> None:
-        """A server makes things durable and builds its index by itself."""
+        """Nothing to do: a server flushes and builds its index by itself."""
 
     def drop(self, bucket: Bucket) -> None:
         self._call(lambda: self._client.delete_collection(_name(bucket)))
@@ -130,12 +130,12 @@ class ClientStore:
         for key, schema in client_filters.indexes(layout.fields):
             self._call(lambda: self._client.create_payload_index(_name(bucket), key, schema, wait=True))  # noqa: B023
 
-    def _there(self, action: Callable[[], Value], otherwise: Value) -> Value:
-        """Run it; a bucket that does not exist is empty."""
+    def _or_empty(self, action: Callable[[], Value], empty: Value) -> Value:
+        """Run the action; ``empty`` where the bucket does not exist."""
         try:
             return self._call(action)
         except _Missing:
-            return otherwise
+            return empty
 
     def _call(self, action: Callable[[], Value]) -> Value:
         try:
@@ -144,7 +144,7 @@ class ClientStore:
             with self._lock:
                 return action()
         except UnexpectedResponse as fault:
-            if fault.status_code == 404 and _is_qdrants_own(fault):
+            if fault.status_code == 404 and _is_from_qdrant(fault):
                 raise _Missing from None
             if b"dimension" in (fault.content or b""):
                 raise EmbeddingChanged("the vectors have another size than those already stored") from None
@@ -160,14 +160,14 @@ class ClientStore:
 
 
 class _Missing(SearchStoreUnavailable):
-    """The bucket is not there."""
+    """The bucket does not exist."""
 
     def __init__(self) -> None:
         super().__init__("a bucket of the search store is gone; ingest the table again")
 
 
-def _is_qdrants_own(fault: UnexpectedResponse) -> bool:
-    """Whether Qdrant itself says so, and not something between here and there."""
+def _is_from_qdrant(fault: UnexpectedResponse) -> bool:
+    """Whether Qdrant itself answered, and not a proxy in between."""
     try:
         return "error" in fault.structured()["status"]
     except (ValueError, LookupError, TypeError):
@@ -210,5 +210,5 @@ def _request(search: NearestQuery) -> models.QueryRequest:
     )
 
 
-def _found(point: models.ScoredPoint) -> ScoredPoint:
+def _scored(point: models.ScoredPoint) -> ScoredPoint:
     return ScoredPoint(str(point.id), float(point.score), point.payload or {})

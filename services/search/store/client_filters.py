@@ -1,4 +1,4 @@
-"""Conditions and field types in the words of Qdrant's client."""
+"""Conditions and field types in the form of Qdrant's client."""
 
 from __future__ import annotations
 

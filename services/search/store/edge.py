@@ -26,7 +26,7 @@ _INDEX_FROM = 50_000
 
 
 class EdgeStore:
-    """Every bucket under ``folder``, which no other process may use meanwhile."""
+    """Every bucket under ``folder``, which only one process may use at a time."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -34,16 +34,16 @@ class EdgeStore:
         self._owner = _own(folder)
         self._shards: dict[Bucket, edge.EdgeShard] = {}
         self._lock = threading.RLock()
-        self.concurrent = False  # measured: the engine gains nothing from threads
+        self.concurrent = False  # measured: threads make the engine no faster
 
     def ensure(self, bucket: Bucket, layout: Layout) -> None:
         with self._lock:
-            there = self.layout(bucket)
-            if there is None:
+            existing = self.layout(bucket)
+            if existing is None:
                 self._create(bucket, layout)
-            elif (there.fingerprint, there.size) != (layout.fingerprint, layout.size):
-                raise EmbeddingChanged(f"the table {bucket.table!r} holds vectors of {there.fingerprint}")
-            elif there.fields != layout.fields:
+            elif (existing.fingerprint, existing.size) != (layout.fingerprint, layout.size):
+                raise EmbeddingChanged(f"the table {bucket.table!r} holds vectors of {existing.fingerprint}")
+            elif existing.fields != layout.fields:
                 self._index(bucket, layout)
 
     def layout(self, bucket: Bucket) -> Layout | None:
@@ -93,7 +93,7 @@ class EdgeStore:
                 return [[] for _ in searches]
             batch = edge.QueryBatchRequest([_request(search) for search in searches])
             answers = _guarded(lambda: shard.query_batch(batch))
-        return [[_found(point) for point in answer] for answer in answers]
+        return [[_scored(point) for point in answer] for answer in answers]
 
     def count(self, bucket: Bucket, conditions: Conditions = ()) -> int:
         with self._lock:
@@ -143,7 +143,7 @@ class EdgeStore:
 
     def _create(self, bucket: Bucket, layout: Layout) -> None:
         path = self._path(bucket)
-        shutil.rmtree(path, ignore_errors=True)  # what a crash left before the layout was written
+        shutil.rmtree(path, ignore_errors=True)  # left by a crash before the layout was written
         path.mkdir()
         dense = {"dense": edge.EdgeVectorParams(layout.size, edge.Distance.Cosine)} if layout.size else None
         sparse = {name.value: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf) for name in SparseName}
@@ -152,7 +152,7 @@ class EdgeStore:
         self._index(bucket, layout)
 
     def _index(self, bucket: Bucket, layout: Layout) -> None:
-        """Index every field, then write the layout: with it the bucket exists."""
+        """Index every field, then write the layout, which makes the bucket exist."""
         path = self._path(bucket)
         shard = self._shards.get(bucket) or _guarded(lambda: edge.EdgeShard.load(str(path)))
         self._shards[bucket] = shard
@@ -171,7 +171,7 @@ class EdgeStore:
 
 
 def _own(folder: Path) -> int:
-    """Hold the folder's lock until the process ends, however it ends."""
+    """Hold the folder's lock until the process ends, even by a crash."""
     handle = os.open(folder / "owner.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -185,7 +185,7 @@ def _own(folder: Path) -> int:
 
 
 def _guarded(action: Any) -> Any:  # noqa: ANN401 - the engine is untyped
-    """Run it; the engine's own errors name host paths, so they are not repeated."""
+    """Run the action; the engine's own errors hold host paths, so their text is not passed on."""
     try:
         return action()
     except Exception as fault:
@@ -219,5 +219,5 @@ def _request(search: NearestQuery) -> edge.QueryRequest:
     )
 
 
-def _found(point: edge.ScoredPoint) -> ScoredPoint:
+def _scored(point: edge.ScoredPoint) -> ScoredPoint:
     return ScoredPoint(str(point.id), float(point.score), point.payload or {})

@@ -1,7 +1,7 @@
-"""Conditions and field types in the embedded engine's own words.
+"""Conditions and field types in the form of the embedded engine.
 
-The engine takes a Python truth value for an integer, so no filter on one ever matches: truth values are also kept as
-words under ``flags``, and filtered there.
+The engine takes a Python bool for an integer, so a filter on one never matches: bools are also stored as keywords under
+``flags``, and filtered there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def indexes(fields: Mapping[str, FieldType]) -> Iterator[tuple[str, Any]]:
 
 
 def with_flags(payload: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """The payload, its truth values repeated as words."""
+    """The payload, with its bools repeated as keywords."""
     fields = payload.get("fields")
     flags: dict[str, JsonValue] = {}
     if isinstance(fields, dict):

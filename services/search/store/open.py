@@ -1,4 +1,4 @@
-"""Which store an installation uses."""
+"""Opens the store that the settings name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def open_store(qdrant_url: str | None, folder: Path, api_key: str | None = None,
     Raises: SearchStoreUnavailable when another process owns the folder.
     """
     if qdrant_url:
-        # The client takes a third of the worker's start; only who has a server pays for it.
+        # Importing the client takes a third of the worker's start, and only installations with a server need it.
         from qdrant_client import QdrantClient  # noqa: PLC0415
 
         from services.search.store.client import ClientStore  # noqa: PLC0415
@@ -31,14 +31,14 @@ def open_store(qdrant_url: str | None, folder: Path, api_key: str | None = None,
         if api_key and qdrant_url.startswith("http:"):
             log.warning("qdrant_key_in_clear", advice="use https in QDRANT_URL unless the network is your own")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # the client's own word on the same
+            warnings.simplefilter("ignore", UserWarning)  # the client warns of the same
             client = QdrantClient(url=qdrant_url, api_key=api_key, timeout=timeout, check_compatibility=False)
         return ClientStore(client, remote=True)
     return EdgeStore(folder)
 
 
 def open_local() -> ClientStore:
-    """The client's own local mode, in memory: for tests and small trials."""
+    """The client's local mode, in memory: for tests and trials."""
     from qdrant_client import QdrantClient  # noqa: PLC0415
 
     from services.search.store.client import ClientStore  # noqa: PLC0415
