@@ -25,11 +25,11 @@ def main() -> int:
     home = Path(tempfile.mkdtemp(prefix="assay-demo-", dir="/tmp"))
     home.chmod(0o755)
     env = _environment(home)
-    desk = home / "desk"
-    desk.mkdir()
+    work = home / "work"
+    work.mkdir()
     for file in (_stock_prices(), _HERE / "busiest_days.py", _HERE / "prices.md", _HERE / "shop.mmd"):
-        shutil.copy(file, desk)
-    library.write(desk)
+        shutil.copy(file, work)
+    library.write(work)
     steps = [
         ("A program in the sandbox, beside a file", ["execute", "busiest_days.py", "--file", "msft.csv"]),
         ("A task for a model, whose program is run and checked", ["transform", "msft.csv", _TASK]),
@@ -51,13 +51,13 @@ def main() -> int:
     ]
     try:
         status = _assay(
-            ["up", "--demo", "-d"], env, desk, "Start Postgres, Redis, gateway, workers, and scripted models"
+            ["up", "--demo", "-d"], env, work, "Start Postgres, Redis, gateway, workers, and scripted models"
         )
         for title, words in steps:
-            status = status or _assay(words, env, desk, title)
-        page = _kept(desk / "prices.html")
+            status = status or _assay(words, env, work, title)
+        page = _kept(work / "prices.html")
     finally:
-        stopped = _assay(["down"], env, desk, "Stop")
+        stopped = _assay(["down"], env, work, "Stop")
         shutil.rmtree(home, ignore_errors=True)
     print(f"\nThat took {time.monotonic() - began:.0f} s. `make up` keeps it running.", file=sys.stderr)  # noqa: T201
     if page is not None:

@@ -14,7 +14,7 @@ _TABLES = {
     "modules": {"facets": {"purpose": 1.0}, "fields": {"package": "bool"}},
     "exceptions": {"facets": {"meaning": 1.0}, "fields": {"base": "keyword"}},
 }
-_OF_NO_USE = frozenset({"antigravity", "this", "idlelib", "lib2to3"})
+_SKIPPED = frozenset({"antigravity", "this", "idlelib", "lib2to3"})
 
 
 def write(folder: Path) -> None:
@@ -26,18 +26,18 @@ def write(folder: Path) -> None:
 
 def _modules() -> Iterator[dict[str, object]]:
     folder = Path(sysconfig.get_path("stdlib"))
-    for name in sorted(sys.stdlib_module_names - _OF_NO_USE):
+    for name in sorted(sys.stdlib_module_names - _SKIPPED):
         package = (folder / name / "__init__.py").is_file()
         file = folder / name / "__init__.py" if package else folder / f"{name}.py"
         if name.startswith("_") or not file.is_file():
             continue
-        if said := ast.get_docstring(ast.parse(file.read_bytes())):
-            facets = {"purpose": said.partition("\n\n")[0][:500]}
-            yield {"id": name, "name": name, "text": said[:1000], "facets": facets, "fields": {"package": package}}
+        if text := ast.get_docstring(ast.parse(file.read_bytes())):
+            facets = {"purpose": text.partition("\n\n")[0][:500]}
+            yield {"id": name, "name": name, "text": text[:1000], "facets": facets, "fields": {"package": package}}
 
 
 def _exceptions() -> Iterator[dict[str, object]]:
-    for name, found in vars(builtins).items():
-        if isinstance(found, type) and issubclass(found, BaseException) and found.__name__ == name and found.__doc__:
-            facets, fields = {"meaning": found.__doc__}, {"base": found.__bases__[0].__name__}
-            yield {"id": name, "name": name, "text": found.__doc__, "facets": facets, "fields": fields}
+    for name, value in vars(builtins).items():
+        if isinstance(value, type) and issubclass(value, BaseException) and value.__name__ == name and value.__doc__:
+            facets, fields = {"meaning": value.__doc__}, {"base": value.__bases__[0].__name__}
+            yield {"id": name, "name": name, "text": value.__doc__, "facets": facets, "fields": fields}

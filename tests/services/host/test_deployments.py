@@ -14,6 +14,7 @@ import yaml
 from scripts.lock_images import IMAGES
 from services.host.environment import vendor_prefixes
 from services.host.processes import PROCESSES, Process
+from shared.kinds import KINDS
 from shared.llm.vendors.table import VENDORS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -44,6 +45,10 @@ def test_kubernetes_runs_every_process_and_nothing_else() -> None:
     assert deployments == {process.name for process in PROCESSES}
     files = {file.name for file in KUBERNETES.glob("*.yaml")} - {"kustomization.yaml"}
     assert files == set(yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())["resources"])
+
+
+def test_every_kind_of_job_has_a_process_that_serves_it() -> None:
+    assert {kind.service for kind in KINDS.values()} <= {process.name for process in PROCESSES}
 
 
 def test_compose_passes_on_the_variables_of_every_vendor() -> None:
