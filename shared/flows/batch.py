@@ -14,9 +14,7 @@ from shared.flows.tools.arguments import Arguments, CallFailed, ToolResult
 from shared.flows.tools.table import TOOLS
 
 #: The calls that go along the history instead of changing the draft.
-HISTORY_CALLS = ("undo", "redo")
-#: Running these a second time would duplicate or fail; all other calls may simply run again.
-_ONCE = frozenset(["addNode", "addEdge", "deleteNode", "deleteEdge", "createGroup", "ungroup", "changeDimensions"])
+HISTORY_CALLS = frozenset(tool.name for tool in TOOLS.values() if tool.run is None)
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class Batch:
         self._applied = list(history.applied) if history else []
         self._undone = list(history.undone) if history else []
         self._steps: list[int] = []  #: where each own call begins in the draft's journal
-        self._taken_back: list[list[JournalEntry]] = []
+        self._own_undone: list[list[JournalEntry]] = []
 
     @property
     def only_moves(self) -> bool:
@@ -71,16 +69,16 @@ class Batch:
     ) -> list[CallOutcome]:
         """Run the calls in order; a failed one changes nothing and the rest goes on, unless the batch is atomic.
 
-        ``earlier`` are the outcomes of the same turn's earlier attempts: what they did is not done twice.
+        ``earlier`` are the outcomes of earlier attempts at the same message: what they did is not done twice.
         """
         mark, applied, undone = self.draft.mark(), list(self._applied), list(self._undone)
         steps, moves = list(self._steps), list(self.moves)
         done_before = [outcome for outcome in earlier if outcome.success and not outcome.rolled_back]
         outcomes = [_repeated(self.draft, call, done_before) or self._run(call) for call in calls]
         if atomic and not all(outcome.success for outcome in outcomes):
-            self.draft.take_back(mark)
+            self.draft.roll_back(mark)
             self._applied, self._undone, self._steps, self.moves = applied, undone, steps, moves
-            self._taken_back = []
+            self._own_undone = []
             outcomes = [replace(outcome, rolled_back=outcome.success) for outcome in outcomes]
         return suggest(self.draft, outcomes)
 
@@ -97,7 +95,7 @@ class Batch:
             result = self._do(call, mark)
         except CallFailed as failed:
             if self.draft.mark() > mark:
-                self.draft.take_back(mark)
+                self.draft.roll_back(mark)
             return CallOutcome(call, str(failed), wanted=failed.wanted)
         return CallOutcome(call, None, result.node_id, result.edge_id, result.group_id, result.did_change)
 
@@ -110,13 +108,13 @@ class Batch:
             raise CallFailed(f"Unknown tool: {call.name}")
         result = tool.run(self.draft, Arguments(call.params))
         self._steps.append(mark)
-        self._taken_back.clear()
+        self._own_undone.clear()
         self._undone.clear()
         return result
 
     def _undo(self) -> ToolResult:
         if self._steps:
-            self._taken_back.append(self.draft.take_back(self._steps.pop()))
+            self._own_undone.append(self.draft.roll_back(self._steps.pop()))
         elif self._applied:
             entry = self._applied[-1]
             self._move(entry, entry.inverse, undone=True)
@@ -130,9 +128,9 @@ class Batch:
             entry = self._undone[-1]
             self._move(entry, entry.forward, undone=False)
             self._applied.append(self._undone.pop())
-        elif self._taken_back:
+        elif self._own_undone:
             self._steps.append(self.draft.mark())
-            self.draft.repeat(self._taken_back.pop())
+            self.draft.reapply(self._own_undone.pop())
         else:
             raise CallFailed("Nothing to redo")
         return ToolResult()
@@ -150,7 +148,8 @@ def _repeated(draft: Draft, call: Call, done_before: MutableSequence[CallOutcome
 
     A retry often sends again what its first attempt had done.
     """
-    if call.name not in _ONCE:
+    tool = TOOLS.get(call.name)
+    if tool is None or not tool.once:
         return None
     for index, earlier in enumerate(done_before):
         if (earlier.call.name, earlier.call.params) == (call.name, call.params) and _stands(draft, earlier):

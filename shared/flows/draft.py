@@ -111,20 +111,20 @@ class Draft:
             self._put(operation.kind, operation.key, after.table(operation.kind).get(operation.key))
 
     def mark(self) -> int:
-        """A position in the journal that ``take_back`` can return to."""
+        """A position in the journal that ``roll_back`` can return to."""
         return len(self._journal)
 
-    def take_back(self, mark: int) -> list[JournalEntry]:
-        """Return to the mark; the result is what ``repeat`` needs to redo the changes."""
-        taken = self._journal[mark:]
-        for change in reversed(taken):
-            self._set(change.kind, change.key, change.before)
+    def roll_back(self, mark: int) -> list[JournalEntry]:
+        """Return to the mark; the result is what ``reapply`` needs to redo the changes."""
+        entries = self._journal[mark:]
+        for entry in reversed(entries):
+            self._set(entry.kind, entry.key, entry.before)
         del self._journal[mark:]
-        return taken
+        return entries
 
-    def repeat(self, taken: Iterable[JournalEntry]) -> None:
-        for change in taken:
-            self._put(change.kind, change.key, change.after)
+    def reapply(self, entries: Iterable[JournalEntry]) -> None:
+        for entry in entries:
+            self._put(entry.kind, entry.key, entry.after)
 
     def document(self) -> Document:
         """The draft as it is now, as a document of its own."""

@@ -47,19 +47,20 @@ class DoesNotApply(Exception):
 def difference(before: Document, after: Document, among: Iterable[Element] | None = None) -> list[Operation]:
     """The operations that turn one document into the other; ``among`` names all elements that may differ."""
     elements = among if among is not None else _elements(before, after)
-    steps = (
-        step(kind, key, before.table(kind).get(key), after.table(kind).get(key)) for kind, key in _orderly(elements)
+    changes = (
+        operation_between(kind, key, before.table(kind).get(key), after.table(kind).get(key))
+        for kind, key in _sorted(elements)
     )
-    return [operation for operation in steps if operation is not None]
+    return [operation for operation in changes if operation is not None]
 
 
-def step(kind: Kind, key: str, before: Item | None, after: Item | None) -> Operation | None:
+def operation_between(kind: Kind, key: str, before: Item | None, after: Item | None) -> Operation | None:
     """The operation between two states of one element; None when they are equal."""
     if after is None:
         return None if before is None else Remove(kind, key)
     if before is None:
         return Add(kind, key, after)
-    changed: Json = {name: value for name, value in after.body.items() if not _holds(before.body, name, value)}
+    changed: Json = {name: value for name, value in after.body.items() if not _has_member(before.body, name, value)}
     gone = tuple(name for name in before.body if name not in after.body)
     rank = after.rank if after.rank != before.rank else None
     return Update(kind, key, changed, gone, rank) if changed or gone or rank is not None else None
@@ -85,9 +86,9 @@ def apply(document: Document, operations: Iterable[Operation]) -> Document:
     return Document(changed[Kind.NODE], changed[Kind.EDGE], changed[Kind.SETTING], top)
 
 
-def conflicts(document: Document, made: Sequence[Operation]) -> list[Element]:
+def conflicts(document: Document, done: Sequence[Operation]) -> list[Element]:
     """The elements that are no longer as the operations left them."""
-    return [(op.kind, op.key) for op in made if not _still(document.table(op.kind).get(op.key), op)]
+    return [(op.kind, op.key) for op in done if not _in_effect(document.table(op.kind).get(op.key), op)]
 
 
 def _applied(item: Item | None, operation: Operation) -> Item | None:
@@ -105,32 +106,32 @@ def _applied(item: Item | None, operation: Operation) -> Item | None:
     return Item(item.rank if operation.rank is None else operation.rank, body)
 
 
-def _still(item: Item | None, made: Operation) -> bool:
-    if isinstance(made, Remove):
+def _in_effect(item: Item | None, operation: Operation) -> bool:
+    if isinstance(operation, Remove):
         return item is None
     if item is None:
         return False
-    if isinstance(made, Add):
-        return item == made.item
-    return all(_holds(item.body, name, value) for name, value in made.set.items()) and not any(
-        name in item.body for name in made.unset
+    if isinstance(operation, Add):
+        return item == operation.item
+    return all(_has_member(item.body, name, value) for name, value in operation.set.items()) and not any(
+        name in item.body for name in operation.unset
     )
 
 
 _ABSENT = object()
 
 
-def _holds(body: Mapping[str, JsonValue], name: str, value: JsonValue) -> bool:
+def _has_member(body: Mapping[str, JsonValue], name: str, value: JsonValue) -> bool:
     """Whether the member is there with that very value; ``1`` and ``True`` are not the same."""
-    mine = body.get(name, cast(JsonValue, _ABSENT))
-    return mine is value or (mine == value and _shape(mine) == _shape(value))
+    own = body.get(name, cast(JsonValue, _ABSENT))
+    return own is value or (own == value and _types(own) == _types(value))
 
 
-def _shape(value: JsonValue) -> object:
+def _types(value: JsonValue) -> object:
     if isinstance(value, dict):
-        return [(name, _shape(inner)) for name, inner in sorted(value.items())]
+        return [(name, _types(inner)) for name, inner in sorted(value.items())]
     if isinstance(value, list):
-        return [_shape(inner) for inner in value]
+        return [_types(inner) for inner in value]
     return isinstance(value, bool)
 
 
@@ -139,7 +140,7 @@ def _elements(before: Document, after: Document) -> Iterable[Element]:
         yield from ((kind, key) for key in {**before.table(kind), **after.table(kind)})
 
 
-def _orderly(elements: Iterable[Element]) -> list[Element]:
+def _sorted(elements: Iterable[Element]) -> list[Element]:
     """Nodes before edges before settings, each in the order of their mention."""
     ranks = {Kind.NODE: 0, Kind.EDGE: 1, Kind.SETTING: 2}
     return sorted(elements, key=lambda element: ranks[element[0]])

@@ -24,6 +24,7 @@ class ToolSpec:
     parameters: Json  #: JSON schema
     run: Run | None  #: None for undo and redo: the batch does them, because they concern more than the draft
     offered: bool = True  #: to models
+    once: bool = False  #: a second equal call would duplicate or fail, so a retry does not run it again
 
 
 def _text(description: str) -> Json:
@@ -49,9 +50,10 @@ def _tool(
     required: Sequence[str] = (),
     *,
     offered: bool = True,
+    once: bool = False,
 ) -> ToolSpec:
     parameters: Json = {"type": "object", "properties": {**properties}, "required": [*required]}
-    return ToolSpec(name, description, parameters, run, offered)
+    return ToolSpec(name, description, parameters, run, offered, once)
 
 
 _TOOLS: tuple[ToolSpec, ...] = (
@@ -69,6 +71,7 @@ _TOOLS: tuple[ToolSpec, ...] = (
             "onConflict": _choice("What to do when the id is taken", "error", "suffix", "reuse"),
         },
         ["label"],
+        once=True,
     ),
     _tool(
         "updateNode",
@@ -88,6 +91,7 @@ _TOOLS: tuple[ToolSpec, ...] = (
         "Deletes a node and the edges at it; its children stay.",
         {"nodeId": _text("Id of the node")},
         ["nodeId"],
+        once=True,
     ),
     _tool(
         "addEdge",
@@ -99,6 +103,7 @@ _TOOLS: tuple[ToolSpec, ...] = (
             "label": _text("Label of the edge"),
         },
         ["sourceNodeId", "targetNodeId"],
+        once=True,
     ),
     _tool(
         "updateEdge",
@@ -107,7 +112,7 @@ _TOOLS: tuple[ToolSpec, ...] = (
         {"edgeId": _text("Id of the edge"), "label": _text("New label")},
         ["edgeId", "label"],
     ),
-    _tool("deleteEdge", delete_edge, "Removes an edge.", {"edgeId": _text("Id of the edge")}, ["edgeId"]),
+    _tool("deleteEdge", delete_edge, "Removes an edge.", {"edgeId": _text("Id of the edge")}, ["edgeId"], once=True),
     _tool("undo", None, "Reverts the last change.", {}),
     _tool("redo", None, "Applies the last undone change again.", {}),
     _tool(
@@ -134,6 +139,7 @@ _TOOLS: tuple[ToolSpec, ...] = (
             "axis": _choice("Which axis; both by default", "horizontal", "vertical", "both"),
         },
         ["target", "direction"],
+        once=True,
     ),
     _tool(
         "createGroup",
@@ -150,9 +156,15 @@ _TOOLS: tuple[ToolSpec, ...] = (
             "position": _POSITION,
         },
         ["memberIds"],
+        once=True,
     ),
     _tool(
-        "ungroup", ungroup, "Dissolves a group; its members stay.", {"groupId": _text("Id of the group")}, ["groupId"]
+        "ungroup",
+        ungroup,
+        "Dissolves a group; its members stay.",
+        {"groupId": _text("Id of the group")},
+        ["groupId"],
+        once=True,
     ),
     _tool(
         "toggleGroupExpansion",
