@@ -6,7 +6,19 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from services.stacks.manifests import beam, dotnet, gradle, javascript, maven, others, python, ruby_php, rust_go
+from services.stacks.manifests import (
+    beam,
+    dotnet,
+    gradle,
+    javascript,
+    maven,
+    native,
+    others,
+    python,
+    ruby_php,
+    rust_go,
+    scala_clojure,
+)
 from services.stacks.manifests.formats import Broken
 from services.stacks.manifests.model import Manifest
 from services.stacks.tree import MANIFEST_BYTES, Tree
@@ -42,11 +54,11 @@ EXACT = {
     "build.gradle.kts": ManifestKind("build.gradle.kts", "maven", gradle.read_build_gradle),
     "settings.gradle": ManifestKind("settings.gradle", "maven", gradle.read_settings_gradle),
     "settings.gradle.kts": ManifestKind("settings.gradle.kts", "maven", gradle.read_settings_gradle),
-    "build.sbt": ManifestKind("build.sbt", "maven", others.read_sbt),
-    "build.sc": ManifestKind("build.mill", "maven", others.read_mill),
-    "build.mill": ManifestKind("build.mill", "maven", others.read_mill),
-    "project.clj": ManifestKind("project.clj", "maven", others.read_clojure),
-    "deps.edn": ManifestKind("deps.edn", "maven", others.read_clojure),
+    "build.sbt": ManifestKind("build.sbt", "maven", scala_clojure.read_sbt),
+    "build.sc": ManifestKind("build.mill", "maven", scala_clojure.read_mill),
+    "build.mill": ManifestKind("build.mill", "maven", scala_clojure.read_mill),
+    "project.clj": ManifestKind("project.clj", "maven", scala_clojure.read_clojure),
+    "deps.edn": ManifestKind("deps.edn", "maven", scala_clojure.read_clojure),
     "packages.config": ManifestKind("packages.config", "nuget", dotnet.read_packages_config),
     "Gemfile": ManifestKind("Gemfile", "gem", ruby_php.read_gemfile),
     "gems.rb": ManifestKind("Gemfile", "gem", ruby_php.read_gemfile),
@@ -68,16 +80,16 @@ EXACT = {
     "Makefile.PL": ManifestKind("Makefile.PL", "cpan", others.read_nothing),
     "Build.PL": ManifestKind("Build.PL", "cpan", others.read_nothing),
     "dist.ini": ManifestKind("dist.ini", "cpan", others.read_nothing, weak=True),
-    "build.zig": ManifestKind("build.zig", "zig", others.read_zig),
-    "build.zig.zon": ManifestKind("build.zig.zon", "zig", others.read_zon),
-    "CMakeLists.txt": ManifestKind("CMakeLists.txt", "native", others.read_cmake),
-    "meson.build": ManifestKind("meson.build", "native", others.read_meson),
+    "build.zig": ManifestKind("build.zig", "zig", native.read_zig),
+    "build.zig.zon": ManifestKind("build.zig.zon", "zig", native.read_zon),
+    "CMakeLists.txt": ManifestKind("CMakeLists.txt", "native", native.read_cmake),
+    "meson.build": ManifestKind("meson.build", "native", native.read_meson),
     "Makefile": ManifestKind("Makefile", "native", others.read_nothing, weak=True),
     "makefile": ManifestKind("Makefile", "native", others.read_nothing, weak=True),
     "GNUmakefile": ManifestKind("Makefile", "native", others.read_nothing, weak=True),
-    "conanfile.txt": ManifestKind("conanfile", "native", others.read_conan, weak=True),
-    "conanfile.py": ManifestKind("conanfile", "native", others.read_conan_recipe, weak=True),
-    "vcpkg.json": ManifestKind("vcpkg.json", "native", others.read_vcpkg, weak=True),
+    "conanfile.txt": ManifestKind("conanfile", "native", native.read_conan, weak=True),
+    "conanfile.py": ManifestKind("conanfile", "native", native.read_conan_recipe, weak=True),
+    "vcpkg.json": ManifestKind("vcpkg.json", "native", native.read_vcpkg, weak=True),
     "configure.ac": ManifestKind("configure.ac", "native", others.read_nothing, weak=True),
     "elm.json": ManifestKind("elm.json", "elm", others.read_elm),
     "v.mod": ManifestKind("v.mod", "v", others.read_nothing),
@@ -96,7 +108,7 @@ EXACT = {
     "pants.toml": ManifestKind("pants.toml", "pants", others.read_nothing),
     ".buckconfig": ManifestKind(".buckconfig", "buck", others.read_nothing),
     "foundry.toml": ManifestKind("foundry.toml", "solidity", others.read_nothing),
-    "project.pbxproj": ManifestKind("xcode", "xcode", others.read_xcode, weak=True),
+    "project.pbxproj": ManifestKind("xcode", "xcode", native.read_xcode, weak=True),
     "Podfile": ManifestKind("Podfile", "cocoapods", others.read_nothing, weak=True),
 }
 _ENDINGS = {

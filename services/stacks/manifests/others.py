@@ -1,4 +1,4 @@
-"""The smaller ecosystems: JVM languages by their own tools, functional, native, mobile, scientific."""
+"""The smaller ecosystems: functional, mobile, scientific and others, a function for each manifest."""
 
 from __future__ import annotations
 
@@ -7,49 +7,6 @@ from collections.abc import Mapping
 
 from services.stacks.manifests.formats import blank_comments, read_json, read_toml, read_yaml
 from services.stacks.manifests.model import Manifest, Scope, dig, table, text_of
-
-_SBT = re.compile(r"""["']([\w.-]+)["']\s*%%?%?\s*["']([\w.-]+)["']\s*%\s*(?:["']([^"']+)["']|(\w+))([^\n,]*)""")
-_MILL = re.compile(r"""(?:ivy|mvn)"([\w.-]+)::?:?([\w.-]+):([^"]+)\"""")
-_CLOJURE = re.compile(
-    r"""(?<![\w./-])([\w.-]{1,150}(?:/[\w.-]{1,150})?)\s{1,40}(?:"([^"]+)"|\{\s*:(?:mvn/version|git/\w+|local/root)\s+"([^"]+)")"""
-)
-
-
-def read_sbt(manifest: Manifest) -> None:
-    text = blank_comments(manifest.text)
-    if match := re.search(r"\bname\s*:=\s*\"([^\"]+)\"", text):
-        manifest.name = match[1]
-    if match := re.search(r"\bscalaVersion\s*:=\s*\"([^\"]+)\"", text):
-        manifest.state("scala", "scalaVersion", match[1], manifest.line_at(match.start()))
-    for match in _SBT.finditer(text):
-        scope: Scope = "test" if re.search(r"%\s*[\"']?[Tt]est", match[5]) else "prod"
-        manifest.depend(f"{match[1]}:{match[2]}", match[3], scope, match.start())
-    for match in re.finditer(r"enablePlugins\(([^)]*)\)", text):
-        for name in re.findall(r"\w+", match[1]):
-            manifest.depend(f"sbt-plugin:{name}", None, "prod", match.start())
-    manifest.facts["members"] = "\n".join(re.findall(r"\(project\s+in\s+file\(\s*\"([^\"]+)\"\s*\)\)", text))
-
-
-def read_mill(manifest: Manifest) -> None:
-    text = blank_comments(manifest.text)
-    if match := re.search(r"\bscalaVersion\s*=\s*\"([^\"]+)\"", text):
-        manifest.state("scala", "scalaVersion", match[1], manifest.line_at(match.start()))
-    for match in _MILL.finditer(text):
-        manifest.depend(f"{match[1]}:{match[2]}", match[3], "prod", match.start())
-
-
-def read_clojure(manifest: Manifest) -> None:
-    text = re.sub(r";[^\n]*", lambda match: " " * len(match[0]), manifest.text)
-    if match := re.search(r"\(defproject\s+([\w./-]+)\s+\"([^\"]+)\"", text):
-        manifest.name, manifest.version = match[1], match[2]
-    if re.search(r":main\s+\^?[\w:.-]", text):
-        manifest.facts["executable"] = "yes"
-    for match in _CLOJURE.finditer(text):
-        name = match[1] if "/" in match[1] else f"{match[1]}/{match[1]}"
-        version = match[2] or match[3]
-        if name == "org.clojure/clojure":
-            manifest.state("clojure", manifest.kind, version, manifest.line_at(match.start()))
-        manifest.depend(name.replace("/", ":"), version, "prod", match.start(1))
 
 
 def read_cabal(manifest: Manifest) -> None:
@@ -176,27 +133,6 @@ def read_cpanfile(manifest: Manifest) -> None:
             manifest.depend(match[1], match[2], "prod", match.start(1))
 
 
-def read_xcode(manifest: Manifest) -> None:
-    """``project.pbxproj``: of all that it holds, whether a target is a program."""
-    if any(f"com.apple.product-type.{kind}" in manifest.text for kind in ("application", "tool")):
-        manifest.facts["application"] = "yes"
-
-
-def read_zig(manifest: Manifest) -> None:
-    """A build program: whether it makes one that can be started, and its name where it is written out."""
-    text = blank_comments(manifest.text)
-    if match := re.search(r"\baddExecutable\(([^;]{0,400})", text):
-        name = re.search(r"\.name\s*=\s*\"([^\"\n]+)\"", match[1])
-        manifest.facts["executable"] = name[1] if name else "yes"
-
-
-def read_zon(manifest: Manifest) -> None:
-    if match := re.search(r"\.name\s*=\s*(?:\.(\w+)|\"([^\"]+)\")", manifest.text):
-        manifest.name = match[1] or match[2]
-    if match := re.search(r"\.minimum_zig_version\s*=\s*\"([^\"]+)\"", manifest.text):
-        manifest.state("zig", "build.zig.zon", match[1], manifest.line_at(match.start()))
-
-
 def read_nimble(manifest: Manifest) -> None:
     for match in re.finditer(r"requires[ (]+\"([^\"]+)\"", manifest.text):
         name, _, version = match[1].partition(" ")
@@ -207,48 +143,6 @@ def read_nimble(manifest: Manifest) -> None:
     manifest.name = manifest.path.rpartition("/")[2].removesuffix(".nimble")
     if program := re.search(r"(?m)^bin\s*=(?:\s*@\[\s*\"([^\"\n]+)\")?", manifest.text):
         manifest.facts["executable"] = program[1] or "yes"
-
-
-def read_cmake(manifest: Manifest) -> None:
-    text = blank_comments(manifest.text, hashes=True)
-    if match := re.search(r"(?i)\bproject\s*\(\s*[\"']?([\w.+-]{1,100})([^)]{0,500})\)", text):
-        manifest.name = match[1]
-        manifest.facts["languages"] = match[2]
-    if match := re.search(r"(?i)\badd_executable\s*\(\s*([\w.+-]+)?", text):
-        manifest.facts["executable"] = match[1] or "yes"
-    for match in re.finditer(
-        r"(?i)\b(?:find_package|FetchContent_Declare|CPMAddPackage)\s*\(\s*[\"']?(?:gh:\S+/)?([\w.+-]+)", text
-    ):
-        manifest.depend(match[1].lower(), None, "prod", match.start())
-    if match := re.search(r"(?i)CMAKE_(CXX|C)_STANDARD\s+(\d+)", text):
-        runtime = "c++" if match[1].upper() == "CXX" else "c"
-        manifest.state(runtime, f"CMAKE_{match[1].upper()}_STANDARD", match[2], manifest.line_at(match.start()))
-
-
-def read_meson(manifest: Manifest) -> None:
-    text = blank_comments(manifest.text, hashes=True)
-    if match := re.search(r"\bproject\s*\(\s*'([^']+)'\s*,\s*(\[[^\]]*\]|'[^']*')", text):
-        manifest.name = match[1]
-        manifest.facts["languages"] = match[2]
-    else:
-        manifest.package = False  # a subfolder of somebody else's project
-    if match := re.search(r"\bexecutable\s*\(\s*(?:'([^']+)')?", text):
-        manifest.facts["executable"] = match[1] or "yes"
-    for match in re.finditer(r"\bdependency\s*\(\s*'([^']+)'", text):
-        manifest.depend(match[1].lower(), None, "prod", match.start())
-
-
-def read_conan_recipe(manifest: Manifest) -> None:
-    """``conanfile.py``: what it requires, in either form."""
-    for match in re.finditer(r"""[\"']([a-z][\w.+-]*)/(\d[\w.+-]*)(?:@[^\"'\n]*)?[\"']""", manifest.text):
-        manifest.depend(match[1], match[2], "prod", match.start(1))
-    manifest.package = False
-
-
-def read_conan(manifest: Manifest) -> None:
-    for match in re.finditer(r"(?m)^[ \t]*([a-z][\w.+-]*)/([\d][\w.+-]*)", manifest.text):
-        manifest.depend(match[1], match[2], "prod", match.start())
-    manifest.package = False
 
 
 def read_rockspec(manifest: Manifest) -> None:
@@ -281,17 +175,6 @@ def read_dub(manifest: Manifest) -> None:
             manifest.depend(name, text_of(version), "prod")
     if not library:
         manifest.facts["program"] = manifest.name or "yes"
-
-
-def read_vcpkg(manifest: Manifest) -> None:
-    """Raises: Broken."""
-    data = manifest.data = read_json(manifest.text)
-    wanted = data.get("dependencies")
-    for one in wanted if isinstance(wanted, list) else []:
-        name = text_of(one) or text_of(table(one).get("name"))
-        if name:
-            manifest.depend(name, None, "prod")
-    manifest.package = False
 
 
 def read_generic_toml(manifest: Manifest) -> None:

@@ -6,8 +6,8 @@ from services.stacks.manifests.model import table, text_of
 from services.stacks.packages.package import Package
 from services.stacks.packages.ranking import is_aggregator, primary_of
 from services.stacks.phases.facts.configuration import CodeFacts
-from services.stacks.phases.facts.deployment import Deployment
-from services.stacks.phases.facts.run import is_program, starts_itself
+from services.stacks.phases.facts.dockerfile import Deployment
+from services.stacks.phases.facts.programs import is_program, starts_itself
 from services.stacks.rules.technologies import SERVING, TIERS, Rules
 
 _RUNNING_SCRIPTS = ("start", "start:prod", "serve", "dev", "preview")

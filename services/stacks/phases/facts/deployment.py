@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -13,28 +11,18 @@ from services.stacks.manifests.formats import Broken, read_documents, read_toml,
 from services.stacks.manifests.model import dig, table, text_of
 from services.stacks.packages.package import Package
 from services.stacks.packages.survey import Survey
+from services.stacks.phases.facts.dockerfile import (
+    URL_PATH,
+    Deployment,
+    add_names,
+    add_port,
+    command_of,
+    read_dockerfile,
+)
 from services.stacks.scan.markers import COMPOSE, SERVERLESS
 from services.stacks.tree import join
 
-_CONTINUED = re.compile(r"\\[ \t]*\r?\n")
-_INSTRUCTION = re.compile(r"(?mi)^[ \t]*(EXPOSE|CMD|ENTRYPOINT|ENV|HEALTHCHECK|RUN|FROM|ARG|COPY)[ \t]+(.*)$")
-_APT = re.compile(
-    r"(?:apt-get|apt)\s+(?:-\S+\s+)*install\s+((?:[^&|;\\]|\\\s)+)|apk\s+(?:-\S+\s+)*add\s+((?:[^&|;\\]|\\\s)+)"
-)
-_PATH = re.compile(r"https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|\$\{?\w+\}?)(?::[\w${}:-]+)?(/[\w./-]*)")
 _KUBERNETES = re.compile(r"(?m)^[ \t]*kind:\s*(?:Deployment|StatefulSet|DaemonSet|Pod|Service|Rollout)\b")
-
-
-@dataclass
-class Deployment:
-    """What was found, best first."""
-
-    ports: list[int] = field(default_factory=list)
-    env: list[str] = field(default_factory=list)
-    health: str | None = None
-    command: list[str] = field(default_factory=list)
-    packages: list[str] = field(default_factory=list)
-    named: bool = False  #: a Procfile or an image names this package
 
 
 @dataclass
@@ -50,7 +38,7 @@ def deployment(survey: Survey, package: Package, described: SharedFiles) -> Depl
     if "Procfile" in package.markers:
         _procfile(survey.scan.tree.text(join(package.path, "Procfile")) or "", facts)
     for path in _dockerfiles(survey, package):
-        _dockerfile(survey.scan.tree.text(path, 1 << 16) or "", facts)
+        read_dockerfile(survey.scan.tree.text(path, 1 << 16) or "", facts)
         facts.named = True
     facts.named = facts.named or any(
         _serverless(survey, package, name) for name in package.markers if name in SERVERLESS
@@ -86,92 +74,13 @@ def _dockerfiles(survey: Survey, package: Package) -> list[str]:
     return paths[:1]
 
 
-def _dockerfile(text: str, facts: Deployment) -> None:
-    """Only the last stage runs; system packages of every stage build."""
-    plain = _CONTINUED.sub(" ", re.sub(r"(?m)^[ \t]*#[^\n]*\n?", "", text))
-    instructions = [(match[1].upper(), match[2].strip()) for match in _INSTRUCTION.finditer(plain)]
-    last = max((at for at, (name, _) in enumerate(instructions) if name == "FROM"), default=0)
-    values = dict(_pairs(body) for name, body in instructions if name in {"ENV", "ARG"} and "=" in body)
-    entry: list[str] = []
-    command: list[str] = []
-    for at, (name, body) in enumerate(instructions):
-        if name == "RUN":
-            facts.packages += [installed for installed in _installed(body) if installed not in facts.packages]
-        if at < last:
-            continue
-        if name == "EXPOSE":
-            for word in body.split():
-                _port(
-                    re.sub(
-                        r"\$\{?(\w+)(?::-(\d+))?\}?", lambda variable: values.get(variable[1], variable[2] or ""), word
-                    ),
-                    facts,
-                )
-        elif name == "ENV":
-            _names(re.findall(r"(?:^|\s)([A-Za-z_]\w*)=", " " + body) or body.split()[:1], facts)
-        elif name == "CMD":
-            command = _argv(body)
-        elif name == "ENTRYPOINT":
-            entry = _argv(body)
-        elif name == "HEALTHCHECK" and (path := _PATH.search(body)):
-            facts.health = facts.health or path[1] or "/"
-    if not facts.command:
-        facts.command = [*entry, *command]
-
-
-def _pairs(body: str) -> tuple[str, str]:
-    key, _, value = body.partition("=")
-    return key.strip().split()[-1] if key.split() else "", value.strip().strip("\"'")
-
-
-def _installed(body: str) -> list[str]:
-    names = []
-    for match in _APT.finditer(body):
-        words = (match[1] or match[2]).split()
-        names += [word.partition("=")[0] for word in words if re.fullmatch(r"[a-z0-9][a-z0-9+.:=~-]*", word)]
-    return names
-
-
-def _argv(body: str) -> list[str]:
-    if body.startswith("["):
-        try:
-            parsed = json.loads(body)
-        except ValueError:
-            return []
-        return [str(argument) for argument in parsed] if isinstance(parsed, list) else []
-    return command_of(body)
-
-
-def command_of(text: str) -> list[str]:
-    """A shell command as an argument list; through ``sh -c`` when only a shell understands it."""
-    text = text.strip()
-    if not text:
-        return []
-    if re.search(r"[&|;<>`$]|^\w+=", text):
-        return ["sh", "-c", text]
-    try:
-        return shlex.split(text)
-    except ValueError:
-        return ["sh", "-c", text]
-
-
-def _port(word: object, facts: Deployment) -> None:
-    number = str(word).partition("/")[0].strip()
-    if number.isdigit() and 0 < int(number) < 65536 and int(number) not in facts.ports:
-        facts.ports.append(int(number))
-
-
-def _names(names: Iterable[str], facts: Deployment) -> None:
-    facts.env += [name for name in names if name not in facts.env and name not in {"PATH", "HOME", "DEBIAN_FRONTEND"}]
-
-
 def _procfile(text: str, facts: Deployment) -> None:
     processes = {match[1]: match[2] for match in re.finditer(r"(?m)^([\w-]+):\s*(.+)$", text)}
     body = processes.get("web") or next(iter(processes.values()), "")
     facts.command = command_of(body.strip())
     facts.named = bool(body)
     if port := re.search(r"(?:--port|-p|--bind|-b)[ =]\S*?(\d{2,5})\b", body):
-        _port(port[1], facts)
+        add_port(port[1], facts)
 
 
 def _compose(survey: Survey, package: Package, facts: Deployment, described: SharedFiles) -> None:
@@ -224,15 +133,15 @@ def _compose_service(service: object, facts: Deployment) -> None:
             target = (
                 table(one).get("target") if isinstance(one, dict) else str(one).partition("/")[0].rpartition(":")[2]
             )
-            _port(target, facts)
+            add_port(target, facts)
     environment = fields.get("environment")
     if isinstance(environment, dict):
-        _names([str(key) for key in environment], facts)
+        add_names([str(key) for key in environment], facts)
     elif isinstance(environment, list):
-        _names([str(one).partition("=")[0] for one in environment], facts)
+        add_names([str(one).partition("=")[0] for one in environment], facts)
     test = dig(fields, "healthcheck", "test")
     text = " ".join(str(one) for one in test) if isinstance(test, list) else str(test or "")
-    if path := _PATH.search(text):
+    if path := URL_PATH.search(text):
         facts.health = facts.health or path[1]
     command = fields.get("command")
     if not facts.command and command:
@@ -244,11 +153,11 @@ def _platforms(survey: Survey, package: Package, facts: Deployment) -> None:
     try:
         if "fly.toml" in package.markers:
             fly = read_toml(tree.text(join(package.path, "fly.toml")) or "")
-            _port(dig(fly, "http_service", "internal_port"), facts)
+            add_port(dig(fly, "http_service", "internal_port"), facts)
             services = fly.get("services")
             for one in services if isinstance(services, list) else []:
-                _port(table(one).get("internal_port"), facts)
-            _names(table(fly.get("env")), facts)
+                add_port(table(one).get("internal_port"), facts)
+            add_names(table(fly.get("env")), facts)
             for checks in (dig(fly, "http_service", "checks"), dig(fly, "checks")):
                 for one in checks if isinstance(checks, list) else table(checks).values():
                     facts.health = facts.health or text_of(table(one).get("path"))
@@ -281,7 +190,7 @@ def _render(survey: Survey, package: Package, facts: Deployment, described: Shar
         if not facts.command and (start := text_of(table(one).get("startCommand"))):
             facts.command = command_of(start)
         variables = table(one).get("envVars")
-        _names(
+        add_names(
             [
                 key
                 for variable in (variables if isinstance(variables, list) else [])
@@ -321,9 +230,9 @@ def _kubernetes_file(text: str, facts: Deployment) -> None:
         for container in containers if isinstance(containers, list) else []:
             ports = dig(container, "ports")
             for one in ports if isinstance(ports, list) else []:
-                _port(table(one).get("containerPort"), facts)
+                add_port(table(one).get("containerPort"), facts)
             variables = dig(container, "env")
-            _names(
+            add_names(
                 [
                     name
                     for variable in (variables if isinstance(variables, list) else [])
