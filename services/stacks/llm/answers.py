@@ -1,4 +1,4 @@
-"""A model's identifications: read leniently, believed only with a file, a name and enough confidence."""
+"""A model's identifications: read leniently, accepted only with a file, a name and enough confidence."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
@@ -16,8 +16,8 @@ from services.stacks.rules.technologies import Rules
 from services.stacks.tree import join
 from shared.contracts.detect import Kind
 from shared.errors import NoProviderConfigured, ProvidersFailed
-from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Prompts, Provider
-from shared.loop import Budget, BudgetSpent
+from shared.llm.chat import ChatMessage, ChatRequest, Prompts, Provider
+from shared.loop import Again, Budget, BudgetSpent, Done, Turn, run_loop
 
 ROLE = "stacks.identify"
 _MOST_NAMES = 150
@@ -43,7 +43,7 @@ class Identifier:
     _turn: int = field(default=0, repr=False)
 
     def facts_of(self, survey: Survey) -> list[tuple[Package, Fact]]:
-        """The believed facts; asked for once.
+        """The accepted facts; asked for once.
 
         Raises: NoProviderConfigured and ProvidersFailed when nothing else can answer (``llm_only``).
         """
@@ -58,64 +58,69 @@ class Identifier:
         return self.facts
 
     def _ask(self, survey: Survey, batch: list[tuple[Subject, str]]) -> bool:
-        prompt = self.prompts.render(ROLE, kinds=", ".join(KINDS), packages="\n\n".join(text for _, text in batch))
-        messages = [ChatMessage("user", prompt.text)]
-        wrong: list[str] = []
-        for attempt in (1, 2):
-            reply = self._reply(survey, ChatRequest(ROLE, tuple(messages), schema=schema(), prompt=prompt.version))
-            if reply is None:
-                return False
-            believed, wrong, notes = self._check(survey, reply.text, [subject for subject, _ in batch])
-            self.facts = [*(self.facts or []), *believed]
-            for where, note in notes:
-                self._warn(survey, where, note)
-            self.on_turn(self._turn, reply.text[:4000], "; ".join(wrong) or "believed")
-            if not wrong or attempt == 2:
-                break
-            messages += [ChatMessage("assistant", reply.text), ChatMessage("user", _feedback(wrong))]
-        for one in wrong:
-            survey.warnings.append(f"dropped what the model said: {one}")
-        return True
-
-    def _reply(self, survey: Survey, request: ChatRequest) -> ChatReply | None:
+        """Ask about the packages of one call; False when the model cannot be asked any further."""
         try:
-            self.budget.spend_turn()
-            self._turn += 1
-            reply = self.llm.complete(request)
+            problems = self._identify(survey, batch)
         except NoProviderConfigured:
             if self.every:
                 raise
             survey.warnings.append("no model provider is configured: the detection ran as static")
-            return None
         except ProvidersFailed as failed:
             if self.every and not self.calls:
                 raise
             survey.warnings.append(f"the model could not be asked, the rest is from rules: {failed.detail[:200]}")
-            return None
         except BudgetSpent as spent:
             survey.warnings.append(f"{spent}: some packages were not asked about")
-            return None
-        self.calls += 1
-        return reply
+        else:
+            survey.warnings += [f"dropped what the model said: {problem}" for problem in problems]
+            return True
+        return False
 
-    def _check(
-        self, survey: Survey, text: str, subjects: Sequence[Subject]
-    ) -> tuple[list[tuple[Package, Fact]], list[str], list[tuple[str, str]]]:
-        items, wrong = parse(text)
-        roots = {subject.root: subject for subject in subjects}
-        believed: list[tuple[Package, Fact]] = []
+    def _identify(self, survey: Survey, batch: list[tuple[Subject, str]]) -> list[str]:
+        """What is still wrong with the model's answer after one correction. Raises: BudgetSpent, ProvidersFailed."""
+        roots = {subject.root: subject for subject, _ in batch}
+        prompt = self.prompts.render(ROLE, kinds=", ".join(KINDS), packages="\n\n".join(text for _, text in batch))
+        answers: list[str] = []
+
+        def propose(turns: Sequence[Turn[str, list[str]]]) -> str:
+            messages = [ChatMessage("user", prompt.text)]
+            for turn in turns:
+                if isinstance(turn.outcome, Again):
+                    messages += [ChatMessage("assistant", turn.proposal), ChatMessage("user", turn.outcome.feedback)]
+            reply = self.llm.complete(ChatRequest(ROLE, tuple(messages), schema=schema(), prompt=prompt.version))
+            self.calls += 1
+            return reply.text
+
+        def execute(text: str) -> Done[list[str]] | Again:
+            answers.append(text)
+            problems = self._accept(survey, text, roots)
+            return Again(_feedback(problems), "; ".join(problems)) if problems and len(answers) == 1 else Done(problems)
+
+        return run_loop(propose, execute, self.budget, self._tell)
+
+    def _tell(self, turn: Turn[str, list[str]]) -> None:
+        self._turn += 1
+        outcome = turn.outcome.outcome if isinstance(turn.outcome, Again) else "; ".join(turn.outcome.result)
+        self.on_turn(self._turn, turn.proposal[:4000], outcome or "believed")
+
+    def _accept(self, survey: Survey, text: str, roots: Mapping[str, Subject]) -> list[str]:
+        """Keep the facts of an answer that hold; tell what is wrong with the others."""
+        items, problems = parse(text)
+        facts = self.facts = self.facts or []
+        seen = {(package.path, fact.kind, fact.id) for package, fact in facts}
         notes: list[tuple[str, str]] = []
-        seen = {(package.path, fact.kind, fact.id) for package, fact in self.facts or []}
         for item in items:
             fact, problem, note = accept(item, roots, survey, self.rules)
             if problem:
-                wrong.append(problem)
+                problems.append(problem)
             if fact and (fact.root, fact.kind, fact.id) not in seen:
                 seen.add((fact.root, fact.kind, fact.id))
-                believed.append((_package(survey, fact.root), fact))
+                facts.append((_package(survey, fact.root), fact))
             if note:
                 notes.append(note)
-        return believed, wrong, notes
+        for root, remark in notes:
+            self._warn(survey, root, remark)
+        return problems
 
     def _warn(self, survey: Survey, root: str, note: str) -> None:
         package = survey.packages.get(root)
@@ -131,8 +136,8 @@ def _package(survey: Survey, root: str) -> Package:
     return survey.packages[root]
 
 
-def _feedback(wrong: list[str]) -> str:
-    listed = "\n".join(f"- {one}" for one in wrong[:20])
+def _feedback(problems: list[str]) -> str:
+    listed = "\n".join(f"- {problem}" for problem in problems[:20])
     return (
         f"These parts of your answer do not hold:\n{listed}\n\n"
         "Answer again with one JSON object of the same form, holding only corrected identifications for them; "
@@ -143,14 +148,14 @@ def _feedback(wrong: list[str]) -> str:
 def _batches(survey: Survey, subjects: list[Subject]) -> list[list[tuple[Subject, str]]]:
     """As many packages in one call as fit."""
     batches: list[list[tuple[Subject, str]]] = []
-    room = 0
+    left = 0
     for subject in subjects:
         text = _shown(survey, subject)
-        if len(text) > room:
+        if len(text) > left:
             batches.append([])
-            room = _MOST_CHARACTERS
+            left = _MOST_CHARACTERS
         batches[-1].append((subject, text))
-        room -= len(text)
+        left -= len(text)
     return batches
 
 
@@ -184,24 +189,26 @@ def _dull(path: str) -> int:
 
 @dataclass(frozen=True)
 class LlmDetector:
-    interview: Identifier
+    """What a model was asked, as the detector of one kind: the phases treat it like any other."""
+
+    identifier: Identifier
     kind: Kind
 
     def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
-        for package, fact in self.interview.facts_of(survey):
+        for package, fact in self.identifier.facts_of(survey):
             if fact.kind != self.kind:
                 continue
             known = package.findings.get((fact.kind, fact.id))
             proofs = list(fact.proofs)
             if known is not None:  # what a rule found keeps its own confidence
                 proofs = [proof._replace(weight=0.0) for proof in proofs]
-            technology = self.interview.rules.get(fact.kind, fact.id)
+            technology = self.identifier.rules.get(fact.kind, fact.id)
             yield package, Finding(
                 fact.kind, fact.id, fact.name, proofs, custom=fact.custom, source="llm",
                 tier=technology.tier if technology else 0, ecosystem=technology.ecosystem if technology else "",
             )  # fmt: skip
 
 
-def llm_detectors(interview: Identifier) -> list[LlmDetector]:
+def llm_detectors(identifier: Identifier) -> list[LlmDetector]:
     kinds: tuple[Kind, ...] = (*KINDS[:2], "package_manager", *KINDS[2:])
-    return [LlmDetector(interview, kind) for kind in kinds]
+    return [LlmDetector(identifier, kind) for kind in kinds]

@@ -90,7 +90,7 @@ class Git:
         }  # fmt: skip
 
     def _wait(self, process: subprocess.Popen[bytes]) -> None:
-        """Until it ends; it is killed with its children when the job, its time or its room is over."""
+        """Until it ends; killed with its children when the job is cancelled, or its time or disk space used up."""
         checked = 0.0
         while True:
             with suppress(subprocess.TimeoutExpired):

@@ -10,7 +10,7 @@ from pathlib import Path
 from services.stacks.tree import NEVER_FIRST_PARTY, UNASKED, Folder, Tree, join
 from shared.errors import SourceTooLarge, SourceUnreadable
 
-#: Most files are smaller, and room for more than this is taken from the system anew each time.
+#: Most files are smaller; a larger buffer would be allocated by the system anew for each of them.
 _FIRST_READ = 64 << 10
 
 

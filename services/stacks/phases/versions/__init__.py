@@ -1,1 +1,1 @@
-"""Versions: everybody who says one, and who of them is believed."""
+"""Versions: every statement about one, and which takes precedence."""

@@ -1,4 +1,4 @@
-"""Who is believed about a version: the environment, then pins beside the code, then what manifests ask for."""
+"""Which statement about a version takes precedence: environment, then pins beside the code, then manifests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is believed about a version, and what is said of those who are not."""
+"""Which statement about a version takes precedence, and how the others are reported."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def test_netlify_sets_the_environment() -> None:
     assert (trail.value, trail.source) == ("20", "env")
 
 
-def test_a_dockerfile_is_believed_last() -> None:
+def test_a_dockerfile_comes_last() -> None:
     trail = node({"package.json": PACKAGE, "Dockerfile": "FROM node:16-alpine\n"})
     assert (trail.value, trail.source) == (">=18", "engines")
     assert [overridden.source for overridden in trail.overridden] == ["Dockerfile"]
 
 
-def test_the_nearest_version_file_is_believed() -> None:
+def test_the_nearest_version_file_takes_precedence() -> None:
     files = {"package.json": PACKAGE, ".nvmrc": "18\n", "apps/w/package.json": {"name": "w"}, "apps/w/.nvmrc": "20\n"}
     assert node(files, "apps/w").value == "20"
     assert node(files).value == "18"
