@@ -64,8 +64,8 @@ class Client:
         assert self._process.stdout is not None
         self._process.stdin.write(f"{scenario} {count}\n")
         self._process.stdin.flush()
-        found: list[float] = json.loads(self._process.stdout.readline())
-        return found
+        measured: list[float] = json.loads(self._process.stdout.readline())
+        return measured
 
     def close(self) -> None:
         self._process.terminate()
@@ -109,14 +109,14 @@ def _failing(
     clients: Sequence[Client], server: ScriptedLlm, scenario: str, count: int
 ) -> dict[str, tuple[list[float], int]]:
     """Seconds of each call, and how often the primary was asked."""
-    found = {}
+    measured = {}
     for client in clients:
         if not client.name.startswith("bare"):
             server.play(*_RULES)
             taken = client.ask(scenario, count)
             hits = sum(request["model"] == scenario for request in server.requests())
-            found[client.name] = (taken, hits)
-    return found
+            measured[client.name] = (taken, hits)
+    return measured
 
 
 def _imports(pythons: dict[str, Path]) -> dict[str, float]:
@@ -128,15 +128,15 @@ def _imports(pythons: dict[str, Path]) -> dict[str, float]:
         "litellm": "from litellm import Router",
         "pydantic-ai": "import pydantic_ai.models.fallback, pydantic_ai.models.openai, pydantic_ai.direct",
     }
-    found = {}
+    measured = {}
     for name, statement in statements.items():
         python = pythons[name.partition(",")[0]]
-        found[name] = _best(python, statement) - _best(python, "pass")
+        measured[name] = _best(python, statement) - _best(python, "pass")
     shared = "import sqlalchemy, sqlalchemy.ext.asyncio, redis, pydantic_settings, prometheus_client"
-    found["assay, on top of what every process loads"] = _best(
+    measured["assay, on top of what every process loads"] = _best(
         pythons["assay"], f"{shared}; import shared.llm.layer"
     ) - _best(pythons["assay"], shared)
-    return found
+    return measured
 
 
 def _best(python: Path, statement: str) -> float:
@@ -171,8 +171,8 @@ def _print(
     for name, taken in latency.items():
         row = [name, _ms(_quick(taken)), _ms(statistics.median(taken)), _ms(statistics.quantiles(taken, n=20)[18])]
         row += [_ms(_added(latency, name, _quick)), _ms(_added(latency, name))]
-        for found in (failing, limited):
-            seconds, hits = found.get(name, ([], 0))
+        for measured in (failing, limited):
+            seconds, hits = measured.get(name, ([], 0))
             row += [f"{_ms(statistics.median(seconds))} / {_ms(max(seconds))}", str(hits)] if seconds else ["", ""]
         table.add_row(*row)
     Console(width=140).print(table)
@@ -223,16 +223,16 @@ def _line(what: str, ours: float, peer: float, unit: str, most: float) -> Line:
     return Line(what, f"{ours:.2f} {unit}", f"{peer:.2f} {unit}", ratio, f"<= {most:g} {unit}", ours <= most)
 
 
-def _p50(found: dict[str, tuple[list[float], int]], name: str) -> float:
-    return statistics.median(found[name][0]) * 1e3
+def _p50(measured: dict[str, tuple[list[float], int]], name: str) -> float:
+    return statistics.median(measured[name][0]) * 1e3
 
 
-def _peer(found: dict[str, tuple[list[float], int]]) -> float:
-    return min(_p50(found, name) for name in _PEERS)
+def _peer(measured: dict[str, tuple[list[float], int]]) -> float:
+    return min(_p50(measured, name) for name in _PEERS)
 
 
-def _least_hits(found: dict[str, tuple[list[float], int]]) -> float:
-    return min(found[name][1] for name in _PEERS) - 1
+def _least_hits(measured: dict[str, tuple[list[float], int]]) -> float:
+    return min(measured[name][1] for name in _PEERS) - 1
 
 
 def _ms(seconds: float) -> str:

@@ -102,8 +102,8 @@ def pydantic_ai(url: str) -> Ask:
     }
 
     def ask(scenario: str) -> object:
-        said = [messages.ModelRequest.user_text_prompt(WORDS)]
-        return direct.model_request_sync(chains[scenario], said).parts[0].content
+        request = [messages.ModelRequest.user_text_prompt(WORDS)]
+        return direct.model_request_sync(chains[scenario], request).parts[0].content
 
     return ask
 

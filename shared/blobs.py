@@ -1,7 +1,7 @@
 """File contents by their hash, in a folder or an S3 bucket that every machine reaches; who owns which is in Postgres.
 
 The address is the content, so writing the same file twice is one blob, and a blob never changes. What is being
-written stands under ``incoming/`` until it is whole; a writer that dies leaves at most something there, for ``sweep``.
+written is under ``incoming/`` until it is complete; what a dead writer leaves there is deleted by ``sweep``.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ async def stream(store: ObjectStore, sha256: str, start: int, end: int) -> Async
 
 
 def sweep(store: ObjectStore, older_than: datetime, in_use: Callable[[list[str]], set[str]]) -> int:
-    """Delete what nobody refers to and is older than the moment; the number of blobs deleted.
+    """Delete blobs without references that are older than the moment; the number of blobs deleted.
 
     ``in_use`` says which of the given hashes are referred to. The age protects a blob that was just written and whose
     row is not committed yet.
@@ -221,7 +221,7 @@ def _forget(store: ObjectStore, path: str) -> None:
 
 
 def _delete_old(store: ObjectStore, path: str, older_than: datetime) -> bool:
-    """Delete an object, unless it was written anew since it was listed: somebody has just uploaded the same bytes."""
+    """Delete an object, unless it was written anew since it was listed: the same bytes have just been uploaded."""
     with suppress(FileNotFoundError):
         if obstore.head(store, path)["last_modified"] < older_than:
             obstore.delete(store, path)

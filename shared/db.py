@@ -20,7 +20,7 @@ metadata = MetaData(
 CONNECT = {
     "connect_timeout": 2,
     "application_name": "assay",
-    # A frozen server must not hold a request or a heartbeat for ever. Every statement of ours finds its rows by an
+    # A frozen server must not hold a request or a heartbeat without limit. Every statement of ours finds its rows by an
     # index whatever its parameters: planning each anew would cost more than running it.
     "options": "-c statement_timeout=30000 -c idle_in_transaction_session_timeout=60000 -c timezone=UTC"
     " -c plan_cache_mode=force_generic_plan",
@@ -36,7 +36,7 @@ READ_JSON = orjson.loads
 def connect(url: str, pool_size: int = 5) -> Engine:
     """An engine for workers; it connects when it is first used.
 
-    No ping before each use: a connection that Postgres has closed fails once, its pool is emptied, and whoever used it
+    No ping before each use: a connection that Postgres has closed fails once, its pool is emptied, and the caller
     tries again (``shared.jobs.leases``).
     """
     return create_engine(

@@ -1,4 +1,4 @@
-"""What is said to a model and what comes back, in one shape for every provider."""
+"""Requests to a model and its replies, in one shape for every provider."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ OnAttempt = Callable[[ProviderAttempt], None]
 
 
 class Provider(Protocol):
-    """Whoever answers a chat request: one vendor, a failover over several, a recorder."""
+    """Answers chat requests: a failover over several vendors, a recorder, the models of a job."""
 
     @property
     def name(self) -> str: ...
@@ -171,10 +171,10 @@ class Provider(Protocol):
 
 @runtime_checkable
 class Estimates(Protocol):
-    """Who knows beforehand what an answer would cost."""
+    """Knows beforehand what an answer would cost."""
 
     def estimate(self, request: ChatRequest, usage: TokenUsage) -> float | None:
-        """US dollars of a call to the first model that would be asked; None when nobody knows.
+        """US dollars of a call to the first model that would be asked; None when the price is unknown.
 
         Raises: NoSuchModel.
         """

@@ -38,7 +38,7 @@ class CallSettings(BaseSettings):
     first_token_seconds: float = Field(30, gt=0, description="Until a provider begins to answer")
     idle_seconds: float = Field(15, gt=0, description="Between two pieces of an answer")
     total_seconds: float = Field(120, gt=0, description="For one attempt at one provider")
-    patience_seconds: float = Field(15, ge=0, description="The longest wait for a rate limit when nobody else is left")
+    patience_seconds: float = Field(15, ge=0, description="The longest wait for the last provider's rate limit")
     hedge_seconds: float | None = Field(None, gt=0, description="Ask the next provider too after this silence")
     breaker_failures: int = Field(3, ge=1, description="Failures in a row that open a provider's breaker")
     breaker_cooldown_seconds: float = Field(30, gt=0, description="How long an open breaker keeps a provider unasked")

@@ -63,7 +63,7 @@ class SharedStates:
     """In Redis, mirrored into this process; an unreachable Redis costs one short time-out every two seconds."""
 
     def __init__(self, url: str) -> None:
-        import redis  # noqa: PLC0415  # whoever keeps health in the process does not load it
+        import redis  # noqa: PLC0415  # not loaded where health is kept in the process
 
         self._redis = redis.Redis.from_url(url, socket_timeout=0.25, socket_connect_timeout=0.25, retry=None)
         self._faults = (redis.RedisError, OSError)

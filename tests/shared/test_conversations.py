@@ -52,9 +52,9 @@ def test_the_model_sees_the_last_six_pairs_in_order(engine: Engine, conversation
 def test_pairs_of_concurrent_jobs_never_mix(engine: Engine, conversation: str) -> None:
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(lambda number: say(engine, conversation, number), range(12)))
-    said = contents(engine, conversation)
-    assert len(said) == 24
-    pairs = zip(said[::2], said[1::2], strict=True)
+    texts = contents(engine, conversation)
+    assert len(texts) == 24
+    pairs = zip(texts[::2], texts[1::2], strict=True)
     assert all(question[0] == "q" and answer == f"a{question[1:]}" for question, answer in pairs)
 
 

@@ -61,7 +61,7 @@ class RateLimits:
         return max(spent) if spent else None
 
     def spent_for(self, tokens: int) -> float | None:
-        """Seconds until a request of that many tokens fits again; None when it fits now or nobody knows."""
+        """Seconds until a request of that many tokens fits again; None when it fits now or the headers do not say."""
         waits = []
         if self.requests_left is not None and self.requests_left <= 0:
             waits.append(self.requests_reset or 0.0)

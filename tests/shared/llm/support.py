@@ -60,7 +60,7 @@ class Asked:
     reply: ChatReply | None = None
     seconds: float = 0.0
 
-    def told(self, *names: str) -> list[tuple[JsonValue, ...]]:
+    def attempts(self, *names: str) -> list[tuple[JsonValue, ...]]:
         """The given fields of every call that was made."""
         return [tuple(data[name] for name in names) for type, data in self.events if type == "llm_call"]
 

@@ -90,8 +90,8 @@ def test_the_fault_matrix(
         assert (asked.usage.input_tokens, asked.usage.output_tokens, budget.tokens_spent) == (100, 10, 110)
     else:
         assert (asked.usage.input_tokens, budget.tokens_spent) == (0, 0)
-    told = asked.told("provider", "outcome", "reason")
-    assert [provider for provider, _, reason in told if reason != "retry"] == list(CHAIN[: place + 2])
+    attempts = asked.attempts("provider", "outcome", "reason")
+    assert [provider for provider, _, reason in attempts if reason != "retry"] == list(CHAIN[: place + 2])
     assert [(type, data["cause"] is not None) for type, data in asked.events if type == "failover"] == [
         ("failover", True)
     ] * (len(CHAIN[: place + 2]) - 1)
@@ -104,8 +104,8 @@ def test_all_failing_is_one_error_that_names_each(llm: LlmLayer, names: list[str
         job.complete(ChatRequest("flows.edit", HELLO))
     attempts = failed.value.extra["attempts"]
     assert isinstance(attempts, list)
-    told = [(each["provider"], each["outcome"]) for each in attempts if isinstance(each, dict)]
-    assert told == [("groq", "overloaded"), ("cerebras", "unreadable_answer"), ("anthropic", "unreadable_answer")]
+    outcomes = [(each["provider"], each["outcome"]) for each in attempts if isinstance(each, dict)]
+    assert outcomes == [("groq", "overloaded"), ("cerebras", "unreadable_answer"), ("anthropic", "unreadable_answer")]
     assert all(name.partition("/")[0] in failed.value.detail for name in names)
     assert "key-of" not in str(failed.value.problem())
 
@@ -122,15 +122,15 @@ def test_a_failed_generation_of_tools_is_salvaged_and_the_breaker_untouched(
         scripted_llm.play({"when": {"provider": "groq"}, "fault": "tool_use_failed", "reply": ""}, {"reply": "other"})
         for _ in range(3):
             asked = ask(llm)
-            assert asked.told("provider", "outcome") == [("groq", "tool_use_failed"), ("cerebras", "ok")]
+            assert asked.attempts("provider", "outcome") == [("groq", "tool_use_failed"), ("cerebras", "ok")]
 
 
 def test_a_rate_limit_parks_until_its_reset(scripted_llm: ScriptedLlm) -> None:
     with layer(scripted_llm, ("groq", "cerebras")) as llm:
         limit = {"kind": "rate_limit", "headers": {"retry-after": "0.7"}}
         scripted_llm.play({"when": {"provider": "groq"}, "times": 1, "fault": limit}, {"reply": "ok"})
-        assert ask(llm).told("provider", "outcome") == [("groq", "rate_limited"), ("cerebras", "ok")]
-        until(lambda: ask(llm).told("provider", "reason") == [("groq", "primary")], "it is asked again")
+        assert ask(llm).attempts("provider", "outcome") == [("groq", "rate_limited"), ("cerebras", "ok")]
+        until(lambda: ask(llm).attempts("provider", "reason") == [("groq", "primary")], "it is asked again")
         refused, answered = scripted_llm.requests("groq")
         assert answered["at"] - refused["at"] >= 0.7
 
@@ -160,20 +160,20 @@ def test_a_provider_that_is_nearly_spent_is_asked_last(scripted_llm: ScriptedLlm
     with layer(scripted_llm, ("groq", "cerebras")) as llm:
         spent = {"kind": "slow", "headers": {"x-ratelimit-remaining-tokens": "5", "x-ratelimit-reset-tokens": "30s"}}
         scripted_llm.play({"when": {"provider": "groq"}, "fault": spent, "reply": ANSWER}, {"reply": "ok"})
-        assert ask(llm).told("provider") == [("groq",)]
-        assert ask(llm).told("provider") == [("cerebras",)]
+        assert ask(llm).attempts("provider") == [("groq",)]
+        assert ask(llm).attempts("provider") == [("cerebras",)]
         scripted_llm.play({"when": {"provider": "groq"}, "reply": "still here"}, {"fault": "server_error"})
-        assert ask(llm).told("provider", "outcome") == [("cerebras", "server_error"), ("groq", "ok")]
+        assert ask(llm).attempts("provider", "outcome") == [("cerebras", "server_error"), ("groq", "ok")]
 
 
-def test_a_job_waits_for_a_short_rate_limit_when_nobody_else_is_left(scripted_llm: ScriptedLlm) -> None:
+def test_a_job_waits_for_a_short_rate_limit_when_no_other_provider_is_left(scripted_llm: ScriptedLlm) -> None:
     with layer(scripted_llm, ("groq",)) as llm:
         limit = {"kind": "rate_limit", "headers": {"retry-after": "0.3"}}
         scripted_llm.play({"times": 1, "fault": limit}, {"reply": "ok"})
-        assert ask(llm).told("outcome", "reason") == [("rate_limited", "primary"), ("ok", "retry")]
+        assert ask(llm).attempts("outcome", "reason") == [("rate_limited", "primary"), ("ok", "retry")]
         limit = {"kind": "rate_limit", "headers": {"retry-after": "600"}}
         scripted_llm.play({"fault": limit})
-        assert ask(llm, fails=ProvidersFailed).told("outcome") == [("rate_limited",)]
+        assert ask(llm, fails=ProvidersFailed).attempts("outcome") == [("rate_limited",)]
 
 
 def test_a_provider_with_an_open_breaker_is_not_asked(scripted_llm: ScriptedLlm) -> None:
@@ -189,14 +189,14 @@ def test_after_its_cooldown_a_provider_is_asked_again_and_closes_when_it_answers
     with layer(scripted_llm, ("groq", "cerebras"), breaker_failures=1, breaker_cooldown_seconds=0.3) as llm:
         scripted_llm.play({"when": {"provider": "groq"}, "fault": "server_error"}, {"reply": "ok"})
         ask(llm)
-        until(lambda: ask(llm).told("provider", "outcome")[0] == ("groq", "server_error"), "a probe that fails")
+        until(lambda: ask(llm).attempts("provider", "outcome")[0] == ("groq", "server_error"), "a probe that fails")
         assert _state(llm) in ("open", "half_open")
         scripted_llm.play({"reply": "ok"})
-        until(lambda: ask(llm).told("provider") == [("groq",)], "a probe that is answered")
+        until(lambda: ask(llm).attempts("provider") == [("groq",)], "a probe that is answered")
         assert _state(llm) == "closed"
 
 
-def test_while_a_probe_is_under_way_nobody_else_asks(scripted_llm: ScriptedLlm) -> None:
+def test_while_a_probe_is_under_way_no_other_call_asks(scripted_llm: ScriptedLlm) -> None:
     limits: dict[str, Any] = {"breaker_failures": 1, "breaker_cooldown_seconds": 0.2, "first_token_seconds": NEVER}
     with layer(scripted_llm, ("groq", "cerebras"), **limits) as llm:
         scripted_llm.play({"when": {"provider": "groq"}, "fault": "server_error"}, {"reply": "ok"})
@@ -210,20 +210,22 @@ def test_while_a_probe_is_under_way_nobody_else_asks(scripted_llm: ScriptedLlm) 
         try:
             until(lambda: scripted_llm.requests("groq"), "the probe")
             for _ in range(5):
-                assert ask(llm).told("provider") == [("cerebras",)]
+                assert ask(llm).attempts("provider") == [("cerebras",)]
             assert len(scripted_llm.requests("groq")) == 1
         finally:
             enough.set()
             probe.join()
 
 
-def test_a_connection_that_was_closed_while_it_was_kept_is_nobodys_fault(scripted_llm: ScriptedLlm) -> None:
+def test_a_connection_that_was_closed_while_it_was_kept_is_tried_again(
+    scripted_llm: ScriptedLlm,
+) -> None:
     with layer(scripted_llm, ("groq", "cerebras"), breaker_failures=1) as llm:
         scripted_llm.play({"reply": "ok"})
         ask(llm)
         scripted_llm.play({"when": {"provider": "groq"}, "times": 1, "fault": "disconnect"}, {"reply": "ok"})
         asked = ask(llm)
-        assert asked.told("provider", "outcome", "reason") == [
+        assert asked.attempts("provider", "outcome", "reason") == [
             ("groq", "stale_connection", "primary"),
             ("groq", "ok", "retry"),
         ]
@@ -240,16 +242,16 @@ def test_no_provider_with_a_key_is_an_error_of_its_own(scripted_llm: ScriptedLlm
 def test_providers_without_a_key_are_skipped_silently(scripted_llm: ScriptedLlm) -> None:
     with layer(scripted_llm, ("cerebras",)) as llm:
         scripted_llm.play({"reply": "ok"})
-        assert ask(llm).told("provider", "reason") == [("cerebras", "primary")]
+        assert ask(llm).attempts("provider", "reason") == [("cerebras", "primary")]
 
 
 @pytest.mark.parametrize(("only", "answers"), [("anthropic", "anthropic"), ("openai", "openai")])
-def test_whoever_is_configured_stands_in_for_a_chain_without_a_key(
+def test_a_configured_provider_stands_in_for_a_chain_without_a_key(
     scripted_llm: ScriptedLlm, only: str, answers: str
 ) -> None:
     with layer(scripted_llm, (only,)) as llm:
         scripted_llm.play({"reply": "ok"})
-        assert ask(llm).told("provider") == [(answers,)]
+        assert ask(llm).attempts("provider") == [(answers,)]
 
 
 def test_an_endpoint_that_is_not_there_fails_over(scripted_llm: ScriptedLlm) -> None:
@@ -258,7 +260,7 @@ def test_an_endpoint_that_is_not_there_fails_over(scripted_llm: ScriptedLlm) -> 
     gone = ScriptedLlm("http://127.0.0.1:1")
     with layer(gone, ("groq",)) as llm:
         asked = ask(llm, fails=ProvidersFailed)
-        assert asked.told("outcome") == [("connection_failed",)]
+        assert asked.attempts("outcome") == [("connection_failed",)]
         assert asked.usage.llm_calls == 0
         assert {each.name: each.last_error for each in llm.providers()}["groq"] == "connection_failed"
 
@@ -266,11 +268,15 @@ def test_an_endpoint_that_is_not_there_fails_over(scripted_llm: ScriptedLlm) -> 
 def test_selectors_name_the_only_models_that_may_answer(scripted_llm: ScriptedLlm) -> None:
     with layer(scripted_llm, ("groq", "cerebras", "anthropic")) as llm:
         scripted_llm.play({"when": {"provider": "groq"}, "fault": "server_error"}, {"reply": "ok"})
-        assert ask(llm, "groq/openai/gpt-oss-120b", fails=ProvidersFailed).told("provider") == [("groq",)]
-        assert ask(llm, "haiku").told("model") == [("claude-haiku-5-5",)]
-        assert ask(llm, "GPT-OSS-120B").told("provider") == [("groq",), ("cerebras",)], "both are called that"
-        assert ask(llm, "openai/gpt-oss-120b", fails=ProvidersFailed).told("provider") == [("groq",)], "a part of an id"
-        assert ask(llm, "claude-haiku", "cerebras/x").told("provider", "model") == [("anthropic", "claude-haiku-5-5")]
+        assert ask(llm, "groq/openai/gpt-oss-120b", fails=ProvidersFailed).attempts("provider") == [("groq",)]
+        assert ask(llm, "haiku").attempts("model") == [("claude-haiku-5-5",)]
+        assert ask(llm, "GPT-OSS-120B").attempts("provider") == [("groq",), ("cerebras",)], "both are called that"
+        assert ask(llm, "openai/gpt-oss-120b", fails=ProvidersFailed).attempts("provider") == [("groq",)], (
+            "a part of an id"
+        )
+        assert ask(llm, "claude-haiku", "cerebras/x").attempts("provider", "model") == [
+            ("anthropic", "claude-haiku-5-5")
+        ]
         ask(llm, "no-such-model", fails=NoSuchModel)
         ask(llm, "openai/gpt-9", fails=NoSuchModel)
 
@@ -287,7 +293,7 @@ def test_the_deadline_leaves_time_for_the_next_provider(scripted_llm: ScriptedLl
     with layer(scripted_llm, ("groq", "cerebras"), first_token_seconds=NEVER, total_seconds=NEVER) as llm:
         scripted_llm.play({"when": {"provider": "groq"}, "fault": "hang"}, {"reply": "ok"})
         asked = ask(llm, budget=Budget(seconds=5))
-        assert asked.told("provider", "outcome") == [("groq", "timed_out"), ("cerebras", "ok")]
+        assert asked.attempts("provider", "outcome") == [("groq", "timed_out"), ("cerebras", "ok")]
 
 
 def test_spent_tokens_stop_the_next_call(scripted_llm: ScriptedLlm) -> None:
@@ -313,15 +319,15 @@ def test_hedging_asks_the_next_one_when_the_first_is_silent(scripted_llm: Script
         asked = ask(llm)
         assert asked.reply is not None
         assert asked.reply.text == "hedged"
-        assert asked.told("provider", "reason", "outcome")[0] == ("cerebras", "hedge", "ok")
+        assert asked.attempts("provider", "reason", "outcome")[0] == ("cerebras", "hedge", "ok")
 
 
 def test_without_a_silence_nothing_is_hedged(scripted_llm: ScriptedLlm) -> None:
     with layer(scripted_llm, ("groq", "cerebras"), hedge_seconds=15) as llm:
         scripted_llm.play({"reply": "quick"})
-        assert ask(llm).told("provider", "reason") == [("groq", "primary")]
+        assert ask(llm).attempts("provider", "reason") == [("groq", "primary")]
         scripted_llm.play({"when": {"provider": "groq"}, "fault": "server_error"}, {"reply": "ok"})
-        assert ask(llm).told("provider", "reason") == [("groq", "primary"), ("cerebras", "failover")]
+        assert ask(llm).attempts("provider", "reason") == [("groq", "primary"), ("cerebras", "failover")]
 
 
 def _state(llm: LlmLayer) -> str:

@@ -81,7 +81,7 @@ def test_an_unknown_price_or_usage_is_null_and_makes_the_total_null(
         assert totals(connection, owner.job_id or "")["cost_usd"] is None
 
 
-def test_a_job_that_asked_nobody_has_no_cost(engine: Engine) -> None:
+def test_a_job_that_asked_no_model_has_no_cost(engine: Engine) -> None:
     with engine.connect() as connection:
         assert totals(connection, "none") == {
             "llm_calls": 0,

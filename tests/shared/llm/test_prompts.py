@@ -142,11 +142,11 @@ def test_a_text_with_the_same_variables_may_be_saved(text: str) -> None:
 
 
 def test_required_variables_are_those_that_are_not_only_asked_about() -> None:
-    found = variables(
+    used = variables(
         "{{ a }}{% if b %}{{ b }}{% endif %}{{ c|default('x') }}{% if d > 1 %}{% endif %}{{ e if e else a }}"
     )
-    assert found.required == {"a", "d"}
-    assert found.optional == {"b", "c", "e"}
+    assert used.required == {"a", "d"}
+    assert used.optional == {"b", "c", "e"}
 
 
 def test_rendering_is_strict_sandboxed_and_bounded() -> None:

@@ -43,8 +43,8 @@ def model(request: pytest.FixtureRequest) -> str:
 
 def body(server: ScriptedLlm) -> dict[str, Any]:
     (request,) = server.requests()
-    found: dict[str, Any] = request["body"]
-    return found
+    body: dict[str, Any] = request["body"]
+    return body
 
 
 def test_text_and_usage_come_back(llm: LlmLayer, model: str, scripted_llm: ScriptedLlm) -> None:
@@ -59,8 +59,8 @@ def test_text_and_usage_come_back(llm: LlmLayer, model: str, scripted_llm: Scrip
 
 def test_the_words_arrive_as_they_were_said(llm: LlmLayer, model: str, scripted_llm: ScriptedLlm) -> None:
     scripted_llm.play({"reply": "ok"})
-    said = (*HELLO, ChatMessage("assistant", "Hello"), ChatMessage("user", "Again"))
-    ask(llm, model, messages=said, turn=3, max_tokens=77)
+    messages = (*HELLO, ChatMessage("assistant", "Hello"), ChatMessage("user", "Again"))
+    ask(llm, model, messages=messages, turn=3, max_tokens=77)
     (request,) = scripted_llm.requests()
     assert request["messages"] == ["Be brief.", "Say hello", "Hello", "Again"]
     assert (request["role"], request["turn"], request["last_user"]) == ("flows.edit", 3, "Again")
@@ -101,12 +101,12 @@ def test_native_tool_calls_come_back(llm: LlmLayer, model: str, scripted_llm: Sc
 def test_a_tools_answer_is_told(llm: LlmLayer, model: str, scripted_llm: ScriptedLlm) -> None:
     scripted_llm.play({"reply": "ok"})
     calls = (ToolUse("t1", "addNode", {"label": "A"}),)
-    said = (
+    messages = (
         *HELLO,
         ChatMessage("assistant", "", tool_calls=calls),
         ChatMessage("tool", "added", tool_call_id="t1"),
     )
-    ask(llm, model, messages=said, tools=(TOOL,))
+    ask(llm, model, messages=messages, tools=(TOOL,))
     assert "added" in str(body(scripted_llm)["messages"])
     assert "t1" in str(body(scripted_llm)["messages"])
 
@@ -127,7 +127,7 @@ def test_a_model_without_schemas_is_asked_again_without(llm: LlmLayer, model: st
     refused = {"kind": "status", "status": 400, "message": "response_format json_schema is not supported"}
     scripted_llm.play({"times": 1, "fault": refused}, {"reply": "{}"})
     asked = ask(llm, model, schema=JsonSchema("plan", {"type": "object"}))
-    assert asked.told("outcome", "reason") == [("schema_unsupported", "primary"), ("ok", "retry")]
+    assert asked.attempts("outcome", "reason") == [("schema_unsupported", "primary"), ("ok", "retry")]
     assert "json_schema" not in str(scripted_llm.requests()[-1]["body"])
     ask(llm, model, schema=JsonSchema("plan", {"type": "object"}))
     assert len(scripted_llm.requests()) == 3, "it is remembered"
@@ -192,11 +192,11 @@ def test_every_fault_has_its_code(
 ) -> None:
     scripted_llm.play({"reply": "never all of this", "fault": {"kind": "status", **fault}})
     asked = ask(llm, model, fails=ProvidersFailed)
-    assert {outcome for (outcome,) in asked.told("outcome")} <= {code, "stale_connection"}
-    assert asked.told("outcome")[-1] == (code,)
+    assert {outcome for (outcome,) in asked.attempts("outcome")} <= {code, "stale_connection"}
+    assert asked.attempts("outcome")[-1] == (code,)
 
 
 @pytest.mark.parametrize("fault", ["hang", "stall"])
 def test_a_silent_provider_is_given_up(hasty: LlmLayer, model: str, scripted_llm: ScriptedLlm, fault: str) -> None:
     scripted_llm.play({"reply": "never all of this", "fault": fault})
-    assert ask(hasty, model, fails=ProvidersFailed).told("outcome")[-1] == ("timed_out",)
+    assert ask(hasty, model, fails=ProvidersFailed).attempts("outcome")[-1] == ("timed_out",)

@@ -36,7 +36,7 @@ def test_a_recorded_call_is_replayed_without_any_provider(scripted_llm: Scripted
     assert asked.reply is not None
     assert (asked.reply.text, asked.reply.tool_calls) == (first.text, first.tool_calls)
     assert asked.reply.source == "replay"
-    assert asked.told("source", "outcome") == [("replay", "ok")]
+    assert asked.attempts("source", "outcome") == [("replay", "ok")]
     assert (asked.usage.llm_calls, asked.usage.sources) == (0, {"replay"})
     assert len(scripted_llm.requests()) == 1
 
@@ -48,7 +48,7 @@ def test_what_changes_from_run_to_run_is_not_part_of_the_question(scripted_llm: 
     with layer(scripted_llm, ("groq",), recordings=tmp_path, record="auto") as llm:
         ask(llm, **words(first))
         asked = ask(llm, "groq/another-model", max_tokens=9, **words(later))
-    assert asked.told("source") == [("replay",)]
+    assert asked.attempts("source") == [("replay",)]
     assert len(scripted_llm.requests()) == 1
 
 
@@ -111,4 +111,4 @@ def test_a_broken_recording_is_as_good_as_none(scripted_llm: ScriptedLlm, tmp_pa
         ask(llm, **words("Hello"))
         for file in tmp_path.rglob("*.json"):
             file.write_text('{"half": ')
-        assert ask(llm, **words("Hello")).told("source") == [("scripted",)]
+        assert ask(llm, **words("Hello")).attempts("source") == [("scripted",)]

@@ -36,16 +36,16 @@ def test_the_defaults_are_groq_then_cerebras_and_claude_first_for_search(scripte
 def test_a_changed_chain_is_followed_by_every_replica(scripted_llm: ScriptedLlm, engine: Engine) -> None:
     with layer(scripted_llm, engine=engine) as here, layer(scripted_llm, engine=engine) as there:
         scripted_llm.play({"reply": "ok"})
-        assert ask(there).told("provider") == [("groq",)]
+        assert ask(there).attempts("provider") == [("groq",)]
         changed = (ChainLink("anthropic", "claude-opus-5-5"), ChainLink("openai", "local", {"temperature": 0}))
         assert here.models.set_chain("flows.edit", changed, "someone") == []
         assert here.models.chain("flows.edit") == changed
         changed_to = [("anthropic", "claude-opus-5-5")]
-        until(lambda: ask(there).told("provider", "model") == changed_to, "the other replica follows")
+        until(lambda: ask(there).attempts("provider", "model") == changed_to, "the other replica follows")
         assert there.models.chain("search.plan") == default_chain("search.plan")
         here.models.reset()
         assert here.models.chain("flows.edit") == default_chain("flows.edit")
-        until(lambda: ask(there).told("provider") == [("groq",)], "the other replica follows")
+        until(lambda: ask(there).attempts("provider") == [("groq",)], "the other replica follows")
 
 
 def test_the_parameters_of_a_link_are_sent(scripted_llm: ScriptedLlm, engine: Engine) -> None:

@@ -60,7 +60,7 @@ def test_a_rule_is_over_after_its_times(llm: LlmLayer, scripted_llm: ScriptedLlm
 def test_a_request_without_a_rule_is_refused_in_words(llm: LlmLayer, scripted_llm: ScriptedLlm) -> None:
     scripted_llm.play()
     asked = ask(llm, fails=ProvidersFailed)
-    assert asked.told("outcome", "http_status") == [("request_refused", 400)]
+    assert asked.attempts("outcome", "http_status") == [("request_refused", 400)]
 
 
 def test_half_and_fenced_texts_are_what_the_parser_is_made_for(llm: LlmLayer, scripted_llm: ScriptedLlm) -> None:

@@ -72,7 +72,7 @@ def test_a_killed_redis_changes_nothing_but_the_sharing(scripted_llm: ScriptedLl
         limits: dict[str, Any] = {"redis_url": redis.url, "breaker_failures": 2, "breaker_cooldown_seconds": 60}
         with layer(scripted_llm, ("groq", "cerebras"), None, **limits) as llm:
             scripted_llm.play(*FALLING_OVER)
-            assert ask(llm).told("provider", "outcome") == [("groq", "server_error"), ("cerebras", "ok")]
+            assert ask(llm).attempts("provider", "outcome") == [("groq", "server_error"), ("cerebras", "ok")]
             redis.kill()
             for _ in range(4):
                 assert ask(llm).reply is not None
@@ -87,7 +87,7 @@ def test_a_redis_that_was_never_there_is_done_without(scripted_llm: ScriptedLlm)
         assert ask(llm).reply is not None
 
 
-def test_a_new_key_or_address_starts_with_a_clean_slate(scripted_llm: ScriptedLlm, redis_url: str) -> None:
+def test_a_new_key_or_address_starts_with_good_health(scripted_llm: ScriptedLlm, redis_url: str) -> None:
     with layer(scripted_llm, ("groq",), redis_url=redis_url) as llm:
         scripted_llm.play({"fault": {"kind": "status", "status": 401}})
         ask(llm, "groq/slate", fails=Exception)

@@ -57,9 +57,9 @@ def test_anything_else_is_explained(given: ChatReply, words: str) -> None:
 
 
 def test_the_explanation_never_repeats_the_whole_answer() -> None:
-    with pytest.raises(AnswerUnreadable) as told:
+    with pytest.raises(AnswerUnreadable) as attempts:
         json_answer(reply('{"table": "' + "s" * 5000 + '", "limit": "many"}'), Plan)
-    assert len(str(told.value)) < 500
+    assert len(str(attempts.value)) < 500
 
 
 def test_schemas_are_closed_and_strict_only_where_strict_modes_can_hold_them() -> None:
@@ -90,8 +90,8 @@ TOOLS = (Tool("addNode", "adds", {"type": "object"}),)
 )
 def test_a_refused_generation_is_read_as_the_calls_it_was_meant_to_be(generation: str) -> None:
     request = ChatRequest("flows.edit", (), tools=TOOLS)
-    found = salvaged(ToolUseFailed("no", generation), request, "groq")
-    assert [(call.name, dict(call.params)) for call in found.tool_calls] == [("addNode", {"label": "A"})]
+    reply_of_calls = salvaged(ToolUseFailed("no", generation), request, "groq")
+    assert [(call.name, dict(call.params)) for call in reply_of_calls.tool_calls] == [("addNode", {"label": "A"})]
 
 
 @pytest.mark.parametrize(

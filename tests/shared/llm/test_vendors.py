@@ -33,13 +33,13 @@ def test_the_variables_of_a_vendor_have_its_prefix(vendor: VendorSpec) -> None:
 
 
 def test_an_empty_variable_is_as_good_as_none() -> None:
-    found = endpoints(
+    given = endpoints(
         ProviderSettings({"GROQ_API_KEY": " ", "OPENAI_BASE_URL": "", "OPENAI_MODEL": ""}), CallSettings()
     )
 
-    assert [endpoint.name for endpoint in found] == list(VENDORS)
-    assert not any(endpoint.configured for endpoint in found)
-    assert found[-1].model == "gpt-5.4-mini"
+    assert [endpoint.name for endpoint in given] == list(VENDORS)
+    assert not any(endpoint.configured for endpoint in given)
+    assert given[-1].model == "gpt-5.4-mini"
 
 
 def test_a_version_that_the_sdk_adds_itself_may_stand_in_the_base_url() -> None:
@@ -57,11 +57,11 @@ def test_a_version_that_the_sdk_adds_itself_may_stand_in_the_base_url() -> None:
 
 def test_an_endpoint_on_this_machine_needs_no_key() -> None:
     environment = {"OPENAI_BASE_URL": "http://localhost:11434/v1", "GROQ_BASE_URL": "http://models.example"}
-    found = {
+    given = {
         endpoint.name: endpoint.configured for endpoint in endpoints(ProviderSettings(environment), CallSettings())
     }
 
-    assert found == {"groq": False, "cerebras": False, "anthropic": False, "openai": True}
+    assert given == {"groq": False, "cerebras": False, "anthropic": False, "openai": True}
 
 
 def test_settings_do_not_show_keys() -> None:
