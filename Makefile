@@ -36,7 +36,7 @@ bench: venv ## Measure, as ratios in one run
 
 lock: venv ## Pin all dependencies anew (pip finds the newest that fit)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes \
+	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-header --quiet -o requirements.lock
 	$(BIN)/python -m scripts.lock_images
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from services.search.embed import wire
-
+_OPSET, _IR_VERSION = 17, 8  # of ONNX; the first with LayerNormalization
 Weights = Mapping[str, NDArray[np.float32]]
 
 
@@ -28,20 +29,21 @@ class BertShape:
 class _Builder:
     weights: Weights
     quantized: bool
-    nodes: list[bytes] = field(default_factory=list)
-    constants: list[bytes] = field(default_factory=list)
+    nodes: list[NodeProto] = field(default_factory=list)
+    constants: list[TensorProto] = field(default_factory=list)
     count: int = 0
 
     def op(self, kind: str, *inputs: str, **attributes: float | list[int]) -> str:
         self.count += 1
         out = f"t{self.count}"
-        self.nodes.append(wire.node(kind, inputs, [out], **attributes))
+        options: dict[str, Any] = dict(attributes)
+        self.nodes.append(helper.make_node(kind, inputs, [out], **options))
         return out
 
-    def constant(self, value: wire.Tensor) -> str:
+    def constant(self, value: NDArray[Any]) -> str:
         self.count += 1
         name = f"c{self.count}"
-        self.constants.append(wire.tensor(name, value))
+        self.constants.append(numpy_helper.from_array(value, name))
         return name
 
     def weight(self, name: str) -> str:
@@ -66,10 +68,10 @@ class _Builder:
         codes = np.rint(matrix / scale).astype(np.int8)
         self.count += 1
         names = [f"q{self.count}", f"s{self.count}", f"z{self.count}"]
-        self.nodes.append(wire.node("DynamicQuantizeLinear", [x], names))
+        self.nodes.append(helper.make_node("DynamicQuantizeLinear", [x], names))
         whole = self.op("MatMulInteger", names[0], self.constant(codes), names[2])
         factor = self.op("Mul", names[1], self.constant(scale.astype(np.float32)))
-        return self.op("Mul", self.op("Cast", whole, to=wire.FLOAT), factor)
+        return self.op("Mul", self.op("Cast", whole, to=TensorProto.FLOAT), factor)
 
     def norm(self, x: str, name: str, epsilon: float) -> str:
         scale, bias = self.weight(f"{name}.weight"), self.weight(f"{name}.bias")
@@ -79,7 +81,7 @@ class _Builder:
 def build(weights: Weights, shape: BertShape, quantized: bool = False) -> bytes:
     """The model: ``input_ids`` and ``attention_mask`` [batch, tokens] in, ``embedding`` [batch, hidden] out."""
     graph = _Builder(weights, quantized)
-    mask = graph.op("Cast", "attention_mask", to=wire.FLOAT)
+    mask = graph.op("Cast", "attention_mask", to=TensorProto.FLOAT)
     wide = graph.op("Unsqueeze", mask, graph.ints(1, 2))
     # Padding gets a score so low that softmax gives it nothing.
     bias = graph.op("Mul", graph.op("Sub", graph.scalar(1.0), wide), graph.scalar(-10000.0))
@@ -88,9 +90,13 @@ def build(weights: Weights, shape: BertShape, quantized: bool = False) -> bytes:
         x = _layer(graph, x, bias, f"encoder.layer.{layer}", shape)
     _pool(graph, x, mask)
     tokens = ["batch", "tokens"]
-    inputs = [wire.value_info(name, wire.INT64, tokens) for name in ("input_ids", "attention_mask")]
-    output = wire.value_info("embedding", wire.FLOAT, ["batch", shape.hidden])
-    return wire.model(graph.nodes, graph.constants, inputs, [output])
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, tokens) for name in ("input_ids", "attention_mask")
+    ]
+    output = helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", shape.hidden])
+    built = helper.make_graph(graph.nodes, "sentence-encoder", inputs, [output], graph.constants)
+    opset = helper.make_opsetid("", _OPSET)
+    return bytes(helper.make_model(built, opset_imports=[opset], ir_version=_IR_VERSION).SerializeToString())
 
 
 def _embeddings(graph: _Builder, shape: BertShape) -> str:
@@ -126,7 +132,7 @@ def _layer(graph: _Builder, x: str, bias: str, name: str, shape: BertShape) -> s
 
 
 def _gelu(graph: _Builder, x: str) -> str:
-    # Written exactly so because the runtime recognises this shape and runs it as one kernel.
+    # In exactly this form, because the runtime recognizes it and runs it as one kernel.
     erf = graph.op("Erf", graph.op("Div", x, graph.scalar(math.sqrt(2))))
     return graph.op("Mul", graph.op("Mul", x, graph.op("Add", erf, graph.scalar(1.0))), graph.scalar(0.5))
 
@@ -138,4 +144,4 @@ def _pool(graph: _Builder, x: str, mask: str) -> None:
     count = graph.op("ReduceSum", weight, graph.ints(1), keepdims=0)
     mean = graph.op("Div", total, graph.op("Max", count, graph.scalar(1e-9)))
     length = graph.op("ReduceL2", mean, axes=[1], keepdims=1)
-    graph.nodes.append(wire.node("Div", [mean, length], ["embedding"]))
+    graph.nodes.append(helper.make_node("Div", [mean, length], ["embedding"]))

