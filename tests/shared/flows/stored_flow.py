@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import TypeVar
 
 from pydantic import JsonValue
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import Connection, Engine, func, select, update
 
 from shared.flows import editing, history
 from shared.flows.calls import Call
-from shared.flows.document import Document, document_of
+from shared.flows.document import Document, Kind, document_of
 from shared.flows.editing import Edited, replacement
 from shared.flows.store import Author, Flow, FlowStore
 from shared.flows.tables import change_sets
+from tests.shared.flows.drafts import call
 
 ANNE, BERT = Author("anne", "api"), Author("bert", "api")
 T = TypeVar("T")
@@ -67,3 +69,20 @@ class StoredFlow:
     def entries(self) -> int:
         count = select(func.count()).select_from(change_sets).where(change_sets.c.flow_id == self.id)
         return self.transact(lambda c, s: c.execute(count).scalar_one())
+
+    def set_age(self, seconds: float) -> None:
+        """Make the history that old, by the clock of the database; below zero is later than now."""
+        then = func.clock_timestamp() - timedelta(seconds=seconds)
+        self.transact(
+            lambda c, s: c.execute(update(change_sets).where(change_sets.c.flow_id == self.id).values(at=then))
+        )
+
+
+def names(flow: Flow | Document | None) -> list[JsonValue]:
+    assert flow is not None
+    document = flow.document if isinstance(flow, Flow) else flow
+    return [body.get("id") for body in document.listed(Kind.NODE)]
+
+
+def add(label: str) -> Call:
+    return call("addNode", label=label)
