@@ -1,4 +1,4 @@
-"""Which hosts are private: nobody may make a server call them (server-side request forgery)."""
+"""Which hosts are private: clients must not make a server call them (server-side request forgery)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ipaddress
 import re
 import socket
 
-#: How IPv4 addresses were once written in IPv6; nobody public has one.
+#: How IPv4 addresses were once written in IPv6; no public host has one.
 _COMPATIBLE = ipaddress.ip_network("::/96")
 _LOCAL_NAMES = re.compile(r"(^|\.)(localhost|local|internal|localdomain|home\.arpa|lan|intranet)$")
 

@@ -1,4 +1,4 @@
-"""Start a process that dies with us, and stop it again."""
+"""Start a process that ends with this one, and stop it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 
 
 class RunningProcess(Protocol):
-    """What we need of a process; ``subprocess.Popen`` is one."""
+    """What the supervisor needs of a process; ``subprocess.Popen`` is one."""
 
     @property
     def pid(self) -> int: ...
@@ -84,7 +84,7 @@ def spawn(
 
 
 def stop(process: RunningProcess, stop_signal: signal.Signals, seconds: float) -> None:
-    """Ask the process to end, and insist after ``seconds``."""
+    """Send the signal to stop, and SIGKILL after ``seconds``."""
     if process.poll() is not None:
         return
     process.send_signal(stop_signal)

@@ -1,4 +1,4 @@
-"""What each child sees of our environment: no more than it needs."""
+"""The environment of each child process: only the variables that it needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder of an installation: its lock, its credentials, and what is known of its processes."""
+"""The folder of an installation: its lock, its credentials, and the last status of its processes."""
 
 from __future__ import annotations
 

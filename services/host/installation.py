@@ -1,4 +1,4 @@
-"""What an installation consists of, worked out before anything is started."""
+"""What an installation consists of: computed before anything is started."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def scripted_providers(port: int) -> dict[str, str]:
 
 
 def free_port(host: str, port: int) -> int:
-    """``port`` if nobody listens there, a free one for 0. Raises: RuntimeError."""
+    """``port`` if it can be bound, a free one for 0. Raises: RuntimeError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with contextlib.closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

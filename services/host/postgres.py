@@ -1,4 +1,4 @@
-"""A real PostgreSQL 18 from its wheel: a child of ours, on a unix socket, in a folder."""
+"""A real PostgreSQL 18 from its wheel: a child process on a unix socket, in a folder."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Postgres(Server):
             self._flush = None
 
     def _init(self) -> None:
-        """Make the cluster beside its place and move it in whole, so that a killed start leaves no half of one."""
+        """Make the cluster in another folder and rename it, so that a killed start leaves no half-made cluster."""
         making = self.folder / "data.making"
         shutil.rmtree(making, ignore_errors=True)
         making.mkdir(mode=0o700)

@@ -83,7 +83,7 @@ class Service:
         self.state = "starting"
 
     def watch(self) -> bool:
-        """Look after the process; whether anything changed."""
+        """Check the process, and start it again when it is due; whether anything changed."""
         now = time.monotonic()
         if self.state in ("starting", "ready") and self._process is not None and self._process.poll() is not None:
             self._died(now)
@@ -101,7 +101,7 @@ class Service:
             self._process.send_signal(self.program.stop_signal)
 
     def await_end(self, deadline: float) -> None:
-        """Wait for the end, and insist after ``deadline``; then nothing of the process's session is left."""
+        """Wait for the end, send SIGKILL after ``deadline``, and end what is left of the process's session."""
         if self._process is None:
             return
         try:

@@ -1,4 +1,4 @@
-"""A real Redis from its wheel: a child of ours, on a unix socket, in a folder."""
+"""A real Redis from its wheel: a child process on a unix socket, in a folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from services.host.server import Server, remove_socket_folder, socket_folder
 
 
 class Redis(Server):
-    """One server in ``folder``. ``durable=False`` forgets everything when it ends (tests)."""
+    """One server in ``folder``. ``durable=False`` keeps nothing after its end (tests)."""
 
     name = "redis"
     grace_seconds = 10.0
@@ -67,7 +67,7 @@ class Redis(Server):
         remove_socket_folder(self._socket.parent)
 
     def send(self, command: str) -> str:
-        """One command and the first line of its answer. Raises: OSError when nobody answers."""
+        """One command and the first line of its answer. Raises: OSError when the server does not answer."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
             line.settimeout(5)
             line.connect(str(self._socket))

@@ -62,7 +62,7 @@ class Server(ABC):
         self.await_ready(timeout)
 
     def await_ready(self, timeout: float = 30) -> None:
-        """Raises: RuntimeError when the server ends or stays silent."""
+        """Raises: RuntimeError when the server ends or does not answer in time."""
         deadline = time.monotonic() + timeout
         while not self.is_ready():
             if not self.running or time.monotonic() > deadline:
@@ -70,7 +70,7 @@ class Server(ABC):
             time.sleep(0.005)
 
     def stop(self) -> None:
-        """Nothing is lost."""
+        """Stop it so that no data is lost."""
         if self._process is not None:
             child.stop(self._process, self.stop_signal, self.grace_seconds)
             self._process = None

@@ -1,4 +1,4 @@
-"""``assay up``: servers first, then the database's state, then every process; what ends is started again."""
+"""``assay up``: starts the servers, migrates the database, starts every process, and restarts what ends."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Supervisor:
             if not announced and self._status.ready:
                 announced = True
                 self._on_ready(self._status)
-            # A death wakes us at once; while something starts, look often.
+            # The end of a process wakes this at once; while something starts, look often.
             self._signals.wait(1.0 if self._status.ready else 0.03)
 
     def _watch(self) -> None:
@@ -122,7 +122,7 @@ class Supervisor:
             self._signals.wait(0.01)
 
     def _end(self) -> None:
-        """Workers first, softly and together; then the servers."""
+        """Workers first, all at once and with their grace; then the servers."""
         servers = {id(program) for program in self._installation.servers}
         workers = [service for service in self._services if id(service.program) not in servers]
         rest = [service for service in self._services if id(service.program) in servers]

@@ -1,4 +1,4 @@
-"""Expired leases: the job of a silent worker is queued again, or dead when it silenced too many."""
+"""Expired leases: the job of a worker without heartbeats is queued again, or dead after too many of them."""
 
 from __future__ import annotations
 

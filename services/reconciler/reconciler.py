@@ -1,4 +1,4 @@
-"""The reconciler: what notifications, workers and webhooks lost is found in the record and repaired.
+"""The reconciler: finds in Postgres what was lost (notifications, leases, webhooks) and repairs it.
 
 Any number may run; the one that holds an advisory lock in Postgres leads, the others wait for its lock.
 """

@@ -15,13 +15,13 @@ from shared.jobs.notifications import queue_name
 
 
 def celery_app(redis_url: str, concurrency: int) -> Celery:
-    """An app whose worker takes notifications: as many as it has free threads, acknowledged early, results nowhere."""
+    """An app whose worker takes notifications: one for each free thread, acknowledged early, without results."""
     app = Celery("assay", broker=broker_url(redis_url))
     app.conf.update(
         accept_content=["json"],
         task_serializer="json",
         task_protocol=2,
-        # Results, retries and redelivery are Postgres's affair: a notification may be lost.
+        # Results, retries and redelivery are kept in Postgres: a notification may be lost.
         task_ignore_result=True,
         task_store_errors_even_if_ignored=False,
         task_acks_late=False,
@@ -77,7 +77,7 @@ def _pairs(query: str) -> list[tuple[str, str]]:
 
 
 class WakingPool(TaskPool):
-    """Celery's thread pool, with one thing added: a thread that becomes free says so.
+    """Celery's thread pool, with one addition: a thread that becomes free wakes the event loop.
 
     With prefetch disabled Celery stops listening while every thread is busy, and looks again only when its event loop
     happens to wake; a pipe wakes it the moment a task ends. Without it a backlog drains at a few jobs a second.
@@ -100,7 +100,7 @@ class WakingPool(TaskPool):
 
     def _wake(self, _: object) -> None:
         if self._pipe is not None:
-            with suppress(BlockingIOError):  # it is full of wake-ups already
+            with suppress(BlockingIOError):  # the pipe is full: the loop will wake anyway
                 os.write(self._pipe[1], b"!")
 
     def _drain(self) -> None:

@@ -19,7 +19,7 @@ from shared.llm.chat import ChatMessage
 
 @dataclass(frozen=True, eq=False)
 class History(Sequence[ChatMessage]):
-    """The last 6 pairs, oldest first; most kinds of job never ask for them."""
+    """The last 6 pairs, oldest first; most kinds of job never read them."""
 
     engine: Engine
     tenant_id: str

@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 
 def begin(tenant: str, key: str) -> TextClause:
-    """Try to hold the key for this transaction (``locked``), and read the kept answer, if there is one.
+    """Try to hold the key for this transaction (``locked``), and read the stored answer, if there is one.
 
     ``status`` is null when there is none. An answer that is committed between the snapshot and the lock is found by
     ``keep``, which then writes no row.
@@ -26,7 +26,7 @@ def begin(tenant: str, key: str) -> TextClause:
 
 
 def keep(tenant: str, key: str, fingerprint: bytes, status: int, headers: Mapping[str, str], body: bytes) -> TextClause:
-    """Keep the answer in the transaction of the work; no row when another transaction has kept one meanwhile."""
+    """Store the answer in the transaction of the request; no row when another transaction has stored one meanwhile."""
     return text(
         """
         INSERT INTO idempotency_keys (tenant_id, key, fingerprint, status, headers, body)

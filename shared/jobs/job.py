@@ -71,12 +71,12 @@ class Files(Protocol):
 
 
 #: Something that a job does in the completing transaction. What it returns replaces those fields of the result:
-#: only there is it known what the record looked like in the end.
+#: only in that transaction is it known what the database holds in the end.
 Effect = Callable[[Connection], Mapping[str, JsonValue] | None]
 
 
 class Report(Protocol):
-    """What a job tells the outside: events as they happen; the rest is written once, when the job completes."""
+    """What a job reports: events as they happen; the rest is written once, when the job completes."""
 
     def event(self, type: str, **data: JsonValue) -> None:
         """Append an event (at most 16 kB; long strings are cut)."""

@@ -30,7 +30,7 @@ _PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 class LeaseLost(Exception):
-    """The job belongs to someone else now: whatever this run would write is void."""
+    """Another worker may hold the job now: this run must not write any more."""
 
 
 @dataclass
@@ -95,7 +95,7 @@ class Leases:
                 self._renew(self.all())
                 self._on_heartbeat()
             except SQLAlchemyError as fault:
-                # Postgres is away: the jobs go on, and the next beat tells whether the leases survived.
+                # Postgres is unreachable: the jobs go on, and the next heartbeat shows whether the leases survived.
                 log.warning("heartbeat_failed", reason=type(fault).__name__)
 
     def _renew(self, jobs: Sequence[Lease]) -> None:

@@ -103,5 +103,5 @@ def due_webhooks(pauses: Sequence[float], limit: int) -> TextClause:
 
 
 def end_webhook(job_id: str) -> TextClause:
-    """Delivered, or not wanted any more."""
+    """End the deliveries of a job: its webhook was delivered, refused, or the receiver has gone."""
     return sql("UPDATE jobs SET webhook_done = true WHERE id = :id", id=job_id)

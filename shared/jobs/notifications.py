@@ -13,7 +13,7 @@ import orjson
 from redis import Redis
 from redis.exceptions import RedisError
 
-#: What every queue, channel and lock of Assay begins with in Redis.
+#: The prefix of every queue, channel and lock of Assay in Redis.
 PREFIX = "assay:"
 TASK = "assay.run"
 EVENTS_CHANNEL = f"{PREFIX}events"

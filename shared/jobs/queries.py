@@ -1,4 +1,4 @@
-"""What is read of jobs: by clients, by the reconciler, by the metrics; either side executes them, sync or async."""
+"""Reads of jobs, for clients, the reconciler and the metrics: statements that either side executes, sync or async."""
 
 from __future__ import annotations
 

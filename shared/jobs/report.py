@@ -98,7 +98,7 @@ class JobReport:
 
     @property
     def outlives(self) -> bool:
-        """Whether there is more to write than the job's own end."""
+        """Whether the end of the job writes more than its own row and event."""
         return bool(self.effects or self.forms or self.pairs)
 
     def apply(self, connection: Connection, tenant_id: str, conversation_id: str) -> None:

@@ -206,7 +206,7 @@ def append_event(job_id: str, fence: int, type: str, data: Mapping[str, JsonValu
 
 
 def add_forms(job_id: str, forms: Mapping[str, tuple[str, bytes]]) -> Executable:
-    """All of them in one statement: name to media type and content."""
+    """Insert all forms in one statement: name to media type and content."""
     rows = [
         {"job_id": job_id, "name": name, "media_type": media_type, "body": body}
         for name, (media_type, body) in forms.items()
@@ -248,7 +248,7 @@ def cancel(job_id: str, tenant: str) -> TextClause:
 def advertise(
     worker_id: str, service: str, kinds: Sequence[str], concurrency: int, version: str, facts: Mapping[str, JsonValue]
 ) -> TextClause:
-    """Say that a worker is alive, what it serves, and what it knows of itself."""
+    """Record that a worker is alive, what it serves, and its facts."""
     return sql(
         """
         INSERT INTO workers (id, service, kinds, concurrency, version, facts)

@@ -1,4 +1,4 @@
-"""What Postgres can keep and give back: no NUL, no lone surrogates, no endless numbers, events within their size."""
+"""What Postgres can keep and give back: no NUL, no lone surrogates, no infinite numbers, events within their size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of jobs: the record of everything; Redis only notifies."""
+"""The tables of jobs. Postgres holds all state; Redis only carries notifications."""
 
 from __future__ import annotations
 

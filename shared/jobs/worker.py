@@ -76,7 +76,7 @@ class Worker:
 
         def run(task: Task, job_id: str) -> None:
             kind = task.request.delivery_info["routing_key"].rpartition(":")[2]
-            if kind in self.runner.served:  # anyone may write to Redis: believe nothing that it says
+            if kind in self.runner.served:  # anyone may write to Redis: trust nothing that comes from it
                 self._answer(kind)
 
         app.task(name=TASK, bind=True)(run)
@@ -156,7 +156,7 @@ class Worker:
     def _give_up(self) -> None:
         self.runner.hand_back_all()
         self._stopped()
-        # The jobs are not ours any more, and their threads cannot be ended in any other way.
+        # The jobs have been handed back, and their threads cannot be ended in any other way.
         os._exit(0)
 
     def _stopped(self, **_: object) -> None:

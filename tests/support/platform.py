@@ -68,7 +68,7 @@ class Platform:
         return self.start("tests.support.worker_process")
 
     def ready_worker(self) -> subprocess.Popen[bytes]:
-        """A worker that has said that it listens."""
+        """A worker that has advertised itself."""
         worker = self.worker()
         said = text("SELECT 1 FROM workers WHERE split_part(id, ':', 2) = :pid")
 

@@ -28,7 +28,7 @@ class ScriptedLlm:
         self.url = url
 
     def play(self, *rules: Rule, **script: object) -> None:
-        """Follow these rules from now on, and forget the requests."""
+        """Follow these rules from now on, and clear the list of requests."""
         self._send("PUT", "script", json.dumps({"rules": list(rules), **script}).encode())
         self._send("DELETE", "requests")
 

@@ -69,7 +69,7 @@ def redis_url(redis_server: Redis) -> str:
 
 @pytest.fixture(scope="module")
 def stores(database_url: str, redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> StoreSettings:
-    """Where everything is, as the processes of the platform are told."""
+    """Where everything is, as the settings of the processes."""
     blobs = tmp_path_factory.mktemp("blobs")
     return StoreSettings(database_url=database_url, redis_url=redis_url, blob_url=f"file://{blobs}", qdrant_url=None)
 

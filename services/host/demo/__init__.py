@@ -1,1 +1,1 @@
-"""The demonstration: real processes and real data; only the models' words are scripted."""
+"""The demonstration: real processes and real data; only the models' replies are scripted."""

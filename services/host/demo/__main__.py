@@ -66,7 +66,7 @@ def main() -> int:
 
 
 def _kept(page: Path) -> Path | None:
-    """Where a person can open it when everything else of this demonstration is gone."""
+    """Copy the page to where it stays when the rest of the demonstration is deleted."""
     if not page.is_file():
         return None
     kept = _ROOT / ".assay" / "demo" / page.name
@@ -91,7 +91,7 @@ def _stock_prices() -> Path:
 
 
 def _environment(home: Path) -> dict[str, str]:
-    """Nothing of this machine's own Assay, servers or keys takes part."""
+    """The environment without this machine's own Assay, servers and keys."""
     foreign = ("ASSAY_", "DATABASE_URL", "REDIS_URL", "QDRANT_URL", "BLOB_URL")
     env = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     return {**env, "ASSAY_HOME": str(home), "ASSAY_PORT": "0", "PYTHONPATH": python_path(os.environ)}
