@@ -1,6 +1,6 @@
 """The loop of proposals: a model proposes, the system executes and checks, until a proposal is good.
 
-``transform`` and ``flow`` run this loop. ``search``, ``document`` and ``detect`` ask models in steps of their own; they
+``transform``, ``flow`` and ``detect`` run this loop. ``search`` and ``document`` ask models in steps of their own; they
 share ``Budget``.
 """
 

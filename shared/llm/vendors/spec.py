@@ -49,11 +49,11 @@ class Defaults:
 class VendorSpec:
     """A row of the table."""
 
-    name: str
+    name: str  #: in chains, selectors, ``GET /v1/providers``, metrics and the ledger
     sdk: Callable[[Endpoint], Sdk]  #: imports and makes the vendor's SDK, which takes most of a second
     path: str  #: of requests, under the base URL
-    wire: Wire
-    variables: Variables
+    wire: Wire  #: the format of requests and answers
+    variables: Variables  #: the processes of ``assay up`` that ask models see all with this prefix
     defaults: Defaults
     version: str = ""  #: what the SDK adds to the base URL itself, so that it is removed from one that has it
     scripted: str = ""  #: path of the vendor's base URL on the scripted server; its name if empty

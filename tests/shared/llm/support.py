@@ -15,12 +15,13 @@ from shared.llm.chat import ChatMessage, ChatReply, ChatRequest
 from shared.llm.layer import LlmLayer
 from shared.llm.ledger import JobUsage, Owner
 from shared.llm.settings import CallSettings, ProviderSettings, endpoints
+from shared.llm.vendors.table import VENDORS
 from shared.llm.watch import Timeouts
 from shared.llm.wires.endpoint import Endpoint
 from shared.loop import Budget
 from tests.support.scripted import ScriptedLlm
 
-PROVIDERS = ("groq", "cerebras", "anthropic", "openai")
+PROVIDERS = tuple(VENDORS)
 _SOON = Timeouts(connect=3, first_token=0.3, idle=0.3, total=0.6)
 HELLO = (ChatMessage("system", "Be brief."), ChatMessage("user", "Say hello"))
 
