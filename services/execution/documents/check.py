@@ -14,6 +14,7 @@ from services.execution.documents.ask.schemas import BadSchema
 from services.execution.documents.parse.nodes import (
     Assertion,
     Chunk,
+    DocumentTree,
     Expression,
     For,
     If,
@@ -25,7 +26,6 @@ from services.execution.documents.parse.nodes import (
     Prompt,
     Section,
     Suggestion,
-    Tree,
     walk,
 )
 from services.execution.documents.parse.notation import spans_of
@@ -42,10 +42,10 @@ _GIVEN = frozenset(["range", "loop", "namespace", "dict", "caller", "varargs", "
 
 
 @dataclass
-class Check:
+class DocumentCheck:
     context: Context
     request: DocumentInput
-    tree: Tree
+    tree: DocumentTree
     sets: set[str] = field(default_factory=set)  #: names that something above has set
     left: int = 0  #: blocks that are too many
     sure: bool = True  #: whether nothing above can have set names that do not show

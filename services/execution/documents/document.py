@@ -10,9 +10,9 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from services.execution.documents.ask.instructions import Instructions
-from services.execution.documents.check import Check
+from services.execution.documents.check import DocumentCheck
 from services.execution.documents.page import page
-from services.execution.documents.parse.nodes import Parameter, Tree
+from services.execution.documents.parse.nodes import DocumentTree, Parameter
 from services.execution.documents.parse.reader import parse
 from services.execution.documents.resolve.renderer import Renderer
 from services.execution.documents.run import state
@@ -62,7 +62,7 @@ class Documents:
                 kernels.close()
 
     def _run(
-        self, context: Context, request: DocumentInput, tree: Tree, kernels: Kernels, folder: Path
+        self, context: Context, request: DocumentInput, tree: DocumentTree, kernels: Kernels, folder: Path
     ) -> DocumentResult:
         before = state.load(context, request.previous_job_id) if request.execute == "stale" else None
         document = RunningDocument(
@@ -145,9 +145,9 @@ def _fetched(context: Context, request: DocumentInput, folder: Path) -> Mapping[
     return files
 
 
-def _untouched(context: Context, request: DocumentInput, tree: Tree) -> DocumentResult:
+def _untouched(context: Context, request: DocumentInput, tree: DocumentTree) -> DocumentResult:
     """Nothing runs: the document as it came, with its blocks and what would go wrong."""
-    check = Check(context, request, tree)
+    check = DocumentCheck(context, request, tree)
     saved = context.files.save("document.md", tree.source.encode(), "text/markdown")
     return DocumentResult(
         markdown=tree.source,
@@ -174,7 +174,7 @@ def _variables(document: RunningDocument) -> dict[str, JsonValue]:
     return variables
 
 
-def _params(tree: Tree, request: DocumentInput) -> dict[str, JsonValue]:
+def _params(tree: DocumentTree, request: DocumentInput) -> dict[str, JsonValue]:
     """As ``params$name`` in R: what the front matter declares, and what was submitted."""
     defaults: dict[str, JsonValue] = {}
     for node in tree.content:

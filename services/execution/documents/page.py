@@ -14,7 +14,15 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from services.execution.documents.parse.nodes import Chunk, Expression, Instruction, Node, Suggestion, Tree, walk
+from services.execution.documents.parse.nodes import (
+    Chunk,
+    DocumentTree,
+    Expression,
+    Instruction,
+    Node,
+    Suggestion,
+    walk,
+)
 from services.execution.documents.parse.notation import attributes
 from services.execution.documents.run.running import RunningDocument
 from shared.contracts.document import Block
@@ -40,7 +48,7 @@ _COMMENT = re.compile(r"\{(?:>>|<<)[\w.-]{1,100}\}")
 _WITHIN = "within a change"  #: in the environment of a parse: changes do not nest
 
 
-def page(document: RunningDocument, tree: Tree) -> bytes:
+def page(document: RunningDocument, tree: DocumentTree) -> bytes:
     """The written document with the outputs of its blocks, in the order of its lines."""
     by_id = {block.id: block for block in document.blocks.values()}
     body = _Body(document, tree, by_id).html()
@@ -104,7 +112,7 @@ class _Inline:
 
 
 class _Body:
-    def __init__(self, document: RunningDocument, tree: Tree, blocks: dict[str, Block]) -> None:
+    def __init__(self, document: RunningDocument, tree: DocumentTree, blocks: dict[str, Block]) -> None:
         self._document, self._tree, self._blocks = document, tree, blocks
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table").enable("strikethrough")
         self._markdown.core.ruler.at("inline", _Inline())

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pydantic import JsonValue
 
 from services.execution.documents.parse.changes import mark_of
-from services.execution.documents.parse.nodes import Instruction, Suggestion, Tree, walk
+from services.execution.documents.parse.nodes import DocumentTree, Instruction, Suggestion, walk
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def spliced(lines: Sequence[str], splices: Sequence[Splice]) -> str:
 
 
 def answer_splices(node: Instruction, answers: Sequence[ModelAnswer], newline: str = "\n") -> list[Splice]:
-    """The splices that put answers after their instruction, in the place of those that nobody has reviewed."""
+    """The splices that put answers after their instruction, in place of those that no person has reviewed."""
     old = [one for one in node.suggestions if _is_replaced(one)]
     blocks = newline.join(suggestion(one, newline) for one in answers)
     if not old:
@@ -61,7 +61,7 @@ def answer_splices(node: Instruction, answers: Sequence[ModelAnswer], newline: s
     return [Splice(first.start, first.end, blocks), *gone]
 
 
-def superseded(tree: Tree) -> list[tuple[int, int]]:
+def superseded(tree: DocumentTree) -> list[tuple[int, int]]:
     """Where answers stand that new ones replace, with the blank lines before them."""
     places: list[tuple[int, int]] = []
     for node in walk(tree.content):
@@ -83,8 +83,8 @@ def without(lines: Sequence[str], places: Sequence[tuple[int, int]], begin: int,
     return "".join([*parts, *lines[begin:end]])
 
 
-def unanswered(tree: Tree) -> str:
-    """The document as it was before models answered: what has changed in it, somebody has changed."""
+def unanswered(tree: DocumentTree) -> str:
+    """The document without the models' answers: what differs in it, a person has changed."""
     return without(tree.lines, superseded(tree), 0, len(tree.lines))
 
 

@@ -111,7 +111,7 @@ class Walk:
         self.document.end(block, began)
 
     def _suggestions(self, suggestions: Sequence[Suggestion]) -> None:
-        """Inert, unless somebody accepted them."""
+        """They run only when a person accepted them."""
         for node in suggestions:
             block = self.document.begin(node)
             block.model = node.by
@@ -234,7 +234,7 @@ class Walk:
 
     def _read(self, block: Block, node: Include) -> tuple[Instructions | None, str]:
         if not node.source:
-            return None, ""  # the parser has said so
+            return None, ""  # the parser has noted it
         folder = posixpath.dirname(self.inside[-1]) if self.inside else ""
         path = posixpath.normpath(posixpath.join(folder, node.source))
         if "://" in node.source or node.source.startswith("/") or path.startswith(".."):

@@ -46,7 +46,7 @@ class _Report(BaseModel):
 
 
 @dataclass(frozen=True)
-class _Source:
+class _DataFile:
     """A file to read, under the name that it came with."""
 
     path: Path
@@ -77,11 +77,11 @@ class Loader:
         """An earlier result in the place of a data set. Raises: InvalidData, NotFound."""
         target = self.scratch / f"previous-{name}.parquet"
         info = self.files.fetch(file_id, target)
-        source = _Source(target, "previous.parquet", "name", info.sha256)
+        source = _DataFile(target, "previous.parquet", "name", info.sha256)
         read = self._read(name, source, ["input", "data", 0], file_id)
         return replace(read, masked=frozenset(masked) & read.types.keys())
 
-    def _source(self, index: int, data: DataSet) -> _Source:
+    def _source(self, index: int, data: DataSet) -> _DataFile:
         """The data as a file on this side."""
         target = self.scratch / f"input-{index}"
         if data.file_id is not None:
@@ -89,14 +89,14 @@ class Loader:
             if info.size > self.limits.input_bytes:
                 raise _refused(data.name, ["input", "data", index, "file_id"], "it is larger than 1 GB")
             self.files.fetch(data.file_id, target)
-            return _Source(target, info.name, "file_id", info.sha256)
+            return _DataFile(target, info.name, "file_id", info.sha256)
         if data.csv is not None:
             target.write_text(data.csv, encoding="utf-8", newline="")
-            return _Source(target, "data.csv", "csv")
+            return _DataFile(target, "data.csv", "csv")
         target.write_text(json.dumps(data.rows, ensure_ascii=False), encoding="utf-8")
-        return _Source(target, "data.json", "rows")
+        return _DataFile(target, "data.json", "rows")
 
-    def _read(self, name: str, source: _Source, loc: list[str | int], file_id: str | None) -> DataRead:
+    def _read(self, name: str, source: _DataFile, loc: list[str | int], file_id: str | None) -> DataRead:
         early: Queue[_Report] = Queue()
         coming = self.background.submit(self._run, name, source, loc, early)
         coming.add_done_callback(lambda done: early.put(done.result()[0] if done.exception() is None else _Report()))
@@ -116,7 +116,7 @@ class Loader:
         )
 
     def _run(
-        self, name: str, source: _Source, loc: list[str | int], early: Queue[_Report]
+        self, name: str, source: _DataFile, loc: list[str | int], early: Queue[_Report]
     ) -> tuple[_Report, LoadedTable]:
         """Read the file in the sandbox; the report is passed on before the table is copied out."""
         code = (

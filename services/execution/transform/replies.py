@@ -29,7 +29,7 @@ _ASSURANCE = re.compile(
 
 
 @dataclass(frozen=True)
-class Block:
+class FencedBlock:
     """A fenced block: the first word of its info string in lower case, the other words, and its text."""
 
     tag: str
@@ -64,9 +64,9 @@ def _tags_of(language: str) -> frozenset[str]:
     return frozenset({row.name, *row.aliases, *row.libraries})
 
 
-def fenced_blocks(reply: str) -> list[Block]:
+def fenced_blocks(reply: str) -> list[FencedBlock]:
     """Every outermost block; one that is never closed runs to the end."""
-    blocks: list[Block] = []
+    blocks: list[FencedBlock] = []
     lines = _lines(reply)
     at = 0
     while at < len(lines):
@@ -83,7 +83,7 @@ def fenced_blocks(reply: str) -> list[Block]:
                 body.append(_outdented(lines[at], indent))
             at += 1
         tag, words = _tag(info)
-        blocks.append(Block(tag, words, "\n".join(body), closed))
+        blocks.append(FencedBlock(tag, words, "\n".join(body), closed))
     return blocks
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from services.execution.documents.ask import generated, messages
-from services.execution.documents.ask.messages import Message
-from services.execution.documents.ask.replies import Replies, executes, pieces
+from services.execution.documents.ask.messages import FilledMessage
+from services.execution.documents.ask.replies import InstructionReplies, executes, pieces
 from services.execution.documents.ask.schemas import AnswerSchema, BadSchema, answer_schema
-from services.execution.documents.parse.nodes import Instruction, Tree
+from services.execution.documents.parse.nodes import DocumentTree, Instruction
 from services.execution.documents.run.chunks import Chunks
 from services.execution.documents.run.running import RunningDocument
 from services.execution.documents.run.state import CachedAnswer, CachedBlock
@@ -39,7 +39,7 @@ class Answered:
 class Instructions:
     document: RunningDocument
     chunks: Chunks
-    tree: Tree
+    tree: DocumentTree
     answered: dict[str, Answered] = field(default_factory=dict)
 
     @property
@@ -110,7 +110,7 @@ class Instructions:
         if document.request.dry_run:
             self._estimate(block, node, request)
             return
-        answers = Replies(self.chunks, block, node, key, schema).ask(request)
+        answers = InstructionReplies(self.chunks, block, node, key, schema).ask(request)
         if not answers:
             return
         self._add_answers(node, answers, changed=True)
@@ -170,7 +170,7 @@ class Instructions:
             self.document.unset(name, block.id)
 
     def _request(
-        self, node: Instruction, message: Message, content: str, models: Sequence[str], system: str, schema: str
+        self, node: Instruction, message: FilledMessage, content: str, models: Sequence[str], system: str, schema: str
     ) -> ChatRequest:
         document = self.document
         prompt = document.context.prompts.render(ROLE, type=node.type, prompt=system, schema=schema)

@@ -25,17 +25,17 @@ Fetch = Callable[[list[str], list[str]], Mapping[str, Seen]]  #: the names, and 
 
 
 @dataclass(frozen=True)
-class Message:
+class FilledMessage:
     """What is sent: the text, and the figures that it speaks of."""
 
     text: str
     images: tuple[ImagePart, ...] = ()
 
 
-def rendered(chunks: Chunks, block: Block, text: str) -> Message:
+def rendered(chunks: Chunks, block: Block, text: str) -> FilledMessage:
     """The message with its values; the original, with a warning, when anything is wrong. Raises: JobCancelled."""
     if not asks(text):
-        return Message(text)
+        return FilledMessage(text)
     document = chunks.document
     variables: list[BlockVariable] = []
     owners: dict[str, str] = {}
@@ -61,9 +61,9 @@ def rendered(chunks: Chunks, block: Block, text: str) -> Message:
         if missing:
             why = f"{why} ({missing[0]} is missing because {document.broken[missing[0]]} failed or was skipped)"
         document.note(block, "warning", "not_rendered", why)
-        return Message(text)
+        return FilledMessage(text)
     block.message_rendered, block.variables = words, variables
-    return Message(words, images)
+    return FilledMessage(words, images)
 
 
 def uses(text: str) -> set[str]:

@@ -36,7 +36,7 @@ class Fault:
 
 
 @dataclass
-class Replies:
+class InstructionReplies:
     """The answers to one instruction: ask, check, feed back what is wrong, ask again."""
 
     chunks: Chunks

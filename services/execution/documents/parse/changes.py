@@ -1,4 +1,4 @@
-"""Changes that somebody proposes: ``:++`` insertions, ``:--`` deletions, ``:~~`` replacements."""
+"""Proposed changes: ``:++`` insertions, ``:--`` deletions, ``:~~`` replacements."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from typing import cast
 from services.execution.documents.parse.changes import mark_of
 from services.execution.documents.parse.nodes import (
     Chunk,
+    DocumentTree,
     Expression,
     For,
     If,
@@ -18,7 +19,6 @@ from services.execution.documents.parse.nodes import (
     Parameter,
     Section,
     Suggestion,
-    Tree,
     children,
     walk,
 )
@@ -148,7 +148,7 @@ def _is_mark(line: str) -> bool:
     return bare.startswith(":::") or bool(mark_of(bare))
 
 
-def assign_ids(tree: Tree) -> None:
+def assign_ids(tree: DocumentTree) -> None:
     """Ids: the author's own where there is one, else the kind and a count; all distinct."""
     counts = dict.fromkeys([*_KINDS.values(), "call"], 0)
     taken: set[str] = set()

@@ -64,12 +64,12 @@ class Assertion(Node):
 
 @dataclass(slots=True)
 class Suggestion(Node):
-    """A change that somebody proposes; ``content`` is what counts until it is accepted, and after."""
+    """A proposed change; ``content`` is what counts until it is accepted, and after."""
 
     change: Literal["insert", "delete", "replace"] = "insert"
     status: Literal["", "accept", "reject"] = ""
     by: str | None = None
-    reviewed: bool = False  #: somebody accepted, rejected or commented it
+    reviewed: bool = False  #: accepted, rejected or commented by a person
     content: list[Node] = field(default_factory=list)
 
 
@@ -178,7 +178,7 @@ def walk(nodes: Sequence[Node]) -> list[Node]:
 
 
 @dataclass(frozen=True)
-class Tree:
+class DocumentTree:
     lines: tuple[str, ...]  #: with their ends; joined they are the source
     content: tuple[Node, ...]
     notes: tuple[tuple[int, Note], ...]  #: what could not be read, by line

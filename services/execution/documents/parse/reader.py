@@ -16,6 +16,7 @@ from services.execution.documents.parse.extents import assign_ids, attach
 from services.execution.documents.parse.fields import apply_options
 from services.execution.documents.parse.nodes import (
     Chunk,
+    DocumentTree,
     Expression,
     For,
     If,
@@ -26,7 +27,6 @@ from services.execution.documents.parse.nodes import (
     Parameter,
     Prompt,
     Suggestion,
-    Tree,
     children,
     walk,
 )
@@ -64,7 +64,7 @@ class _Reader:
     comments: list[tuple[int, int]] = field(default_factory=list)
     ended: int = -1  #: no comment ends after this line
 
-    def read(self) -> Tree:
+    def read(self) -> DocumentTree:
         if self.depth == 0:
             self._front_matter()
         lines, line, count = self.lines, self._line, len(self.lines)
@@ -74,7 +74,7 @@ class _Reader:
         while self.open:
             self._abandon(self.open.pop())
         attach(self.root, self.lines)
-        tree = Tree(tuple(self.lines), tuple(self.root), tuple(self.notes), tuple(self.comments))
+        tree = DocumentTree(tuple(self.lines), tuple(self.root), tuple(self.notes), tuple(self.comments))
         if self.depth == 0:
             assign_ids(tree)
         return tree
@@ -304,14 +304,14 @@ class _Reader:
         self.at = proposed.end
 
 
-def parse(markdown: str, flavour: str = "stencila") -> Tree:
+def parse(markdown: str, flavour: str = "stencila") -> DocumentTree:
     """The document as a tree over its own lines: joined, they are the text that came in."""
     if markdown.startswith(_BOM):
         return _marked(parse(markdown.removeprefix(_BOM), flavour))
     return _Reader(list(io.StringIO(markdown, newline="\n")), flavour).read()
 
 
-def _marked(tree: Tree) -> Tree:
+def _marked(tree: DocumentTree) -> DocumentTree:
     """With the byte order mark that the text began with, which is part of no block."""
     for node in walk(list(tree.content)):
         if isinstance(node, Expression) and node.start == 0:

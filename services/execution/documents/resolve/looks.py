@@ -11,7 +11,7 @@ OUTPUT, IMAGES = 200_000, 8
 _JSON = 2_000
 
 
-class Table:
+class TableLook:
     """A look at a table."""
 
     def __init__(self, seen: dict[str, Any]) -> None:
@@ -59,14 +59,14 @@ class Figure(Other):
 
 def value_of(name: str, seen: dict[str, Any], figures: list[str]) -> Any:
     if seen["kind"] == "table":
-        return Table(seen)
+        return TableLook(seen)
     if seen["kind"] == "figure":
         return Figure(name, seen["text"], figures)
     return Other(seen["text"]) if seen["kind"] == "text" else seen["json"]
 
 
 def plain_value(value: Any) -> Any:
-    if isinstance(value, Table):
+    if isinstance(value, TableLook):
         return [dict(zip(value.columns, row, strict=False)) for row in value.head]
     return str(value) if isinstance(value, Other) else value
 
@@ -86,7 +86,7 @@ def as_json(value: Any, most: int = 100_000) -> str:
     except ValueError:
         text = json.dumps(finite(plain_value(value)), ensure_ascii=False)
     text = cut(text, most)
-    missing = len(value) - len(value.head) if isinstance(value, Table) else 0
+    missing = len(value) - len(value.head) if isinstance(value, TableLook) else 0
     return f"{text} ... {missing} more rows" if missing > 0 else text
 
 
@@ -103,10 +103,10 @@ def head(value: Any, count: int = 5) -> Any:
         return value[:count]
     if isinstance(value, dict):
         return dict(list(value.items())[:count])
-    return rows_of(value, count) if isinstance(value, Table) else value
+    return rows_of(value, count) if isinstance(value, TableLook) else value
 
 
-def rows_of(table: Table, count: int) -> str:
+def rows_of(table: TableLook, count: int) -> str:
     rows = (" | ".join(cell_of(cell) for cell in row) for row in table.head[:count])
     return "\n".join([" | ".join(cell_of(name) for name in table.columns), *rows])
 
@@ -117,7 +117,7 @@ def cell_of(value: Any) -> str:
 
 
 def schema(value: Any) -> str:
-    if isinstance(value, Table):
+    if isinstance(value, TableLook):
         return ", ".join(f"{name}: {kind}" for name, kind in zip(value.columns, value.types, strict=True))
     if isinstance(value, dict):
         return ", ".join(f"{key}: {type(inner).__name__}" for key, inner in value.items())
@@ -125,7 +125,7 @@ def schema(value: Any) -> str:
 
 
 def full(value: Any) -> str:
-    if not isinstance(value, Table):
+    if not isinstance(value, TableLook):
         return text_of(value, OUTPUT)
     missing = len(value) - len(value.head)
     return rows_of(value, len(value.head)) + (f"\n... {missing} more" if missing > 0 else "")
@@ -140,7 +140,7 @@ def image(value: Any) -> str:
 def text_of(value: Any, most: int = _JSON) -> str:
     if isinstance(value, (dict, list, tuple)):
         return as_json(value, most)
-    if isinstance(value, (str, int, float, Table, Other)) or value is None:
+    if isinstance(value, (str, int, float, TableLook, Other)) or value is None:
         return str(value)
     if type(value).__module__.startswith("markupsafe"):
         return str(value)

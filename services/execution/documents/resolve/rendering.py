@@ -24,7 +24,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from services.execution.documents.resolve.looks import (
     OUTPUT,
     Other,
-    Table,
+    TableLook,
     as_json,
     full,
     head,
@@ -69,9 +69,9 @@ class Environment(ImmutableSandboxedEnvironment):
             if attribute in ("items", "keys", "values", "get"):
                 return getattr(obj, attribute)
             return self.undefined(obj=obj, name=attribute)
-        if isinstance(obj, Table) and attribute in ("columns", "shape", "types"):
+        if isinstance(obj, TableLook) and attribute in ("columns", "shape", "types"):
             return getattr(obj, attribute)
-        if isinstance(obj, (Table, Other)):
+        if isinstance(obj, (TableLook, Other)):
             return self.undefined(f"only what it shows is known of such a value: there is no attribute {attribute!r}")
         return super().getattr(obj, attribute)
 

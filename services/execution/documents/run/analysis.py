@@ -36,7 +36,7 @@ _JAVASCRIPT_EXACT = frozenset(
 
 
 @dataclass(frozen=True)
-class Names:
+class CodeNames:
     sets: frozenset[str] = frozenset()
     uses: frozenset[str] = frozenset()
     defines: frozenset[str] = frozenset()  #: of those set: what its own source text can make again
@@ -52,7 +52,7 @@ class SyntaxFault:
 class Analysis:
     """One language's row; a language without one runs too, but nothing is known of its names."""
 
-    names: Callable[[str], Names] = lambda _code: Names()
+    names: Callable[[str], CodeNames] = lambda _code: CodeNames()
     fault: Callable[[str], SyntaxFault | None] = lambda _code: None
     definitions: Callable[[str], str] = lambda _code: ""  #: code that only defines again what its source defined
     exact: frozenset[str] | None = None  #: types whose values can be saved and restored exactly; ``None``: all
@@ -63,8 +63,8 @@ def analysis_of(language: str) -> Analysis:
     return _ANALYSES.get(language, Analysis())
 
 
-def names_of(language: str, code: str) -> Names:
-    return analysis_of(language).names(code) if len(code) <= _LONGEST else Names()
+def names_of(language: str, code: str) -> CodeNames:
+    return analysis_of(language).names(code) if len(code) <= _LONGEST else CodeNames()
 
 
 def fault_of(language: str, code: str) -> SyntaxFault | None:
@@ -72,36 +72,36 @@ def fault_of(language: str, code: str) -> SyntaxFault | None:
     return analysis_of(language).fault(code) if len(code) <= _LONGEST else None
 
 
-def _by_words(code: str, sets: frozenset[str]) -> Names:
+def _by_words(code: str, sets: frozenset[str]) -> CodeNames:
     """Every word may be a name that is used."""
     words = set(_WORD.findall(code))
     # ``frame.column`` uses ``frame``; in R the dot is part of a name.
-    return Names(sets, frozenset(words | {word.partition(".")[0] for word in words}))
+    return CodeNames(sets, frozenset(words | {word.partition(".")[0] for word in words}))
 
 
-def _sql(code: str) -> Names:
+def _sql(code: str) -> CodeNames:
     return _by_words(code, frozenset(match[1] for match in _SQL_SETS.finditer(_TEXT.sub(" ", code))))
 
 
-def _r(code: str) -> Names:
+def _r(code: str) -> CodeNames:
     bare = _TEXT.sub(" ", code)
     return _by_words(bare, frozenset(match[1] for match in _R_SETS.finditer(bare)))
 
 
-def _javascript(code: str) -> Names:
+def _javascript(code: str) -> CodeNames:
     bare = _TEXT.sub(" ", code)
     return _by_words(bare, frozenset(match[1] or match[2] for match in _JS_SETS.finditer(bare)))
 
 
-def _python(code: str) -> Names:
+def _python(code: str) -> CodeNames:
     try:
         tree = ast.parse(code)
-        reader = _Reader()
+        reader = _NameReader()
         for statement in tree.body:
             reader.visit(statement)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return Names()
-    return Names(frozenset(reader.sets), frozenset(reader.uses), frozenset(reader.defines))
+        return CodeNames()
+    return CodeNames(frozenset(reader.sets), frozenset(reader.uses), frozenset(reader.defines))
 
 
 def _python_fault(code: str) -> SyntaxFault | None:
@@ -125,7 +125,7 @@ def _python_definitions(code: str) -> str:
     return "\n".join(ast.unparse(node) for node in body if isinstance(node, kinds))
 
 
-class _Reader(ast.NodeVisitor):
+class _NameReader(ast.NodeVisitor):
     """Collects what happens at the top; the names that functions use inside count as used."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from services.execution.documents.parse.nodes import Chunk, Expression
 from services.execution.documents.resolve import values
 from services.execution.documents.run import state
-from services.execution.documents.run.analysis import Names, analysis_of, names_of
+from services.execution.documents.run.analysis import CodeNames, analysis_of, names_of
 from services.execution.documents.run.running import RunningDocument
 from services.execution.documents.run.state import CachedBlock
 from services.execution.sandbox.run import KernelError, Outcome, Shown, Value
@@ -34,7 +34,7 @@ class DeferredBlock:
 
     language: str
     code: str
-    names: Names
+    names: CodeNames
     cached: CachedBlock
 
 
@@ -100,7 +100,7 @@ class Chunks:
         else:
             self._executed(block, language, code, names, key, first=again is None)
 
-    def _executed(self, block: Block, language: str, code: str, names: Names, key: str, *, first: bool) -> None:
+    def _executed(self, block: Block, language: str, code: str, names: CodeNames, key: str, *, first: bool) -> None:
         document = self.document
         try:
             self.restore(names.uses)
@@ -134,7 +134,7 @@ class Chunks:
         for crossing in self.document.kernels.share(language, uses & set(self.document.kernels.owner)):
             self.document.note(block, "warning", crossing.code, crossing.text)
 
-    def _failed(self, block: Block, language: str, outcome: Outcome, names: Names) -> None:
+    def _failed(self, block: Block, language: str, outcome: Outcome, names: CodeNames) -> None:
         error = outcome.error
         words = f"{error.type}: {error.message}" if error is not None else f"It ended with {outcome.verdict}."
         code = "code_failed" if outcome.verdict is Verdict.USER_ERROR else str(outcome.verdict)
@@ -153,7 +153,7 @@ class Chunks:
         if cause is not None:
             self.document.broken.update(dict.fromkeys(lost, cause))
 
-    def _reuse(self, block: Block, language: str, code: str, names: Names, key: str, cached: CachedBlock) -> None:
+    def _reuse(self, block: Block, language: str, code: str, names: CodeNames, key: str, cached: CachedBlock) -> None:
         """Nothing changed: outputs as they were, values when a later block needs them."""
         document = self.document
         block.status, block.outputs, block.messages = "fresh", list(cached.outputs), list(cached.messages)
@@ -199,7 +199,7 @@ class Chunks:
         except KernelError:
             return False
 
-    def _cache(self, block: Block, language: str, names: Names) -> CachedBlock:
+    def _cache(self, block: Block, language: str, names: CodeNames) -> CachedBlock:
         cached = CachedBlock(outputs=block.outputs, messages=block.messages)
         wanted = names.sets - names.defines
         try:

@@ -32,14 +32,14 @@ LEADING_ZERO = re.compile(r"[+-]?0\d.*")
 
 
 @dataclass
-class Reading:
+class ColumnReading:
     """What was decided about a column, for the preview."""
 
     note: str = ""
     missing: dict[str, int] = field(default_factory=dict)  #: spelling: how often
 
 
-def cells_of(column: pl.Series, reading: Reading) -> pl.Series:
+def cells_of(column: pl.Series, reading: ColumnReading) -> pl.Series:
     """Without blanks around, and null where missing; the spellings are counted."""
     cells = column.str.strip_chars(" \t\u00a0") if _has_blanks(column) else column
     absent = cells.is_in([*MISSING, *MISSING_IN_NUMBERS])
@@ -61,6 +61,6 @@ def _has_blanks(column: pl.Series) -> bool:
     return bool(frame.select(blank.any()).item())
 
 
-def count_missing(absent: pl.Series, reading: Reading) -> None:
+def count_missing(absent: pl.Series, reading: ColumnReading) -> None:
     counts = absent.value_counts()
     reading.missing = {text: count for text, count in counts.iter_rows() if text}

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 
 import polars as pl
 
-from .cells import FLOAT, INT, LEADING_ZERO, MISSING, MISSING_IN_NUMBERS, Reading, cells_of, count_missing
+from .cells import FLOAT, INT, LEADING_ZERO, MISSING, MISSING_IN_NUMBERS, ColumnReading, cells_of, count_missing
 from .moments import moment
 from .plain import typed_at_once
 
@@ -19,13 +19,13 @@ _SPACE_THOUSANDS = re.compile(r"[+-]?\d{1,3}([ '\u00a0\u202f\u2019]\d{3})+([.,]\
 _TRUTH = {"true", "false"}
 
 
-def infer(frame: pl.DataFrame, delimiter: str) -> tuple[pl.DataFrame, dict[str, Reading]]:
+def infer(frame: pl.DataFrame, delimiter: str) -> tuple[pl.DataFrame, dict[str, ColumnReading]]:
     """Type every column of text; what is typed already stays as it is."""
     text = frame.select(pl.col(pl.String))
     samples = _samples(text)
     comma_decimal = has_comma_decimals(delimiter, samples.values())
     quick = {} if comma_decimal else typed_at_once(text, samples)
-    readings = {name: Reading() for name in frame.columns}
+    readings = {name: ColumnReading() for name in frame.columns}
     slow = {
         name: _typed(text[name], samples[name], comma_decimal, readings[name])
         for name in text.columns
@@ -55,7 +55,7 @@ def _samples(frame: pl.DataFrame) -> dict[str, list[str]]:
     }
 
 
-def _typed(column: pl.Series, sample: list[str], comma_decimal: bool, reading: Reading) -> pl.Series:
+def _typed(column: pl.Series, sample: list[str], comma_decimal: bool, reading: ColumnReading) -> pl.Series:
     if sample:
         for attempt in (_truth, _number, moment):
             typed = attempt(column, sample, comma_decimal, reading)
@@ -70,10 +70,10 @@ def _typed(column: pl.Series, sample: list[str], comma_decimal: bool, reading: R
     return column
 
 
-def _truth(column: pl.Series, sample: list[str], comma_decimal: bool, reading: Reading) -> pl.Series | None:
+def _truth(column: pl.Series, sample: list[str], comma_decimal: bool, reading: ColumnReading) -> pl.Series | None:
     if not all(cell.lower() in _TRUTH for cell in sample):
         return None
-    tentative = Reading()
+    tentative = ColumnReading()
     cells = cells_of(column, tentative).str.to_lowercase()
     if not cells.drop_nulls().is_in(list(_TRUTH)).all():
         return None
@@ -82,12 +82,12 @@ def _truth(column: pl.Series, sample: list[str], comma_decimal: bool, reading: R
 
 
 def _number(  # noqa: PLR0911 - leaves as soon as it is none
-    column: pl.Series, sample: list[str], comma_decimal: bool, reading: Reading
+    column: pl.Series, sample: list[str], comma_decimal: bool, reading: ColumnReading
 ) -> pl.Series | None:
     """A number without leading zeros; separators of thousands and a decimal comma are taken out."""
     if any(LEADING_ZERO.fullmatch(cell) for cell in sample):
         return None
-    tentative = Reading()
+    tentative = ColumnReading()
     if all(INT.fullmatch(cell) for cell in sample):
         return _whole(column, sample, comma_decimal, reading)
     if all(FLOAT.fullmatch(cell) for cell in sample) and not (comma_decimal and _all_points(sample)):
@@ -137,8 +137,8 @@ def _grouping(sample: list[str], comma_decimal: bool) -> tuple[re.Pattern[str], 
     return None
 
 
-def _whole(column: pl.Series, sample: list[str], comma_decimal: bool, reading: Reading) -> pl.Series | None:
-    tentative = Reading()
+def _whole(column: pl.Series, sample: list[str], comma_decimal: bool, reading: ColumnReading) -> pl.Series | None:
+    tentative = ColumnReading()
     typed: pl.Series | None
     try:
         typed, cells = column.cast(pl.Int64), column  # no missing cells, no blanks: the quick way
@@ -153,7 +153,7 @@ def _whole(column: pl.Series, sample: list[str], comma_decimal: bool, reading: R
     return typed
 
 
-def _number_beyond(cells: pl.Series, tentative: Reading, reading: Reading) -> pl.Series | None:
+def _number_beyond(cells: pl.Series, tentative: ColumnReading, reading: ColumnReading) -> pl.Series | None:
     """Whole at the sample, but not everywhere: a later cell has a fraction; too many digits stay text."""
     if cells.str.len_chars().max() > 18 and cells.str.contains(r"^[+-]?\d{19,}$").any():  # type: ignore[operator]
         reading.note = "kept as text: more digits than a number keeps"
@@ -168,7 +168,7 @@ def _leading_zeros(cells: pl.Series) -> bool:
     return bool(frame.select((zero & ~digits.str.starts_with("0e")).any()).item())
 
 
-def _parsed(cells: pl.Series, tentative: Reading, reading: Reading) -> pl.Series | None:
+def _parsed(cells: pl.Series, tentative: ColumnReading, reading: ColumnReading) -> pl.Series | None:
     typed = cells.cast(pl.Float64, strict=False)
     if typed.null_count() > cells.null_count() or _leading_zeros(cells):
         return None

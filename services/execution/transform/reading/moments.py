@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from .cells import Reading, cells_of
+from .cells import ColumnReading, cells_of
 
 _DATES = (
     "%Y-%m-%d",
@@ -30,10 +30,10 @@ _ZONED = ("%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:
 _AMBIGUOUS = ({"%d/%m/%Y", "%m/%d/%Y"}, {"%d-%m-%Y", "%m-%d-%Y"})
 
 
-def moment(column: pl.Series, sample: list[str], comma_decimal: bool, reading: Reading) -> pl.Series | None:
+def moment(column: pl.Series, sample: list[str], comma_decimal: bool, reading: ColumnReading) -> pl.Series | None:
     if not all(any(char.isdigit() for char in cell) and 6 <= len(cell) <= 40 for cell in sample):
         return None
-    tentative = Reading()
+    tentative = ColumnReading()
     probe = pl.Series(sample[:200])
     for dates, convert in ((_DATES, _to_date), (_datetimes(), _to_datetime)):
         fitting = [shape for shape in dates if convert(probe, shape) is not None]

@@ -9,7 +9,7 @@ from typing import Literal
 
 import polars as pl
 
-from .cells import Reading
+from .cells import ColumnReading
 from .columnar import check_size, read_arrow, read_parquet
 from .columns import profile
 from .delimited import NotUtf8, read_delimited
@@ -60,7 +60,7 @@ def read(path: Path, name: str) -> tuple[pl.DataFrame, list[str], dict[str, str]
     return frame, notes, columns
 
 
-def _read_text_table(path: Path, tabs: bool) -> tuple[pl.DataFrame, dict[str, Reading], str, str]:
+def _read_text_table(path: Path, tabs: bool) -> tuple[pl.DataFrame, dict[str, ColumnReading], str, str]:
     encoding = "utf-8"
     try:
         if not is_plain(path):
