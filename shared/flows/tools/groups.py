@@ -8,7 +8,7 @@ from shared.flows import visuals
 from shared.flows.document import Json, Kind, is_group, position_of, text_of
 from shared.flows.draft import Draft
 from shared.flows.tools.arguments import MAX_LABEL, Arguments, CallFailed, ToolResult, existing_node
-from shared.flows.tools.nodes import room_for_node
+from shared.flows.tools.nodes import check_node_limit
 from shared.flows.tools.visibility import inside_collapsed, release, set_hidden, show_members
 
 _TWO = "At least 2 memberIds are required"
@@ -22,7 +22,7 @@ def create_group(draft: Draft, arguments: Arguments) -> ToolResult:
     position = arguments.position()
     arguments.no_more()
     around = _common_group(draft, members)
-    room_for_node(draft)
+    check_node_limit(draft)
     key = draft.new_id()
     places = [position_of(draft.nodes[member].body) for member in members]
     x, y = position or (min(x for x, _ in places), sum(y for _, y in places) / len(places))

@@ -42,7 +42,7 @@ def add_node(draft: Draft, arguments: Arguments) -> ToolResult:
             raise CallFailed(f'Node ID "{key}" already exists. Please choose a different ID.')
         key = _free(draft, key)
     parent = parent_of(draft, parent_name) if parent_name else None
-    room_for_node(draft)
+    check_node_limit(draft)
     if parent:
         connect(draft, parent, key, edge_label)
     draft.add(Kind.NODE, key, _body(draft, key, label, description, parent))
@@ -100,7 +100,8 @@ def parent_of(draft: Draft, name: str) -> str:
     raise CallFailed(f"Parent node {name} not found", name)
 
 
-def room_for_node(draft: Draft) -> None:
+def check_node_limit(draft: Draft) -> None:
+    """Raises: CallFailed when there is no space for another node."""
     if len(draft.nodes) >= MAX_NODES:
         raise CallFailed(f"The flow is full: it holds at most {MAX_NODES} nodes")
 

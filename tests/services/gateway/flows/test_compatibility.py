@@ -212,7 +212,7 @@ def chatting(gateway: Gateway, scripted_llm: ScriptedLlm) -> Iterator[httpx.Clie
         with serving(replace(settings, providers=providers)) as url:
             key = gateway.key("chat")
             with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=60) as client:
-                until(lambda: _ready(client), "the flows worker")
+                until(lambda: _ready(client), "the flows worker", 90)
                 yield client
     finally:
         worker.terminate()
@@ -319,7 +319,7 @@ def test_when_every_provider_fails_the_message_fails_with_500(
 
 
 def test_the_same_message_runs_as_a_job_and_as_a_proposal(chatting: httpx.Client, scripted_llm: ScriptedLlm) -> None:
-    until(lambda: _answers(chatting, scripted_llm), "the providers are asked again", 60)
+    until(lambda: _answers(chatting, scripted_llm), "the providers are asked again", 120)
     scripted_llm.play({"reply": {"text": STEPS[0]}, "times": 1}, {"reply": {"text": STEPS[1]}})
     flow = chatting.post("/v1/flows", json={"name": "Shop"}).json()
     given: Json = {"flow_id": flow["id"], "message": "create a login flow with 3 steps"}
