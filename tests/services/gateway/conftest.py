@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from shared.contracts.keys import Scope
 from shared.db import connect
 from shared.llm.settings import ProviderSettings
 from shared.settings import JobSettings, StoreSettings
+from tests.support.wait import until
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,8 @@ def serving(settings: Settings) -> Iterator[str]:
     server = Server(app, config)
     thread = threading.Thread(target=asyncio.run, args=(server.serve(sockets=[listener]),), daemon=True)
     thread.start()
-    deadline = time.monotonic() + 10
-    while not server.started:
-        assert thread.is_alive()
-        assert time.monotonic() < deadline
-        threading.Event().wait(0.01)
+    until(lambda: server.started or not thread.is_alive(), "the start of the gateway")
+    assert server.started
     try:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:

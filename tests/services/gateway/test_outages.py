@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -23,10 +22,11 @@ from shared.settings import StoreSettings
 from tests.services.gateway import workers
 from tests.services.gateway.conftest import Gateway, serving, settings_of
 from tests.services.gateway.http.test_problems import EXECUTE, assert_problem
+from tests.support.wait import until
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[tuple[Gateway, Postgres, Redis]]:
+def servers(tmp_path: Path) -> Iterator[tuple[Gateway, Postgres, Redis]]:
     """A gateway with servers of its own, to be killed."""
     folder = Path(tempfile.mkdtemp(prefix="assay-out-", dir="/tmp"))
     folder.chmod(0o755)
@@ -44,8 +44,8 @@ def house(tmp_path: Path) -> Iterator[tuple[Gateway, Postgres, Redis]]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def test_postgres_and_redis_go_away_and_come_back(house: tuple[Gateway, Postgres, Redis]) -> None:
-    gateway, postgres, redis = house
+def test_postgres_and_redis_go_away_and_come_back(servers: tuple[Gateway, Postgres, Redis]) -> None:
+    gateway, postgres, redis = servers
     with gateway.client("acme") as client:
         workers.advertise(gateway.engine)
         assert client.post("/v1/jobs", json=EXECUTE).status_code == 202
@@ -69,17 +69,15 @@ def test_postgres_and_redis_go_away_and_come_back(house: tuple[Gateway, Postgres
         assert client.get("/metrics").status_code == 200
         postgres.start()
         redis.start()
-        deadline = time.monotonic() + 10
-        while client.get("/v1/jobs").status_code != 200:
-            assert time.monotonic() < deadline
+        until(lambda: client.get("/v1/jobs").status_code == 200, "an answer after the restart")
         again = client.post("/v1/jobs", json=EXECUTE, headers={"Idempotency-Key": "r"})
         assert again.headers["idempotency-replayed"] == "true"
         assert again.json()["id"] == accepted
         assert len(client.get("/v1/jobs").json()["items"]) == 2
 
 
-def test_a_frozen_redis_holds_nobody_up(house: tuple[Gateway, Postgres, Redis]) -> None:
-    gateway, _, redis = house
+def test_no_request_waits_for_a_frozen_redis(servers: tuple[Gateway, Postgres, Redis]) -> None:
+    gateway, _, redis = servers
     pid = redis.pid
     assert pid is not None
     with gateway.client("acme") as client:
@@ -91,8 +89,8 @@ def test_a_frozen_redis_holds_nobody_up(house: tuple[Gateway, Postgres, Redis]) 
             os.kill(pid, signal.SIGCONT)
 
 
-def test_a_frozen_postgres_is_told_from_a_slow_one(house: tuple[Gateway, Postgres, Redis]) -> None:
-    gateway, postgres, _ = house
+def test_a_frozen_postgres_answers_503(servers: tuple[Gateway, Postgres, Redis]) -> None:
+    gateway, postgres, _ = servers
     assert postgres.pid is not None
     with gateway.client("acme") as client:
         assert client.get("/v1/jobs").status_code == 200
@@ -102,32 +100,30 @@ def test_a_frozen_postgres_is_told_from_a_slow_one(house: tuple[Gateway, Postgre
         try:
             with suppress(httpx.TimeoutException):  # a statement that was sent in the very moment hangs with it
                 client.get("/readyz", timeout=1)
-            assert_problem(client.get("/readyz", timeout=5), 503, "database_unavailable")
-            assert_problem(client.post("/v1/jobs", json=EXECUTE, timeout=5), 503, "database_unavailable")
+            assert_problem(client.get("/readyz", timeout=30), 503, "database_unavailable")
+            assert_problem(client.post("/v1/jobs", json=EXECUTE, timeout=30), 503, "database_unavailable")
         finally:
             for pid in (postgres.pid, *backends):
                 os.kill(pid, signal.SIGCONT)
-        deadline = time.monotonic() + 10
-        while client.post("/v1/jobs", json=EXECUTE).status_code != 202:
-            assert time.monotonic() < deadline
+        until(lambda: client.post("/v1/jobs", json=EXECUTE).status_code == 202, "an accepted job")
 
 
-def test_a_restart_of_postgres_is_not_noticed_after_a_silence(house: tuple[Gateway, Postgres, Redis]) -> None:
-    gateway, postgres, _ = house
+def test_connections_from_before_a_restart_of_postgres_are_not_used(
+    servers: tuple[Gateway, Postgres, Redis],
+) -> None:
+    gateway, postgres, _ = servers
     with gateway.client("acme") as client:
         assert client.get("/v1/jobs").status_code == 200
         postgres.stop()
         assert client.get("/readyz").status_code == 503
         postgres.start()
         # The pool is full of connections to the server that was: none of them is handed to a request.
-        deadline = time.monotonic() + 3
-        while client.get("/readyz").status_code != 200:
-            assert time.monotonic() < deadline
+        until(lambda: client.get("/readyz").status_code == 200, "readiness")
         assert client.get("/v1/jobs").status_code == 200
 
 
-def test_a_key_is_not_believed_while_the_record_is_away(house: tuple[Gateway, Postgres, Redis]) -> None:
-    gateway, postgres, _ = house
+def test_a_key_is_not_accepted_while_postgres_is_away(servers: tuple[Gateway, Postgres, Redis]) -> None:
+    gateway, postgres, _ = servers
     key = gateway.key("acme")
     postgres.stop()
     answer = httpx.get(f"{gateway.url}/v1/jobs", headers={"Authorization": f"Bearer {key}"})

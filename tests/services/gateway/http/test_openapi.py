@@ -34,21 +34,21 @@ def document() -> dict[str, Any]:
     return create_app(settings_of(stores)).openapi()
 
 
-def operations(found: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+def operations(description: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
     return [
         (method, path, operation)
-        for path, item in found["paths"].items()
+        for path, item in description["paths"].items()
         for method, operation in item.items()
         if method in METHODS
     ]
 
 
 def test_every_operation_has_a_name_a_summary_and_its_errors() -> None:
-    found = document()
-    assert found["openapi"].startswith("3.1")
-    ids = [operation["operationId"] for _, _, operation in operations(found)]
+    description = document()
+    assert description["openapi"].startswith("3.1")
+    ids = [operation["operationId"] for _, _, operation in operations(description)]
     assert len(set(ids)) == len(ids)
-    for method, path, operation in operations(found):
+    for method, path, operation in operations(description):
         where = f"{method} {path}"
         assert re.fullmatch(r"[a-z][a-z_]+", operation["operationId"]), where
         assert operation["summary"], where
@@ -70,7 +70,7 @@ def test_every_operation_has_a_name_a_summary_and_its_errors() -> None:
 
 
 def test_every_reference_leads_somewhere() -> None:
-    found = document()
+    description = document()
     followed: set[str] = set()
     broken: list[str] = []
 
@@ -78,7 +78,7 @@ def test_every_reference_leads_somewhere() -> None:
         if isinstance(value, dict):
             if isinstance(reference := value.get("$ref"), str):
                 followed.add(reference)
-                target: Any = found
+                target: Any = description
                 for step in reference.removeprefix("#/").split("/"):
                     target = target.get(step) if isinstance(target, dict) else None
                 if target is None:
@@ -89,19 +89,19 @@ def test_every_reference_leads_somewhere() -> None:
             for inner in value:
                 walk(inner)
 
-    walk(found)
+    walk(description)
     assert broken == []
     assert len(followed) > 50
 
 
 def test_every_example_fits_its_schema() -> None:
-    found = document()
+    description = document()
     shown = 0
-    for _, path, operation in operations(found):
+    for _, path, operation in operations(description):
         for content in operation.get("requestBody", {}).get("content", {}).values():
             examples = [example["value"] for example in content.get("examples", {}).values()]
             examples += [content["example"]] if "example" in content else []
-            schema = {**content["schema"], "components": found["components"]}
+            schema = {**content["schema"], "components": description["components"]}
             for example in examples:
                 shown += 1
                 errors = list(jsonschema_rs.validator_for(schema).iter_errors(example))

@@ -49,15 +49,15 @@ def test_a_page_that_does_not_fit_is_refused(admin: httpx.Client, flow: str, pat
 
 def test_a_list_that_is_at_hand_is_walked_through_as_others_are(client: httpx.Client) -> None:
     whole = client.get("/v1/prompts", params={"limit": 200}).json()["items"]
-    found: list[object] = []
+    items: list[object] = []
     cursor: str | None = None
     while True:
         page = client.get("/v1/prompts", params={"limit": 7, **({"cursor": cursor} if cursor else {})}).json()
-        found += page["items"]
+        items += page["items"]
         cursor = page["next_cursor"]
         if cursor is None:
             break
-    assert found == whole
+    assert items == whole
 
 
 def test_the_bare_address_leads_to_the_documentation(client: httpx.Client) -> None:

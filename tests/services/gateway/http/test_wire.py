@@ -59,8 +59,8 @@ def test_a_head_that_is_too_large_is_refused(gateway: Gateway, end: bytes) -> No
 
 
 def test_head_answers_as_get_does_without_the_body(client: httpx.Client) -> None:
-    told = client.post("/v1/files?name=a.txt", content=b"hello").json()
-    path = f"/v1/files/{told['id']}/content"
+    file = client.post("/v1/files?name=a.txt", content=b"hello").json()
+    path = f"/v1/files/{file['id']}/content"
     got, head = client.get(path), client.head(path)
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["content-length"] == "5"

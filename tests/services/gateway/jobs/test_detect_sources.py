@@ -47,8 +47,8 @@ def detected(client: httpx.Client, body: bytes, **input: object) -> dict[str, An
     job = {"kind": "detect", "input": {"source": {"file_id": file["id"]}, "mode": "static", **input}}
     answer = client.post("/v1/jobs", json=job, headers={"Prefer": "wait=60"})
     assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
+    finished: dict[str, Any] = answer.json()
+    return finished
 
 
 def bomb() -> bytes:
@@ -122,9 +122,9 @@ def test_unsafe_entries_are_named_and_the_rest_is_detected(mine: httpx.Client, s
     assert job["state"] == "succeeded", job["error"]
     assert [service["path"] for service in job["result"]["services"]] == [""]
     assert job["result"]["services"][0]["primary"]["language"] == "go"
-    told = "\n".join(job["warnings"])
+    warnings = "\n".join(job["warnings"])
     for words in ("leaves the archive", "absolute or foreign", "symbolic link"):
-        assert words in told
+        assert words in warnings
     assert "root:" not in str(job)
     assert list(scratch.iterdir()) == []
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,6 +13,7 @@ import pytest
 
 from tests.services.gateway.conftest import Gateway, serving, with_http
 from tests.services.gateway.http.test_problems import assert_problem
+from tests.support.wait import until
 
 
 def stored(gateway: Gateway) -> list[str]:
@@ -126,10 +126,7 @@ def test_an_upload_that_is_dropped_leaves_nothing(client: httpx.Client, gateway:
                 f"Content-Type: {kind}\r\nContent-Length: 100000000\r\n\r\n{body}"
             )
             wire.sendall(head.encode() + b"x" * 20_000_000)
-    deadline = time.monotonic() + 10
-    while stored(gateway) != before:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: stored(gateway) == before, "the end of the unfinished uploads")
     assert [file["name"] for file in client.get("/v1/files").json()["items"] if file["name"] == "f"] == []
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -16,6 +15,7 @@ from shared.jobs import statements
 from tests.services.gateway import workers
 from tests.services.gateway.conftest import Gateway
 from tests.services.gateway.http.test_problems import EXECUTE, assert_problem
+from tests.support.wait import until
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +50,7 @@ def test_a_submit_is_accepted_with_its_place_in_the_queue(client: httpx.Client, 
     assert view.usage.llm_calls == 0
     assert job["created_at"].endswith("Z")
     assert submit(client)["waiting"]["position"] == 2  # type: ignore[index]
-    until(lambda: workers.notifications_in(gateway.settings.stores.redis_url) == before + 2)
+    until(lambda: workers.notifications_in(gateway.settings.stores.redis_url) == before + 2, "the notifications")
 
 
 def test_a_job_is_read_until_its_result_is_there(client: httpx.Client, gateway: Gateway) -> None:
@@ -108,7 +108,7 @@ def test_another_form_of_the_result_is_fetched_by_its_name(client: httpx.Client,
 
 def test_without_a_worker_a_job_is_accepted_and_warned(client: httpx.Client, gateway: Gateway) -> None:
     workers.retire(gateway.engine)
-    until(lambda: submit(client)["waiting"]["reason"] == "no_worker")  # type: ignore[index]
+    until(lambda: submit(client)["waiting"]["reason"] == "no_worker", "no worker")  # type: ignore[index]
     job = submit(client)
     assert "No worker" in job["warnings"][0]  # type: ignore[index]
     assert client.get(f"/v1/jobs/{job['id']}").json()["waiting"]["reason"] == "no_worker"
@@ -120,7 +120,10 @@ def test_without_a_worker_a_job_is_accepted_and_warned(client: httpx.Client, gat
 def worker_is_back(client: httpx.Client, gateway: Gateway) -> None:
     """An absence is believed for a moment: the next test wants none of it."""
     workers.advertise(gateway.engine)
-    until(lambda: client.get("/v1/capabilities").json()["kinds"]["execute"]["state"] != "no_worker")
+    until(
+        lambda: client.get("/v1/capabilities").json()["kinds"]["execute"]["state"] != "no_worker",
+        "the workers' state",
+    )
 
 
 def test_a_job_that_is_tried_again_later_says_when(client: httpx.Client, gateway: Gateway) -> None:
@@ -152,7 +155,7 @@ def test_a_language_that_no_worker_has_is_refused(client: httpx.Client, gateway:
         gateway.engine, facts={"languages": languages, "isolation": {"tier": "bubblewrap", "minimum": "x"}}
     )
     r = {"kind": "execute", "input": {"language": "r", "code": "1"}}
-    until(lambda: client.post("/v1/jobs", json=r).status_code == 503)
+    until(lambda: client.post("/v1/jobs", json=r).status_code == 503, "a refusal")
     problem = assert_problem(client.post("/v1/jobs", json=r), 503, "language_unavailable")
     assert "no Rscript" in str(problem["detail"])
     assert client.post("/v1/jobs", json=EXECUTE).status_code == 202
@@ -226,7 +229,7 @@ def test_a_replay_merges_its_input_into_the_old_one(client: httpx.Client) -> Non
 def test_an_answer_is_held_until_the_job_has_ended(client: httpx.Client, gateway: Gateway) -> None:
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(client.post, "/v1/jobs", json=EXECUTE, headers={"Prefer": "respond-async, wait=60"})
-        until(lambda: client.get("/v1/jobs").json()["items"])
+        until(lambda: client.get("/v1/jobs").json()["items"], "the job")
         id, fence = workers.claim(gateway.engine)
         workers.complete(gateway.engine, id, fence, {"verdict": "ok"}, gateway.settings.stores.redis_url)
         held = answer.result(10)
@@ -318,9 +321,9 @@ def test_a_batch_is_accepted_whole_or_not_at_all(client: httpx.Client, other: ht
     assert answer.status_code == 202
     batch = BatchView.model_validate(answer.json())
     assert batch.counts == {"queued": 1000}
-    found = client.get(answer.headers["location"])
-    assert found.status_code == 200
-    assert [job["id"] for job in found.json()["jobs"]] == [job.id for job in batch.jobs]
+    response = client.get(answer.headers["location"])
+    assert response.status_code == 200
+    assert [job["id"] for job in response.json()["jobs"]] == [job.id for job in batch.jobs]
     client.post(f"/v1/jobs/{batch.jobs[0].id}/cancel")
     assert client.get(answer.headers["location"]).json()["counts"] == {"queued": 999, "cancelled": 1}
     assert_problem(other.get(answer.headers["location"]), 404, "not_found")
@@ -350,13 +353,6 @@ def test_what_belongs_to_another_tenant_is_not_found(client: httpx.Client, other
     assert client.post("/v1/jobs", json={**EXECUTE, "input": borrowed}).status_code == 202
 
 
-def until(condition: object, seconds: float = 10) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < deadline, "it did not come true in time"
-        time.sleep(0.02)
-
-
 def test_a_worker_that_stands_by_says_why_its_jobs_wait(gateway: Gateway, client: httpx.Client) -> None:
     workers.retire(gateway.engine)
     with gateway.engine.begin() as connection:
@@ -366,7 +362,10 @@ def test_a_worker_that_stands_by_says_why_its_jobs_wait(gateway: Gateway, client
         }
         connection.execute(statements.advertise("idle", "execution", [], 4, "1", facts))
     try:
-        until(lambda: client.post("/v1/jobs", json=EXECUTE).json()["waiting"]["reason"] == "no_worker")
+        until(
+            lambda: client.post("/v1/jobs", json=EXECUTE).json()["waiting"]["reason"] == "no_worker",
+            "the workers' state",
+        )
         job = client.post("/v1/jobs", json=EXECUTE).json()
         assert "user namespaces are switched off" in job["waiting"]["detail"]
         assert "user namespaces are switched off" in job["warnings"][0]

@@ -31,9 +31,9 @@ def mine(gateway: Gateway, tenant: str) -> Iterator[httpx.Client]:
 
 
 def test_a_tenant_begins_with_version_0(mine: httpx.Client) -> None:
-    found = mine.get(PATH)
-    assert (found.status_code, found.headers["etag"]) == (200, '"0"')
-    assert found.json() == {
+    response = mine.get(PATH)
+    assert (response.status_code, response.headers["etag"]) == (200, '"0"')
+    assert response.json() == {
         "version": 0, "count": 0, "created_at": None, "actor": None, "yaml": "", "definitions": [],
     }  # fmt: skip
 
@@ -131,8 +131,8 @@ def sight(gateway: Gateway, tenant: str, times: int) -> None:
                 " VALUES (%(id)s, %(tenant)s, 'detect', 'succeeded', '{}', 'c', 'a')",
                 {"id": str(row["id"]), "tenant": tenant},
             )
-            found = SightedFile(file="native/Blorbfile", line=None, pattern="Blorbfile")
-            seen = Seen("build_system", "blorb", "Blorb", "native", 0.8, None, [found])
+            file = SightedFile(file="native/Blorbfile", line=None, pattern="Blorbfile")
+            seen = Seen("build_system", "blorb", "Blorb", "native", 0.8, None, [file])
             record(tenant, str(row["id"]), f"source{number % 2}", [seen])(connection)
 
 
@@ -142,10 +142,10 @@ def test_what_recurs_is_proposed_with_its_evidence_and_promoted_by_a_person(
     sight(gateway, tenant, 2)
     assert mine.get("/v1/stacks/proposals").json()["items"] == []
     sight(gateway, tenant, 2)
-    (found,) = mine.get("/v1/stacks/proposals").json()["items"]
-    assert (found["id"], found["state"], found["jobs"], found["sources"]) == ("blorb", "open", 4, 2)
-    assert found["definition"]["files"] == ["Blorbfile"]
-    assert found["sightings"][0]["files"] == [{"file": "native/Blorbfile", "line": None, "pattern": "Blorbfile"}]
+    (response,) = mine.get("/v1/stacks/proposals").json()["items"]
+    assert (response["id"], response["state"], response["jobs"], response["sources"]) == ("blorb", "open", 4, 2)
+    assert response["definition"]["files"] == ["Blorbfile"]
+    assert response["sightings"][0]["files"] == [{"file": "native/Blorbfile", "line": None, "pattern": "Blorbfile"}]
     assert mine.get(PATH).json()["version"] == 0
 
     mine.put(PATH, json={"yaml": OTHER})
