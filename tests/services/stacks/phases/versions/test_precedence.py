@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from services.stacks.phases.versions.ranges import clean, end_of_life, satisfies
 from shared.contracts.detect import VersionTrail
 from tests.services.stacks.trees import Files, detected, service
 
@@ -67,41 +66,6 @@ def test_dev_engines_name_a_runtime() -> None:
 
 def test_mise_is_read() -> None:
     assert node({"package.json": PACKAGE, "mise.toml": '[tools]\nnode = "22.1"\n'}).value == "22.1"
-
-
-@pytest.mark.parametrize(
-    ("runtime", "said", "meant"),
-    [
-        ("node", "lts/iron", "20"), ("node", "lts/hydrogen", "18"), ("node", "v18.1.0", "18.1.0"), ("node", "lts/*", "24"),
-        ("python", "python-3.11.4", "3.11.4"), ("ruby", "ruby-3.2.2", "3.2.2"), ("java", "21.0.2-tem", "21.0.2"),
-        ("java", "temurin-21.0.2+13.0.LTS", "21.0.2+13.0.LTS"), ("java", "1.8", "8"), ("go", "go1.22.1", "1.22.1"),
-        ("node", ">=18", ">=18"),
-    ],
-)  # fmt: skip
-def test_versions_are_cleaned_of_their_spelling(runtime: str, said: str, meant: str) -> None:
-    assert clean(runtime, said) == meant
-
-
-@pytest.mark.parametrize(
-    ("pin", "wanted", "runtime", "fits"),
-    [
-        ("18.0.0", ">=20", "node", False), ("20.11.0", ">=20", "node", True), ("20", ">=20.9", "node", True),
-        ("20.1.0", "^18 || ^20", "node", True), ("16.0.0", "^18 || ^20", "node", False), ("20.1.0", "20.x", "node", True),
-        ("21.0.0", ">=18 <21", "node", False), ("20.0.0", "18 - 20", "node", True), ("22.0.0", "~20.1", "node", False),
-        ("3.11.4", ">=3.12", "python", False), ("3.12", ">=3.12,<4", "python", True), ("3.12.1", "^3.11", "python", True),
-        ("3.10", "~=3.11", "python", False), ("18.0.0", "please", "node", None), ("lts", ">=18", "node", None),
-    ],
-)  # fmt: skip
-def test_pins_lie_in_ranges_or_not(pin: str, wanted: str, runtime: str, fits: bool | None) -> None:
-    assert satisfies(pin, wanted, runtime) is fits
-
-
-def test_old_release_lines_are_told() -> None:
-    assert end_of_life("node", "16.1.0") is True
-    assert end_of_life("node", "24.0.0") is False
-    assert end_of_life("python", "3.8") is True
-    assert end_of_life("zig", "0.12") is None
-    assert end_of_life("node", ">=14") is None
 
 
 def conflicts(files: Files) -> list[tuple[str, list[object], str | None, str]]:
