@@ -19,10 +19,10 @@ import pyarrow.ipc
 
 from benchmarks.sandbox_memory import descendants, pss_mb
 from benchmarks.table import at_least, at_most, show, within
-from services.execution.sandbox.host.request import Order
+from services.execution.sandbox.host.request import PreparedRun
 from services.execution.sandbox.host.runtime import describe_runtime
 from services.execution.sandbox.host.sandbox import WarmSandbox
-from services.execution.sandbox.host.scratch import Corner
+from services.execution.sandbox.host.scratch import TemporaryFolder
 from services.execution.sandbox.host.supervise import Supervision
 from services.execution.sandbox.host.zygote import bubblewrap_call
 from services.execution.sandbox.run import Frame, Run
@@ -47,7 +47,7 @@ def bare(*arguments: str) -> Callable[[], object]:
 
 
 def cold_box(settings: SandboxSettings) -> Callable[[], object]:
-    """Bubblewrap and an interpreter in it; without the stage that root needs to give itself up once."""
+    """Bubblewrap and an interpreter in it; without the program that root needs to give itself up once."""
     runtime = describe_runtime(settings, ())
     sources = {bind.target: str(bind.source) for bind in runtime.binds}
     inside = [runtime.python, "-I", "-S", "-c", "pass"]
@@ -56,7 +56,7 @@ def cold_box(settings: SandboxSettings) -> Callable[[], object]:
 
 
 def warm(sandbox: WarmSandbox, code: str, times: int = 25) -> tuple[float, float]:
-    """Median ms on a warm slot: until the program has ended, and until everything of it is gone."""
+    """Median ms on a warm container: until the program has ended, and until everything of it is gone."""
     ended, gone = [], []
     for _ in range(times):
         sandbox.wait_ready()
@@ -69,22 +69,25 @@ def warm(sandbox: WarmSandbox, code: str, times: int = 25) -> tuple[float, float
 
 
 def to_result(sandbox: WarmSandbox, code: str, times: int = 25) -> float:
-    """Median ms from the release of the code to the frame with its result, on a ready slot."""
+    """Median ms from the release of the code to the frame with its result, on a ready container."""
     spent = []
     for _ in range(times):
         sandbox.wait_ready()
-        slot = sandbox._pool.take("python")
+        container = sandbox._pool.take("python")
         try:
             run = Run("python", code)
-            with Corner(Path(tempfile.gettempdir()), "bench") as corner, Order(run, slot.spec, corner) as order:
-                slot.limit(Limits(), 0)
-                start = {**order.start, "grouped": slot.grouped}
-                facts = Supervision(slot, Limits(), "nonce", None, None).drive(start, (), order.request, b"")
+            with (
+                TemporaryFolder(Path(tempfile.gettempdir()), "bench") as folder,
+                PreparedRun(run, container.spec, folder) as prepared,
+            ):
+                container.limit(Limits(), 0)
+                start = {**prepared.start, "grouped": container.grouped}
+                facts = Supervision(container, Limits(), "nonce", None, None).drive(start, (), prepared.request, b"")
             assert facts.result_at is not None
             spent.append((facts.result_at - facts.started_at) * 1000)
             facts.close()
         finally:
-            slot.close()
+            container.close()
     return statistics.median(spent)
 
 
@@ -113,7 +116,7 @@ def kill_latency(sandbox: WarmSandbox) -> float:
 
 
 def million_rows(sandbox: WarmSandbox) -> tuple[float, float]:
-    """ms for a frame of 1 M rows x 6 to go in and out of a ready slot by Arrow, and of any program by CSV."""
+    """ms for a frame of 1 M rows x 6 to go in and out of a ready container by Arrow, and of any program by CSV."""
     rows = 1_000_000
     frame = pd.DataFrame({f"n{column}": range(rows) for column in range(4)})
     frame["f"] = frame["n0"] * 0.37
@@ -185,12 +188,12 @@ def main() -> None:
         "the sandbox (peer: a bare python -c pass, unless it says otherwise)",
         [
             at_most("cold bubblewrap, python -I -S", cold, one, unit, 1.5),
-            at_most("warm slot: pass, result", pass_result, one, unit, 0.25),
-            at_most("warm slot: pass, program ended", passes, one, unit, 1.0),
-            at_most("warm slot: pass, outcome in hand", passes_gone, one, unit, 1.0),
-            at_most("warm slot: pandas groupby, result", group_result, one, unit, 1.5),
-            at_most("warm slot: pandas groupby, program ended", groups, one, unit, 2.0),
-            at_most("warm slot: pandas groupby, outcome in hand", groups_gone, one, unit, 2.0),
+            at_most("warm container: pass, result", pass_result, one, unit, 0.25),
+            at_most("warm container: pass, program ended", passes, one, unit, 1.0),
+            at_most("warm container: pass, outcome in hand", passes_gone, one, unit, 1.0),
+            at_most("warm container: pandas groupby, result", group_result, one, unit, 1.5),
+            at_most("warm container: pandas groupby, program ended", groups, one, unit, 2.0),
+            at_most("warm container: pandas groupby, outcome in hand", groups_gone, one, unit, 2.0),
             at_least("cold import pandas / warm groupby (times)", pandas, group_result, unit, 20),
             at_least("pass per second / 40", rate, 40, "/s", 1),
             at_least("pandas groupby per second / 25", group_rate, 25, "/s", 1),
@@ -198,7 +201,7 @@ def main() -> None:
             at_least("1 M rows in and out: CSV / Arrow (times)", text, arrow, unit, 50),
         ],
     )
-    print(f"memory of the box and its waiting slots, PSS of its whole tree: {own:.0f} MB")
+    print(f"memory of the sandbox and its waiting containers, PSS of its whole tree: {own:.0f} MB")
 
 
 if __name__ == "__main__":

@@ -40,14 +40,14 @@ def pss_mb(pid: int) -> float:
     return int(next(line.split()[1] for line in lines if line.startswith("Pss:"))) / 1024
 
 
-def idle_pool(slots: int) -> tuple[int, dict[str, float]]:
+def idle_pool(containers: int) -> tuple[int, dict[str, float]]:
     """Processes and MB of the tree below this process, by the name of the program, of a pool that waits for work."""
-    with open_sandbox(SandboxSettings(slots=slots)) as sandbox:
+    with open_sandbox(SandboxSettings(slots=containers)) as sandbox:
         if not sandbox.wait_ready():
             raise TimeoutError("the pool did not fill")
         tree: set[int] = set()
         while tree != (tree := descendants(os.getpid())):
-            time.sleep(1)  # the rooms that proved the walls are still being cleared away
+            time.sleep(1)  # the sandboxes that proved the walls are still being cleared away
         taken: defaultdict[str, float] = defaultdict(float)
         for pid in tree:
             name = Path(f"/proc/{pid}/comm").read_text().strip()
@@ -58,13 +58,13 @@ def idle_pool(slots: int) -> tuple[int, dict[str, float]]:
 def main() -> None:
     (fewer, few), (more, many) = idle_pool(_FEW), idle_pool(_MANY)
     further = _MANY - _FEW
-    if more - fewer != 2 * further:  # each has its warden and its interpreter
+    if more - fewer != 2 * further:  # each has init and its interpreter
         raise RuntimeError(f"a pool was not at rest: {fewer} and {more} processes; run it again")
     one = (sum(many.values()) - sum(few.values())) / further
-    print(f"pool with {_FEW} Python slot and one slot of each other language: {sum(few.values()):.0f} MB")
+    print(f"pool with {_FEW} Python container and one container of each other language: {sum(few.values()):.0f} MB")
     for name, megabytes in sorted(few.items(), key=lambda each: -each[1]):
         print(f"  {name}: {megabytes:.1f} MB")
-    print(f"pool with {_MANY} Python slots: {sum(many.values()):.0f} MB, so {one:.1f} MB for each further one")
+    print(f"pool with {_MANY} Python containers: {sum(many.values()):.0f} MB, so {one:.1f} MB for each further one")
 
 
 if __name__ == "__main__":

@@ -29,8 +29,8 @@ from services.execution.documents.parse.nodes import (
     walk,
 )
 from services.execution.documents.parse.notation import spans_of
-from services.execution.documents.run.analysis import fault_of, names_of
 from services.execution.documents.run.running import MOST_BLOCKS, kind_of
+from services.execution.languages.table import fault_of, names_of
 from shared.contracts.document import Block, BlockMessage, DocumentInput
 from shared.errors import AssayError
 from shared.jobs.job import Context

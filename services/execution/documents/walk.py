@@ -29,11 +29,11 @@ from services.execution.documents.parse.nodes import (
 )
 from services.execution.documents.parse.nodes import walk as all_nodes
 from services.execution.documents.parse.reader import parse
-from services.execution.documents.run.analysis import names_of
 from services.execution.documents.run.chunks import Chunks
 from services.execution.documents.run.running import MOST_BLOCKS, RunningDocument
 from services.execution.documents.run.state import CachedBlock, digest
 from services.execution.documents.splice import unanswered
+from services.execution.languages.table import names_of
 from shared.contracts.document import Block
 
 _MOST_TURNS, _DEEPEST = 1000, 10

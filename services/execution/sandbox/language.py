@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from services.execution.sandbox.analysis import Analysis
 from services.execution.sandbox.codec import Codec
 from shared.languages import Language
 
@@ -35,6 +36,7 @@ class LanguageSpec:
     #: How a table reaches it: as an open Arrow file that it maps, or as a file that the codec writes for it.
     frames: Literal["mapped", "written"] = "mapped"
     warm: tuple[str, ...] = ()  #: modules that the warm interpreter loads before its first fork
+    analysis: Analysis = field(default_factory=Analysis)
     pooled: int | None = 1  #: containers kept ready; ``None``: as many as the settings say
 
     @property

@@ -225,7 +225,7 @@ class Session(Protocol):
 
 
 class Sandbox(Protocol):
-    """The walls, and warm slots behind them."""
+    """The walls, and warm containers behind them."""
 
     @property
     def tier(self) -> str: ...
@@ -241,7 +241,7 @@ class Sandbox(Protocol):
     def run(
         self, run: Run, cancelled: Flag | None = None, on_output: OnOutput | None = None
     ) -> AbstractContextManager[Outcome]:
-        """Run once in a single-use slot; files of the outcome live until the context ends.
+        """Run once in a single-use container; files of the outcome live until the context ends.
 
         Raises: SandboxUnavailable, LanguageUnavailable, JobCancelled.
         """

@@ -20,12 +20,12 @@ class SandboxSettings(BaseSettings):
     claimed_tier: Literal["ns", "microvm"] = Field(
         "ns", description="What the operator puts around this worker: microvm when a micro virtual machine runs it"
     )
-    slots: int = Field(2, ge=1, le=64, description="Warm slots kept ready per warm language")
+    slots: int = Field(2, ge=1, le=64, description="Warm containers kept ready per warm language")
     uid: int = Field(63_001, ge=1000, lt=65_534, description="As root: the user id that everything inside runs under")
     packages: Path | None = Field(
         None, description="A folder of Python packages for the code instead of the worker's own"
     )
     bubblewrap: Path | None = Field(None, description="Another bwrap than the one of the wheel")
-    max_age_seconds: float = Field(600, gt=0, description="A warm slot older than this is replaced")
+    max_age_seconds: float = Field(600, gt=0, description="A warm container older than this is replaced")
     session_idle_seconds: float = Field(600, gt=0, description="A session unused for this long is closed")
     cgroups: bool = Field(True, description="Use control groups where this process may write them")

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.execution.documents.parse.notation import language_of
-from services.execution.documents.run.analysis import fault_of, names_of
 from services.execution.documents.run.chunks import Chunks, DeferredBlock
 from services.execution.documents.run.state import CachedBlock
+from services.execution.languages.table import fault_of, names_of
 from services.execution.sandbox.run import KernelError
 from shared.contracts.document import Block
 from shared.contracts.execute import Verdict

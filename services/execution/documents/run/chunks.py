@@ -13,9 +13,10 @@ from pydantic import JsonValue
 from services.execution.documents.parse.nodes import Chunk, Expression
 from services.execution.documents.resolve import values
 from services.execution.documents.run import state
-from services.execution.documents.run.analysis import CodeNames, analysis_of, names_of
 from services.execution.documents.run.running import RunningDocument
 from services.execution.documents.run.state import CachedBlock
+from services.execution.languages.table import analysis_of, names_of
+from services.execution.sandbox.analysis import CodeNames
 from services.execution.sandbox.run import KernelError, Outcome, Shown, Value
 from services.execution.sandbox.values import rows_of
 from shared.contracts.document import Block

@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel, JsonValue
 
-from services.execution.documents.run.analysis import analysis_of
 from services.execution.documents.run.kernels import Kernels
+from services.execution.languages.table import analysis_of
 from services.execution.sandbox.run import KernelError, Look
 from shared.contracts.document import BlockMessage, BlockVariable
 from shared.contracts.execute import Display

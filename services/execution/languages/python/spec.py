@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from typing import Any
 
+from services.execution.languages.python.analysis import PYTHON_ANALYSIS
 from services.execution.sandbox.codec import Codec
 from services.execution.sandbox.language import Guest, LanguageSpec
 from shared.languages import LANGUAGES
@@ -32,4 +33,5 @@ PYTHON = LanguageSpec(
     codec=PythonCodec(),
     warm=(f"{_GUEST}.libraries", f"{_GUEST}.kernel", f"{_GUEST}.soundness"),
     pooled=None,
+    analysis=PYTHON_ANALYSIS,
 )

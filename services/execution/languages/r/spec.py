@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 
 from services.execution.languages.r.codec import RCodec
+from services.execution.sandbox.analysis import Analysis, names_by_pattern
 from services.execution.sandbox.language import Guest, LanguageSpec, path_inside, version_of
 from shared.languages import LANGUAGES
 
 _R = Path("/usr/lib/R/bin/R")
 _GUEST = "services.execution.languages.r.guest"
+_SETS = re.compile(r"(?:^|[;{\n])\s*([A-Za-z.][\w.]*)(?:[$\[][^\n=]*?)?\s*(?:<<?-|=(?!=))")
 
 R = LanguageSpec(
     language=LANGUAGES["r"],
@@ -23,4 +26,13 @@ R = LanguageSpec(
     ),
     codec=RCodec(),
     frames="written",
+    analysis=Analysis(
+        names=names_by_pattern(_SETS),
+        exact=frozenset(
+            (
+                *("NULL", "logical", "integer", "numeric", "character", "complex", "raw", "factor", "ordered", "list"),
+                *("AsIs", "Date", "POSIXct", "difftime", "data.frame"),
+            )
+        ),
+    ),
 )

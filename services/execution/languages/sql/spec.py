@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
+from services.execution.sandbox.analysis import Analysis, names_by_pattern
 from services.execution.sandbox.codec import Codec
 from services.execution.sandbox.language import Guest, LanguageSpec
 from shared.languages import LANGUAGES
 
 _GUEST = "services.execution.languages.sql.guest"
+_SETS = re.compile(
+    r"\b(?:create\s+(?:or\s+replace\s+)?(?:temp(?:orary)?\s+)?(?:table|view)\s+(?:if\s+not\s+exists\s+)?"
+    r"|insert\s+(?:or\s+\w+\s+)?into\s+|update\s+|delete\s+from\s+|alter\s+table\s+|drop\s+table\s+(?:if\s+exists\s+)?)"
+    r"\"?([A-Za-z_]\w*)",
+    re.I,
+)
 _PYTHON = "services.execution.languages.python.guest"  #: tables and looks are those of Python
 
 
@@ -48,4 +56,5 @@ SQL = LanguageSpec(
     guest=Guest(packages=(_GUEST, _PYTHON), module=f"{_GUEST}.kernel", threads=25),
     codec=SqlCodec(),
     warm=(f"{_GUEST}.kernel",),
+    analysis=Analysis(names=names_by_pattern(_SETS, quoted_names=True), has_variables=False),
 )

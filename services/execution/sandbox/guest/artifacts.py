@@ -1,4 +1,4 @@
-"""Which files leave the room: regular, plainly named, small enough, and only when no process is left to swap them."""
+"""Which files leave the sandbox: regular, plainly named, small enough; taken when no process is left to swap them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Seen = dict[str, tuple[int, int, int]]  #: path -> inode, size, modification tim
 
 
 @dataclass(frozen=True)
-class Caps:
+class ArtifactLimits:
     files: int
     bytes: int
 
 
 @dataclass
-class Haul:
+class ArtifactCollector:
     """Found files are handed to ``take``; the rest is named in ``refused``."""
 
-    caps: Caps
+    caps: ArtifactLimits
     before: Seen
     take: Callable[[str, int, int], None]  #: shown path, size, descriptor
     taken: int = 0
@@ -92,35 +92,35 @@ def snapshot(root: str) -> Seen:
     return seen
 
 
-def gather(root: str, haul: Haul) -> None:
+def gather(root: str, collector: ArtifactCollector) -> None:
     """Walk without following anything, in the order of names, to a bounded depth."""
     top = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        _walk(top, b"", 0, haul)
+        _walk(top, b"", 0, collector)
     finally:
         os.close(top)
-    if haul.untold:
-        haul.refused.append(f"and {haul.untold} more")
+    if collector.untold:
+        collector.refused.append(f"and {collector.untold} more")
 
 
-def _walk(folder: int, prefix: bytes, depth: int, haul: Haul) -> None:
+def _walk(folder: int, prefix: bytes, depth: int, collector: ArtifactCollector) -> None:
     for name in sorted(_names(folder)):
         path = prefix + name
         try:
             kind = os.stat(name, dir_fd=folder, follow_symlinks=False)
             if not stat.S_ISDIR(kind.st_mode):
-                haul.offer(folder, name, path, kind)
+                collector.offer(folder, name, path, kind)
             elif depth >= _DEEPEST:
-                haul.refuse(path, f"folders are taken {_DEEPEST} deep")
+                collector.refuse(path, f"folders are taken {_DEEPEST} deep")
             else:
                 flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
                 inner = os.open(name, flags, dir_fd=folder)
                 try:
-                    _walk(inner, path + b"/", depth + 1, haul)
+                    _walk(inner, path + b"/", depth + 1, collector)
                 finally:
                     os.close(inner)
         except OSError:
-            haul.refuse(path, "it cannot be read")
+            collector.refuse(path, "it cannot be read")
 
 
 def _names(folder: int) -> Iterator[bytes]:

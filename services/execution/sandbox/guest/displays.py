@@ -23,7 +23,7 @@ _RICH = (
 )
 
 
-class Stage:
+class Displays:
     """Sends displays out, in order, within a cap."""
 
     def __init__(self, announce: Callable[[Message], None]) -> None:

@@ -1,4 +1,4 @@
-"""The first process of a room: it lets the code start, watches what it uses, ends it, and hands its files out."""
+"""The first process of a sandbox: it lets the code start, watches what it uses, ends it, and hands its files out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import NoReturn, cast
 
 from services.execution.sandbox.guest import linux as kernel
-from services.execution.sandbox.guest.artifacts import Caps, Haul, gather, snapshot
+from services.execution.sandbox.guest.artifacts import ArtifactCollector, ArtifactLimits, gather, snapshot
 from services.execution.sandbox.guest.isolate import (
     CODE,
     EMPTY_MB,
@@ -25,13 +25,13 @@ from services.execution.sandbox.guest.isolate import (
     REQUESTS,
     WORK,
     Ends,
-    become_job,
+    drop_privileges,
     resize_store,
 )
 from services.execution.sandbox.guest.meter import FairShare, Meter, Reading
 from services.execution.sandbox.protocol.wire import Json, Message, control_pair, receive, send
 
-_GLANCE = 0.01  #: seconds between two looks at what is used
+_INTERVAL = 0.01  #: seconds between two looks at what is used
 _REST = 0.5  #: while a session waits for its next call
 _ROOTS = {"work": WORK, "code": CODE, "given": GIVEN}
 _SAMPLE: Message = {"t": "ended", "reason": "exit", "status": 0, "cpu_ms": 0.5, "full": False, "names": []}
@@ -45,7 +45,7 @@ class Allowance:
     cpu_seconds: float
     memory_kb: int
     tasks: int
-    glance: float = _GLANCE
+    interval: float = _INTERVAL
 
     def exceeded(self, now: Reading, fair: FairShare) -> str | None:
         if now.cpu_seconds > self.cpu_seconds:
@@ -57,14 +57,14 @@ class Allowance:
         return "memory" if now.processes == 1 or fair.over(self.memory_kb) else None
 
 
-class Warden:
-    """Runs as process 1 of the room, out of the code's sight and reach."""
+class Init:
+    """Runs as process 1 of the sandbox, out of the code's sight and reach."""
 
     def __init__(self, descriptors: list[int], program: Message, meter: Meter) -> None:
         control, requests, replies, stdin, stdout, stderr = descriptors
         self._control = socket.socket(fileno=control)
-        self._gifts, gifts = control_pair()
-        ends = Ends(requests, replies, stdin, stdout, stderr, gifts.fileno())
+        self._passing, passed = control_pair()
+        ends = Ends(requests, replies, stdin, stdout, stderr, passed.fileno())
         self._own_tasks = 1 + int(cast("int", program["threads"]))
         # Its control group, if there is one, must be set before there is a child that would stay outside.
         send(self._control, {"t": "ready"})
@@ -76,7 +76,7 @@ class Warden:
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
         for descriptor in (ends.requests, ends.replies, ends.stdin, ends.stdout, ends.stderr):
             os.close(descriptor)
-        gifts.close()
+        passed.close()
         with contextlib.suppress(OSError), open(f"/proc/{self._job}/oom_score_adj", "w", encoding="ascii") as handle:
             handle.write("1000")
         self._watch = os.pidfd_open(self._job)
@@ -90,24 +90,24 @@ class Warden:
         self._full = False
         self._status: int | None = None
         self._before: dict[str, tuple[int, int, int]] = {}
-        self._caps: Caps | None = None
-        self._rehearse()
+        self._caps: ArtifactLimits | None = None
+        self._prewarm()
 
-    def _rehearse(self) -> None:
+    def _prewarm(self) -> None:
         """Go once the ways of a run, now that nobody waits: what they touch is no longer shared with the parent."""
         self._meter.read()
         self._data_bytes()
         resize_store(EMPTY_MB, 0)
         os.statvfs(WORK)
-        gather(WORK, Haul(Caps(0, 0), snapshot(WORK), lambda _path, _size, _descriptor: None))
+        gather(WORK, ArtifactCollector(ArtifactLimits(0, 0), snapshot(WORK), lambda _path, _size, _descriptor: None))
         here, there = control_pair()
         with here, there:
             send(here, _SAMPLE)
             receive(there)
 
-    def guard(self) -> None:
+    def run(self) -> None:
         """From the first word of the supervisor to the last file."""
-        reason = self._watch_over()
+        reason = self._supervise()
         last = self._end_all()
         send(
             self._control,
@@ -135,14 +135,14 @@ class Warden:
         """From the end of one call, not from the word of the next: its code may be faster than that word."""
         self._begun_cpu, self._peak_kb = now.cpu_seconds, now.added_kb
 
-    def _watch_over(self) -> str:
+    def _supervise(self) -> str:
         poll = select.poll()
         poll.register(self._control.fileno(), select.POLLIN)
         poll.register(self._watch, select.POLLIN)
         while True:
-            ready = {descriptor for descriptor, _ in poll.poll(self._patience())}
+            ready = {descriptor for descriptor, _ in poll.poll(self._timeout())}
             if self._control.fileno() in ready:
-                reason = self._obey()
+                reason = self._handle_message()
                 if reason is not None:
                     return reason
             if self._watch in ready:
@@ -154,10 +154,10 @@ class Warden:
                     return reason
             self._reap()
 
-    def _patience(self) -> float | None:
+    def _timeout(self) -> float | None:
         if self._allowed is None:
             return None
-        return max(0.0, min(self._allowed.glance, self._allowed.deadline - time.monotonic())) * 1000
+        return max(0.0, min(self._allowed.interval, self._allowed.deadline - time.monotonic())) * 1000
 
     def _look(self, allowed: Allowance) -> Reading:
         now = self._meter.read()
@@ -165,7 +165,7 @@ class Warden:
         self._crowded = self._crowded or now.tasks >= allowed.tasks
         return now
 
-    def _obey(self) -> str | None:
+    def _handle_message(self) -> str | None:
         """Do what the supervisor asks; a reason to end, if it gives one."""
         message, descriptors, _ = receive(self._control)
         if message is None or message["t"] == "stop":
@@ -180,7 +180,7 @@ class Warden:
             send(self._control, {"t": "used", **self._used(now)})
             self._count_anew(now)
             endless = float("inf")
-            self._allowed = replace(self._allowed, deadline=endless, cpu_seconds=endless, glance=_REST)
+            self._allowed = replace(self._allowed, deadline=endless, cpu_seconds=endless, interval=_REST)
         elif message["t"] == "take":
             self._give(str(message["path"]))
         elif message["t"] == "interrupt":
@@ -202,7 +202,7 @@ class Warden:
         self._before = snapshot(WORK)
         if message["collect"] is not None:
             count, size = cast("list[int]", message["collect"])
-            self._caps = Caps(count, size)
+            self._caps = ArtifactLimits(count, size)
         self._first = self._meter.read()
         self._count_anew(self._first)
         megabytes = int(cast("int", message["memory_mb"]))
@@ -211,7 +211,7 @@ class Warden:
         self._own_tasks = max(self._own_tasks, self._first.tasks)
         tasks = processes + self._own_tasks - 1
         limits = {
-            # And this warden. A group refuses first where there is one: it counts its refusals.
+            # And init. A group refuses first where there is one: it counts its refusals.
             resource.RLIMIT_NPROC: tasks + (9 if message["grouped"] else 1),
             resource.RLIMIT_FSIZE: (disk + 64) << 20,
             resource.RLIMIT_DATA: self._data_bytes() + (2 * megabytes + 320 << 20),
@@ -223,10 +223,10 @@ class Warden:
         send(self._control, {"t": "started"})
 
     def _hand_over(self, descriptors: list[int]) -> None:
-        """Files that the kernel gets as they are, without a copy; this door is open once, before there is any code."""
-        with self._gifts, contextlib.suppress(OSError):
+        """Files that the kernel gets as they are, without a copy; the socket is open once, before any code."""
+        with self._passing, contextlib.suppress(OSError):
             if descriptors:
-                send(self._gifts, {"t": "gifts"}, descriptors)
+                send(self._passing, {"t": "passed"}, descriptors)
 
     def _allow(self, message: Message) -> None:
         """Limits count from here: a session gets them anew for each call."""
@@ -287,15 +287,15 @@ class Warden:
                     self._status = status
         return self._meter.read()
 
-    def _hand_out(self, caps: Caps) -> None:
+    def _hand_out(self, caps: ArtifactLimits) -> None:
         def take(path: str, size: int, descriptor: int) -> None:
             send(self._control, {"t": "file", "path": path, "size": size}, [descriptor])
 
-        haul = Haul(caps, self._before, take)
-        gather(WORK, haul)
+        collector = ArtifactCollector(caps, self._before, take)
+        gather(WORK, collector)
         for name in sorted(os.listdir(OUT)):
             self._give(name)
-        refusals: list[Json] = list(haul.refused)
+        refusals: list[Json] = list(collector.refused)
         send(self._control, {"t": "refused", "names": refusals})
 
     def _give(self, name: str) -> None:
@@ -326,7 +326,7 @@ def _opened_out(name: str) -> int | None:
 
 def _run_job(ends: Ends, program: Message) -> NoReturn:
     try:
-        become_job(ends, bool(program["memfd"]))
+        drop_privileges(ends, bool(program["memfd"]))
         if program["module"] is not None:
             import_module(str(program["module"])).serve(REQUESTS, REPLIES)
         else:

@@ -34,7 +34,7 @@ def restrict_paths(readable: tuple[str, ...], writable: tuple[str, ...]) -> bool
     size = 8 if abi < 4 else 16 if abi < 6 else 24
     ruleset = syscall(_CREATE, ctypes.create_string_buffer(attributes, 24), size, 0)
     files_only = everything & ~_READ_DIR & (_READ | 2 | 1 << 14 | 1 << 15)
-    # Names of the box may be listed; what is in its files is another matter.
+    # Names of the sandbox may be listed; what is in its files is another matter.
     for paths, access in ((("/",), _READ_DIR), (readable, _READ), (writable, everything & ~_EXECUTE)):
         for path in paths:
             try:

@@ -1,4 +1,4 @@
-"""What the processes of a room use together, read from a /proc that hides none of them."""
+"""What the processes of a sandbox use together, read from a /proc that hides none of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Seen:
 
 
 class Meter:
-    """``proc`` is a /proc of the room's; what the code does must not take a process out of its sight."""
+    """``proc`` is a /proc of the sandbox's; what the code does must not take a process out of its sight."""
 
     def __init__(self, proc: int) -> None:
         self._proc = proc
@@ -38,7 +38,7 @@ class Meter:
         self._gone_cpu = 0.0
 
     def others(self) -> list[int]:
-        """Every process of the room but this one."""
+        """Every process of the sandbox but this one."""
         return [int(name) for name in os.listdir(self._proc) if name.isdigit() and name != "1"]
 
     def read(self) -> Reading:

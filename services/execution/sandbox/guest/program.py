@@ -39,7 +39,7 @@ def compiled(code: str, name: str) -> Program:
 def run(program: Program, space: dict[str, object]) -> object:
     """The value of the last expression; ``None`` without one. Raises: whatever the code raises."""
     if program.body is not None:
-        exec(program.body, space)  # noqa: S102 - this is what the room is for
+        exec(program.body, space)  # noqa: S102 - this is what the sandbox is for
     return None if program.last is None else eval(program.last, space)  # noqa: S307
 
 

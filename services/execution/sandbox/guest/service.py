@@ -14,8 +14,8 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Protocol, cast
 
-from services.execution.sandbox.guest.displays import Stage
-from services.execution.sandbox.guest.isolate import GIFTS
+from services.execution.sandbox.guest.displays import Displays
+from services.execution.sandbox.guest.isolate import PASSED
 from services.execution.sandbox.guest.program import described, exit_status
 from services.execution.sandbox.protocol.wire import Json, Message, frame, read_frame, receive, write_frame
 
@@ -48,7 +48,7 @@ class Kernel(Protocol):
 
     stop: Callable[[], None] | None  #: called from another thread, where an engine does not hear signals while it works
 
-    def rehearse(self) -> Message: ...
+    def prewarm(self) -> Message: ...
 
     def execute(self, request: Message) -> Message: ...
 
@@ -80,7 +80,7 @@ class Relay:
     def __init__(self, stop: Callable[[], None]) -> None:
         self._stop = stop
         self._passing_on = threading.Lock()
-        self._heard, signalled = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._signals, signalled = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.set_wakeup_fd(signalled, warn_on_full_buffer=False)
         threading.Thread(target=self._pass_on, daemon=True).start()
 
@@ -91,11 +91,11 @@ class Relay:
 
     def _take(self) -> bool:
         with contextlib.suppress(BlockingIOError):
-            return bool(os.read(self._heard, 4096))
+            return bool(os.read(self._signals, 4096))
         return False
 
     def _pass_on(self) -> None:
-        while select.select([self._heard], (), ()):
+        while select.select([self._signals], (), ()):
             with self._passing_on:
                 if self._take():
                     self._stop()
@@ -119,63 +119,65 @@ class Interrupts:
             self._relay.forget()
 
 
-def serve(make: Callable[[Stage], Kernel], requests: int, replies: int) -> None:
+def serve(make: Callable[[Displays], Kernel], requests: int, replies: int) -> None:
     """Answer requests until one of them, or the code, says that this is the end."""
     _open_streams()
     _forget_exit_functions()
     answers = Replies(replies)
-    stage = Stage(answers.send)
-    kernel = make(stage)
+    displays = Displays(answers.send)
+    kernel = make(displays)
     interrupts = Interrupts(kernel.stop)
-    door = socket.socket(fileno=GIFTS)
+    passing = socket.socket(fileno=PASSED)
     while True:
         try:
             request = read_frame(requests)
             if request is None:
                 leave(0)
                 return
-            if request["op"] == "rehearse":
-                _rehearse(kernel, stage, answers)
+            if request["op"] == "prewarm":
+                _prewarm(kernel, displays, answers)
                 continue
             answers.nonce, answers.answered = str(request["nonce"]), False
-            status = _answer(kernel, stage, answers, _with_gifts(request, door), interrupts)
+            status = _answer(kernel, displays, answers, _with_passed_files(request, passing), interrupts)
             if status is not None or request["once"] or answers.cut:
                 leave(status or 0)
-        except KeyboardInterrupt as late:  # one too many, while the error of the first was told
+        except KeyboardInterrupt as late:  # one too many, while the error of the first was sent
             interrupts.wanted = False
             if not answers.answered:
                 answers.send({"t": "result", "error": described(late), "exit": None})
 
 
-def _rehearse(kernel: Kernel, stage: Stage, answers: Replies) -> None:
+def _prewarm(kernel: Kernel, displays: Displays, answers: Replies) -> None:
     """Do what most code does, and forget it: a fork pays for each page that it touches first, and code should not."""
     with contextlib.suppress(Exception):
-        stage.begin()
-        frame(kernel.rehearse())
-        stage.show_open_figures()
+        displays.begin()
+        frame(kernel.prewarm())
+        displays.show_open_figures()
         flush()
     answers.send({"t": "hello"})
 
 
-def _with_gifts(request: Message, door: socket.socket) -> Message:
-    """The first request with its frames at the open files that came for it; after it that door is closed."""
-    if door.fileno() == -1:
+def _with_passed_files(request: Message, passing: socket.socket) -> Message:
+    """The first request with its frames at the open files that came for it; after it that socket is closed."""
+    if passing.fileno() == -1:
         return request
-    with door:
-        if not request.get("gifts"):
+    with passing:
+        if not request.get("passed"):
             return request
-        _, descriptors, _ = receive(door)
+        _, descriptors, _ = receive(passing)
     frames = cast("list[Mapping[str, Json]]", request["frames"])
     places = zip(frames, descriptors, strict=True)
     return {**request, "frames": [{**each, "descriptor": number} for each, number in places]}
 
 
-def _answer(kernel: Kernel, stage: Stage, answers: Replies, request: Message, interrupts: Interrupts) -> int | None:
+def _answer(
+    kernel: Kernel, displays: Displays, answers: Replies, request: Message, interrupts: Interrupts
+) -> int | None:
     """Do one operation; an exit status when the code asked to exit."""
     reply: dict[str, Json] = {"t": "result", "error": None}
     status: int | None = None
     operation = str(request["op"])
-    stage.begin()
+    displays.begin()
     try:
         interrupts.begin()
         reply.update(getattr(kernel, operation if operation in OPERATIONS else "info")(request))
@@ -191,7 +193,7 @@ def _answer(kernel: Kernel, stage: Stage, answers: Replies, request: Message, in
         if request["once"] and request.get("take") == "view":
             _tell_as_a_script_would(str(reply["error"]["traceback"]))  # type: ignore[index, call-overload]
     with contextlib.suppress(BaseException):
-        stage.show_open_figures()
+        displays.show_open_figures()
     interrupts.wanted = False
     flush()
     if status is None or not request["once"]:

@@ -1,4 +1,4 @@
-"""The warm parent: it has every library in memory, and forks a fresh room whenever it is asked to."""
+"""The warm parent: it has every library in memory, and forks a fresh sandbox whenever it is asked to."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import NoReturn, cast
 
 from services.execution.sandbox.guest import linux as kernel
-from services.execution.sandbox.guest.init import Warden
-from services.execution.sandbox.guest.isolate import NAMESPACES, mount_room, settle_in
+from services.execution.sandbox.guest.init import Init
+from services.execution.sandbox.guest.isolate import NAMESPACES, map_user, mount_filesystems
 from services.execution.sandbox.guest.meter import Meter
 from services.execution.sandbox.protocol.wire import Json, Message, receive, send
 
@@ -35,7 +35,7 @@ def serve(control: socket.socket) -> None:
     gc.freeze()
     gather_memory()
     who = os.getuid(), os.getgid()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how a room ended
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how a sandbox ended
     send(control, {"t": "warm", "python": sys.version.split()[0], "libraries": libraries})
     while True:
         message, descriptors, _ = receive(control)
@@ -43,8 +43,8 @@ def serve(control: socket.socket) -> None:
             return
         try:
             if kernel.fork_into(NAMESPACES) == 0:
-                _be_room(message, descriptors, control, *who)
-        except OSError as error:  # whoever waits for the room hears that it does not come
+                _run_init(message, descriptors, control, *who)
+        except OSError as error:  # whoever waits for the sandbox hears that it does not come
             _complain(error)
         for descriptor in descriptors:
             os.close(descriptor)
@@ -81,16 +81,16 @@ def _gather(start: int, end: int) -> None:
             kernel.gather_pages(place, _LARGE)
 
 
-def _be_room(message: Message, descriptors: list[int], control: socket.socket, uid: int, gid: int) -> NoReturn:
+def _run_init(message: Message, descriptors: list[int], control: socket.socket, uid: int, gid: int) -> NoReturn:
     status = 1
     try:
         control.close()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        settle_in(uid, gid)
-        # Its own process group: a signal to the box's group is not for the job.
+        map_user(uid, gid)
+        # Its own process group: a signal to the sandbox's group is not for the job.
         os.setsid()
-        meter = Meter(mount_room())
-        Warden(descriptors, message, meter).guard()
+        meter = Meter(mount_filesystems())
+        Init(descriptors, message, meter).run()
         status = 0
     except BaseException as error:
         _complain(error)
@@ -100,7 +100,7 @@ def _be_room(message: Message, descriptors: list[int], control: socket.socket, u
 
 def _complain(error: BaseException) -> None:
     with contextlib.suppress(OSError):
-        os.write(2, f"room: {type(error).__name__}: {error}\n".encode())
+        os.write(2, f"init: {type(error).__name__}: {error}\n".encode())
 
 
 def main() -> None:

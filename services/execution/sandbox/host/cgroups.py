@@ -1,7 +1,7 @@
-"""Control groups, where this process may write them: limits of a whole room, whatever it forks.
+"""Control groups, where this process may write them: limits of a whole sandbox, whatever it forks.
 
 Version 1 and 2, decided per controller: hybrid machines mount version 2 without memory and pids. Without any, the
-warden's own counting and the process limits of the room's user namespace take their place.
+init's own counting and the process limits of the sandbox's user namespace take their place.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Counted:
 
 
 class Group:
-    """One room's group, a folder per hierarchy; a plain count of nothing where there is none."""
+    """The group of one run, a folder per hierarchy; a plain count of nothing where there is none."""
 
     def __init__(self, hierarchies: tuple[Hierarchy, ...], name: str) -> None:
         """Raises: OSError."""
@@ -158,7 +158,7 @@ class Groups:
         if not self._hierarchies:
             return None
         try:
-            return Group(self._hierarchies, f"room-{secrets.token_hex(6)}")
+            return Group(self._hierarchies, f"run-{secrets.token_hex(6)}")
         except OSError:
             return None
 
@@ -173,7 +173,7 @@ def _sweep(root: Path) -> None:
     for folder in root.glob("assay-*-*"):
         pid = folder.name.split("-")[1]
         if pid.isdigit() and not Path(f"/proc/{pid}").exists():
-            for each in [*folder.glob("room-*"), folder]:
+            for each in [*(child for child in folder.iterdir() if child.is_dir()), folder]:
                 with contextlib.suppress(OSError):
                     each.rmdir()
 

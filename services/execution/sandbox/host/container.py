@@ -1,4 +1,4 @@
-"""A room as this side sees it: its pipes, its warden's socket, and a sure way to end it."""
+"""A sandbox as this side sees it: its pipes, init's socket, and a sure way to end it."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ import time
 from collections.abc import Sequence
 
 from services.execution.sandbox.host.cgroups import Counted, Group
-from services.execution.sandbox.host.zygote import Box
+from services.execution.sandbox.host.zygote import Zygote
 from services.execution.sandbox.language import LanguageSpec
 from services.execution.sandbox.protocol.wire import FrameReader, Message, control_pair, frame, receive, send
 from shared.contracts.execute import Limits
 from shared.errors import SandboxUnavailable
 
 _READY_WITHIN = 20.0
-_REHEARSED_WITHIN = 5.0
-_HELLO_WITHIN = 60.0  #: for an interpreter that starts, and loads its libraries, in the room
+_PREWARMED_WITHIN = 5.0
+_HELLO_WITHIN = 60.0  #: for an interpreter that starts, and loads its libraries, in the sandbox
 _INIT_TASKS = 1
-_ROOM_MB = 96  #: of the warden, the kernel itself, and results on their way out
+_OVERHEAD_MB = 96  #: of init, the kernel itself, and results on their way out
 
 
-class Slot:
+class Container:
     """Single use. Made isolated and waiting; closed, nothing of it is left."""
 
-    def __init__(self, box: Box, spec: LanguageSpec, group: Group | None) -> None:
+    def __init__(self, zygote: Zygote, spec: LanguageSpec, group: Group | None) -> None:
         """Raises: SandboxUnavailable."""
         self.spec = spec
-        self._box = box
-        self.born = time.monotonic()
+        self._zygote = zygote
+        self.created_at = time.monotonic()
         self.group = group
         self._forked = spec.guest.module is not None  #: from the warm interpreter: ready when its init is
-        self.rehearsed = not self._forked  #: what most code does first has been done in it
+        self.prewarmed = not self._forked  #: what most code does first has been done in it
         self._reader = FrameReader()
         self._open: list[int] = []
         self._watch: int | None = None
@@ -49,12 +49,12 @@ class Slot:
             theirs = [request_end, reply_end, stdin_end, stdout_end, stderr_end]
             try:
                 memfd = group is not None and group.counts_memory
-                box.fork(spec.guest, [inside.fileno(), *theirs], memfd)
+                zygote.fork(spec.guest, [inside.fileno(), *theirs], memfd)
             finally:
                 inside.close()
                 for descriptor in theirs:
                     self._close(descriptor)
-            self.warden = self._wait_ready()
+            self.init = self._wait_ready()
             if not self._forked:
                 self._wait_hello()
         except BaseException:
@@ -65,7 +65,7 @@ class Slot:
         ends = os.pipe2(os.O_CLOEXEC)
         self._open += ends
         if os.geteuid() == 0:
-            os.fchown(ends[0], self._box.uid, self._box.uid)  # or /dev/stdout and its kin could not be opened inside
+            os.fchown(ends[0], self._zygote.uid, self._zygote.uid)
         return ends
 
     def _close(self, descriptor: int) -> None:
@@ -80,7 +80,7 @@ class Slot:
         except OSError:
             message, sender = None, None
         if message is None or message["t"] != "ready" or sender is None:
-            raise SandboxUnavailable(self._box.why("A room could not be isolated."))
+            raise SandboxUnavailable(self._zygote.why("A sandbox could not be isolated."))
         pid, uid = sender
         if uid == 0:
             raise SandboxUnavailable("Code would run as this machine's root; the sandbox refuses that.")
@@ -91,11 +91,11 @@ class Slot:
         self.tell({"t": "go"})
         return pid
 
-    def rehearse(self) -> None:
+    def prewarm(self) -> None:
         """Do in it what most code does first; nobody may have it meanwhile."""
         with contextlib.suppress(OSError):
-            os.write(self.requests, frame({"op": "rehearse"}))
-            self.rehearsed = self._says_hello(_REHEARSED_WITHIN)
+            os.write(self.requests, frame({"op": "prewarm"}))
+            self.prewarmed = self._says_hello(_PREWARMED_WITHIN)
 
     def _says_hello(self, seconds: float) -> bool:
         """Whether the interpreter says within this time that it waits for code."""
@@ -135,14 +135,14 @@ class Slot:
     def limit(self, limits: Limits, given_mb: int) -> None:
         """The group's limits; files count as memory in it, so what may be written is on top of it."""
         if self.group is not None:
-            memory = limits.memory_mb + limits.disk_mb + given_mb + _ROOM_MB
+            memory = limits.memory_mb + limits.disk_mb + given_mb + _OVERHEAD_MB
             self.group.limit(memory, limits.processes + _INIT_TASKS + self.spec.guest.threads)
 
     def counted(self) -> Counted:
         return Counted() if self.group is None else self.group.counted()
 
     def tell(self, message: Message, descriptors: Sequence[int] = ()) -> None:
-        """A word to the warden; one that is gone hears nothing."""
+        """A word to init; one that is gone hears nothing."""
         with contextlib.suppress(OSError):
             send(self.control, message, descriptors)
 
@@ -150,13 +150,13 @@ class Slot:
         self._close(self.stdin)
 
     def kill(self) -> None:
-        """End every process of the room at once: its first process takes the others with it."""
+        """End every process of the sandbox at once: its first process takes the others with it."""
         if self._watch is not None:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._watch, signal.SIGKILL)
 
     def gone(self, seconds: float = 5.0) -> bool:
-        """Whether every process of a room that was killed is dead within this time: its first one goes last."""
+        """Whether every process of a sandbox that was killed is dead within this time: its first one goes last."""
         if self._watch is None:
             return True
         poll = select.poll()

@@ -17,29 +17,29 @@ _ANSWERS_WITHIN = 10.0
 _OPEN_FILES = Path("/proc/self/fd")
 
 
-class Nameless:
+class DetachedFiles:
     """Opens files through a mount of nothing but the file, whose path is ``/``; without a copy wherever that can be."""
 
     def __init__(self, bubblewrap: Path) -> None:
-        self._door: _Door | None = None
+        self._helper: _MountHelper | None = None
         if os.geteuid() != 0:
-            with contextlib.suppress(OSError):  # the box will say what is wrong with bubblewrap
-                self._door = _Door(bubblewrap)
+            with contextlib.suppress(OSError):  # the sandbox will say what is wrong with bubblewrap
+                self._helper = _MountHelper(bubblewrap)
 
     def open(self, path: Path) -> int:
         """A descriptor to read from. Raises: OSError when there is no such file."""
         plain = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             if path.parent == _OPEN_FILES:
-                return os.dup(plain)  # it came out of a room, where no folder of this machine is above it
-            detached = _detached(plain) if self._door is None else self._door.open(path, plain)
+                return os.dup(plain)  # it came out of a sandbox, where no folder of this machine is above it
+            detached = _detached(plain) if self._helper is None else self._helper.open(path, plain)
             return copied(plain) if detached is None else detached
         finally:
             os.close(plain)
 
     def close(self) -> None:
-        if self._door is not None:
-            self._door.close()
+        if self._helper is not None:
+            self._helper.close()
 
 
 def _detached(plain: int) -> int | None:
@@ -72,7 +72,7 @@ def copied(plain: int) -> int:
     return copy
 
 
-class _Door:
+class _MountHelper:
     """Another process may mount what we may read, in a user namespace of its own; one with threads can enter none."""
 
     def __init__(self, bubblewrap: Path) -> None:
@@ -100,7 +100,7 @@ class _Door:
             )
 
     def open(self, path: Path, plain: int) -> int | None:
-        """``None`` when the door cannot do it, or finds another file there."""
+        """``None`` when the helper cannot do it, or finds another file there."""
         try:
             with self._lock:
                 self._control.send(os.fsencode(path))

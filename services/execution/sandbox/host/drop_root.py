@@ -52,5 +52,5 @@ if __name__ == "__main__":
     try:
         main(sys.argv[1:])
     except OSError as error:
-        sys.stderr.write(f"stage: {error}\n")
+        sys.stderr.write(f"drop_root: {error}\n")
         sys.exit(71)

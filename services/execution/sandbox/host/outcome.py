@@ -1,4 +1,4 @@
-"""What leaves the room, checked on this side: files as bytes, claims as bounded text."""
+"""What leaves the sandbox, checked on this side: files as bytes, claims as bounded text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import cast
 
 from services.execution.sandbox.codec import Codec
 from services.execution.sandbox.host.cgroups import Counted
-from services.execution.sandbox.host.scratch import Corner
+from services.execution.sandbox.host.scratch import TemporaryFolder
 from services.execution.sandbox.host.streams import both, escaped
 from services.execution.sandbox.host.supervise import Facts
 from services.execution.sandbox.host.verdict import Judgement
@@ -28,11 +28,18 @@ Judge = Callable[[Facts, Counted, Mapping[str, Json] | None], Judgement | None]
 
 
 def bring_out(
-    run: Run, codec: Codec, facts: Facts, counted: Counted, corner: Corner, tier: str, judge: Judge, check: Check
+    run: Run,
+    codec: Codec,
+    facts: Facts,
+    counted: Counted,
+    folder: TemporaryFolder,
+    tier: str,
+    judge: Judge,
+    check: Check,
 ) -> Outcome | None:
-    """The outcome of a run, its table only if ``check`` finds it whole; ``None`` when the room broke.
+    """The outcome of a run, its table only if ``check`` finds it whole; ``None`` when the sandbox broke.
 
-    Files are copied out of a room that lives on; those of a dead one nobody can change, they last as long as ``facts``.
+    Files are copied out of a sandbox that lives on; those of a dead one last as long as ``facts``.
     """
     result = next((frame for frame in reversed(facts.frames) if frame.get("t") == "result"), None)
     judgement = judge(facts, counted, result)
@@ -40,12 +47,12 @@ def bring_out(
         return None
     stdout, stderr, truncated = both(facts.stdout, facts.stderr, run.limits.output_bytes)
     finished = judgement.verdict is Verdict.OK and result is not None
-    taker = _Taker(facts, corner)
+    files = _Files(facts, folder)
     notes = list(facts.refused) if run.collect else []
-    displays = taker.displays(notes) if run.collect else []
-    table = taker.take(result.get("table"), _TABLE_BYTES) if finished and result is not None else None
+    displays = files.displays(notes) if run.collect else []
+    table = files.take(result.get("table"), _TABLE_BYTES) if finished and result is not None else None
     if table is not None and result is not None:
-        table = codec.brought(result, table, corner.folder / f"{table.name}.arrow")
+        table = codec.brought(result, table, folder.path / f"{table.name}.arrow")
         if table is None or not check(table):
             table = None
             notes.append("the table: it is too large or does not hold together")
@@ -58,9 +65,9 @@ def bring_out(
         value=view_of(result.get("value")) if finished and result is not None else None,
         result_class=_text(result.get("class")) if finished and result is not None else None,
         table=table,
-        plot=taker.plot(result) if finished and result is not None else None,
+        plot=files.plot(result) if finished and result is not None else None,
         displays=tuple(displays),
-        artifacts=tuple(taker.artifacts()) if run.collect else (),
+        artifacts=tuple(files.artifacts()) if run.collect else (),
         refused=tuple(notes),
         usage=_usage(facts),
         tier=tier,
@@ -91,12 +98,12 @@ def _text(value: Json) -> str | None:
     return escaped(value)[:200] if isinstance(value, str) else None
 
 
-class _Taker:
-    """Finds what is wanted among the room's files, and copies it into a folder of ours while the room lives."""
+class _Files:
+    """Finds what is wanted among the sandbox's files, and copies it into a folder of ours while the sandbox lives."""
 
-    def __init__(self, facts: Facts, corner: Corner) -> None:
+    def __init__(self, facts: Facts, folder: TemporaryFolder) -> None:
         self._facts = facts
-        self._corner = corner
+        self._folder = folder
         self._count = 0
         self._display_bytes = 0
 
@@ -111,7 +118,7 @@ class _Taker:
         if not self._facts.alive:
             return Path(f"/proc/self/fd/{source}")
         self._count += 1
-        target = self._corner.folder / str(self._count)
+        target = self._folder.path / str(self._count)
         with target.open("xb") as handle:
             offset = 0
             while offset < size:

@@ -1,4 +1,4 @@
-"""A run as the two sides of its room hear it: the warden gets limits and files, the kernel gets the code."""
+"""A run as the two sides of its sandbox hear it: init gets limits and files, the kernel gets the code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from services.execution.sandbox.host.scratch import Corner
+from services.execution.sandbox.host.scratch import TemporaryFolder
 from services.execution.sandbox.language import LanguageSpec
 from services.execution.sandbox.protocol.wire import Json, Message
 from services.execution.sandbox.run import Run
@@ -16,27 +16,27 @@ ARTIFACTS = 20
 ARTIFACT_BYTES = 50_000_000
 
 
-class Order:
+class PreparedRun:
     """The messages of a run and the open files that go with them."""
 
     def __init__(
-        self, run: Run, spec: LanguageSpec, corner: Corner, opened: Callable[[Path], int] | None = None
+        self, run: Run, spec: LanguageSpec, folder: TemporaryFolder, opened: Callable[[Path], int] | None = None
     ) -> None:
         """``opened`` opens a table without its name on this machine; a run without tables needs none."""
         self._run = run
         self._spec = spec
-        self._corner = corner
+        self._folder = folder
         self._opened = opened
         self.descriptors: list[int] = []
         self.start: Message = {}
         self.request: Message = {}
         self.given_mb = 0
 
-    def __enter__(self) -> Order:
+    def __enter__(self) -> PreparedRun:
         run = self._run
         files: list[Json] = []
         frames: list[Json] = []
-        gifts: list[int] = []
+        passed: list[int] = []
         for path, source in run.files.items():
             files.append({"root": "work", "path": path})
             self.descriptors.append(os.open(source, os.O_RDONLY | os.O_CLOEXEC))
@@ -45,16 +45,16 @@ class Order:
             described: dict[str, Json] = {"name": name, "dataframe": frame.dataframe}
             if mapped:
                 assert self._opened is not None
-                gifts.append(self._opened(frame.path))
+                passed.append(self._opened(frame.path))
             else:
-                target = self._corner.folder / f"frame-{number}"
-                source, told = self._spec.codec.written(frame.path, target)
+                target = self._folder.path / f"frame-{number}"
+                source, described_more = self._spec.codec.written(frame.path, target)
                 files.append({"root": "given", "path": f"{number}.table"})
                 self.descriptors.append(os.open(source, os.O_RDONLY | os.O_CLOEXEC))
-                described |= {"path": f"/store/given/{number}.table", **told}
+                described |= {"path": f"/store/given/{number}.table", **described_more}
             frames.append(described)
         self.given_mb = sum(os.fstat(descriptor).st_size for descriptor in self.descriptors) >> 20
-        self.descriptors += gifts
+        self.descriptors += passed
         limits = run.limits
         self.start = {
             "t": "start",
@@ -72,7 +72,7 @@ class Order:
             "take": run.take,
             "seed": run.seed,
             "frames": frames,
-            "gifts": len(gifts),
+            "passed": len(passed),
             "once": True,
             "memory_mb": limits.memory_mb,
         }

@@ -1,4 +1,4 @@
-"""What of this machine the box shows, read-only: the system's libraries, the interpreter, packages, our guest code."""
+"""What of this machine is visible inside, read-only: the system's libraries, the interpreter, packages, guest code."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from services.execution.sandbox.settings import SandboxSettings
 from shared.errors import SandboxUnavailable
 
 _OWN_PACKAGES = ("services.execution.sandbox.guest", "services.execution.sandbox.protocol")
+_EMPTY_MODULE = Path(__file__).with_name("__init__.py")
 _SYSTEM_LINKS = ("bin", "sbin", "lib", "lib32", "lib64")
 _SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/R", "/etc/localtime", "/etc/mime.types")
 
@@ -28,11 +29,11 @@ class Bind:
 
 @dataclass(frozen=True)
 class Runtime:
-    """The parts of the box and how Python is started in it."""
+    """The parts of the sandbox and how Python is started in it."""
 
     bubblewrap: Path
     binds: tuple[Bind, ...]
-    links: tuple[tuple[str, str], ...]  #: target text, path in the box
+    links: tuple[tuple[str, str], ...]  #: target text, path in the sandbox
     python: str
     library_path: str | None
     packages: tuple[str, ...]
@@ -84,7 +85,7 @@ def describe_runtime(settings: SandboxSettings, guest_packages: Iterable[str]) -
 
 
 def _packages(settings: SandboxSettings, binds: list[Bind], base: Path) -> Iterator[str]:
-    """Where the code imports from; shown in the box unless the system's folders show it already."""
+    """Where the code imports from; shown in the sandbox unless the system's folders show it already."""
     paths = sysconfig.get_paths()
     folders = [settings.packages] if settings.packages else [Path(paths["purelib"]), Path(paths["platlib"])]
     for number, folder in enumerate(dict.fromkeys(folder.resolve() for folder in folders)):
@@ -104,9 +105,7 @@ def _guest(packages: Iterable[str]) -> list[Bind]:
         parents = package.split(".")[:-1]
         root = Path(_folder(package)).parents[len(parents)]
         for depth in range(1, len(parents) + 1):
-            file = "/".join([*parents[:depth], "__init__.py"])
-            if (root / file).exists():
-                binds[file] = root / file
+            binds["/".join([*parents[:depth], "__init__.py"])] = _EMPTY_MODULE
         folder = package.replace(".", "/")
         binds[folder] = root / folder
     return [Bind(source, f"{GUEST_ROOT}/{name}") for name, source in binds.items()]

@@ -1,4 +1,4 @@
-"""The sandbox of a worker: one warm box, slots behind walls, and a verdict for whatever runs in them."""
+"""The sandbox of a worker: one warm zygote, containers behind walls, and a verdict for whatever runs in them."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from types import TracebackType
 from typing import Literal, cast
 
 from services.execution.sandbox.host.cgroups import Groups
-from services.execution.sandbox.host.container import Slot
-from services.execution.sandbox.host.detached import Nameless
+from services.execution.sandbox.host.container import Container
+from services.execution.sandbox.host.detached import DetachedFiles
 from services.execution.sandbox.host.outcome import bring_out
 from services.execution.sandbox.host.pool import Pool
-from services.execution.sandbox.host.request import Order
+from services.execution.sandbox.host.request import PreparedRun
 from services.execution.sandbox.host.runtime import describe_runtime
-from services.execution.sandbox.host.scratch import Corner, Scratch
+from services.execution.sandbox.host.scratch import Scratch, TemporaryFolder
 from services.execution.sandbox.host.selftest import Report, prove
 from services.execution.sandbox.host.session import KernelSession
 from services.execution.sandbox.host.supervise import Facts, Supervision
 from services.execution.sandbox.host.tables import holds_together
 from services.execution.sandbox.host.verdict import judge
-from services.execution.sandbox.host.zygote import Box
+from services.execution.sandbox.host.zygote import Zygote
 from services.execution.sandbox.language import LanguageSpecs
 from services.execution.sandbox.run import OnOutput, Outcome, Run
 from services.execution.sandbox.settings import SandboxSettings
 from shared.contracts.execute import Limits
 from shared.errors import InternalError, JobCancelled, LanguageUnavailable, SandboxUnavailable
 
-_ATTEMPTS = 3  #: a room, or the whole box, that breaks by itself is replaced
-_MOST_COPIED = 4 << 20  #: bytes of a file; for a larger one the room is ended, which takes less time then
-_OPENED_WITHIN = 150.0  #: seconds for a box to be warm
+_ATTEMPTS = 3  #: a sandbox, or the whole zygote, that breaks by itself is replaced
+_MOST_COPIED = 4 << 20  #: bytes of a file; for a larger one the sandbox is ended, which takes less time then
+_OPENED_WITHIN = 150.0  #: seconds for a zygote to be warm
 _START_AGAIN_AFTER = 1.0
 _TIERS = ("ns", "microvm")  #: from weak to strong
 
@@ -58,9 +58,9 @@ class WarmSandbox:
         self._runtime = describe_runtime(settings, packages)
         self._warm = [*(module for spec in specs.values() for module in spec.warm), *programs]
         self._languages = {name: spec.versions() for name, spec in specs.items()}
-        self._box: Box | None = None
+        self._zygote: Zygote | None = None
         self._own = Scratch()
-        self._nameless = Nameless(self._runtime.bubblewrap)
+        self._detached = DetachedFiles(self._runtime.bubblewrap)
         self._groups = Groups() if settings.cgroups else None
         self._fault: SandboxUnavailable | None = None
         self._changed = threading.Condition()
@@ -70,56 +70,56 @@ class WarmSandbox:
             for name, version in self._languages.items()
             if version is not None
         }
-        self._pool = Pool(self._make_slot, wanted, settings.max_age_seconds)
-        # A box dies with the thread that started it, so that thread is the one that keeps the pool.
-        self._keeper = threading.Thread(target=self._keep, name="sandbox-keeper", daemon=True)
-        self._keeper.start()
+        self._pool = Pool(self._make_container, wanted, settings.max_age_seconds)
+        # A zygote dies with the thread that started it, so that thread is the one that keeps the pool.
+        self._upkeep = threading.Thread(target=self._keep, name="sandbox-upkeep", daemon=True)
+        self._upkeep.start()
         try:
-            self._wait_for_box(_OPENED_WITHIN)
+            self._wait_for_zygote(_OPENED_WITHIN)
             prove(self.run)
         except BaseException:
             self.close()
             raise
 
     def _keep(self) -> None:
-        """Hold a living box, and its pool full, until closed."""
+        """Hold a living zygote, and its pool full, until closed."""
         while not self._closed:
-            box: Box | None = None
+            zygote: Zygote | None = None
             try:
-                box = Box(self._runtime, self._settings.uid)
-                box.wait_warm(self._warm)
-                self._announce(box, None)
-                self._pool.keep(lambda box=box: box.alive)  # type: ignore[misc]
+                zygote = Zygote(self._runtime, self._settings.uid)
+                zygote.wait_warm(self._warm)
+                self._announce(zygote, None)
+                self._pool.keep(lambda zygote=zygote: zygote.alive)  # type: ignore[misc]
                 self._announce(None, None)
             except SandboxUnavailable as fault:
                 self._announce(None, fault)
                 with self._changed:
                     self._changed.wait_for(lambda: self._closed, _START_AGAIN_AFTER)
             finally:
-                if box is not None:
-                    box.close()
+                if zygote is not None:
+                    zygote.close()
 
-    def _announce(self, box: Box | None, fault: SandboxUnavailable | None) -> None:
+    def _announce(self, zygote: Zygote | None, fault: SandboxUnavailable | None) -> None:
         with self._changed:
-            self._box, self._fault = box, fault
+            self._zygote, self._fault = zygote, fault
             self._changed.notify_all()
 
-    def _wait_for_box(self, seconds: float) -> Box:
-        """The living box. Raises: SandboxUnavailable with the reason why there is none."""
+    def _wait_for_zygote(self, seconds: float) -> Zygote:
+        """The living zygote. Raises: SandboxUnavailable with the reason why there is none."""
         self._pool.wake()
         with self._changed:
-            if self._box is not None and not self._box.alive:
-                self._box = None  # its keeper is about to replace it
-            self._changed.wait_for(lambda: self._closed or self._box is not None or self._fault is not None, seconds)
-            if self._box is None or self._closed:
+            if self._zygote is not None and not self._zygote.alive:
+                self._zygote = None  # the upkeep thread is about to replace it
+            self._changed.wait_for(lambda: self._closed or self._zygote is not None or self._fault is not None, seconds)
+            if self._zygote is None or self._closed:
                 raise self._fault or SandboxUnavailable("The sandbox is not open.")
-            return self._box
+            return self._zygote
 
-    def _make_slot(self, language: str) -> Slot:
-        box = self._wait_for_box(_OPENED_WITHIN)
-        slot = Slot(box, self._specs[language], None if self._groups is None else self._groups.make())
-        slot.limit(Limits(), 0)  # what most runs ask for
-        return slot
+    def _make_container(self, language: str) -> Container:
+        zygote = self._wait_for_zygote(_OPENED_WITHIN)
+        container = Container(zygote, self._specs[language], None if self._groups is None else self._groups.make())
+        container.limit(Limits(), 0)  # what most runs ask for
+        return container
 
     def __enter__(self) -> WarmSandbox:
         return self
@@ -135,23 +135,23 @@ class WarmSandbox:
             self._closed = True
             self._changed.notify_all()
         self._pool.close()
-        self._keeper.join()
+        self._upkeep.join()
         if self._groups is not None:
             self._groups.close()
-        self._nameless.close()
+        self._detached.close()
         self._own.close()
 
     def wait_ready(self, seconds: float = 60.0) -> bool:
-        """Whether every slot of the pool is warm, within this time."""
+        """Whether every container of the pool is warm, within this time."""
         return self._pool.wait_full(seconds)
 
     def report(self) -> Report:
-        box = self._box
+        zygote = self._zygote
         return Report(
             tier=self.tier,
             minimum=self._settings.min_tier,
             control_groups=() if self._groups is None else self._groups.controllers,
-            libraries=() if box is None else box.libraries,
+            libraries=() if zygote is None else zygote.libraries,
         )
 
     @property
@@ -172,33 +172,33 @@ class WarmSandbox:
     def run(self, run: Run, cancelled: Flag | None = None, on_output: OnOutput | None = None) -> Iterator[Outcome]:
         self.require(run.language)
         # Until its outcome has been worked up: that is part of what somebody waits for.
-        with self._own.corner("run") as corner, ExitStack() as held, self._pool.running():
-            yield self._outcome(run, corner, held, cancelled, on_output)
+        with self._own.temporary("run") as folder, ExitStack() as held, self._pool.running():
+            yield self._outcome(run, folder, held, cancelled, on_output)
 
     def _outcome(
-        self, run: Run, corner: Corner, held: ExitStack, cancelled: Flag | None, on_output: OnOutput | None
+        self, run: Run, folder: TemporaryFolder, held: ExitStack, cancelled: Flag | None, on_output: OnOutput | None
     ) -> Outcome:
         for attempt in range(_ATTEMPTS):
             try:
-                slot = self._pool.take(run.language)
+                container = self._pool.take(run.language)
             except SandboxUnavailable:
                 if attempt == _ATTEMPTS - 1 or self._closed:
                     raise
                 self._pool.wake()
                 continue
             try:
-                outcome = self._run_in(slot, run, corner, held, cancelled, on_output)
+                outcome = self._run_in(container, run, folder, held, cancelled, on_output)
             finally:
-                self._pool.retire(slot)
+                self._pool.retire(container)
             if outcome is not None:
                 return outcome
             self._pool.wake()
-        raise InternalError("The room broke while the code ran, more than once; submit it again.")
+        raise InternalError("The sandbox broke while the code ran, more than once; submit it again.")
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
-        with self._own.corner("job") as corner:
-            yield corner.folder
+        with self._own.temporary("job") as folder:
+            yield folder.path
 
     def _table_holds(self, table: Path) -> bool:
         return holds_together(self.run, table)
@@ -206,51 +206,53 @@ class WarmSandbox:
     @contextmanager
     def session(self, language: str, limits: Limits, files: Mapping[str, Path]) -> Iterator[KernelSession]:
         self.require(language)
-        with self._own.corner("session") as corner:
-            slot = self._pool.take(language)
+        with self._own.temporary("session") as folder:
+            container = self._pool.take(language)
             idle = self._settings.session_idle_seconds
             session: KernelSession | None = None
             try:
-                session = KernelSession(slot, limits, files, corner, self.tier, self._table_holds, idle)
+                session = KernelSession(container, limits, files, folder, self.tier, self._table_holds, idle)
                 yield session
             finally:
                 if session is not None:
                     session.close()
-                slot.close()
+                container.close()
 
     def _run_in(
         self,
-        slot: Slot,
+        container: Container,
         run: Run,
-        corner: Corner,
+        folder: TemporaryFolder,
         held: ExitStack,
         cancelled: Flag | None,
         on_output: OnOutput | None,
     ) -> Outcome | None:
-        supervision = Supervision(slot, run.limits, secrets.token_hex(8), cancelled, on_output, run.until)
+        supervision = Supervision(container, run.limits, secrets.token_hex(8), cancelled, on_output, run.until)
         facts = supervision.facts
         held.callback(facts.close)
-        with Order(run, slot.spec, corner, self._nameless.open) as order:
-            slot.limit(run.limits, order.given_mb)
-            supervision.drive({**order.start, "grouped": slot.grouped}, order.descriptors, order.request, run.stdin)
+        with PreparedRun(run, container.spec, folder, self._detached.open) as prepared:
+            container.limit(run.limits, prepared.given_mb)
+            supervision.drive(
+                {**prepared.start, "grouped": container.grouped}, prepared.descriptors, prepared.request, run.stdin
+            )
         if facts.cancelled:
             raise JobCancelled("The job was cancelled while its code ran.")
         if facts.alive:
-            _make_unchangeable(slot, facts)
-        codec = slot.spec.codec
-        return bring_out(run, codec, facts, slot.counted(), corner, self.tier, judge, self._table_holds)
+            _make_unchangeable(container, facts)
+        codec = container.spec.codec
+        return bring_out(run, codec, facts, container.counted(), folder, self.tier, judge, self._table_holds)
 
 
-def _make_unchangeable(slot: Slot, facts: Facts) -> None:
-    """What came out of a room that lives on could change while it is checked and read: small files are copied."""
+def _make_unchangeable(container: Container, facts: Facts) -> None:
+    """What came out of a sandbox that lives on could change while it is checked and read: small files are copied."""
     if all(size <= _MOST_COPIED for size, _ in facts.out.values()):
         for name, (size, descriptor) in facts.out.items():
             facts.out[name] = (size, _copy(descriptor, size))
             os.close(descriptor)
     else:
-        slot.kill()
-        if not slot.gone():
-            raise SandboxUnavailable("A room does not end.")
+        container.kill()
+        if not container.gone():
+            raise SandboxUnavailable("A sandbox does not end.")
     facts.alive = False
 
 

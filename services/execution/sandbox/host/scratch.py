@@ -40,11 +40,11 @@ class Scratch:
             os.close(self._lock)
             self._lock = None
 
-    def corner(self, kind: str) -> Corner:
-        return Corner(self.folder, kind)
+    def temporary(self, kind: str) -> TemporaryFolder:
+        return TemporaryFolder(self.folder, kind)
 
 
-class Corner:
+class TemporaryFolder:
     """A folder for one job or session, made when it is first wanted and gone with its context."""
 
     def __init__(self, place: Path, kind: str) -> None:
@@ -52,17 +52,17 @@ class Corner:
         self._kind = kind
 
     @cached_property
-    def folder(self) -> Path:
+    def path(self) -> Path:
         return Path(tempfile.mkdtemp(prefix=f"{self._kind}-", dir=self._place))
 
-    def __enter__(self) -> Corner:
+    def __enter__(self) -> TemporaryFolder:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if "folder" in self.__dict__:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        if "path" in self.__dict__:
+            shutil.rmtree(self.path, ignore_errors=True)
 
 
 def sweep(place: Path) -> None:

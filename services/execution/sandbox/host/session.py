@@ -1,4 +1,4 @@
-"""A kernel that lives on between calls, in a room of its own; documents hold one per language."""
+"""A kernel that lives on between calls, in a sandbox of its own; documents hold one per language."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from pydantic import JsonValue
 
 from services.execution.sandbox.codec import Codec, Sent
 from services.execution.sandbox.host import claims
-from services.execution.sandbox.host.container import Slot
+from services.execution.sandbox.host.container import Container
 from services.execution.sandbox.host.outcome import bring_out, view_of
-from services.execution.sandbox.host.request import Order
-from services.execution.sandbox.host.scratch import Corner
+from services.execution.sandbox.host.request import PreparedRun
+from services.execution.sandbox.host.scratch import TemporaryFolder
 from services.execution.sandbox.host.streams import escaped
 from services.execution.sandbox.host.supervise import Facts, Supervision
 from services.execution.sandbox.host.verdict import judge
@@ -29,8 +29,8 @@ from services.execution.sandbox.values import changes
 from shared.contracts.execute import CodeError, Limits, ValueView
 from shared.errors import JobCancelled
 
-_ANSWERS_WITHIN = 30.0  #: for the warden to hand over one file
-_SLACK = 6.0  #: seconds that the warden's own limits stand above ours, so that an interrupt comes first
+_ANSWERS_WITHIN = 30.0  #: for init to hand over one file
+_SLACK = 6.0  #: seconds that init's own limits stand above ours, so that an interrupt comes first
 _TABLE_BYTES = 320 << 20
 
 Descriptors: TypeAlias = list[int]
@@ -42,17 +42,17 @@ class KernelSession:
 
     def __init__(
         self,
-        slot: Slot,
+        container: Container,
         limits: Limits,
         files: Mapping[str, Path],
-        corner: Corner,
+        folder: TemporaryFolder,
         tier: str,
         check: Callable[[Path], bool],
         idle_seconds: float,
     ) -> None:
-        self._slot = slot
+        self._container = container
         self._limits = limits
-        self._corner = corner
+        self._folder = folder
         self._tier = tier
         self._check = check
         self._calling = RLock()
@@ -60,26 +60,27 @@ class KernelSession:
         self._idle_seconds = idle_seconds
         self._idle: Timer | None = None
         self._ended = False  #: it may take a moment until it is gone
-        with Order(Run(self.language, "", files=files, limits=limits), slot.spec, corner) as order:
-            slot.limit(limits, order.given_mb)
-            slot.tell(
-                {**order.start, "collect": None, "wall_seconds": None, "grouped": slot.grouped}, order.descriptors
+        with PreparedRun(Run(self.language, "", files=files, limits=limits), container.spec, folder) as prepared:
+            container.limit(limits, prepared.given_mb)
+            container.tell(
+                {**prepared.start, "collect": None, "wall_seconds": None, "grouped": container.grouped},
+                prepared.descriptors,
             )
             self._wait_for("started")
-        slot.close_stdin()
+        container.close_stdin()
         self._wait_idle()
 
     @property
     def language(self) -> str:
-        return self._slot.spec.name
+        return self._container.spec.name
 
     @property
     def _codec(self) -> Codec:
-        return self._slot.spec.codec
+        return self._container.spec.codec
 
     @property
     def alive(self) -> bool:
-        return self._slot.alive and not self._ended
+        return self._container.alive and not self._ended
 
     def execute(
         self,
@@ -89,12 +90,12 @@ class KernelSession:
         take: Take = "view",
     ) -> Outcome:
         run = Run(self.language, code, limits=self._limits, take=take)
-        with self._calling, Order(run, self._slot.spec, self._corner) as order:
-            facts = self._call({**order.request, "once": False}, on_output, cancelled)
+        with self._calling, PreparedRun(run, self._container.spec, self._folder) as prepared:
+            facts = self._call({**prepared.request, "once": False}, on_output, cancelled)
             try:
                 for name in _files_of(facts):
                     self._fetch(name, facts)
-                counted = self._slot.counted()
+                counted = self._container.counted()
                 outcome = bring_out(run, self._codec, facts, counted, self._inner(), self._tier, judge, self._check)
             finally:
                 facts.close()
@@ -138,7 +139,7 @@ class KernelSession:
             raise _gone()
         content = self._fetched(typed.get("file")) if typed.get("kind") == "table" else None
         if content is not None:
-            content = self._codec.brought(typed, content, self._corner.folder / f"{content.name}.arrow")
+            content = self._codec.brought(typed, content, self._folder.path / f"{content.name}.arrow")
         return claims.outward(typed, content, self._check)
 
     def set(self, name: str, value: Value | JsonValue) -> tuple[str, ...]:
@@ -153,7 +154,7 @@ class KernelSession:
                 file = f"{secrets.token_hex(4)}.table"
                 descriptor = os.open(sent.file, os.O_RDONLY | os.O_CLOEXEC)
                 try:
-                    self._slot.tell({"t": "put", "files": [{"root": "given", "path": file}]}, [descriptor])
+                    self._container.tell({"t": "put", "files": [{"root": "given", "path": file}]}, [descriptor])
                     self._wait_for("put")
                 finally:
                     os.close(descriptor)
@@ -179,7 +180,7 @@ class KernelSession:
             raise KernelError(CodeError(type="NotPortable", message=message))
         if value.table is None:
             return self._codec.value(cast("Json", value.exact))
-        return self._codec.table(value.table, self._corner.folder / f"set-{self._count}")
+        return self._codec.table(value.table, self._folder.path / f"set-{self._count}")
 
     def list(self) -> tuple[Variable, ...]:
         found = self._ask({"op": "list"}).get("variables")
@@ -195,21 +196,21 @@ class KernelSession:
         found = self._ask({"op": "packages"}).get("packages")
         return {str(name): str(version) for name, version in found.items()} if isinstance(found, dict) else {}
 
-    def _inner(self) -> Corner:
+    def _inner(self) -> TemporaryFolder:
         """One call's files, kept as long as the session."""
-        return Corner(self._corner.folder, "call")
+        return TemporaryFolder(self._folder.path, "call")
 
     def interrupt(self) -> None:
-        self._slot.tell({"t": "interrupt"})
+        self._container.tell({"t": "interrupt"})
 
     def close(self) -> None:
         if self._idle is not None:
             self._idle.cancel()
-        self._slot.close()
+        self._container.close()
 
     def _wait_idle(self) -> None:
         """From now on nobody asks: end the kernel when that lasts."""
-        self._idle = Timer(self._idle_seconds, self._slot.kill)
+        self._idle = Timer(self._idle_seconds, self._container.kill)
         self._idle.daemon = True
         self._idle.start()
 
@@ -227,12 +228,12 @@ class KernelSession:
             "memory_mb": limits.memory_mb,
             "processes": limits.processes,
         }
-        supervision = Supervision(self._slot, limits, secrets.token_hex(8), cancelled, on_output, once=False)
+        supervision = Supervision(self._container, limits, secrets.token_hex(8), cancelled, on_output, once=False)
         facts = supervision.drive(extension, (), request, b"")
         self._ended = self._ended or not facts.alive
         if facts.alive:
             with contextlib.suppress(KernelError):  # it ended with its reply
-                self._slot.tell({"t": "rest"})
+                self._container.tell({"t": "rest"})
                 facts.used = self._wait_for("used")[0]
         self._wait_idle()
         if facts.cancelled:
@@ -245,7 +246,7 @@ class KernelSession:
         with self._calling:
             facts = self._call({**fields, "once": False, "memory_mb": self._limits.memory_mb})
             facts.close()
-            judgement = judge(facts, self._slot.counted(), reply := _reply(facts))
+            judgement = judge(facts, self._container.counted(), reply := _reply(facts))
             if judgement is None or reply is None:
                 raise _gone()
             if judgement.error is not None:
@@ -253,7 +254,7 @@ class KernelSession:
             return reply
 
     def _fetch(self, name: str, facts: Facts) -> None:
-        self._slot.tell({"t": "take", "path": name})
+        self._container.tell({"t": "take", "path": name})
         message, descriptors = self._wait_for("out", "missing")
         if message["t"] == "out" and descriptors:
             facts.out[name] = (int(cast("int", message["size"])), descriptors.pop())
@@ -269,7 +270,7 @@ class KernelSession:
             if size > _TABLE_BYTES:
                 return None
             self._count += 1
-            target = self._corner.folder / f"get-{self._count}"
+            target = self._folder.path / f"get-{self._count}"
             with target.open("xb") as handle:
                 # Not to its end: the code lives, and may be writing on.
                 while size > 0 and (sent := os.sendfile(handle.fileno(), descriptor, None, size)):
@@ -279,11 +280,11 @@ class KernelSession:
             facts.close()
 
     def _wait_for(self, *kinds: str) -> tuple[Message, Descriptors]:
-        """The warden's answer of one of these kinds. Raises: KernelError."""
-        self._slot.control.settimeout(_ANSWERS_WITHIN)
+        """Init's answer of one of these kinds. Raises: KernelError."""
+        self._container.control.settimeout(_ANSWERS_WITHIN)
         try:
             while True:
-                message, descriptors, _ = receive(self._slot.control)
+                message, descriptors, _ = receive(self._container.control)
                 if message is None:
                     raise _gone()
                 if message["t"] in kinds:
@@ -293,7 +294,7 @@ class KernelSession:
         except OSError:
             raise _gone() from None
         finally:
-            self._slot.control.settimeout(None)
+            self._container.control.settimeout(None)
 
 
 def _reply(facts: Facts) -> Message | None:

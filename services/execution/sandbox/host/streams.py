@@ -32,10 +32,10 @@ class Capture:
 
     def add(self, data: bytes) -> None:
         self.total += len(data)
-        room = self.cap - self.cap // 2 - len(self._head)
-        if room > 0:
-            self._head += data[:room]
-            data = data[room:]
+        space = self.cap - self.cap // 2 - len(self._head)
+        if space > 0:
+            self._head += data[:space]
+            data = data[space:]
         if not data:
             return
         self._tail.append(data)
@@ -59,12 +59,12 @@ def _readable(data: bytes) -> str:
 
 def _cut(head: bytes, tail: bytes, total: int, budget: int) -> str:
     mark = f"\n... cut: {total} bytes in all ...\n"
-    room = max(0, budget - len(mark)) // 2
+    space = max(0, budget - len(mark)) // 2
     if not tail:
         head, tail = head[: len(head) // 2], head[len(head) // 2 :]
-    first = _readable(head[:room]).encode()[:room].decode(errors="ignore")
-    last = _readable(tail[len(tail) - min(room, len(tail)) :]).encode()
-    shown = last[len(last) - min(room, len(last)) :].decode(errors="ignore")
+    first = _readable(head[:space]).encode()[:space].decode(errors="ignore")
+    last = _readable(tail[len(tail) - min(space, len(tail)) :]).encode()
+    shown = last[len(last) - min(space, len(last)) :].decode(errors="ignore")
     return f"{first}{mark if budget > len(mark) else ''}{shown}"
 
 

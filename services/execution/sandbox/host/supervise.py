@@ -10,18 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Event as Flag
 
-from services.execution.sandbox.host.container import Slot
+from services.execution.sandbox.host.container import Container
 from services.execution.sandbox.host.live import LiveOutput
 from services.execution.sandbox.host.streams import Capture
 from services.execution.sandbox.protocol.wire import FrameReader, Message, receive
 from services.execution.sandbox.run import OnOutput, Until
 from shared.contracts.execute import Limits
 
-_GLANCE = 0.02  #: seconds between two looks at the cancel flag
+_INTERVAL = 0.02  #: seconds between two looks at the cancel flag
 _INTERRUPTED_WITHIN = 5.0  #: what a session's kernel gets to give up its call
 _INTERRUPT_EVERY = 0.5  #: one may come before the call has begun, or get lost in a library
-_LAID_OUT_WITHIN = 60.0  #: for the warden to copy the files in
-_GRACE = 0.15  #: what the warden gets beyond the deadline before the room is killed from outside
+_LAID_OUT_WITHIN = 60.0  #: for init to copy the files in
+_GRACE = 0.15  #: what init gets beyond the deadline before the sandbox is killed from outside
 _GATHER_WITHIN = 10.0  #: for handing out files, once the code is dead
 _FLOOD = 64  #: times the output cap, then the program is ended
 _MOST_FRAMES = 200
@@ -30,7 +30,7 @@ _LONGEST_NAME = 255
 
 @dataclass
 class Facts:
-    """What was observed. ``frames`` are claims of the code's side; everything else is ours or the warden's."""
+    """What was observed. ``frames`` are claims of the code's side; everything else is ours or init's."""
 
     stdout: Capture
     stderr: Capture
@@ -39,14 +39,14 @@ class Facts:
     out: dict[str, tuple[int, int]] = field(default_factory=dict)  #: name -> size, descriptor
     refused: list[str] = field(default_factory=list)
     ended: Message | None = None
-    used: Message | None = None  #: what one call of a session took, as the warden counted it
+    used: Message | None = None  #: what one call of a session took, as init counted it
     result_at: float | None = None
     started_at: float = 0.0
     ended_at: float = 0.0
     cancelled: bool = False
     flooded: bool = False
     overdue: bool = False
-    alive: bool = False  #: a session's kernel that can be asked again; files of its room may still change
+    alive: bool = False  #: a session's kernel that can be asked again; files of its sandbox may still change
     answered: bool = False  #: all that was wanted has been said, so that no exit status is waited for
 
     @classmethod
@@ -63,11 +63,11 @@ class Facts:
 
 
 class Supervision:
-    """Drives one slot through one run, in the calling thread."""
+    """Drives one container through one run, in the calling thread."""
 
     def __init__(
         self,
-        slot: Slot,
+        container: Container,
         limits: Limits,
         nonce: str,
         cancelled: Flag | None,
@@ -78,7 +78,7 @@ class Supervision:
         self._once = once
         self._until: Until = until if once else "result"
         self._awaited: str | None = None  #: the file that the answer names, until it is here
-        self._slot = slot
+        self._container = container
         self._limits = limits
         self._nonce = nonce
         self._cancelled = cancelled
@@ -95,21 +95,21 @@ class Supervision:
 
     def drive(self, start: Message, descriptors: Sequence[int], request: Message, stdin: bytes) -> Facts:
         """From the start message to the last byte; of a session, to the reply of one call."""
-        slot, facts = self._slot, self.facts
-        slot.tell(start, descriptors)
-        self._pending = {slot.stdin: memoryview(stdin)} if self._once else {}
-        self._request = memoryview(slot.spec.codec.request({**request, "nonce": self._nonce}))
-        for descriptor in (slot.stdout, slot.stderr, slot.replies, slot.control.fileno()):
+        container, facts = self._container, self.facts
+        container.tell(start, descriptors)
+        self._pending = {container.stdin: memoryview(stdin)} if self._once else {}
+        self._request = memoryview(container.spec.codec.request({**request, "nonce": self._nonce}))
+        for descriptor in (container.stdout, container.stderr, container.replies, container.control.fileno()):
             os.set_blocking(descriptor, False)
             self._poll.register(descriptor, select.POLLIN)
             self._streams.add(descriptor)
-        os.set_blocking(slot.requests, False)
+        os.set_blocking(container.requests, False)
         if self._once:
-            os.set_blocking(slot.stdin, False)
+            os.set_blocking(container.stdin, False)
         if self._once and not stdin:
-            slot.close_stdin()
+            container.close_stdin()
         elif self._once:
-            self._poll.register(slot.stdin, select.POLLOUT)
+            self._poll.register(container.stdin, select.POLLOUT)
         if not self._once:
             self._release()
         opened = time.monotonic()
@@ -118,8 +118,8 @@ class Supervision:
             released = facts.started_at or opened + _LAID_OUT_WITHIN
             deadline = released + self._limits.wall_seconds + _GRACE
             self._check_clock(now, deadline)
-            patience = min(_GLANCE, deadline - now) if now < deadline else _GLANCE
-            for descriptor, event in self._poll.poll(patience * 1000):
+            timeout = min(_INTERVAL, deadline - now) if now < deadline else _INTERVAL
+            for descriptor, event in self._poll.poll(timeout * 1000):
                 self._handle(descriptor, event)
         facts.ended_at = facts.ended_at or time.monotonic()
         if self._live is not None:
@@ -128,16 +128,16 @@ class Supervision:
 
     def _finished(self) -> bool:
         """All is said: by everyone in a single use, by the kernel where its result is the end."""
-        slot = self._slot
+        container = self._container
         if self._until != "end" and self.facts.result_at is not None and self._awaited is None:
             # What it printed before its reply is in the pipes by now.
-            for descriptor in (slot.stdout, slot.stderr):
+            for descriptor in (container.stdout, container.stderr):
                 while self._read(descriptor):
                     pass
-            self.facts.alive = self.facts.answered = slot.control.fileno() in self._streams
+            self.facts.alive = self.facts.answered = container.control.fileno() in self._streams
             self.facts.ended_at = time.monotonic()
             return True
-        said_all = not self._streams & {slot.stdout, slot.stderr, slot.replies}
+        said_all = not self._streams & {container.stdout, container.stderr, container.replies}
         return not self._streams or (self._said_bye and said_all)
 
     def _check_clock(self, now: float, deadline: float) -> None:
@@ -146,25 +146,25 @@ class Supervision:
             self._live.tick(now)
         if self._cancelled is not None and self._cancelled.is_set() and not facts.cancelled:
             facts.cancelled = True
-            self._slot.kill()
+            self._container.kill()
         if facts.ended is None and now > deadline and self._stop_at is None:
             facts.overdue = True
             self._stop_at = now
             if self._once:
-                self._slot.kill()
+                self._container.kill()
         if facts.overdue and not self._once and now >= self._interrupt_at:
             self._interrupt_at = now + _INTERRUPT_EVERY
-            self._slot.tell({"t": "interrupt"})
-        patience = _GATHER_WITHIN if self._once else _INTERRUPTED_WITHIN
-        if self._stop_at is not None and now > self._stop_at + patience:
-            self._slot.kill()
+            self._container.tell({"t": "interrupt"})
+        timeout = _GATHER_WITHIN if self._once else _INTERRUPTED_WITHIN
+        if self._stop_at is not None and now > self._stop_at + timeout:
+            self._container.kill()
 
     def _handle(self, descriptor: int, event: int) -> None:
-        slot = self._slot
+        container = self._container
         if descriptor in self._pending:
             self._write(descriptor, event)
-        elif descriptor == slot.control.fileno():
-            self._hear_warden()
+        elif descriptor == container.control.fileno():
+            self._read_control()
         else:
             self._read(descriptor)
 
@@ -179,14 +179,14 @@ class Supervision:
         self._pending[descriptor] = left
         if not left:
             self._poll.unregister(descriptor)
-            if descriptor == self._slot.stdin:
-                self._slot.close_stdin()
+            if descriptor == self._container.stdin:
+                self._container.close_stdin()
 
     def _release(self) -> None:
-        """Hand over the code: only now, when the warden has set the limits and laid out the files."""
+        """Hand over the code: only now, when init has set the limits and laid out the files."""
         self.facts.started_at = time.monotonic()
-        self._pending[self._slot.requests] = self._request
-        self._poll.register(self._slot.requests, select.POLLOUT)
+        self._pending[self._container.requests] = self._request
+        self._poll.register(self._container.requests, select.POLLOUT)
 
     def _read(self, descriptor: int) -> bool:
         """Whether there was something to read."""
@@ -199,23 +199,23 @@ class Supervision:
         if not data:
             self._poll.unregister(descriptor)
             self._streams.discard(descriptor)
-        elif descriptor == self._slot.replies:
-            self._hear_kernel(data)
+        elif descriptor == self._container.replies:
+            self._read_replies(data)
         else:
-            self._hear_output(descriptor == self._slot.stdout, data)
+            self._add_output(descriptor == self._container.stdout, data)
         return bool(data)
 
-    def _hear_output(self, plain: bool, data: bytes) -> None:
+    def _add_output(self, plain: bool, data: bytes) -> None:
         facts = self.facts
         (facts.stdout if plain else facts.stderr).add(data)
         if facts.stdout.total + facts.stderr.total > _FLOOD * self._limits.output_bytes and not facts.flooded:
             facts.flooded = True
             self._stop_at = time.monotonic()
-            self._slot.tell({"t": "stop"})
+            self._container.tell({"t": "stop"})
         if self._live is not None:
             self._live.add("stdout" if plain else "stderr", data)
 
-    def _hear_kernel(self, data: bytes) -> None:
+    def _read_replies(self, data: bytes) -> None:
         for message in self._reader.feed(data):
             if message.get("nonce") == self._nonce and len(self.facts.frames) < _MOST_FRAMES:
                 self.facts.frames.append(message)
@@ -223,7 +223,7 @@ class Supervision:
                     self.facts.result_at = time.monotonic()
                     self._ask_for_table(message)
         if self._reader.broken and not self._once:
-            self._slot.kill()  # the code has spoken over its kernel: no reply will ever be understood
+            self._container.kill()  # the code has spoken over its kernel: no reply will ever be understood
 
     def _ask_for_table(self, answer: Message) -> None:
         """The table of an answer is fetched at once; any other answer waits for what the end tells about it."""
@@ -232,14 +232,14 @@ class Supervision:
         table = answer.get("table")
         if isinstance(table, str) and len(table) <= _LONGEST_NAME and answer.get("error") is None:
             self._awaited = table
-            self._slot.tell({"t": "take", "path": table})
+            self._container.tell({"t": "take", "path": table})
         else:
             self._until = "end"
 
-    def _hear_warden(self) -> None:
+    def _read_control(self) -> None:
         facts = self.facts
         try:
-            message, descriptors, _ = receive(self._slot.control)
+            message, descriptors, _ = receive(self._container.control)
         except BlockingIOError:
             return
         except (OSError, ValueError):
@@ -247,8 +247,8 @@ class Supervision:
         kind = None if message is None else message["t"]
         if message is None or kind == "bye":
             self._said_bye = True
-            self._poll.unregister(self._slot.control.fileno())
-            self._streams.discard(self._slot.control.fileno())
+            self._poll.unregister(self._container.control.fileno())
+            self._streams.discard(self._container.control.fileno())
         elif kind == "started":
             self._release()
         elif kind == "ended":
@@ -258,13 +258,13 @@ class Supervision:
         elif kind == "refused":
             facts.refused += [str(name) for name in message["names"]]  # type: ignore[union-attr]
         else:
-            self._hear_of_file(message, descriptors)
+            self._keep_file(message, descriptors)
         for descriptor in descriptors:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
 
-    def _hear_of_file(self, message: Message, descriptors: list[int]) -> None:
-        """Keep an open file that the warden hands over."""
+    def _keep_file(self, message: Message, descriptors: list[int]) -> None:
+        """Keep an open file that init hands over."""
         facts, kind, path = self.facts, message["t"], str(message.get("path"))
         if kind == "file" and descriptors:
             facts.files.append((path, int(str(message["size"])), descriptors.pop()))

@@ -1,4 +1,4 @@
-"""Tables that leave a room are opened in a second room first: a bad file breaks there, not here."""
+"""Tables that leave a sandbox are opened in a second sandbox first: a bad file breaks there, not here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what was observed to a verdict. Order matters: the first wall that was hit names it."""
+"""From what was observed to a verdict. PreparedRun matters: the first wall that was hit names it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Judgement:
 
 
 def judge(facts: Facts, counted: Counted, result: Mapping[str, Json] | None) -> Judgement | None:
-    """``None`` when the room itself broke, so that the run has to be repeated."""
+    """``None`` when the sandbox itself broke, so that the run has to be repeated."""
     limit = _limit_hit(facts, counted)
     if limit is not None:
         return Judgement(limit, _plain(limit))
@@ -37,7 +37,7 @@ def judge(facts: Facts, counted: Counted, result: Mapping[str, Json] | None) -> 
 
 
 def _limit_hit(facts: Facts, counted: Counted) -> Verdict | None:
-    """The limit at which the warden, or this side, ended the program."""
+    """The limit at which init, or this side, ended the program."""
     if facts.flooded:
         return Verdict.OUTPUT
     if facts.overdue:

@@ -1,4 +1,4 @@
-"""The outer box: bubblewrap around one warm interpreter, and the way to ask it for rooms."""
+"""The outer zygote: bubblewrap around one warm interpreter, and the way to ask it for sandboxes."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _START = (
     "from services.execution.sandbox.guest.zygote import main; main()"
 )
 _WARM_WITHIN = 120.0  #: seconds for all libraries to load, on a busy machine
-_ROOM_FOLDERS = ("/work", "/code", "/out", "/store")
+_EMPTY_FOLDERS = ("/work", "/code", "/out", "/store")
 _PLACES = ("/mnt", "/media", "/srv", "/opt", "/var/empty")
 
 
-class Box:
+class Zygote:
     """One bubblewrap process tree. Everything in it dies with it, and it dies with this process."""
 
     def __init__(self, runtime: Runtime, uid: int, python_command: Sequence[str] | None = None) -> None:
-        """Start it, from a thread that lives as long as the box. Raises: SandboxUnavailable."""
+        """Start it, from a thread that lives as long as the zygote. Raises: SandboxUnavailable."""
         self._lock = threading.Lock()
         self.uid = uid
         self._control, inside = control_pair()
-        self._errors = TemporaryFile()  # noqa: SIM115 - closed with the box
+        self._errors = TemporaryFile()  # noqa: SIM115 - closed with the zygote
         with inside:
             number = inside.fileno()
             python = [runtime.python, "-s", "-P", "-S", "-c", _START, str(number), *runtime.packages]
@@ -45,7 +45,7 @@ class Box:
                     stdout=self._errors,
                     stderr=self._errors,
                     pass_fds=(number,),
-                    # For the stage's own interpreter, if it needs that; bubblewrap clears everything.
+                    # For drop_root's own interpreter, if it needs that; bubblewrap clears everything.
                     env={name: value for name, value in os.environ.items() if name == "LD_LIBRARY_PATH"},
                     cwd="/",
                 )
@@ -67,7 +67,7 @@ class Box:
         return self._process.poll() is None
 
     def fork(self, guest: Guest, descriptors: Sequence[int], memfd: bool) -> None:
-        """Ask for a room with these ends of its pipes. Raises: SandboxUnavailable."""
+        """Ask for a sandbox with these ends of its pipes. Raises: SandboxUnavailable."""
         start: Message = {
             "module": guest.module,
             "command": list(guest.command),
@@ -87,11 +87,11 @@ class Box:
         except (OSError, ValueError):
             message = None
         if message is None:
-            raise SandboxUnavailable(self.why("The box did not start."))
+            raise SandboxUnavailable(self.why("The zygote did not start."))
         return message
 
     def why(self, what: str) -> str:
-        """The last words of the box, if it left any: they are ours or bubblewrap's, never a job's."""
+        """The last words of the zygote, if it left any: they are ours or bubblewrap's, never a job's."""
         with contextlib.suppress(OSError, ValueError):
             self._process.wait(timeout=0.5) if not self.alive else None
             size = os.fstat(self._errors.fileno()).st_size
@@ -110,7 +110,7 @@ class Box:
 
 
 def command(runtime: Runtime, uid: int, inside: Sequence[str]) -> list[str]:
-    """The bwrap call; as root, behind the stage that gives up being root."""
+    """The bwrap call; as root, behind the program that gives up being root."""
     if os.geteuid() != 0:
         return bubblewrap_call(
             runtime, str(runtime.bubblewrap), {bind.target: str(bind.source) for bind in runtime.binds}, inside
@@ -126,16 +126,16 @@ def command(runtime: Runtime, uid: int, inside: Sequence[str]) -> list[str]:
         pairs += [str(source), str(number)]
         if number:
             shown[runtime.binds[number - 1].target] = f"{place}/{number}"
-    stage = [sys.executable, "-I", "-S", str(Path(__file__).with_name("drop_root.py"))]
+    drop_root = [sys.executable, "-I", "-S", str(Path(__file__).with_name("drop_root.py"))]
     parts = bubblewrap_call(runtime, f"{place}/0/{tool.relative_to(home)}", shown, inside)
-    return [*stage, str(uid), place, str(len(sources)), *pairs, "--", *parts]
+    return [*drop_root, str(uid), place, str(len(sources)), *pairs, "--", *parts]
 
 
 def _place_apart_from(sources: Sequence[Path]) -> str:
     for place in (*_PLACES, "/tmp"):  # noqa: S108 - hidden in a mount namespace of its own
         if Path(place).is_dir() and not Path(place).is_symlink():
             return place
-    raise SandboxUnavailable("There is no folder to mount the parts of the box on.")
+    raise SandboxUnavailable("There is no folder to mount the parts of the zygote on.")
 
 
 def bubblewrap_call(runtime: Runtime, bwrap: str, sources: dict[str, str], inside: Sequence[str]) -> list[str]:
@@ -146,7 +146,7 @@ def bubblewrap_call(runtime: Runtime, bwrap: str, sources: dict[str, str], insid
     for text, path in runtime.links:
         parts += ["--symlink", text, path]
     parts += ["--proc", "/proc", "--dev", "/dev", "--size", "67108864", "--tmpfs", "/tmp"]  # noqa: S108
-    for folder in _ROOM_FOLDERS:
+    for folder in _EMPTY_FOLDERS:
         parts += ["--dir", folder]
     for name, value in environment(runtime).items():
         parts += ["--setenv", name, value]
@@ -154,7 +154,7 @@ def bubblewrap_call(runtime: Runtime, bwrap: str, sources: dict[str, str], insid
 
 
 def environment(runtime: Runtime) -> dict[str, str]:
-    """All that the box, and so every job, finds in its environment."""
+    """All that the zygote, and so every job, finds in its environment."""
     folder = runtime.python.rpartition("/")[0]
     variables = {
         "PATH": ":".join(dict.fromkeys([folder, "/usr/local/bin", "/usr/bin", "/bin"])),

@@ -20,7 +20,7 @@ TAG = "$"
 
 
 class NotPlain(Exception):
-    """Has no such form, or takes too much room in it; the text says which."""
+    """Has no such form, or is too large for it; the text says which."""
 
 
 def tagged(kind: str, value: Json, **more: Json) -> Json:
@@ -75,13 +75,13 @@ class Encoder:
         if isinstance(value, datetime.timedelta):
             return tagged("missing", None) if value != value else tagged("duration", microseconds(value))  # noqa: PLR0124
         if isinstance(value, (bytes, bytearray, memoryview)):
-            self._has_room(memoryview(value).nbytes, self._characters)
+            self._check_size(memoryview(value).nbytes, self._characters)
             return tagged("bytes", self._counted(base64.b64encode(value).decode()))
         if isinstance(value, complex):
             return tagged("complex", [real(value.real), real(value.imag)])
         return self._of_a_library(value)
 
-    def _has_room(self, wanted: int, left: int) -> None:
+    def _check_size(self, wanted: int, left: int) -> None:
         """Before what is too large is made again in another form."""
         if wanted > left:
             raise NotPlain("it is too large")
@@ -111,7 +111,7 @@ class Encoder:
         if module == "pandas" and kind.__name__ in ("NAType", "NaTType"):
             return tagged("missing", None)
         if module in ("numpy", "pandas", "polars", "pyarrow"):
-            self._has_room(_size(value), self._items)
+            self._check_size(_size(value), self._items)
         if module == "pandas" and str(getattr(value, "dtype", "")) == "category":
             return self._factor(value if kind.__name__ == "Categorical" else value.array)
         if module == "numpy" and kind.__name__ == "ndarray" and value.dtype.kind in "biufU" and value.size:

@@ -8,10 +8,10 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from services.execution.sandbox.host import drop_root as stage
+from services.execution.sandbox.host import drop_root
 
 _REPOSITORY = Path(__file__).parents[4]
-_PLACE = "/mnt"  # hidden by the stage, in a mount namespace of its own
+_PLACE = "/mnt"  # hidden by drop_root, in a mount namespace of its own
 
 
 def python_as(uid: int, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -30,7 +30,7 @@ def python_as(uid: int, *arguments: str) -> subprocess.CompletedProcess[str]:
         "ASSAY_SANDBOX_PACKAGES": f"{_PLACE}/1",
         **{name: value for name, value in os.environ.items() if name == "CI"},
     }
-    command = [sys.executable, "-I", "-S", str(stage.__file__), str(uid), _PLACE, str(len(parts)), *pairs, "--"]
+    command = [sys.executable, "-I", "-S", str(drop_root.__file__), str(uid), _PLACE, str(len(parts)), *pairs, "--"]
     shell = f'cd {_PLACE}/2 && exec {_PLACE}/0/bin/python{version} -s "$@"'
     return subprocess.run(
         [*command, "/bin/sh", "-c", shell, "sh", *arguments],

@@ -42,8 +42,8 @@ _PATIENT: dict[str, float] = {"wall_seconds": 30, "cpu_seconds": 10}
 
 @pytest.mark.parametrize("attack", HOARDS, ids=str)
 def test_what_hoards_is_ended_under_its_own_verdict(attack: Attack, run_code: RunCode) -> None:
-    patience = {} if set(TIMEOUT) & set(attack.verdicts) else _PATIENT
-    limits = {**_TIGHT, **patience, **attack.limits}
+    timeout = {} if set(TIMEOUT) & set(attack.verdicts) else _PATIENT
+    limits = {**_TIGHT, **timeout, **attack.limits}
     outcome = run_code(PRELUDE + attack.code, "python", **limits)
     assert outcome.verdict in attack.verdicts, outcome
     if attack.value is not None:
@@ -426,7 +426,7 @@ _CROWD = [
 
 @pytest.fixture
 def many_descriptors() -> Iterator[None]:
-    """Two hundred rooms hold some descriptors each, more than many machines grant at first."""
+    """Two hundred sandboxes hold some descriptors each, more than many machines grant at first."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard < 8192 and hard >= 0 else max(soft, 8192), hard))
     yield

@@ -106,7 +106,7 @@ kept
         assert set(outcome.value.text) == set("[]'p") | set(", " if "," in outcome.value.text else "")  # never shared
 
 
-@pytest.mark.parametrize("rows", [3, 1_000_000], ids=["copied out", "taken from a dead room"])
+@pytest.mark.parametrize("rows", [3, 1_000_000], ids=["copied out", "taken from a dead sandbox"])
 def test_with_the_answer_a_table_is_here_whatever_the_code_does_after_it(sandbox: WarmSandbox, rows: int) -> None:
     code = f"""
 import atexit, os, time

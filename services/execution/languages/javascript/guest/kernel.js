@@ -162,7 +162,7 @@ const operations = {
   async execute(request) {
     calls += 1;
     const filename = `${CODE}/main${calls === 1 ? "" : `_${calls}`}.js`;
-    if (calls === 1) fs.writeFileSync(filename, request.code); // there is little room for more
+    if (calls === 1) fs.writeFileSync(filename, request.code); // there is little space for more
     if (calls === 1 && request.seed !== null) seeded(request.seed);
     for (const frame of request.frames) globalThis[frame.name] = JSON.parse(fs.readFileSync(frame.path, "utf8"));
     const value = await run(request.code, filename);

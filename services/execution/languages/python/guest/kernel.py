@@ -18,7 +18,7 @@ from services.execution.languages.python.guest.soundness import demand_sound
 from services.execution.languages.python.guest.values import exactly, inward, listed, looks, outward
 from services.execution.languages.python.guest.views import view
 from services.execution.sandbox.guest import service
-from services.execution.sandbox.guest.displays import Stage, figure_of, picture, rendered
+from services.execution.sandbox.guest.displays import Displays, figure_of, picture, rendered
 from services.execution.sandbox.guest.isolate import CODE, OUT, WORK
 from services.execution.sandbox.guest.program import compiled, run
 from services.execution.sandbox.protocol.wire import Json, Message
@@ -27,27 +27,27 @@ from services.execution.sandbox.protocol.wire import Json, Message
 class PythonKernel:
     stop: Callable[[], None] | None = None
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, displays: Displays) -> None:
         self._calls = 0
         self._module = types.ModuleType("__main__")
         self._module.__dict__["__builtins__"] = builtins
-        builtins.display = stage.display  # type: ignore[attr-defined]
+        builtins.display = displays.display  # type: ignore[attr-defined]
         sys.modules["__main__"] = self._module
         sys.path.append(WORK)  # last: a file of the job never stands in for a library
         pyplot: Any = sys.modules.get("matplotlib.pyplot")
         if pyplot is not None:
-            pyplot.show = lambda *_args, **_options: stage.show_open_figures()
+            pyplot.show = lambda *_args, **_options: displays.show_open_figures()
         self._own = set(self.space)
 
     @property
     def space(self) -> dict[str, object]:
         return self._module.__dict__
 
-    def rehearse(self) -> Message:
+    def prewarm(self) -> Message:
         made = self.execute({"code": "pass", "seed": None, "frames": [], "take": "view"})
         pandas = sys.modules.get("pandas")
         if pandas is not None and "pyarrow" in sys.modules:
-            table = f"{OUT}/rehearsal.arrow"
+            table = f"{OUT}/prewarm.arrow"
             tables.write(use_pandas(pandas), table)
             demand_sound(tables.read(table, "source"))
             view(tables.read(table, "pandas"))
@@ -59,7 +59,7 @@ class PythonKernel:
         self._calls += 1
         name = f"{CODE}/main.py" if self._calls == 1 else f"{CODE}/main_{self._calls}.py"
         code = str(request["code"])
-        if self._calls == 1:  # later ones are known to the tracebacks alone: there is little room
+        if self._calls == 1:  # later ones are known to the tracebacks alone: there is little space
             with open(name, "w", encoding="utf-8", errors="surrogatepass") as handle:
                 handle.write(code)
             self._module.__file__ = name

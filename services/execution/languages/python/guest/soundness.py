@@ -1,4 +1,4 @@
-"""Whether an Arrow file that code made can be opened by someone who has less to lose; runs in a room of its own."""
+"""Whether an Arrow file that code made can be opened by someone who has less to lose; runs in a sandbox of its own."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _spelled_out(array: Any) -> Any:
 
 
 def demand_sound(source: Any) -> None:
-    """Raises: whatever is wrong with it, or this room's end by its limits."""
+    """Raises: whatever is wrong with it, or this sandbox's end by its limits."""
     import pyarrow.ipc
 
     with pyarrow.ipc.open_file(source) as reader:

@@ -138,7 +138,7 @@ def write(value: object, path: str, plain: bool = False) -> int:
 
 
 def given(frame: Mapping[str, Any], dataframe: str) -> Any:
-    """A table of the request: an open file that came as a gift, or one that stands at a path."""
+    """A table of the request: an open file that was passed in, or one that stands at a path."""
     if "descriptor" not in frame:
         return read(str(frame["path"]), dataframe)
     import pyarrow

@@ -298,10 +298,10 @@ local({
   for (name in c("dplyr", "tidyr", "ggplot2", "stats", "utils", "grDevices")) {
     suppressPackageStartupMessages(requireNamespace(name, quietly = TRUE))
   }
-  room <- attach(NULL, name = "room")
-  assign("display", display, envir = room)
+  hooks <- attach(NULL, name = "assay")
+  assign("display", display, envir = hooks)
   # Nobody is there to type, and R does not quit while it waits for that.
-  for (name in c("browser", "debug", "debugonce")) assign(name, function(...) invisible(NULL), envir = room)
+  for (name in c("browser", "debug", "debugonce")) assign(name, function(...) invisible(NULL), envir = hooks)
   setwd("/work")
   set.seed(NULL)
   send(list(t = "hello"))

@@ -10,7 +10,7 @@ from typing import Any, cast
 from services.execution.languages.python.guest import tables
 from services.execution.languages.python.guest.values import exactly, shown_table, size_of
 from services.execution.sandbox.guest import service
-from services.execution.sandbox.guest.displays import Stage
+from services.execution.sandbox.guest.displays import Displays
 from services.execution.sandbox.guest.isolate import OUT, TEMPORARY, WORK
 from services.execution.sandbox.protocol.exact import decode
 from services.execution.sandbox.protocol.wire import Json, Message
@@ -21,7 +21,7 @@ _GIVEN = "__given"  #: the name under which a table is read in
 
 
 class SqlKernel:
-    def __init__(self, _stage: Stage) -> None:
+    def __init__(self, _stage: Displays) -> None:
         import duckdb
 
         self._duckdb = duckdb
@@ -41,7 +41,7 @@ class SqlKernel:
         # It looks for signals between its tasks only, and one task may take as long as its query.
         self.stop: Callable[[], None] | None = self._database.interrupt
 
-    def rehearse(self) -> Message:
+    def prewarm(self) -> Message:
         return {"value": self._view(self._run("SELECT 1 AS one")), "class": "table"}
 
     def execute(self, request: Message) -> Message:

@@ -1,4 +1,4 @@
-"""Where control groups can be made, on machines of both versions and on hybrids; and what a room's group is told."""
+"""Where control groups can be made, on machines of both versions and on hybrids; and what a sandbox's group is told."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def test_without_control_groups_there_are_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_group_is_told_its_limits_in_the_words_of_its_version(tmp_path: Path, version: int) -> None:
     both = tuple(Hierarchy(controller, version, tmp_path) for controller in ("memory", "pids"))
-    group = Group(both, "room")
-    folder = tmp_path / "room"
+    group = Group(both, "run")
+    folder = tmp_path / "run"
     group.limit(64, 7)
     group.add(123)
     assert (folder / "pids.max").read_text() == "7"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.execution.documents.run.analysis import analysis_of, fault_of, names_of
+from services.execution.languages.table import analysis_of, fault_of, names_of
 
 
 @pytest.mark.parametrize(
