@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from services.execution.transform.masking import Redactor, error_name
 from shared.errors import InvalidData
 from tests.services.execution.transform.support import TransformJobs, calls, python
 
@@ -113,3 +114,14 @@ def test_cells_cannot_close_their_fence_or_speak_as_instructions(jobs: Transform
             marks = [line for line in lines if line.startswith(("BEGIN DATA", "END DATA"))]
             assert marks == ["BEGIN DATA", "END DATA"] * (len(marks) // 2)
             assert "\u202e" not in message.content
+
+
+def test_a_redactor_takes_out_values_in_any_case_the_longest_first() -> None:
+    redactor = Redactor(["ann.smith@corp.example", "ann.smith"])
+    assert redactor.redact("Ask ANN.SMITH@corp.example, or ann.smith.") == "Ask (hidden), or (hidden)."
+    assert Redactor([]).redact("as it is") == "as it is"
+
+
+def test_of_an_error_only_the_names_that_python_defines_are_shown() -> None:
+    assert error_name("KeyError: 'ann'") == "KeyError"
+    assert error_name("ann_smith: x") == "an error"

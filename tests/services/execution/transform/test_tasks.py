@@ -44,6 +44,7 @@ SOLUTIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("task", "language"), SOLUTIONS, ids=lambda part: getattr(part, "name", part))
 def test_the_deterministic_strategy_solves_it(jobs: TransformJobs, task: Task, language: str) -> None:
     fence = "python" if language in ("pandas", "polars") else language
@@ -54,6 +55,7 @@ def test_the_deterministic_strategy_solves_it(jobs: TransformJobs, task: Task, l
     assert len(jobs.script.asked) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_the_tools_strategy_solves_it(jobs: TransformJobs, task: Task) -> None:
     replies = [calls(("look", {})), calls(("run_code", {"code": task.pandas})), calls(("finish", {}))]
