@@ -104,12 +104,12 @@ async def save(
 
 @compatible("POST", "/undo", "Failed to undo")
 async def undo(service: Service) -> Response:
-    return await _walk(service, "undo")
+    return await _undo_or_redo(service, "undo")
 
 
 @compatible("POST", "/redo", "Failed to redo")
 async def redo(service: Service) -> Response:
-    return await _walk(service, "redo")
+    return await _undo_or_redo(service, "redo")
 
 
 @compatible("GET", "/history-status", "Failed to get history status")
@@ -232,7 +232,7 @@ def content(flow: Flow | None) -> Mapping[str, object]:
     return {"nodes": [], "edges": [], "settings": merged({})} if flow is None else flow.content()
 
 
-async def _walk(service: FlowService, kind: str) -> Response:
+async def _undo_or_redo(service: FlowService, kind: str) -> Response:
     flow = await main_flow(service)
     step, author = history.undo if kind == "undo" else history.redo, service.author("ui")
     after = await service.run(lambda connection: step(service.store, connection, flow, author))

@@ -107,12 +107,12 @@ async def run_operations(service: Service, id: Id, body: OperationsInput) -> Res
 @router.post("/{id}/undo", summary="Take the last change back", response_model=Walked)
 async def undo_flow(service: Service, id: Id, body: ScopeInput | None = None) -> Response:
     """`scope=mine` takes back the caller's own last change; 409 `undo_conflict` when others have built on it."""
-    return await _walk(service, id, body, "undo")
+    return await _undo_or_redo(service, id, body, "undo")
 
 
 @router.post("/{id}/redo", summary="Apply the change that was undone last", response_model=Walked)
 async def redo_flow(service: Service, id: Id, body: ScopeInput | None = None) -> Response:
-    return await _walk(service, id, body, "redo")
+    return await _undo_or_redo(service, id, body, "redo")
 
 
 @router.post("/{id}/layout", summary="Arrange the visible nodes", response_model=LaidOut)
@@ -170,7 +170,9 @@ async def _changed(service: FlowService, flow: Flow, edit: Edit, origin: str) ->
     return after
 
 
-async def _walk(service: FlowService, id: str, body: ScopeInput | None, kind: Literal["undo", "redo"]) -> Response:
+async def _undo_or_redo(
+    service: FlowService, id: str, body: ScopeInput | None, kind: Literal["undo", "redo"]
+) -> Response:
     flow = await service.lock(id)
     scope, author = (body or ScopeInput()).scope, service.author("api")
     step = history.undo if kind == "undo" else history.redo
