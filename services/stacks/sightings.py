@@ -20,7 +20,7 @@ _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
 def custom_sightings(result: DetectResult, rules: Rules, tables: Tables) -> list[Seen]:
-    """The custom technologies of a result that only a model told of."""
+    """The custom technologies of a result that only a model named."""
     match = [
         Seen(
             candidate.kind,

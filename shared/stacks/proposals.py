@@ -1,4 +1,4 @@
-"""What models named again and again, as the rules that they would be. A person decides; nothing here does."""
+"""What models named repeatedly, as proposed rules; a person decides which become definitions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def record(tenant: str, job_id: str, source: str, seen: Sequence[Seen]) -> Calla
 
 
 def recurring(tenant: str, at_least: int, key: tuple[str, str] | None = None) -> Select[Any]:
-    """Custom technologies that so many jobs were told of, most often first."""
+    """Custom technologies that models named in at least so many jobs, most often first."""
     jobs = func.count(sightings.c.job_id.distinct())
     query = (
         select(

@@ -19,7 +19,7 @@ _FORGET_EVERY = 50
 
 
 def find(tenant: str, identity: str) -> Select[Any]:
-    """The result and the warnings about its source; the tenant is part of the key, so nobody sees another's."""
+    """The result and the warnings about its source; the tenant is part of the key, so that no tenant sees another's."""
     return (
         select(jobs.c.result, table.c.warnings)
         .join(jobs, jobs.c.id == table.c.job_id)

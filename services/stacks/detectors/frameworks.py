@@ -107,7 +107,7 @@ def locked_version(survey: Survey, package: Package, dependency: Dependency) -> 
 
 
 def declared(dependency: Dependency) -> str | None:
-    """What the manifest asks for, when it says a version at all."""
+    """The version that the manifest requires, if it names one."""
     version = dependency.version
     if (
         version is None

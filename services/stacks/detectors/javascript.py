@@ -26,7 +26,7 @@ _RANKED = ("packageManager", "devEngines", "lockfile", "engines", "config", "com
 
 @dataclass(frozen=True)
 class Claim:
-    """Something speaks for a manager; ``step`` is its place in the order of precedence."""
+    """Evidence for one manager; ``step`` is its place in the order of precedence."""
 
     manager: str
     step: str

@@ -59,7 +59,7 @@ class Fact:
 
 
 def schema() -> JsonSchema:
-    """One schema makes both what the provider is told and what is checked."""
+    """The schema that the provider gets is the one that the answer is checked against."""
     return JsonSchema("identifications", Identifications.model_json_schema())
 
 

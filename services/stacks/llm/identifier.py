@@ -29,7 +29,7 @@ _MARK = ("BEGIN PACKAGE", "END PACKAGE")
 
 @dataclass
 class Identifier:
-    """Shared by the detectors that ask: the first of them asks for all, so that a tree costs one call."""
+    """Shared by the detectors that ask a model: the first asks for all kinds, so that a tree costs one call."""
 
     llm: Provider
     prompts: Prompts

@@ -1,4 +1,4 @@
-"""JSON, JSON with comments, TOML, YAML and XML, read under limits; what is broken is told with its line."""
+"""JSON, JSON with comments, TOML, YAML and XML, read under limits; a fault is reported with its line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact versions out of lockfiles, by searching for the few names that somebody asks about; nothing is parsed whole."""
+"""Exact versions out of lockfiles, by searching for the few names that are wanted; no lockfile is parsed whole."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _PLUGINS = {
 
 
 def drop_foreign_projects(scan: Scan) -> None:
-    """A ``project.json`` outside of an Nx workspace is somebody else's."""
+    """A ``project.json`` outside of an Nx workspace belongs to another tool."""
     for path, folder in scan.folders.items():
         if any(manifest.kind == "project.json" for manifest in folder.manifests) and not _in_nx(scan, path):
             folder.manifests[:] = [manifest for manifest in folder.manifests if manifest.kind != "project.json"]

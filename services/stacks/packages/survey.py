@@ -14,7 +14,7 @@ from services.stacks.tree import ancestors, parent
 
 
 class Level(NamedTuple):
-    """A folder at or above a package, and what in it speaks for the package."""
+    """A folder at or above a package, and what in it concerns the package."""
 
     folder: str
     names: dict[str, int]

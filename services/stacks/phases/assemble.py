@@ -43,7 +43,7 @@ class Analysed:
 
 @dataclass
 class ReadOnce:
-    """What was read for one package and speaks for others too, or is limited over all of them."""
+    """What is read once for all packages, or limited over all of them."""
 
     code: ReadBudget = field(default_factory=ReadBudget)
     described: SharedFiles = field(default_factory=SharedFiles)

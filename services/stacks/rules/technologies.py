@@ -95,7 +95,7 @@ class Rules:
         return self.technologies.get((kind, id))
 
     def canonical(self, kind: Kind, name: str) -> tuple[str, str, bool]:
-        """The id, the display name and whether it is custom, for a name as somebody writes it."""
+        """The id, the display name and whether it is custom, for a name in any spelling."""
         slug = re.sub(r"\s+", "-", name.strip().lower())
         for candidate in (slug, _near(slug), slug.replace("-", ""), slug.replace(".", "")):
             id = self.aliases.get((kind, candidate))

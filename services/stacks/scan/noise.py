@@ -22,7 +22,7 @@ _PLAIN_NAMES = re.compile(
 
 
 def is_noise(name: str) -> bool:
-    """Whether a file that no language table knows is still nothing to ask about."""
+    """Whether a file that no language table knows is no reason to ask a model."""
     return name.startswith(".") or _NOISE.search(name) is not None
 
 

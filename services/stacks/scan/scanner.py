@@ -201,7 +201,7 @@ class Scanner:
     def _read(
         self, reading: _HeadReader, path: str, name: str, size: int, meaning: Meaning, forced: str | None
     ) -> str | None:
-        """The language of a file whose beginning is looked at; None when a program wrote it, or nothing tells."""
+        """The language of a file by its first bytes; None when it is generated, or its language is unknown."""
         head: bytes | None = None
         if reading.small or (not meaning.plain and reading.done < MOST_AMBIGUOUS and size < HEAD_BYTES * 16):
             reading.done += 1

@@ -1,4 +1,4 @@
-"""An uploaded archive of any format as a tree; the format is told by its bytes, never by its name."""
+"""An uploaded archive of any format as a tree; the format is recognised by its bytes, never by its name."""
 
 from __future__ import annotations
 

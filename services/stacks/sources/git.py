@@ -195,7 +195,7 @@ def _bodies(output: bytes, count: int) -> Iterator[bytes]:
 
 
 def _tree(git: Git, identity: str, select: Select, limits: Limits) -> Tree:
-    """Regular files only: a link inside a repository is nothing strange, it is just not followed."""
+    """Regular files only: a link inside a repository is legitimate and is not followed."""
     collector = Collector(select, limits)
     ids: dict[str, str] = {}
     for entry in git.run("-C", "repository", "ls-tree", "-r", "-z", _REF).split(b"\0"):

@@ -109,7 +109,7 @@ def _entry(stream: Blocks, collector: Collector, kind: bytes, name: str, size: i
 def _extension(
     stream: Blocks, kind: bytes, size: int, long_name: str | None, pax: dict[str, str]
 ) -> tuple[str | None, dict[str, str]]:
-    """A header that speaks about the next entry: GNU's long names and pax records."""
+    """A header that describes the next entry: GNU's long names and pax records."""
     if not 0 <= size <= _MOST_HEADER:
         raise SourceUnreadable("the archive holds an oversized header")
     body = stream.take(size)

@@ -32,6 +32,7 @@ def run(platform: Platform, **input: object) -> RowMapping:
     return platform.wait(str(row["id"]), 60)
 
 
+@pytest.mark.slow
 def test_a_folder_is_detected_with_every_form(platform: Platform, tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text(json.dumps({"name": "web", "dependencies": {"express": "4"}}))
     (tmp_path / "index.js").write_text("app.listen(3000)\n")

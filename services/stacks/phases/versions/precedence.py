@@ -138,7 +138,7 @@ def _handed_down(manifest: Manifest, ecosystems: set[str]) -> list[Statement]:
 
 
 def _read(survey: Survey, package: Package, path: str, read: FileStatements) -> list[Statement]:
-    """What a version file says; the first package that it concerns is told when it is broken."""
+    """What a version file says; when it is broken, the first package that it concerns gets a warning."""
     if path not in read:
         text = survey.scan.tree.text(path, 1 << 20)
         try:

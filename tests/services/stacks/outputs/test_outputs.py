@@ -83,6 +83,7 @@ def test_exactly_one_record_is_primary() -> None:
         assert sum(record["primary"] for record in records) == (1 if records else 0), case.name
 
 
+@pytest.mark.slow
 def test_dockerfiles_pass_the_linter(tmp_path: Path) -> None:
     paths = []
     for number, case in enumerate(CASES):

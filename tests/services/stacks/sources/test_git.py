@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,9 @@ FILES = {"package.json": {"name": "web", "dependencies": {"koa": "2"}}, "index.j
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GitServer]:
+    for program in ("git", "openssl"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
     with git_server(tmp_path_factory.mktemp("git")) as running:
         folder = new_repository(running.root, "web")
         commit(
