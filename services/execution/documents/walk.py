@@ -6,6 +6,7 @@ import posixpath
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import singledispatchmethod
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -51,40 +52,43 @@ class Walk:
     included: dict[str, Instructions] = field(default_factory=dict)  #: by path; a file that stands twice is one
     total: list[int] = field(default_factory=lambda: [0])  #: blocks entered, to end loops in loops
 
-    def run(self, content: Sequence[Node]) -> None:  # noqa: C901, PLR0912 - one branch for each kind of block
+    def run(self, content: Sequence[Node]) -> None:
         for node in _in_turn(content):
             self.total[0] += 1
             if self.total[0] > MOST_BLOCKS:
                 self._too_many(node)
                 return
-            if isinstance(node, Chunk):
-                self._chunk(node)
-            elif isinstance(node, Instruction):
-                self.run(node.content)
-                self.instructions.run(node)
-                self._suggestions(node.suggestions)
-            elif isinstance(node, Expression):
-                self.chunks.expression(node)
-            elif isinstance(node, Parameter):
-                self._parameter(node)
-            elif isinstance(node, If):
-                self._if(node)
-            elif isinstance(node, For):
-                self._for(node)
-            elif isinstance(node, Include):
-                self._include(node)
-            elif isinstance(node, Suggestion):
-                self._suggestions([node])
-            elif isinstance(node, Prompt):
-                block, began = self.document.begin(node), time.monotonic()
-                messages.define_prompt(self.chunks, block, node)
-                self.document.end(block, began)
-            elif isinstance(node, Assertion):
-                self._assertion(node)
-            elif isinstance(node, Section):
-                for note in node.notes:
-                    self.document.warn(note.text)
-                self.run(node.content)
+            self._visit(node)
+
+    @singledispatchmethod
+    def _visit(self, node: Node) -> None:
+        raise TypeError(f"a {type(node).__name__} cannot be run")
+
+    @_visit.register
+    def _instruction(self, node: Instruction) -> None:
+        self.run(node.content)
+        self.instructions.run(node)
+        self._suggestions(node.suggestions)
+
+    @_visit.register
+    def _expression(self, node: Expression) -> None:
+        self.chunks.expression(node)
+
+    @_visit.register
+    def _suggestion(self, node: Suggestion) -> None:
+        self._suggestions([node])
+
+    @_visit.register
+    def _prompt(self, node: Prompt) -> None:
+        block, began = self.document.begin(node), time.monotonic()
+        messages.define_prompt(self.chunks, block, node)
+        self.document.end(block, began)
+
+    @_visit.register
+    def _section(self, node: Section) -> None:
+        for note in node.notes:
+            self.document.warn(note.text)
+        self.run(node.content)
 
     def _too_many(self, node: Node) -> None:
         if self.total[0] == MOST_BLOCKS + 1 and not isinstance(node, Section):
@@ -94,6 +98,7 @@ class Walk:
             self.document.end(block, time.monotonic())
         self.document.warn(f"The document has more than {MOST_BLOCKS:,} blocks to run; the rest did not run.")
 
+    @_visit.register
     def _chunk(self, node: Chunk) -> None:
         self.chunks.run(node if node.language else replace(node, language=self.chunks.last))
         if "parameters" in node.options.get("tags", ""):
@@ -101,6 +106,7 @@ class Walk:
             for name in names_of(node.language, node.code).sets & self.given.keys():
                 self.document.set_value(name, self.given[name])
 
+    @_visit.register
     def _assertion(self, node: Assertion) -> None:
         block, began = self.document.begin(node), time.monotonic()
         block.language = node.language or self.chunks.last
@@ -119,6 +125,7 @@ class Walk:
             self.document.end(block, time.monotonic())
             self.run(node.content)
 
+    @_visit.register
     def _parameter(self, node: Parameter) -> None:
         document, began = self.document, time.monotonic()
         block = document.begin(node)
@@ -141,6 +148,7 @@ class Walk:
             block.status = "fresh"
         self.document.after.blocks.setdefault(key, CachedBlock())
 
+    @_visit.register
     def _if(self, node: If) -> None:
         document, began = self.document, time.monotonic()
         block = document.begin(node)
@@ -173,6 +181,7 @@ class Walk:
                     self.document.skip(block, "info", "not_taken", "This part of the document was not chosen.")
                     self.document.end(block, time.monotonic())
 
+    @_visit.register
     def _for(self, node: For) -> None:
         document, began = self.document, time.monotonic()
         block = document.begin(node)
@@ -196,6 +205,7 @@ class Walk:
             document.set_value(node.name, item)
             self.run(node.clauses[0].content)
 
+    @_visit.register
     def _include(self, node: Include) -> None:
         document, began = self.document, time.monotonic()
         block = document.begin(node)

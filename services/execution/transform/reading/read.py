@@ -83,7 +83,7 @@ def as_seen_by(frame: pl.DataFrame, reader: Reader) -> pl.DataFrame:
 def answer(path: str, name: str, reader: Reader, rows: int) -> pl.DataFrame | None:
     """Print the report, or the reason why not, as one line of JSON; return the table.
 
-    The report goes out before the table does: whoever waits for it can go on while the table is on its way.
+    The report goes out before the table does: the worker can go on while the table is copied out.
     """
     try:
         frame, notes, columns = read(Path(path), name)
