@@ -355,7 +355,7 @@ def test_10_earlier_messages_reach_the_plan(service: MemorySearchService) -> Non
     held.history = [ChatMessage("user", f"message {number}") for number in range(8)]
     service.search("and the second one?", job=held)
     told = json.loads(held.llm.requests[0].messages[1].content)
-    assert [said["content"] for said in told["history"]] == [f"message {number}" for number in range(3, 8)]
+    assert [message["content"] for message in told["history"]] == [f"message {number}" for number in range(3, 8)]
 
 
 def test_10_a_repeat_is_refused(service: MemorySearchService) -> None:
@@ -555,7 +555,7 @@ def test_without_any_model_another_table_is_tried_last(service: MemorySearchServ
 
 
 def test_near_hits_of_the_first_wording_are_better_than_none_at_the_end(service: MemorySearchService) -> None:
-    """Reflection must not find less than relaxing by hand."""
+    """Reflection must not find less than relaxing without a model."""
     near = "postgres vacuum gardens mountains rivers songs whales clouds"
     held = job(reflect=[reflection("rewrite", query("zeppelins one")), reflection("rewrite", query("zeppelins two"))])
     result = service.search("q", job=held, plan=[query(near)])

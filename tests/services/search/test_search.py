@@ -1,4 +1,4 @@
-"""Search by hand: plans, filters, thresholds, modes, verdicts, without any model."""
+"""Search without any model: plans, filters, thresholds, modes, verdicts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from services.search.thresholds import Threshold
 from shared.contracts.search import SearchResult
 from shared.errors import InvalidRequest, SearchStoreUnavailable, UnknownCollection, UnknownField, UnknownTable
 from tests.services.search.conftest import CONFERENCE, SESSIONS
-from tests.services.search.qdrant_server import serving
 from tests.services.search.service import HashedWords, MemorySearchService
+from tests.services.search.store.qdrant_server import serving
 from tests.support.context import MemoryContext
 
 
@@ -469,9 +469,13 @@ def test_near_the_threshold_a_hit_needs_the_words_of_the_question_too(empty: Mem
     learned = empty.catalog.known[("c1", "sessions")]
     marks = {**learned.thresholds, "master_floor": 0.15, "master": 0.3}
     empty.catalog.known[("c1", "sessions")] = replace(learned, thresholds=marks)
-    said, meant = (empty.search("q", plan=plan(text)) for text in ("car repair", "automobile mending"))
-    assert said.hits["sessions"][0].similarity == meant.hits["sessions"][0].similarity == pytest.approx(0.316, abs=1e-3)
-    assert [(result.verdict, len(result.attempts)) for result in (said, meant)] == [("found", 1), ("weak", 1)]
+    literal, synonyms = (empty.search("q", plan=plan(text)) for text in ("car repair", "automobile mending"))
+    assert (
+        literal.hits["sessions"][0].similarity
+        == synonyms.hits["sessions"][0].similarity
+        == pytest.approx(0.316, abs=1e-3)
+    )
+    assert [(result.verdict, len(result.attempts)) for result in (literal, synonyms)] == [("found", 1), ("weak", 1)]
 
 
 def test_far_above_the_threshold_no_words_are_needed() -> None:

@@ -30,6 +30,8 @@ from tests.support.scripted import ScriptedLlm
 from tests.support.wait import until
 
 _ROOT = Path(__file__).parents[3]
+#: Processes start and are restarted here: on a busy machine a test may take minutes.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 class WorkerInstallation:

@@ -21,7 +21,7 @@ from services.search.store.port import Bucket, Layout, NearestQuery, Part, Point
 from services.search.words import Words
 from shared.contracts.search import FieldType, Filters
 from shared.errors import EmbeddingChanged, SearchStoreUnavailable
-from tests.services.search.qdrant_server import QdrantServer, serving
+from tests.services.search.store.qdrant_server import QdrantServer, serving
 
 FIELDS: dict[str, FieldType] = {
     "track": "keyword",
@@ -125,8 +125,8 @@ def test_word_search_finds_stems_and_ignores_what_shares_no_word(conference: Sto
 def test_a_search_among_points_gives_those_and_the_same_scores(conference: Store) -> None:
     vector, words = np.array([1.0, 0, 0, 0], dtype=np.float32), WORDS.query("dog cats")
     two = (Among((identity(1), identity(2))),)
-    for arm in (vector, words):
-        every, some = conference.search(BUCKET, [NearestQuery(arm, 10), NearestQuery(arm, 10, two)])
+    for retriever in (vector, words):
+        every, some = conference.search(BUCKET, [NearestQuery(retriever, 10), NearestQuery(retriever, 10, two)])
         assert {item.id: item.score for item in some} == pytest.approx(
             {item.id: item.score for item in every if item.id != identity(0)}
         )
@@ -259,7 +259,7 @@ def test_the_embedded_store_keeps_everything_across_a_restart(tmp_path: Path) ->
 def test_a_killed_owner_loses_nothing_and_frees_the_store(tmp_path: Path) -> None:
     script = (
         "import os, sys; from pathlib import Path; from services.search.store.edge import EdgeStore\n"
-        "from tests.services.search.test_stores import filled\n"
+        "from tests.services.search.store.test_stores import filled\n"
         "filled(EdgeStore(Path(sys.argv[1]))); os.kill(os.getpid(), 9)"
     )
     killed = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
