@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from fastapi import Response
 from pydantic import ValidationError
 
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.responses import Json
 from services.gateway.routing import routes
 from services.gateway.workers import LiveWorker
 from shared.contracts.capabilities import Capabilities, IsolationState, KindState, LanguageState
@@ -22,12 +20,12 @@ router = routes("/v1/capabilities", "Capabilities")
 _NO_PROVIDER = "No model provider has a key."
 
 
-@router.get("", summary="See what can be done here", response_model=Capabilities)
-async def get_capabilities(caller: CurrentCaller, deps: Deps) -> Response:
+@router.get("", summary="See what can be done here")
+async def get_capabilities(caller: CurrentCaller, deps: Deps) -> Capabilities:
     workers = await deps.workforce.all()
     with_model = await deps.llm.configured()
     kinds = {name: _kind(kind, workers, with_model, deps.workforce.absence(name)) for name, kind in KINDS.items()}
-    return Json(Capabilities(kinds=kinds, languages=_languages(workers), isolation=isolation_of(workers)))
+    return Capabilities(kinds=kinds, languages=_languages(workers), isolation=isolation_of(workers))
 
 
 def _kind(kind: KindSpec[Any], workers: Sequence[LiveWorker], with_model: bool, absence: str) -> KindState:

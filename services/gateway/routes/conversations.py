@@ -24,15 +24,15 @@ async def list_conversations(caller: CurrentCaller, db: Db, limit: Limit = 50, c
     return Json(page(rows, limit, lambda row: ConversationSummary.model_validate(dict(row))))
 
 
-@router.get("/{id}", summary="Read a conversation", response_model=Conversation)
-async def get_conversation(id: Id, caller: CurrentCaller, db: Db) -> Response:
+@router.get("/{id}", summary="Read a conversation")
+async def get_conversation(id: Id, caller: CurrentCaller, db: Db) -> Conversation:
     """The newest 1,000 messages, in the order in which they were said."""
     row = (await db.execute(conversations.one(caller.tenant, id))).mappings().one_or_none()
     if row is None:
         raise _missing(id)
     rows = (await db.execute(conversations.messages_of(caller.tenant, id))).mappings().all()
     messages = [Message.model_validate(dict(row)) for row in reversed(rows)]
-    return Json(Conversation(**dict(row), messages=messages, messages_count=len(messages)))
+    return Conversation(**dict(row), messages=messages, messages_count=len(messages))
 
 
 @router.delete("/{id}", summary="Forget a conversation", status_code=204, response_class=Response)

@@ -34,13 +34,13 @@ async def healthz() -> Response:
     return Json({"status": "ok"})
 
 
-@router.get("/readyz", summary="Can it serve: does Postgres answer?", response_model=Readiness)
+@router.get("/readyz", summary="Can it serve: does Postgres answer?")
 @rules(public=True)
-async def readyz(db: Db, deps: Deps) -> Response:
+async def readyz(db: Db, deps: Deps) -> Readiness:
     if deps.closing.is_set():
         raise DatabaseUnavailable("The gateway is stopping.")
     await db.execute(text("SELECT 1"))
-    return Json(Readiness(status="ok", isolation=isolation_of(await deps.workforce.all())))
+    return Readiness(status="ok", isolation=isolation_of(await deps.workforce.all()))
 
 
 _TEXT = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}

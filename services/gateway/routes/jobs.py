@@ -196,13 +196,13 @@ async def replay_job(
     return Json(view, 202, {"Location": view["links"]["self"], "Retry-After": "1"})
 
 
-@calls_router.get("/{id}/llm-calls", summary="List a job's model calls", response_model=LlmCalls)
-async def list_job_llm_calls(id: Id, caller: CurrentCaller, db: Db) -> Response:
+@calls_router.get("/{id}/llm-calls", summary="List a job's model calls")
+async def list_job_llm_calls(id: Id, caller: CurrentCaller, db: Db) -> LlmCalls:
     """A provider that was passed over is listed as `skipped`; unknown tokens and prices are null."""
     if (await db.execute(queries.state(id, caller.tenant))).scalar_one_or_none() is None:
         raise NotFound(f"There is no job {id}.")
     rows = (await db.execute(calls_of(caller.tenant, id))).all()
-    return Json(LlmCalls(items=[as_call({**row._mapping}) for row in rows]))
+    return LlmCalls(items=[as_call({**row._mapping}) for row in rows])
 
 
 async def _check_unchanged(db: AsyncConnection, deps: Dependencies, id: str, tenant: str, if_match: str) -> None:

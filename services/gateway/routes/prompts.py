@@ -21,9 +21,9 @@ router = routes("/v1/prompts", "Prompts")
 IfMatch = Annotated[str | None, Header(description="The `ETag` of the version that is to be replaced")]
 
 
-@router.get("", summary="List prompts", response_model=Page[Prompt])
-async def list_prompts(caller: CurrentCaller, deps: Deps, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    return Json(page_of_list(await deps.llm.ask(lambda: _all(deps)), limit, cursor))
+@router.get("", summary="List prompts")
+async def list_prompts(caller: CurrentCaller, deps: Deps, limit: Limit = 50, cursor: Cursor = None) -> Page[Prompt]:
+    return page_of_list(await deps.llm.ask(lambda: _all(deps)), limit, cursor)
 
 
 @router.get("/{id}", summary="Read a prompt", response_model=Prompt, responses={304: {"description": "Not modified"}})
@@ -43,11 +43,11 @@ async def set_prompt(
     return _changed(await deps.llm.ask(lambda: deps.llm.layer.prompts.save(id, body.text, caller.key_id, expected)))
 
 
-@router.get("/{id}/versions", summary="List a prompt's versions, newest first", response_model=Page[Prompt])
+@router.get("/{id}/versions", summary="List a prompt's versions, newest first")
 async def list_prompt_versions(
     id: Id, caller: CurrentCaller, deps: Deps, limit: Limit = 50, cursor: Cursor = None
-) -> Response:
-    return Json(page_of_list(await deps.llm.ask(lambda: deps.llm.layer.prompts.versions(id)), limit, cursor))
+) -> Page[Prompt]:
+    return page_of_list(await deps.llm.ask(lambda: deps.llm.layer.prompts.versions(id)), limit, cursor)
 
 
 @router.post("/{id}/rollback", summary="Use an old version's text again", response_model=Prompt)

@@ -63,23 +63,25 @@ async def delete_definitions(caller: CurrentCaller, db: Db, if_match: IfMatch = 
     return _changed(await _save(db, caller, "", [], await _expected(db, caller.tenant, if_match)))
 
 
-@router.post("/definitions/check", summary="Check definitions without keeping them", response_model=DefinitionsCheck)
-async def check_definitions(body: DefinitionsInput, caller: CurrentCaller) -> Response:
+@router.post("/definitions/check", summary="Check definitions without keeping them")
+async def check_definitions(body: DefinitionsInput, caller: CurrentCaller) -> DefinitionsCheck:
     _, definitions = await asyncio.to_thread(_parsed, body)
     broad = [rule for rule in definitions if any(len(pattern.strip("*?.")) < 2 for pattern in rule.files)]
     warnings = [f"{rule.kind} {rule.id}: a pattern is so short that it may fit files of others" for rule in broad]
-    return Json(DefinitionsCheck(definitions=definitions, warnings=warnings))
+    return DefinitionsCheck(definitions=definitions, warnings=warnings)
 
 
-@router.get("/definitions/versions", summary="List versions, newest first", response_model=Page[DefinitionsVersion])
-async def list_definition_versions(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None) -> Response:
+@router.get("/definitions/versions", summary="List versions, newest first")
+async def list_definition_versions(
+    caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None
+) -> Page[DefinitionsVersion]:
     rows = (await db.execute(statements.versions(caller.tenant))).mappings().all()
-    return Json(page_of_list([statements.summary(row) for row in rows], limit, cursor))
+    return page_of_list([statements.summary(row) for row in rows], limit, cursor)
 
 
-@router.get("/definitions/versions/{number}", summary="Read one version", response_model=DefinitionSet)
-async def get_definition_version(number: Number, caller: CurrentCaller, db: Db) -> Response:
-    return Json(await _version(db, caller.tenant, number))
+@router.get("/definitions/versions/{number}", summary="Read one version")
+async def get_definition_version(number: Number, caller: CurrentCaller, db: Db) -> DefinitionSet:
+    return await _version(db, caller.tenant, number)
 
 
 @router.post("/definitions/rollback", summary="Use an old version again", response_model=DefinitionSet)
@@ -98,12 +100,12 @@ async def rollback_definitions(
 AtLeast = Annotated[int, Query(ge=1, le=1000, description="In how many jobs a technology was named")]
 
 
-@router.get("/proposals", summary="List technologies that recur without a rule", response_model=Page[Proposal])
+@router.get("/proposals", summary="List technologies that recur without a rule")
 async def list_stack_proposals(
     caller: CurrentCaller, db: Db, at_least: AtLeast = 3, limit: Limit = 50, cursor: Cursor = None
-) -> Response:
+) -> Page[Proposal]:
     """What models named in several jobs and no rule knows, as the rule that it would be, with its evidence."""
-    return Json(page_of_list(await _proposals(db, caller.tenant, at_least), limit, cursor))
+    return page_of_list(await _proposals(db, caller.tenant, at_least), limit, cursor)
 
 
 @router.post("/proposals/{kind}/{id}/promote", summary="Make a proposal a definition", response_model=DefinitionSet)
@@ -123,12 +125,12 @@ async def promote_stack_proposal(
     return _changed(await _save(db, caller, text, [*now.definitions, new], now.version))
 
 
-@router.post("/proposals/{kind}/{id}/dismiss", summary="Dismiss a proposal", response_model=Proposal)
-async def dismiss_stack_proposal(kind: Kind, id: TechnologyId, caller: CurrentCaller, db: Db) -> Response:
+@router.post("/proposals/{kind}/{id}/dismiss", summary="Dismiss a proposal")
+async def dismiss_stack_proposal(kind: Kind, id: TechnologyId, caller: CurrentCaller, db: Db) -> Proposal:
     """It stays listed as dismissed, and can still be promoted."""
     await _proposal(db, caller.tenant, kind, id)
     await db.execute(proposals.decide(caller.tenant, kind, id, "dismissed", caller.key_id))
-    return Json(await _proposal(db, caller.tenant, kind, id))
+    return await _proposal(db, caller.tenant, kind, id)
 
 
 def _parsed(body: DefinitionsInput) -> tuple[str, Sequence[Definition]]:
