@@ -33,6 +33,8 @@ from services.execution.sandbox.protocol.wire import Json, Message, control_pair
 
 _INTERVAL = 0.01  #: seconds between two looks at what is used
 _REST = 0.5  #: while a session waits for its next call
+_PAGE_KB = 4  #: whatever ran has touched a page
+_STARTING_KB = 8192  #: that a fork may add before it becomes another program
 _ROOTS = {"work": WORK, "code": CODE, "given": GIVEN}
 _SAMPLE: Message = {"t": "ended", "reason": "exit", "status": 0, "cpu_ms": 0.5, "full": False, "names": []}
 
@@ -84,6 +86,10 @@ class Init:
         self._first = Reading(0, 0, 0, 0, 0.0)
         self._begun_cpu = 0.0
         self._peak_kb = 0
+        self._begun_resident_kb = 0
+        self._most_resident_kb = 0  #: of a process that has ended
+        # What a program replaced when it was started counts in its process's maximum: below that nothing is known.
+        self._unknown_kb = 0 if program["module"] is not None else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         self._meter = meter
         self._fair = FairShare(meter)
         self._crowded = False
@@ -125,11 +131,16 @@ class Init:
         send(self._control, {"t": "bye"})
 
     def _used(self, now: Reading) -> Message:
-        """By the run, or by the last call of a session; memory is all that the code has added so far."""
-        return {
-            "cpu_ms": max(0.0, now.cpu_seconds - self._begun_cpu) * 1000,
-            "peak_mb": max(0, self._peak_kb - self._first.added_kb) / 1024,
-        }
+        """By the run, or by the last call of a session; memory is all that the code has added so far.
+
+        The kernel's own maximum sees what came and went between two looks. It counts resident pages: a page that a
+        fork shares with the warm interpreter counted before the run already, and is not added.
+        """
+        most = self._meter.most_resident_kb(self._job)
+        if self._most_resident_kb > self._unknown_kb + _STARTING_KB:
+            most = max(most, self._most_resident_kb)
+        added = max(self._peak_kb - self._first.added_kb, most - self._begun_resident_kb, _PAGE_KB)
+        return {"cpu_ms": max(0.0, now.cpu_seconds - self._begun_cpu) * 1000, "peak_mb": added / 1024}
 
     def _count_anew(self, now: Reading) -> None:
         """From the end of one call, not from the word of the next: its code may be faster than that word."""
@@ -161,9 +172,13 @@ class Init:
 
     def _look(self, allowed: Allowance) -> Reading:
         now = self._meter.read()
-        self._peak_kb = max(self._peak_kb, now.added_kb)
+        self._peak_kb = max(self._peak_kb, now.added_kb, self._first.added_kb + self._added_resident_kb())
         self._crowded = self._crowded or now.tasks >= allowed.tasks
         return now
+
+    def _added_resident_kb(self) -> int:
+        """By a program of its own, whose maximum is lost with it."""
+        return self._meter.most_resident_kb(self._job) - self._begun_resident_kb if self._unknown_kb else 0
 
     def _handle_message(self) -> str | None:
         """Do what the supervisor asks; a reason to end, if it gives one."""
@@ -205,6 +220,7 @@ class Init:
             self._caps = ArtifactLimits(count, size)
         self._first = self._meter.read()
         self._count_anew(self._first)
+        self._begun_resident_kb = self._meter.forget_most_resident(self._job)
         megabytes = int(cast("int", message["memory_mb"]))
         processes = int(cast("int", message["processes"]))
         # What the language itself has running is not the code's.
@@ -264,7 +280,8 @@ class Init:
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
             while True:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+                self._most_resident_kb = max(self._most_resident_kb, usage.ru_maxrss)
                 if pid == 0:
                     return
                 if pid == self._job:
@@ -282,7 +299,8 @@ class Init:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(-1, signal.SIGKILL)
             with contextlib.suppress(ChildProcessError):
-                pid, status = os.waitpid(-1, 0)
+                pid, status, usage = os.wait4(-1, 0)
+                self._most_resident_kb = max(self._most_resident_kb, usage.ru_maxrss)
                 if pid == self._job:
                     self._status = status
         return self._meter.read()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import time
 from dataclasses import dataclass
 
 _TICKS = os.sysconf("SC_CLK_TCK")
+_COUNTED = frozenset((b"RssAnon", b"RssShmem", b"Threads", b"VmHWM", b"VmRSS"))
 _ENOUGH = 4096  #: bytes of a status or stat file
 
 
@@ -86,6 +88,25 @@ class Meter:
                 continue
         return total
 
+    def most_resident_kb(self, pid: int) -> int:
+        """The most that a living process had resident; 0 of one that is gone."""
+        return self._size(pid, b"VmHWM")
+
+    def forget_most_resident(self, pid: int) -> int:
+        """Count a process's maximum from here on; what it has resident now, in kilobytes."""
+        with contextlib.suppress(OSError):  # not on every kernel: then only what exceeds the old maximum is seen
+            descriptor = os.open(f"{pid}/clear_refs", os.O_WRONLY | os.O_CLOEXEC, dir_fd=self._proc)
+            try:
+                os.write(descriptor, b"5")
+            finally:
+                os.close(descriptor)
+        return self._size(pid, b"VmRSS")
+
+    def _size(self, pid: int, name: bytes) -> int:
+        with contextlib.suppress(OSError):
+            return _counts(self._file(f"{pid}/status")).get(name, 0)
+        return 0
+
     def _status(self, pid: int) -> tuple[int, int]:
         """Kilobytes and threads."""
         counts = _counts(self._file(f"{pid}/status"))
@@ -107,7 +128,7 @@ class Meter:
 
 def _counts(status: bytes) -> dict[bytes, int]:
     pairs = (line.partition(b":") for line in status.splitlines())
-    return {name: int(rest.split()[0]) for name, _, rest in pairs if name in (b"RssAnon", b"RssShmem", b"Threads")}
+    return {name: int(rest.split()[0]) for name, _, rest in pairs if name in _COUNTED}
 
 
 class FairShare:
