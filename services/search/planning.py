@@ -70,8 +70,8 @@ def from_model(
         warnings.append(too_many(len(reply.queries)))
     for warning in dict.fromkeys(warnings):
         warn(warning)
-    kept = tuple(queries.values())[:MOST_QUERIES]
-    return Plan(kept, deliberate=True) if kept else None
+    planned = tuple(queries.values())[:MOST_QUERIES]
+    return Plan(planned, deliberate=True) if planned else None
 
 
 def mechanical(request: SearchInput, tables: Mapping[str, OpenTable], engine: Engine) -> Plan:

@@ -19,10 +19,10 @@ def fused(cosines: Mapping[str, float], *words: Mapping[str, float], share: floa
     """
     nearest = max(cosines.values(), default=0.0) + 1.0
     each = (1.0 - share) / max(len(words), 1)
-    said = [(scores, max(scores.values(), default=0.0)) for scores in words]
+    with_best = [(scores, max(scores.values(), default=0.0)) for scores in words]
     return {
         item: share * (cosine + 1.0) / nearest
-        + sum(each * (scores.get(item, 0.0) / most if most else 1.0) for scores, most in said)
+        + sum(each * (scores.get(item, 0.0) / best if best else 1.0) for scores, best in with_best)
         for item, cosine in cosines.items()
     }
 

@@ -163,7 +163,7 @@ class _SearchRun:
         return in_time
 
     def _refuse_outage(self) -> None:
-        """A store that failed has not said that there is nothing."""
+        """Raises an outage of every table, and warns of some: a failed query does not mean that nothing is there."""
         failed = self._ledger.failed
         if not failed:
             return

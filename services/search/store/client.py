@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from typing import Any, TypeVar
 
 from qdrant_client import QdrantClient, models
@@ -46,8 +47,8 @@ class ClientStore:
         if not self._call(lambda: self._client.collection_exists(_name(bucket))):
             return None
         info = self._call(lambda: self._client.get_collection(_name(bucket)))
-        kept = (info.config.metadata or {}).get(_META)
-        return Layout(**kept) if kept else None
+        layout = (info.config.metadata or {}).get(_META)
+        return Layout(**layout) if layout else None
 
     def upsert(self, bucket: Bucket, points: Sequence[Point]) -> None:
         if points:
@@ -179,8 +180,7 @@ def _name(bucket: Bucket) -> str:
 
 
 def _metadata(layout: Layout) -> dict[str, Any]:
-    kept = {"fingerprint": layout.fingerprint, "size": layout.size, "average_words": layout.average_words}
-    return {_META: {**kept, "fields": dict(layout.fields), "language": layout.language}}
+    return {_META: {**asdict(layout), "fields": dict(layout.fields)}}
 
 
 def _point(point: Point) -> models.PointStruct:

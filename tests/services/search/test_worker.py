@@ -41,9 +41,9 @@ class WorkerInstallation:
         self.engine: Engine = connect(stores.database_url)
         self.redis = Redis.from_url(stores.redis_url)
         self.ready = home / "ready"
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("ASSAY_", "QDRANT_"))}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ASSAY_", "QDRANT_"))}
         self.environment = {
-            **kept,
+            **inherited,
             **scripted.environment(["anthropic"]),
             "DATABASE_URL": stores.database_url,
             "REDIS_URL": stores.redis_url,
@@ -160,8 +160,10 @@ def test_a_question_is_planned_rewritten_and_answered_by_a_model(
     kinds = [event["type"] for event in installation.events(done["id"])]
     assert {"progress", "thinking", "turn_taken", "chunk", "llm_call"} <= set(kinds)
     with installation.engine.connect() as connection:
-        kept = select(search_attempts).where(search_attempts.c.job_id == done["id"]).order_by(search_attempts.c.number)
-        rows = connection.execute(kept).mappings().all()
+        attempts = (
+            select(search_attempts).where(search_attempts.c.job_id == done["id"]).order_by(search_attempts.c.number)
+        )
+        rows = connection.execute(attempts).mappings().all()
     assert [(row["strategy"], row["gain"] > 0) for row in rows] == [("initial", False), ("rewrite", True)]
 
 
