@@ -82,18 +82,18 @@ def arrow_type(text: str) -> Any:
     """The Arrow type of that name, of those that cross in a text; ``None`` for any other."""
     import pyarrow
 
-    found = _TYPE.fullmatch(text)
-    if found is None:
+    match = _TYPE.fullmatch(text)
+    if match is None:
         return None
-    if found["plain"]:
+    if match["plain"]:
         name = {"float": "float32", "double": "float64", "bool": "bool_", "date32[day]": "date32"}.get(text, text)
         return getattr(pyarrow, name)()
-    if found["precision"]:
-        precision, scale = int(found["precision"]), int(found["scale"])
+    if match["precision"]:
+        precision, scale = int(match["precision"]), int(match["scale"])
         return pyarrow.decimal128(precision, scale) if 1 <= precision <= 38 else None
-    if found["unit"]:
-        return pyarrow.timestamp(found["unit"], found["zone"])
-    return pyarrow.dictionary(pyarrow.int32(), pyarrow.string(), ordered=found["ordered"] == "1")
+    if match["unit"]:
+        return pyarrow.timestamp(match["unit"], match["zone"])
+    return pyarrow.dictionary(pyarrow.int32(), pyarrow.string(), ordered=match["ordered"] == "1")
 
 
 def _read(kind: str, content: memoryview, rows: int) -> tuple[Any, int]:

@@ -58,23 +58,23 @@ def text_of(exact: JsonValue) -> str | None:
 
 def changes(sent: JsonValue, there: JsonValue, language: str) -> list[str]:
     """What became of a value in another language, in plain words; equal numbers are equal."""
-    found: list[str] = []
-    _compare(sent, there, "", language, found)
-    return found[:_MOST]
+    differences: list[str] = []
+    _compare(sent, there, "", language, differences)
+    return differences[:_MOST]
 
 
-def _compare(sent: JsonValue, there: JsonValue, path: str, language: str, found: list[str]) -> None:
-    if len(found) >= _MOST or sent == there or _number(sent) == _number(there) is not None:
+def _compare(sent: JsonValue, there: JsonValue, path: str, language: str, differences: list[str]) -> None:
+    if len(differences) >= _MOST or sent == there or _number(sent) == _number(there) is not None:
         return
     if isinstance(sent, list) and isinstance(there, list) and len(sent) == len(there):
         for number, (one, other) in enumerate(zip(sent, there, strict=True)):
-            _compare(one, other, f"{path}[{number}]", language, found)
+            _compare(one, other, f"{path}[{number}]", language, differences)
     elif isinstance(sent, dict) and isinstance(there, dict) and not (tag_of(sent) or tag_of(there)):
         for name in sent.keys() | there.keys():
             if name not in sent or name not in there:
-                found.append(f"{path}.{name} {'came up' if name in there else 'is not there'} in {language}")
+                differences.append(f"{path}.{name} {'came up' if name in there else 'is not there'} in {language}")
                 return
-            _compare(sent[name], there[name], f"{path}.{name}", language, found)
+            _compare(sent[name], there[name], f"{path}.{name}", language, differences)
     elif tag_of(sent) == tag_of(there) == "array" and plain(sent) == plain(there):
         return  # of another width
     else:
@@ -82,7 +82,7 @@ def _compare(sent: JsonValue, there: JsonValue, path: str, language: str, found:
             became = "has another zone"
         else:
             became = "is not the same" if kind_of(sent) == kind_of(there) else f"is {_a(there)}"
-        found.append(f"{f'{path}, ' if path else ''}{_a(sent)}, {became} in {language}")
+        differences.append(f"{f'{path}, ' if path else ''}{_a(sent)}, {became} in {language}")
 
 
 def _number(exact: JsonValue) -> JsonValue:

@@ -74,7 +74,7 @@ def figure_of(value: object) -> Any:
     if isinstance(value, figure.FigureBase):
         return value
     if isinstance(value, (list, tuple)):
-        return next((found for found in map(figure_of, value) if found is not None), None)
+        return next((figure_within for figure_within in map(figure_of, value) if figure_within is not None), None)
     if type(value).__name__ == "ndarray" and str(getattr(value, "dtype", "")) == "object":
         return figure_of(list(value.flat)[:1])  # type: ignore[attr-defined]
     owner = getattr(value, "figure", None) if type(value).__module__.partition(".")[0] in _PLOTTERS else None

@@ -122,15 +122,15 @@ class Groups:
 
     def __init__(self, mounts: Path = Path("/proc/self/mounts"), own: Path = Path("/proc/self/cgroup")) -> None:
         self._name = f"assay-{os.getpid()}-{secrets.token_hex(4)}"
-        found = find_hierarchies(mounts, own)
-        for root in dict.fromkeys(hierarchy.root for hierarchy in found):
+        hierarchies = find_hierarchies(mounts, own)
+        for root in dict.fromkeys(hierarchy.root for hierarchy in hierarchies):
             _sweep(root)
-        self._hierarchies = tuple(self._usable(found))
+        self._hierarchies = tuple(self._usable(hierarchies))
 
-    def _usable(self, found: list[Hierarchy]) -> list[Hierarchy]:
+    def _usable(self, hierarchies: list[Hierarchy]) -> list[Hierarchy]:
         """Those in which a group can really be made and limited."""
         usable: list[Hierarchy] = []
-        for hierarchy in found:
+        for hierarchy in hierarchies:
             folder = hierarchy.root / self._name
             try:
                 folder.mkdir(exist_ok=True)
@@ -189,15 +189,15 @@ def find_hierarchies(mounts: Path, own: Path) -> list[Hierarchy]:
         elif kind == "cgroup":
             points.update({name: Path(point) for name in options.split(",") if name in _CONTROLLERS})
     groups = _own_groups(own)
-    found: list[Hierarchy] = []
+    hierarchies: list[Hierarchy] = []
     for controller in _CONTROLLERS:
         if controller in points and controller in groups:
-            found.append(Hierarchy(controller, 1, _below(points[controller], groups[controller])))
+            hierarchies.append(Hierarchy(controller, 1, _below(points[controller], groups[controller])))
         elif unified is not None and "" in groups:
             root = _below(unified, groups[""])
             if controller in _words(root / "cgroup.controllers"):
-                found.append(Hierarchy(controller, 2, root))
-    return found
+                hierarchies.append(Hierarchy(controller, 2, root))
+    return hierarchies
 
 
 def _own_groups(own: Path) -> dict[str, str]:

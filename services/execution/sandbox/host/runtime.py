@@ -48,10 +48,10 @@ def find_bubblewrap(settings: SandboxSettings) -> Path:
 
         return Path(bwrap_path())
     except (ImportError, RuntimeError):
-        found = shutil.which("bwrap")
-    if found is None:
+        system = shutil.which("bwrap")
+    if system is None:
         raise SandboxUnavailable("Bubblewrap is missing: install the execution extra, or your system's bubblewrap.")
-    return Path(found)
+    return Path(system)
 
 
 def describe_runtime(settings: SandboxSettings, guest_packages: Iterable[str]) -> Runtime:

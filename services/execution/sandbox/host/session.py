@@ -116,8 +116,8 @@ class KernelSession:
 
     def look(self, names: Sequence[str], whole: Sequence[str] = ()) -> Mapping[str, Look]:
         asked = {"op": "look", "names": list(names), "whole": list(whole)}
-        found = self._ask(asked).get("looks") if names else {}
-        looks = {name: claims.looked(found.get(name)) for name in names} if isinstance(found, dict) else {}
+        claimed = self._ask(asked).get("looks") if names else {}
+        looks = {name: claims.looked(claimed.get(name)) for name in names} if isinstance(claimed, dict) else {}
         return {name: look for name, look in looks.items() if look is not None}
 
     def picture(self, name: str) -> bytes:
@@ -183,8 +183,8 @@ class KernelSession:
         return self._codec.table(value.table, self._folder.path / f"set-{self._count}")
 
     def list(self) -> tuple[Variable, ...]:
-        found = self._ask({"op": "list"}).get("variables")
-        return tuple(_variable(each) for each in found if isinstance(each, dict)) if isinstance(found, list) else ()
+        claimed = self._ask({"op": "list"}).get("variables")
+        return tuple(_variable(each) for each in claimed if isinstance(each, dict)) if isinstance(claimed, list) else ()
 
     def remove(self, name: str) -> None:
         self._ask({"op": "remove", "name": name})
@@ -193,8 +193,8 @@ class KernelSession:
         return KernelInfo(self.language, str(self._ask({"op": "info"}).get("version", "")))
 
     def packages(self) -> Mapping[str, str]:
-        found = self._ask({"op": "packages"}).get("packages")
-        return {str(name): str(version) for name, version in found.items()} if isinstance(found, dict) else {}
+        claimed = self._ask({"op": "packages"}).get("packages")
+        return {str(name): str(version) for name, version in claimed.items()} if isinstance(claimed, dict) else {}
 
     def _inner(self) -> TemporaryFolder:
         """One call's files, kept as long as the session."""

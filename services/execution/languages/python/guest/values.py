@@ -45,15 +45,15 @@ def look(value: object, whole: bool = False) -> Message:
     """What a prompt may want to know of a value, without moving it: a table stays where it is."""
     if tables.is_table(value):
         return _table(value, whole)
-    found: dict[str, Json] = {"type": type(value).__name__, "shape": shape_of(value), "bytes": size_of(value)}
+    described: dict[str, Json] = {"type": type(value).__name__, "shape": shape_of(value), "bytes": size_of(value)}
     if not isinstance(value, (list, tuple)) and figure_of(value) is not None:
-        return {**found, "kind": "figure", "text": f"<{type(value).__name__}>"}
+        return {**described, "kind": "figure", "text": f"<{type(value).__name__}>"}
     try:
         exact = Encoder(characters=_SMALL).encode(value)
         text: dict[str, Json] = {"text": view(value)["text"]} if isinstance(value, (bytes, complex)) else {}
-        return {**found, "kind": "json", "exact": exact, **text}
+        return {**described, "kind": "json", "exact": exact, **text}
     except (NotPlain, RecursionError):
-        return {**found, "kind": "opaque", "text": view(value, str)["text"]}
+        return {**described, "kind": "opaque", "text": view(value, str)["text"]}
 
 
 def _table(value: Any, whole: bool) -> Message:
@@ -98,8 +98,8 @@ def size_of(value: Any) -> int:
             return int(used.sum() if hasattr(used, "sum") else used)
         for size in ("nbytes", "estimated_size"):
             if hasattr(value, size) and type(value).__module__.partition(".")[0] in ("numpy", "polars", "pyarrow"):
-                found = getattr(value, size)
-                return int(found() if callable(found) else found)
+                held = getattr(value, size)
+                return int(held() if callable(held) else held)
         return sys.getsizeof(value)
     except Exception:
         return 0
@@ -107,14 +107,14 @@ def size_of(value: Any) -> int:
 
 def looks(space: Mapping[str, object], request: Message) -> Message:
     """Those of the names that there are; one whose look fails is shown by its type."""
-    found: dict[str, Json] = {}
+    by_name: dict[str, Json] = {}
     whole = cast("list[str]", request["whole"])
     for name in cast("list[str]", request["names"]):
         if name in space:
             try:
-                found[name] = look(space[name], name in whole)
+                by_name[name] = look(space[name], name in whole)
             except Exception as error:
                 kind = type(space[name]).__name__
                 text = f"<{kind}: {type(error).__name__}>"
-                found[name] = {"kind": "opaque", "type": kind, "bytes": 0, "text": text}
-    return {"looks": found}
+                by_name[name] = {"kind": "opaque", "type": kind, "bytes": 0, "text": text}
+    return {"looks": by_name}

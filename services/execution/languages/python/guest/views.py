@@ -68,5 +68,5 @@ def _from_a_library(value: object) -> bool:
 
 def _is(value: object, module: str, name: str) -> bool:
     """Whether it is an instance of that class, without importing what the code did not."""
-    found = getattr(sys.modules.get(module), name, None)
-    return isinstance(found, type) and isinstance(value, found)
+    expected = getattr(sys.modules.get(module), name, None)
+    return isinstance(expected, type) and isinstance(value, expected)

@@ -108,14 +108,14 @@ class SqlKernel:
 
     def look(self, request: Message) -> Message:
         there = self._tables()
-        found: dict[str, Json] = {}
+        looks: dict[str, Json] = {}
         for name in cast("list[str]", request["names"]):
             if name in there:
-                found[name] = self._look(name, name in cast("list[str]", request["whole"]))
+                looks[name] = self._look(name, name in cast("list[str]", request["whole"]))
             elif (held := self._variable(name)) is not None:
-                found[name] = {"shape": None, "bytes": size_of(held[0]), "type": held[1], **exactly(held[0])}
-                found[name] = {"text": str(held[0])[:10_000], **cast("Message", found[name])}
-        return {"looks": found}
+                looks[name] = {"shape": None, "bytes": size_of(held[0]), "type": held[1], **exactly(held[0])}
+                looks[name] = {"text": str(held[0])[:10_000], **cast("Message", looks[name])}
+        return {"looks": looks}
 
     def _look(self, name: str, whole: bool) -> Message:
         count = _LOOKED_AT * (10 if whole else 1)
@@ -135,8 +135,8 @@ class SqlKernel:
         if not self._database.execute(asked, [name]).fetchall()[0][0]:
             return None
         literal = "'" + name.replace("'", "''") + "'"
-        found = self._database.sql(f"SELECT getvariable({literal}) AS v, typeof(getvariable({literal})) AS t")
-        row = found.to_arrow_table()
+        relation = self._database.sql(f"SELECT getvariable({literal}) AS v, typeof(getvariable({literal})) AS t")
+        row = relation.to_arrow_table()
         value, kind = row.column(0)[0].as_py(), str(row.column(1)[0].as_py())
         if kind == "JSON":
             return json.loads(value), kind
@@ -204,13 +204,13 @@ class SqlKernel:
         self._database.unregister(_GIVEN)
 
     def list(self, _request: Message) -> Message:
-        found = self._database.sql(
+        sizes = self._database.sql(
             "SELECT table_name, estimated_size, column_count FROM duckdb_tables() WHERE NOT internal ORDER BY table_oid"
         ).fetchall()
         tables: list[Json] = [
-            {"name": name, "type": "table", "shape": [rows, columns], "bytes": 0} for name, rows, columns in found
+            {"name": name, "type": "table", "shape": [rows, columns], "bytes": 0} for name, rows, columns in sizes
         ]
-        names = {name for name, _, _ in found}
+        names = {name for name, _, _ in sizes}
         held = self._database.sql("SELECT name, type FROM duckdb_variables() ORDER BY name").fetchall()
         tables += [{"name": name, "type": kind, "shape": None, "bytes": 0} for name, kind in held if name not in names]
         return {"variables": tables}
