@@ -21,7 +21,7 @@ from shared.errors import DatabaseUnavailable, InvalidRequest
 
 #: SQLSTATE classes and codes that say that the server cannot serve now, whatever the statement is.
 _AWAY = ("08", "40", "53", "57", "58", "25006", "55P03")
-#: How long a request waits for a connection while Postgres answers nobody; then it is taken to be away.
+#: How long a request waits for a connection while Postgres answers no request at all; then it counts as away.
 _SILENT_SECONDS = 0.8
 #: And while other requests are answered.
 _TURN_SECONDS = 10.0
@@ -82,7 +82,7 @@ class Database:
                 await connection.close()
 
     async def _acquire(self, engine: AsyncEngine) -> AsyncConnection:
-        """A connection that works. Raises: DatabaseUnavailable when Postgres answers nobody.
+        """A connection that works. Raises: DatabaseUnavailable when Postgres answers no request.
 
         Too late, the attempt is left to itself: a driver that is cancelled while the server hangs would hang as well.
         """
@@ -152,7 +152,7 @@ class UnitOfWork:
 
 
 def _abandoned(attempt: asyncio.Future[AsyncConnection]) -> None:
-    """Give the connection back that nobody waits for any more."""
+    """Return a connection to the pool that no request waits for any more."""
     if not attempt.cancelled() and attempt.exception() is None:
         closing = asyncio.ensure_future(attempt.result().close())
         _CLOSING.add(closing)

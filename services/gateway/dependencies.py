@@ -29,7 +29,7 @@ log = structlog.get_logger()
 
 Answer = TypeVar("Answer")
 
-#: Redis only carries notifications: nobody waits long for it.
+#: Redis only carries notifications: no request waits long for it.
 _REDIS_TIMEOUT = 0.2
 
 
@@ -56,7 +56,7 @@ class Dependencies:
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do it beside the answer, which does not wait for it."""
+        """Do it in the background; the answer does not wait for it."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -74,10 +74,10 @@ class Dependencies:
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # nobody may be left to hear of it
+            task.exception()  # read, so that asyncio does not warn: its caller may be gone
 
     def end_streams(self) -> None:
-        """Let whoever waits for a job know that this process stops."""
+        """Wake all who wait for a job: this process stops."""
         self.closing.set()
         self.watchers.wake_all()
 

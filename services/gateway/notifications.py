@@ -19,8 +19,8 @@ from shared.jobs import notifications
 
 log = structlog.get_logger()
 
-_PATIENT_SECONDS = 2.0  # between looks while the subscription stands
-_ANXIOUS_SECONDS = 0.3  # and while it does not
+_POLL_SUBSCRIBED_SECONDS = 2.0  # between looks while the subscription stands
+_POLL_SECONDS = 0.3  # and while it does not
 _RECONNECT_SECONDS = 0.5
 _SEND_SECONDS = 1.0
 
@@ -34,7 +34,7 @@ class Notifier:
         self._sending: asyncio.Task[None] | None = None
 
     def notify(self, jobs: Mapping[str, Iterable[str]]) -> None:
-        """Notify once for every job, by kind; nobody waits for it."""
+        """Notify once for every job, by kind; the caller does not wait for it."""
         for kind, ids in jobs.items():
             self._waiting[kind] += ids
         if self._sending is None:
@@ -99,9 +99,9 @@ class Watchers:
 
     async def wait(self, changed: asyncio.Event, most_seconds: float) -> None:
         """Wait for a notification, but not too long: it is time for another look then."""
-        patience = _PATIENT_SECONDS if self._listening else _ANXIOUS_SECONDS
+        interval = _POLL_SUBSCRIBED_SECONDS if self._listening else _POLL_SECONDS
         with suppress(TimeoutError):
-            async with asyncio.timeout(max(0.0, min(patience, most_seconds))):
+            async with asyncio.timeout(max(0.0, min(interval, most_seconds))):
                 await changed.wait()
         changed.clear()
 
@@ -117,7 +117,7 @@ class Watchers:
                 async with self._redis.pubsub() as subscription:
                     await subscription.subscribe(notifications.EVENTS_CHANNEL)
                     self._listening = True
-                    self.wake_all()  # notifications may have come while nobody listened
+                    self.wake_all()  # notifications may have come before the subscription stood
                     while True:
                         message = await subscription.get_message(ignore_subscribe_messages=True, timeout=5)
                         if message is not None:

@@ -1,4 +1,4 @@
-"""Who is there to do the work: the workers that were heard of lately, remembered for a second."""
+"""The live workers: those that have reported lately, cached for a second."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Workforce:
         return [worker for worker in self._workers if kind in worker.kinds]
 
     def absence(self, kind: str) -> str:
-        """Why nobody serves the kind, as of the last look: a worker that cannot work stands by and says why."""
+        """Why no worker serves the kind, as of the last refresh: one that cannot work reports why."""
         for worker in self._workers:
             reason = worker.facts.get("unavailable")
             if reason and worker.service == KINDS[kind].service:

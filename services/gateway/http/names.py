@@ -13,7 +13,7 @@ _NAMELESS = "file"
 _UNKNOWN = "application/octet-stream"
 
 
-#: What clients send when nobody told them anything.
+#: What clients send by default.
 _UNTOLD = {_UNKNOWN, "application/x-www-form-urlencoded"}
 
 

@@ -1,4 +1,4 @@
-"""Every error as an RFC 9457 document: ours, the framework's, and the ones nobody foresaw."""
+"""Every error as an RFC 9457 document: ours, the framework's, and unexpected ones."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _message(error: Mapping[str, Any]) -> str:
 
 
 def _loc(loc: Sequence[str | int], body: object) -> list[str | int]:
-    """Where the error is in what was sent: pydantic also names the members of a union, which nobody sent."""
+    """Where the error is in what was sent: pydantic also names the members of a union, which are not part of it."""
     if not loc or loc[0] != "body" or body is None:
         return list(loc)
     located: list[str | int] = ["body"]

@@ -20,7 +20,7 @@ class Rules:
     scope: Scope | None = None  #: by default ``read`` for GET and ``write`` for the rest
     public: bool = False  #: no key needed
     large: bool | Callable[[object], bool] = False  #: the body may be as large as a flow, or only when its JSON is such
-    raw: bool = False  #: the endpoint reads the body itself, and minds the idempotency key
+    raw: bool = False  #: the endpoint reads the body and handles the idempotency key itself
     single: bool = False  #: it writes in one statement, so without a key to keep it needs no transaction around it
     secret: tuple[str, ...] = ()  #: fields of the answer that are never kept
     on_replay: Callable[[Request, Response], None] | None = None  #: called when a kept answer is given again

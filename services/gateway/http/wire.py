@@ -41,7 +41,7 @@ class Protocol(HttpToolsProtocol):
         )
 
     def _refuse(self, error: AssayError) -> None:
-        """Answer, and close: where the next request would begin nobody knows."""
+        """Answer, and close: it is unknown where the next request would begin."""
         request_id = secrets.token_hex(16)
         answer = problems.problem(error, request_id)
         headers = [*answer.raw_headers, (b"x-request-id", request_id.encode()), (b"connection", b"close")]

@@ -61,7 +61,7 @@ def _languages(workers: Sequence[LiveWorker]) -> dict[str, LanguageState]:
 
 
 def isolation_of(workers: Sequence[LiveWorker]) -> IsolationState:
-    """The isolation of the execution workers; ``none`` while nobody says."""
+    """The isolation of the execution workers; ``none`` while none reports."""
     for worker in workers:
         reported = worker.facts.get("isolation")
         if isinstance(reported, Mapping):

@@ -135,7 +135,7 @@ async def get_file_content(request: Request, id: Id, caller: CurrentCaller, deps
     headers = {
         "ETag": tag,
         "Accept-Ranges": "bytes",
-        "Content-Type": row["media_type"],  # as it is: whether it has a charset, and which, nobody said
+        "Content-Type": row["media_type"],  # as it is: its charset is unknown
         "Content-Disposition": disposition(row["name"]),
         # Whatever was uploaded: a browser neither runs it nor guesses what it is.
         "Content-Security-Policy": "default-src 'none'; sandbox",

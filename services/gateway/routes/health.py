@@ -25,7 +25,7 @@ class Health(BaseModel):
 
 
 class Readiness(Health):
-    isolation: IsolationState  #: the tier that the execution workers reached, ``none`` while nobody says
+    isolation: IsolationState  #: the tier that the execution workers reached, ``none`` while none reports
 
 
 @router.get("/healthz", summary="Is the process alive?", response_model=Health)

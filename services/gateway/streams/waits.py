@@ -47,7 +47,7 @@ def hold(request: Request, job_id: str) -> None:
 
 
 def hold_replayed(request: Request, replayed: Response) -> None:
-    """The same for an answer that is given again: whoever asks twice still wants to wait, perhaps for no time."""
+    """The same for an answer that is given again: a repeated request may wait as well."""
     seconds = wanted_seconds(request)
     if replayed.status_code != 202 or not seconds:
         return
