@@ -60,6 +60,7 @@ class KernelSession:
         self._idle_seconds = idle_seconds
         self._idle: Timer | None = None
         self._ended = False  #: it may take a moment until it is gone
+        self._running = False  #: whether a call waits for its reply
         with PreparedRun(Run(self.language, "", files=files, limits=limits), container.spec, folder) as prepared:
             container.limit(limits, prepared.given_mb)
             container.tell(
@@ -201,7 +202,10 @@ class KernelSession:
         return TemporaryFolder(self._folder.path, "call")
 
     def interrupt(self) -> None:
-        self._container.tell({"t": "interrupt"})
+        """End the call that runs; nothing happens while none does."""
+        # Node has no handler for the signal for a moment before and after each piece of code, and would end.
+        if self._running:
+            self._container.tell({"t": "interrupt"})
 
     def close(self) -> None:
         if self._idle is not None:
@@ -229,7 +233,11 @@ class KernelSession:
             "processes": limits.processes,
         }
         supervision = Supervision(self._container, limits, secrets.token_hex(8), cancelled, on_output, once=False)
-        facts = supervision.drive(extension, (), request, b"")
+        self._running = True
+        try:
+            facts = supervision.drive(extension, (), request, b"")
+        finally:
+            self._running = False
         self._ended = self._ended or not facts.alive
         if facts.alive:
             with contextlib.suppress(KernelError):  # it ended with its reply
