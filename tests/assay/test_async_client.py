@@ -59,5 +59,6 @@ def test_uploads_failures_and_errors(tmp_path: Path) -> None:
     asyncio.run(walk())
 
 
+@pytest.mark.slow
 def test_the_synchronous_client_is_generated_from_this_one() -> None:
     assert [name for name in generate_sync.MODULES if not generate_sync.current(name)] == [], "run `make generate`"

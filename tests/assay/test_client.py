@@ -36,6 +36,7 @@ def _client(*answers: Answer) -> tuple[Client, Script]:
     return Client("http://assay.test", "ask_key", transport=script), script
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
     [
@@ -135,6 +136,7 @@ def test_nan_never_leaves_the_client_and_ids_stay_inside_their_segment() -> None
     assert script.requests[0].url.raw_path == b"/v1/jobs/..%2Fkeys%3Fx%3D1"
 
 
+@pytest.mark.slow
 def test_events_go_on_after_each_cut_without_a_gap_or_a_double() -> None:
     client, script = _client(
         stream(event(1, "job_queued"), event(2, "job_started")[:-9], breaks=True),

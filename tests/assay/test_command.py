@@ -6,10 +6,13 @@ import json
 import subprocess
 import uuid
 
+import pytest
+
 from services.host.folder import alive
 from tests.assay.terminal import Shell, written
 
 
+@pytest.mark.slow
 def test_status_says_where_everything_is(shell: Shell) -> None:
     status = shell("status", "-o", "json").json
     assert {"url", "api_key", "database_url", "redis_url", "services"} <= set(status)
@@ -22,6 +25,7 @@ def test_status_says_where_everything_is(shell: Shell) -> None:
     assert shell("status").status == 0
 
 
+@pytest.mark.slow
 def test_the_first_request_that_up_prints_works(shell: Shell) -> None:
     again = shell("up", "-d")
     assert again.status == 0
@@ -30,6 +34,7 @@ def test_the_first_request_that_up_prints_works(shell: Shell) -> None:
     assert json.loads(answer.stdout)["result"]["value"]["text"] == "42"
 
 
+@pytest.mark.slow
 def test_files_come_back_as_they_went(shell: Shell) -> None:
     (shell.folder / "b.bin").write_bytes(bytes(range(256)))
     id = shell("files", "put", "b.bin").out.strip()
@@ -42,6 +47,7 @@ def test_files_come_back_as_they_went(shell: Shell) -> None:
     assert shell("files", "get", id, "back.bin").status == 3
 
 
+@pytest.mark.slow
 def test_a_key_of_another_tenant_sees_nothing_and_may_do_what_its_scopes_say(shell: Shell) -> None:
     tenant = f"t{uuid.uuid4().hex[:8]}"
     made = shell("keys", "create", "--tenant", tenant, "--scope", "read", "--name", "n", "--json").json
@@ -56,6 +62,7 @@ def test_a_key_of_another_tenant_sees_nothing_and_may_do_what_its_scopes_say(she
     assert shell("jobs", "ls", "--api-key", made["key"]).status == 4
 
 
+@pytest.mark.slow
 def test_any_request_can_be_sent(shell: Shell) -> None:
     body = {"kind": "execute", "input": {"language": "python", "code": "1"}}
     job = shell("api", "POST", "/v1/jobs", "--body", json.dumps(body)).json
@@ -66,6 +73,7 @@ def test_any_request_can_be_sent(shell: Shell) -> None:
     assert shell("api", "POST", "/v1/jobs", "--body", "{").status == 2
 
 
+@pytest.mark.slow
 def test_a_collection_is_named_by_option_or_first(shell: Shell) -> None:
     assert shell("collection", "create", "two", "--tables", written(shell, "t.json", '{"a": {}, "b": {}}')).status == 0
     assert shell("collection", "create", "one", written(shell, "t.json", '{"a": {}}')).status == 0
@@ -94,11 +102,13 @@ def test_a_collection_is_named_by_option_or_first(shell: Shell) -> None:
         assert shell("collection", "rm", name).status == 0
 
 
+@pytest.mark.slow
 def test_quiet_says_nothing_and_lists_are_empty_lists(shell: Shell) -> None:
     assert shell("execute", written(shell, "p.py", "1 + 1"), "--quiet").talk == ""
     assert shell("jobs", "ls", "--state", "dead", "--json").json["items"] == []
 
 
+@pytest.mark.slow
 def test_doctor_finds_what_is_missing(shell: Shell) -> None:
     checks = {check["what"]: check for check in shell("doctor", "--json").json}
     assert checks["server"]["ok"]
@@ -108,6 +118,7 @@ def test_doctor_finds_what_is_missing(shell: Shell) -> None:
     assert shell("doctor", "--url", "http://127.0.0.1:9").status == 1
 
 
+@pytest.mark.slow
 def test_a_flow_is_begun_read_compared_and_taken_back(shell: Shell) -> None:
     empty = shell("flow", "new", "sketch")
     assert empty.status == 0

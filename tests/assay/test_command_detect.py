@@ -42,6 +42,7 @@ def checkout(shell: Shell) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_detection_is_a_tree_of_services_with_versions_and_evidence(shell: Shell, checkout: Path) -> None:
     ran = shell("detect", str(checkout), "--mode", "static")
     assert ran.status == 0, ran.talk
@@ -62,6 +63,7 @@ def test_a_detection_is_a_tree_of_services_with_versions_and_evidence(shell: She
     assert json.loads(shell("detect", str(checkout), "--format", "cyclonedx").out)["specVersion"] == "1.6"
 
 
+@pytest.mark.slow
 def test_two_commits_are_compared(shell: Shell, checkout: Path) -> None:
     ran = shell("detect", str(checkout), "--mode", "static", "--diff", "HEAD", "main")
     assert ran.status == 0, ran.talk
@@ -77,6 +79,7 @@ def test_two_commits_are_compared(shell: Shell, checkout: Path) -> None:
     assert shell("detect", str(checkout), "--ref", "main").status == 2
 
 
+@pytest.mark.slow
 def test_definitions_are_kept_in_versions_and_used(shell: Shell, checkout: Path) -> None:
     good = "definitions:\n  - {id: acme, kind: framework, name: Acme, files: [index.js]}\n"
     bad = shell("definitions", "check", written(shell, "bad.yaml", good.replace("framework", "tool")))

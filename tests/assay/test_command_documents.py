@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.assay.terminal import Shell, written
 
 DOCUMENT = """&[n]{int min=1 max=9 def=4}
@@ -23,6 +25,7 @@ y = "hello"
 """
 
 
+@pytest.mark.slow
 def test_a_document_runs_and_prints_what_became_of_it(shell: Shell) -> None:
     report = written(shell, "report.md", DOCUMENT)
     written(shell, "part.md", "```python exec\nprint(x)\n```\n")
@@ -41,6 +44,7 @@ def test_a_document_runs_and_prints_what_became_of_it(shell: Shell) -> None:
     assert (shell.folder / "done.md").read_text() == ran.out
 
 
+@pytest.mark.slow
 def test_a_document_becomes_a_page(shell: Shell) -> None:
     ran = shell("doc", "run", written(shell, "report.md", DOCUMENT), "-o", "out.html")
     assert (ran.status, ran.out) == (0, "")
@@ -49,6 +53,7 @@ def test_a_document_becomes_a_page(shell: Shell) -> None:
     assert seen["message_rendered"] == "Describe these values: 4 and hello"
 
 
+@pytest.mark.slow
 def test_a_document_is_checked_without_running(shell: Shell) -> None:
     report = written(shell, "report.md", DOCUMENT + "\n::: describe [bad!] it :::\n\n```python exec\nx = = 1\n```\n")
     ran = shell("doc", "check", report)
@@ -64,6 +69,7 @@ def test_a_document_is_checked_without_running(shell: Shell) -> None:
     assert shell("doc", "check", "nothing.md").status == 2
 
 
+@pytest.mark.slow
 def test_a_document_is_estimated(shell: Shell) -> None:
     ran = shell("doc", "run", written(shell, "report.md", DOCUMENT), "--dry-run")
     assert ran.out.splitlines()[0] == "line 8: Describe these values: 4 and hello"

@@ -13,6 +13,7 @@ from tests.assay.terminal import DATA, Shell, written
 from tests.support.wait import until
 
 
+@pytest.mark.slow
 def test_a_failed_job_exits_with_1(shell: Shell) -> None:
     code = written(shell, "code.py", "raise RuntimeError('mine')")
     ran = shell("transform", written(shell, "d.csv", DATA), "x", "--code", code)
@@ -24,6 +25,7 @@ def test_a_failed_job_exits_with_1(shell: Shell) -> None:
     assert shell("jobs", "wait", job.json["id"]).status == 1
 
 
+@pytest.mark.slow
 def test_a_timeout_exits_with_124_and_the_job_goes_on(shell: Shell) -> None:
     program = written(shell, "slow.py", "import time\ntime.sleep(60)")
     ran = shell("execute", program, "--timeout", "1", "--wall-seconds", "90")
@@ -38,6 +40,7 @@ def test_a_timeout_exits_with_124_and_the_job_goes_on(shell: Shell) -> None:
     assert shell("jobs", "cancel", id).status == 1
 
 
+@pytest.mark.slow
 def test_an_interrupt_exits_with_130(shell: Shell) -> None:
     process = shell.start("execute", written(shell, "slow.py", "import time\ntime.sleep(60)"), "--wall-seconds", "90")
     assert process.stderr is not None
@@ -50,6 +53,7 @@ def test_an_interrupt_exits_with_130(shell: Shell) -> None:
     shell("jobs", "cancel", id)
 
 
+@pytest.mark.slow
 def test_nobody_there_to_do_it_exits_with_5(shell: Shell) -> None:
     assert shell("collection", "create", "c", "--tables", written(shell, "t.json", '{"t": {}}')).status == 0
     ran = shell("search", "c", "anything")
@@ -57,6 +61,7 @@ def test_nobody_there_to_do_it_exits_with_5(shell: Shell) -> None:
     assert "no live worker" in ran.talk
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -74,6 +79,7 @@ def test_a_slip_exits_with_2(shell: Shell, words: list[str]) -> None:
     assert ran.talk
 
 
+@pytest.mark.slow
 def test_a_program_that_is_no_text_is_a_slip(shell: Shell) -> None:
     (shell.folder / "binary.py").write_bytes(b"\xff\xfe")
     for file, said in (("binary.py", "not text"), (".", "a folder")):
@@ -81,6 +87,7 @@ def test_a_program_that_is_no_text_is_a_slip(shell: Shell) -> None:
         assert (ran.status, said in ran.talk) == (2, True), ran.talk
 
 
+@pytest.mark.slow
 def test_not_found_not_authorised_and_unreachable_are_told_apart(shell: Shell) -> None:
     assert shell("jobs", "get", "no-such-job").status == 3
     assert shell("jobs", "ls", "--api-key", "ask_AAAAAAAA_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA").status == 4
@@ -89,6 +96,7 @@ def test_not_found_not_authorised_and_unreachable_are_told_apart(shell: Shell) -
     assert shell("jobs", "ls", ASSAY_URL="http://127.0.0.1:9").status == 5
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_error(shell: Shell) -> None:
     words = " ".join(Shell.command(["jobs", "ls", "--json"]))
     ran = subprocess.run(
@@ -98,6 +106,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(shell: Shell) -> None:
     assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.slow
 def test_a_killed_worker_comes_back_and_the_command_does_not_notice(shell: Shell) -> None:
     process = shell.start("execute", written(shell, "nap.py", "import time\ntime.sleep(1)\nprint('done')"), "--json")
     assert process.stderr is not None

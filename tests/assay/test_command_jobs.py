@@ -6,9 +6,12 @@ import csv
 import io
 import json
 
+import pytest
+
 from tests.assay.terminal import DATA, Shell, written
 
 
+@pytest.mark.slow
 def test_a_program_prints_what_it_prints(shell: Shell) -> None:
     program = written(shell, "p.py", "import sys\nprint('hello')\nprint('oops', file=sys.stderr)\n6 * 7\n")
     ran = shell("execute", program)
@@ -17,12 +20,14 @@ def test_a_program_prints_what_it_prints(shell: Shell) -> None:
     assert shell("execute", "-", "--quiet", stdin="print(1)").out == "1\n"
 
 
+@pytest.mark.slow
 def test_json_is_the_job_and_nothing_else(shell: Shell) -> None:
     job = shell("execute", written(shell, "p.py", "print('x')"), "--json").json
     assert (job["state"], job["result"]["verdict"], job["result"]["stdout"]) == ("succeeded", "ok", "x\n")
     assert shell("jobs", "get", job["id"], "--json").json["id"] == job["id"]
 
 
+@pytest.mark.slow
 def test_a_failing_program_is_a_verdict(shell: Shell) -> None:
     program = written(shell, "bad.py", "raise ValueError('broken')")
     ran = shell("execute", program)
@@ -32,6 +37,7 @@ def test_a_failing_program_is_a_verdict(shell: Shell) -> None:
     assert shell("execute", program, "--check").status == 1
 
 
+@pytest.mark.slow
 def test_files_go_in_and_artifacts_come_out(shell: Shell) -> None:
     written(shell, "numbers.txt", "1\n2\n3\n")
     program = written(shell, "sum.py", "n = sum(map(int, open('in/n.txt')))\nopen('sum.txt', 'w').write(str(n))\n")
@@ -40,6 +46,7 @@ def test_files_go_in_and_artifacts_come_out(shell: Shell) -> None:
     assert (shell.folder / "made" / "sum.txt").read_text() == "6"
 
 
+@pytest.mark.slow
 def test_a_transform_shows_its_turns_and_prints_the_table(shell: Shell) -> None:
     task = "sum n by city, mistake first"
     ran = shell("transform", written(shell, "d.csv", DATA), task, "-o", "out.parquet", "--code-out", "made.py")
@@ -54,6 +61,7 @@ def test_a_transform_shows_its_turns_and_prints_the_table(shell: Shell) -> None:
     assert "out.csv is a Parquet file" in again.talk
 
 
+@pytest.mark.slow
 def test_every_attempt_at_a_model_is_listed(shell: Shell) -> None:
     job = shell("transform", written(shell, "d.csv", DATA), "sum n by city", "--json").json
     calls = shell("jobs", "llm-calls", job["id"], "--json").json["items"]
@@ -62,6 +70,7 @@ def test_every_attempt_at_a_model_is_listed(shell: Shell) -> None:
     assert "execution.transform" in shell("jobs", "llm-calls", job["id"]).out
 
 
+@pytest.mark.slow
 def test_no_wait_prints_the_id_alone(shell: Shell) -> None:
     ran = shell("execute", written(shell, "p.py", "print(1)"), "--no-wait", "--label", "team=x", "--label", "run=7")
     id = ran.out.strip()
@@ -74,6 +83,7 @@ def test_no_wait_prints_the_id_alone(shell: Shell) -> None:
     assert shell("jobs", "wait", replayed, "--json").json["replayed_from"] == id
 
 
+@pytest.mark.slow
 def test_watch_prints_events_as_json_lines(shell: Shell) -> None:
     id = shell("execute", written(shell, "p.py", "print(1)"), "--no-wait").out.strip()
     events = [json.loads(line) for line in shell("jobs", "watch", id, "--json").out.splitlines()]

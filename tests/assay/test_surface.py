@@ -62,6 +62,7 @@ def _operations(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
     }
 
 
+@pytest.mark.slow
 def test_every_operation_has_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     called = {
         (call.method.lower(), re.sub(r"(?<=/)(ID|7|x\.csv)(?=/|$)", "{}", call.path)) for call in _calls().values()

@@ -20,6 +20,7 @@ def platform(stores: StoreSettings) -> Iterator[Platform]:
     started.stop()
 
 
+@pytest.mark.slow
 def test_below_the_minimum_nothing_is_consumed_and_the_worker_says_why(platform: Platform) -> None:
     job = platform.submit("execute")
     process = platform.start("services.execution", ASSAY_SANDBOX_MIN_TIER="microvm")

@@ -44,6 +44,7 @@ def servers(tmp_path: Path) -> Iterator[tuple[Gateway, Postgres, Redis]]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.mark.slow
 def test_postgres_and_redis_go_away_and_come_back(servers: tuple[Gateway, Postgres, Redis]) -> None:
     gateway, postgres, redis = servers
     with gateway.client("acme") as client:
@@ -89,6 +90,7 @@ def test_no_request_waits_for_a_frozen_redis(servers: tuple[Gateway, Postgres, R
             os.kill(pid, signal.SIGCONT)
 
 
+@pytest.mark.slow
 def test_a_frozen_postgres_answers_503(servers: tuple[Gateway, Postgres, Redis]) -> None:
     gateway, postgres, _ = servers
     assert postgres.pid is not None

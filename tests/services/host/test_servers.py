@@ -20,6 +20,7 @@ from tests.support.wait import until
 ROOT = Path(__file__).resolve().parents[3]
 
 
+@pytest.mark.slow
 def test_a_cluster_keeps_its_rows_over_a_stop_and_a_crash(servers_folder: Path) -> None:
     server = Postgres(servers_folder / "kept")
     server.start()
@@ -45,6 +46,7 @@ def test_a_cluster_never_runs_as_root(postgres_server: Postgres) -> None:
         assert Path(f"/proc/{postgres_server.pid}").stat().st_uid != 0
 
 
+@pytest.mark.slow
 def test_a_half_made_cluster_is_made_anew(servers_folder: Path) -> None:
     folder = servers_folder / "half"
     (folder / "data.making").mkdir(parents=True)
@@ -53,6 +55,7 @@ def test_a_half_made_cluster_is_made_anew(servers_folder: Path) -> None:
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
+@pytest.mark.slow
 def test_a_pid_file_that_names_a_stranger_is_no_obstacle(servers_folder: Path) -> None:
     server = Postgres(servers_folder / "stale", durable=False)
     server.start()
@@ -64,6 +67,7 @@ def test_a_pid_file_that_names_a_stranger_is_no_obstacle(servers_folder: Path) -
     server.stop()
 
 
+@pytest.mark.slow
 def test_servers_run_below_a_long_and_closed_folder(servers_folder: Path) -> None:
     closed = servers_folder / "closed"
     closed.mkdir(mode=0o700)
@@ -77,6 +81,7 @@ def test_servers_run_below_a_long_and_closed_folder(servers_folder: Path) -> Non
     assert not sockets.exists()
 
 
+@pytest.mark.slow
 def test_a_killed_redis_starts_again_with_what_was_on_the_disk_or_empty(servers_folder: Path) -> None:
     for durable, left in ((True, "$5"), (False, "$-1")):
         with Redis(servers_folder / f"redis-{durable}", durable=durable) as server:
@@ -100,6 +105,7 @@ def test_a_socket_name_that_somebody_else_took_is_refused(tmp_path: Path, monkey
         folder.unlink()
 
 
+@pytest.mark.slow
 def test_servers_end_when_their_parent_is_killed(servers_folder: Path) -> None:
     script = (
         "import sys, time; from pathlib import Path\n"

@@ -37,6 +37,7 @@ def running(engine: Engine, *tasks: PeriodicTask) -> Iterator[None]:
         thread.join(30)
 
 
+@pytest.mark.slow
 def test_a_task_that_fails_or_hangs_does_not_hold_up_the_others(engine: Engine) -> None:
     release, again = Event(), Event()
     runs: list[int] = []
@@ -55,6 +56,7 @@ def test_a_task_that_fails_or_hangs_does_not_hold_up_the_others(engine: Engine) 
         release.set()
 
 
+@pytest.mark.slow
 def test_the_second_one_leads_when_the_first_has_ended(engine: Engine) -> None:
     led, follows = Event(), Event()
     with running(engine, PeriodicTask("first", 0, led.set)):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sysconfig
 from pathlib import Path
 
+import pytest
+
 from benchmarks.golden import corpus
 from benchmarks.golden.questions import CLASSES, load
 
@@ -16,6 +18,7 @@ def test_there_are_thirty_of_each_class_and_each_is_asked_once() -> None:
     assert len({golden.question for golden in questions}) == len(questions)
 
 
+@pytest.mark.slow
 def test_every_answer_is_a_record_of_the_corpus() -> None:
     known = {table: {str(record["id"]) for record in records} for table, records in corpus.tables().items()}
     for golden in load():

@@ -25,6 +25,7 @@ def changed(number: int, **changes: Any) -> dict[str, Any]:
     return {**SESSIONS[number], **changes}
 
 
+@pytest.mark.slow
 def test_records_are_new_then_unchanged_then_updated(empty: MemorySearchService) -> None:
     assert counts(empty.ingest("sessions", SESSIONS)) == (3, 0, 0, 0, 0)
     assert counts(empty.ingest("sessions", SESSIONS)) == (0, 0, 3, 0, 0)
@@ -135,6 +136,7 @@ def test_unknown_collections_and_tables_are_refused(empty: MemorySearchService) 
         empty.ingest("sessions", SESSIONS, job=MemoryContext(tenant="other"))
 
 
+@pytest.mark.slow
 def test_a_long_ingest_says_how_far_it_is(empty: MemorySearchService) -> None:
     job = MemoryContext()
     empty.ingest("sessions", [{"id": f"s{number}", "name": "same"} for number in range(600)], job=job)
@@ -143,6 +145,7 @@ def test_a_long_ingest_says_how_far_it_is(empty: MemorySearchService) -> None:
     assert [step["done"] for step in steps] == sorted(step["done"] for step in steps)  # type: ignore[type-var]
 
 
+@pytest.mark.slow
 def test_a_cancelled_ingest_stops_and_can_be_sent_again(empty: MemorySearchService) -> None:
     many = [{"id": f"s{number}", "name": "same"} for number in range(600)]
     job = MemoryContext()
@@ -202,6 +205,7 @@ def test_a_deleted_collections_points_are_swept(filled: MemorySearchService) -> 
     assert filled.catalog.gone == []
 
 
+@pytest.mark.slow
 def test_without_an_embedding_model_a_table_is_kept_by_its_words(tmp_path: Path) -> None:
     store = EdgeStore(tmp_path)
     service = MemorySearchService(store, None)

@@ -49,6 +49,7 @@ def test_the_same_works_in_the_embedded_engine(on_disk: MemorySearchService) -> 
     assert on_disk.search("zeppelin").verdict == "not_found"
 
 
+@pytest.mark.slow
 def test_the_same_works_on_a_server_and_its_outage_is_no_finding() -> None:
     with serving() as server:
         store = open_store(server.url, Path("/nonexistent"), timeout=60)
@@ -246,6 +247,7 @@ def test_the_threshold_cuts_keyword_hits_too(service: MemorySearchService) -> No
     assert result.hits == {}
 
 
+@pytest.mark.slow
 def test_hits_without_ignores_the_limit(empty: MemorySearchService) -> None:
     many = [{"id": f"m{n}", "name": "Postgres vacuum tuning", "fields": {"track": "data"}} for n in range(40)]
     empty.ingest("sessions", many)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
@@ -56,6 +57,7 @@ groups = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(parts, parts, st.lists(anything | groups, max_size=6))
 def test_every_operation_handles_what_a_lenient_save_has_stored(
@@ -84,6 +86,7 @@ def written(elements: list[JsonValue]) -> str:
     return json.dumps(elements, sort_keys=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(parts, parts, parts, parts)
 def test_a_save_over_another_is_exact_both_ways(

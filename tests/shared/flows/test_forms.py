@@ -61,6 +61,7 @@ def essence(document: Document) -> tuple[object, ...]:
     return nodes, edges, {key: item.body for key, item in document.settings.items()}
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(documents())
 def test_exported_mermaid_is_imported_with_ids_labels_edges_groups_and_colours(document: Document) -> None:

@@ -168,6 +168,7 @@ def look(document: Document) -> tuple[object, ...]:
     return document.listed(Kind.NODE), document.listed(Kind.EDGE), {k: i.body for k, i in document.settings.items()}
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(steps, max_size=14))
 def test_edits_undos_and_redos_in_any_order_move_along_one_line_of_states(
@@ -188,6 +189,7 @@ def test_edits_undos_and_redos_in_any_order_move_along_one_line_of_states(
         assert look(stored.now.document) == line[place]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(steps, max_size=14), st.data())
 def test_undoing_only_ones_own_work_breaks_nothing_and_can_be_redone(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
@@ -109,6 +110,7 @@ def documents(draw: st.DrawFn) -> Document:
     return document_of(nodes, edges)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(documents(), st.sampled_from(["LR", "TB"]))
 def test_nodes_never_overlap_and_groups_stay_in_one_piece(document: Document, direction: str) -> None:
@@ -136,6 +138,7 @@ def _within(key: str, group: str, parents: dict[str, JsonValue]) -> bool:
     return False
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(documents())
 def test_laying_out_twice_is_the_same_as_once(document: Document) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,6 +50,7 @@ def test_components_are_the_sets_of_nodes_that_reach_each_other(out: dict[str, l
     assert {frozenset(part) for part in components(out)} == wanted
 
 
+@pytest.mark.slow
 def test_a_cycle_of_fifty_thousand_nodes_needs_no_recursion() -> None:
     ring = {str(node): [str((node + 1) % 50_000)] for node in range(50_000)}
     assert len(cycles(ring)[0]) == 50_000

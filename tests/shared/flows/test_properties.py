@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -72,6 +73,7 @@ def group_call(document: Document, how: str) -> Call:
     return Call(how, {"groupId" if how == "ungroup" else "nodeId": key})
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.lists(anything | GROUPS, max_size=6), max_size=5))
 def test_any_sequence_keeps_the_document_valid_and_is_taken_back_exactly(turns: list[list[Call | str]]) -> None:

@@ -29,6 +29,7 @@ def test_nothing_is_written_when_nothing_changes(engine: Engine) -> None:
     assert (stored.now.version, stored.entries()) == (1, 0)
 
 
+@pytest.mark.slow
 def test_every_version_can_be_looked_up_and_compared(engine: Engine) -> None:
     stored = StoredFlow(engine, diagram())
     for number in range(150):
@@ -57,6 +58,7 @@ def test_a_warm_cache_reads_only_what_is_new_and_never_an_uncommitted_version(en
     assert names(stored.transact(lambda c, s: s.read(c, "t", stored.id), store)) == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_the_history_has_a_depth_and_old_versions_are_dropped(engine: Engine) -> None:
     stored = StoredFlow(engine, diagram(), depth=5, kept_versions=70)
     for number in range(200):
@@ -71,6 +73,7 @@ def test_the_history_has_a_depth_and_old_versions_are_dropped(engine: Engine) ->
         stored.at(2)
 
 
+@pytest.mark.slow
 def test_a_stale_writer_is_refused_and_nothing_is_lost(engine: Engine) -> None:
     stored = StoredFlow(engine, diagram())
 

@@ -40,6 +40,7 @@ def leases(engine: Engine) -> Iterator[tuple[Leases, list[str]]]:
     started.stop()
 
 
+@pytest.mark.slow
 def test_a_lease_whose_fence_moved_on_is_lost(engine: Engine, leases: tuple[Leases, list[str]]) -> None:
     job = claimed(engine)
     kept, lost = claimed(engine), leases[0].hold(job.job_id, job.fence - 1)
@@ -50,6 +51,7 @@ def test_a_lease_whose_fence_moved_on_is_lost(engine: Engine, leases: tuple[Leas
     assert leases[1] == []
 
 
+@pytest.mark.slow
 def test_a_cancellation_reaches_the_lease_and_a_released_job_is_not_overdue(
     engine: Engine, leases: tuple[Leases, list[str]]
 ) -> None:

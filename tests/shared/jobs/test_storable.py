@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
@@ -31,6 +32,7 @@ def test_numbers_come_back_as_they_were_or_not_as_numbers() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_whatever_comes_is_storable(value: JsonValue) -> None:
     text = json.dumps(storable(value), ensure_ascii=False, allow_nan=False)

@@ -73,6 +73,7 @@ def test_a_conversation_gets_its_pair_only_from_a_job_that_succeeds(platform: Pl
     assert [message.content for message in messages] == ["answer", "question"]
 
 
+@pytest.mark.slow
 def test_a_running_job_that_listens_is_cancelled_within_two_seconds(platform: Platform) -> None:
     job_id = platform.submit("effect sleep 60")
     wait_for(lambda: platform.job(job_id)["state"] == "running")

@@ -125,6 +125,7 @@ def test_a_failed_generation_of_tools_is_salvaged_and_the_breaker_untouched(
             assert asked.attempts("provider", "outcome") == [("groq", "tool_use_failed"), ("cerebras", "ok")]
 
 
+@pytest.mark.slow
 def test_a_rate_limit_parks_until_its_reset(scripted_llm: ScriptedLlm) -> None:
     with layer(scripted_llm, ("groq", "cerebras")) as llm:
         limit = {"kind": "rate_limit", "headers": {"retry-after": "0.7"}}
@@ -166,6 +167,7 @@ def test_a_provider_that_is_nearly_spent_is_asked_last(scripted_llm: ScriptedLlm
         assert ask(llm).attempts("provider", "outcome") == [("cerebras", "server_error"), ("groq", "ok")]
 
 
+@pytest.mark.slow
 def test_a_job_waits_for_a_short_rate_limit_when_no_other_provider_is_left(scripted_llm: ScriptedLlm) -> None:
     with layer(scripted_llm, ("groq",)) as llm:
         limit = {"kind": "rate_limit", "headers": {"retry-after": "0.3"}}
@@ -185,6 +187,7 @@ def test_a_provider_with_an_open_breaker_is_not_asked(scripted_llm: ScriptedLlm)
         assert _state(llm) == "open"
 
 
+@pytest.mark.slow
 def test_after_its_cooldown_a_provider_is_asked_again_and_closes_when_it_answers(scripted_llm: ScriptedLlm) -> None:
     with layer(scripted_llm, ("groq", "cerebras"), breaker_failures=1, breaker_cooldown_seconds=0.3) as llm:
         scripted_llm.play({"when": {"provider": "groq"}, "fault": "server_error"}, {"reply": "ok"})
@@ -196,6 +199,7 @@ def test_after_its_cooldown_a_provider_is_asked_again_and_closes_when_it_answers
         assert _state(llm) == "closed"
 
 
+@pytest.mark.slow
 def test_while_a_probe_is_under_way_no_other_call_asks(scripted_llm: ScriptedLlm) -> None:
     limits: dict[str, Any] = {"breaker_failures": 1, "breaker_cooldown_seconds": 0.2, "first_token_seconds": NEVER}
     with layer(scripted_llm, ("groq", "cerebras"), **limits) as llm:
@@ -281,6 +285,7 @@ def test_selectors_name_the_only_models_that_may_answer(scripted_llm: ScriptedLl
         ask(llm, "openai/gpt-9", fails=NoSuchModel)
 
 
+@pytest.mark.slow
 def test_the_deadline_of_the_job_ends_a_hanging_call(scripted_llm: ScriptedLlm) -> None:
     with layer(scripted_llm, ("groq",), first_token_seconds=NEVER, total_seconds=NEVER) as llm:
         scripted_llm.play({"fault": "hang"})
@@ -289,6 +294,7 @@ def test_the_deadline_of_the_job_ends_a_hanging_call(scripted_llm: ScriptedLlm) 
         ask(llm, budget=Budget(seconds=0.6), fails=BudgetSpent)
 
 
+@pytest.mark.slow
 def test_the_deadline_leaves_time_for_the_next_provider(scripted_llm: ScriptedLlm) -> None:
     with layer(scripted_llm, ("groq", "cerebras"), first_token_seconds=NEVER, total_seconds=NEVER) as llm:
         scripted_llm.play({"when": {"provider": "groq"}, "fault": "hang"}, {"reply": "ok"})

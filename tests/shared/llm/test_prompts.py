@@ -45,6 +45,7 @@ def test_the_files_are_version_one_of_every_prompt(engine: Engine) -> None:
     assert registry.keys() == ["flows.edit", "flows.retry"]
 
 
+@pytest.mark.slow
 def test_a_saved_text_is_a_new_version_that_other_replicas_follow(engine: Engine) -> None:
     here, there = PromptRegistry(engine, FILES), PromptRegistry(engine, FILES)
     assert there.render("flows.edit", flow="F").text == "Edit F."

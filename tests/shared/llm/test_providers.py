@@ -47,6 +47,7 @@ def body(server: ScriptedLlm) -> dict[str, Any]:
     return body
 
 
+@pytest.mark.slow
 def test_text_and_usage_come_back(llm: LlmLayer, model: str, scripted_llm: ScriptedLlm) -> None:
     scripted_llm.play({"reply": {"text": "Hello, wörld\nand more ", "input_tokens": 12, "output_tokens": 5}})
     reply = ask(llm, model).reply
@@ -158,6 +159,7 @@ def test_a_refusal_and_a_length_cut_are_answers(llm: LlmLayer, model: str, scrip
     assert (cut.finish, cut.text) == (Finish.LENGTH, "01234")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "code"),
     [
@@ -196,6 +198,7 @@ def test_every_fault_has_its_code(
     assert asked.attempts("outcome")[-1] == (code,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["hang", "stall"])
 def test_a_silent_provider_is_given_up(hasty: LlmLayer, model: str, scripted_llm: ScriptedLlm, fault: str) -> None:
     scripted_llm.play({"reply": "never all of this", "fault": fault})

@@ -33,6 +33,7 @@ def test_the_defaults_are_groq_then_cerebras_and_claude_first_for_search(scripte
     assert set(named) == set(model_roles())
 
 
+@pytest.mark.slow
 def test_a_changed_chain_is_followed_by_every_replica(scripted_llm: ScriptedLlm, engine: Engine) -> None:
     with layer(scripted_llm, engine=engine) as here, layer(scripted_llm, engine=engine) as there:
         scripted_llm.play({"reply": "ok"})

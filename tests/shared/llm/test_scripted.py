@@ -71,6 +71,7 @@ def test_half_and_fenced_texts_are_what_the_parser_is_made_for(llm: LlmLayer, sc
     assert text(ask(llm)).startswith("```json\n")
 
 
+@pytest.mark.slow
 def test_words_may_come_slowly(llm: LlmLayer, scripted_llm: ScriptedLlm) -> None:
     scripted_llm.play({"reply": "a b c d", "fault": {"kind": "slow", "token_ms": 50}}, latency_ms=100)
     assert ask(llm).seconds >= 0.3
@@ -110,6 +111,7 @@ def test_a_bad_script_is_refused_and_the_old_one_goes_on(llm: LlmLayer, scripted
     assert text(ask(llm)) == "old"
 
 
+@pytest.mark.slow
 def test_a_script_file_is_read_at_the_start(tmp_path: Path) -> None:
     script = tmp_path / "script.yaml"
     script.write_text("rules:\n  - reply: from a file\n")
@@ -124,6 +126,7 @@ def test_a_script_file_is_read_at_the_start(tmp_path: Path) -> None:
             process.stdout.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", ["rules: [{reply: 1}]", "rules: {", "- 1", "rules: [{when: {last: '('}}]"])
 def test_a_broken_script_file_is_a_clear_error(tmp_path: Path, content: str) -> None:
     script = tmp_path / "script.yaml"

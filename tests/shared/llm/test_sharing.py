@@ -7,6 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from services.host.redis import Redis
 from shared.llm.layer import LlmLayer
 from tests.shared.llm.support import ask, layer
@@ -32,6 +34,7 @@ def test_two_workers_share_a_tripped_breaker(scripted_llm: ScriptedLlm, redis_ur
         assert {each.name: each.state for each in other.providers()}["groq"] == "open"
 
 
+@pytest.mark.slow
 def test_two_workers_probe_once_in_each_cooldown_between_them(scripted_llm: ScriptedLlm, redis_url: str) -> None:
     limits: dict[str, Any] = {"redis_url": redis_url, "breaker_failures": 1, "breaker_cooldown_seconds": 0.5}
     with (

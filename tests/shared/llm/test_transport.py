@@ -87,6 +87,7 @@ def test_a_host_that_is_excepted_is_asked_directly(
     assert server.request_line == b"GET /v1 HTTP/1.1"
 
 
+@pytest.mark.slow
 def test_a_server_that_says_nothing_is_left_at_the_limit_of_the_watch(generation: tuple[Any, Any]) -> None:
     watch = Watch(Timeouts(first_token=0.3), time.monotonic() + 60)
     with (

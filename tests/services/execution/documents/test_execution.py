@@ -30,6 +30,7 @@ def test_a_name_that_is_set_again_is_whole_again(jobs: DocumentJobs) -> None:
     assert [one.status for one in result.blocks] == ["error", "ok", "ok"]
 
 
+@pytest.mark.slow
 def test_tables_cross_from_sql_to_python_and_back(jobs: DocumentJobs) -> None:
     text = (
         "```sql exec\ncreate table t as select range as n from range(4)\n```\n"
@@ -229,6 +230,7 @@ def test_the_page_holds_values_of_inline_code_and_not_what_was_not_chosen(jobs: 
     assert codes(block(result, "chunk-1")) == ["not_taken"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["python", "javascript", "r", "sql"])
 @pytest.mark.parametrize("target", ["python", "javascript", "r"])
 def test_tables_and_plain_values_cross_between_languages(jobs: DocumentJobs, source: str, target: str) -> None:
@@ -263,6 +265,7 @@ def test_what_is_to_be_fixed_runs_first(jobs: DocumentJobs) -> None:
     assert "ZeroDivisionError" in jobs.sent()[0]
 
 
+@pytest.mark.slow
 def test_a_wide_table_is_a_bounded_look(jobs: DocumentJobs) -> None:
     code = "import pandas as pd\nwide = pd.DataFrame({f'c{n}': ['x' * 10_000] for n in range(1000)})"
     jobs.run(python(code) + "::: describe {{ wide }} has {{ wide.columns | length }} :::\n")
@@ -276,6 +279,7 @@ def test_a_discussion_is_remembered(jobs: DocumentJobs) -> None:
     assert jobs.report.said == [("What is 4?", "Four.")]
 
 
+@pytest.mark.slow
 def test_a_table_that_is_too_large_to_cross_is_seen_by_its_first_rows_and_comes_back(jobs: DocumentJobs) -> None:
     code = "import pandas as pd\nlong = pd.DataFrame({'a': range(9_000_000)})"
     text = python(code) + "::: describe {{ long }} :::\n" + python("len(long)")

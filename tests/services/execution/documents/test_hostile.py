@@ -75,6 +75,7 @@ def test_code_that_speaks_over_its_kernel_ends_it_at_once(jobs: DocumentJobs) ->
     assert [output.text for output in block(result, "chunk-2").outputs] == ["3"]
 
 
+@pytest.mark.slow
 def test_the_budgets_clock_ends_a_chunk_that_is_under_way(jobs: DocumentJobs) -> None:
     text = python("x = 1\nx") + python("import time\ntime.sleep(60)") + python("y = 2") + "::: describe {{ x }} :::\n"
     budget = Budget()

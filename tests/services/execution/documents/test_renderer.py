@@ -73,6 +73,7 @@ def test_no_fork_outlives_its_message(own: Renderer) -> None:
     eventually(lambda: all(map(ended, spare)))
 
 
+@pytest.mark.slow
 def test_many_render_at_once_and_each_has_its_own(own: Renderer) -> None:
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(lambda number: said(own, "{{ x }}", number), range(40))) == [str(n) for n in range(40)]

@@ -106,6 +106,7 @@ def test_a_frame_is_its_size_its_columns_and_its_first_rows(jobs: DocumentJobs) 
     assert (told.kernel, told.type, told.truncated) == ("python", "DataFrame", True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "message",
     [

@@ -131,6 +131,7 @@ def test_an_interrupt_ends_the_call_and_not_the_kernel(session: Session, sample:
     assert session.value(sample.more).json == 42
 
 
+@pytest.mark.slow
 def test_too_long_a_call_is_a_timeout_and_the_kernel_lives(sandbox: WarmSandbox, sample: Sample) -> None:
     if not sandbox.languages()[sample.language]:
         pytest.skip("not installed")
@@ -143,6 +144,7 @@ def test_too_long_a_call_is_a_timeout_and_the_kernel_lives(sandbox: WarmSandbox,
             assert session.value(sample.more).json == 42
 
 
+@pytest.mark.slow
 def test_an_interrupt_that_comes_too_late_is_for_no_call(session: Session, sample: Sample) -> None:
     session.execute(sample.define)
     for _ in range(50):
@@ -179,6 +181,7 @@ def test_a_kernel_that_dies_in_the_middle_is_a_verdict_and_says_so_afterwards(ke
     assert kernel(sample.language).value("1 + 1").json == 2
 
 
+@pytest.mark.slow
 def test_a_value_of_many_bytes_is_a_bounded_look_and_does_not_cross(sandbox: WarmSandbox, sample: Sample) -> None:
     if not sandbox.languages()[sample.language]:
         pytest.skip("not installed")
@@ -195,6 +198,7 @@ def test_a_value_of_many_bytes_is_a_bounded_look_and_does_not_cross(sandbox: War
                 session.set("again", replace(value))
 
 
+@pytest.mark.slow
 def test_a_hundred_calls_leave_room_for_more(session: Session, sample: Sample) -> None:
     for _ in range(100):
         assert session.execute(sample.define).error is None

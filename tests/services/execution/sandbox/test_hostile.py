@@ -40,6 +40,7 @@ _LONG = Limits(wall_seconds=150, cpu_seconds=120)
 _PATIENT: dict[str, float] = {"wall_seconds": 30, "cpu_seconds": 10}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", HOARDS, ids=str)
 def test_what_hoards_is_ended_under_its_own_verdict(attack: Attack, run_code: RunCode) -> None:
     timeout = {} if set(TIMEOUT) & set(attack.verdicts) else _PATIENT
@@ -58,6 +59,7 @@ def uncounted() -> Iterator[WarmSandbox]:
         yield opened
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", HIDERS, ids=str)
 def test_what_hides_from_being_counted_is_counted(attack: Attack, uncounted: WarmSandbox) -> None:
     seconds = 1 if Verdict.TIMEOUT_CPU in attack.verdicts else 30
@@ -66,6 +68,7 @@ def test_what_hides_from_being_counted_is_counted(attack: Attack, uncounted: War
         assert outcome.verdict in attack.verdicts, outcome
 
 
+@pytest.mark.slow
 def test_7_what_forks_share_is_counted_once(uncounted: WarmSandbox) -> None:
     code = "fill(100)\nfor _ in range(5):\n    if os.fork() == 0: time.sleep(0.5); os._exit(0)\ntime.sleep(1)"
     with uncounted.run(Run("python", PRELUDE + HIDING + code, limits=Limits(memory_mb=200))) as outcome:
@@ -213,6 +216,7 @@ _BOMBS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bomb", _BOMBS)
 def test_24_a_small_file_that_holds_far_too_much_is_no_table(bomb: str, sandbox: WarmSandbox) -> None:
     code = (
@@ -271,6 +275,7 @@ def _parquet_claiming(rows: int, path: Path) -> None:
     path.write_bytes(whole[: -8 - size] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
 
 
+@pytest.mark.slow
 def test_24_bombs_as_input_go_off_in_the_room(sandbox: WarmSandbox, tmp_path: Path) -> None:
     _parquet_claiming(2**40, tmp_path / "claims.parquet")
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
@@ -373,6 +378,7 @@ def test_38_a_server_of_the_host_hears_nothing(run_code: RunCode) -> None:
             server.accept()
 
 
+@pytest.mark.slow
 def test_51_no_limit_can_be_raised_and_a_crash_leaves_no_core(run_code: RunCode) -> None:
     code = """
 import ctypes, resource, struct
@@ -433,6 +439,7 @@ def many_descriptors() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(150)
 @pytest.mark.usefixtures("many_descriptors")
 def test_59_two_hundred_hostile_runs_at_once_get_their_own_verdicts(sandbox: WarmSandbox) -> None:
@@ -453,6 +460,7 @@ def test_59_two_hundred_hostile_runs_at_once_get_their_own_verdicts(sandbox: War
             pass
 
 
+@pytest.mark.slow
 def test_60_memory_is_counted_anew_for_each_run(run_code: RunCode) -> None:
     fill = "import time\nx = bytearray({} * 10**6)\nx[::4096] = b'1' * len(x[::4096])\ntime.sleep({})"
     for _ in range(2):
@@ -469,6 +477,7 @@ def test_62_files_of_the_job_do_not_stand_in_for_libraries(sandbox: WarmSandbox,
         assert "/work" not in outcome.value.text
 
 
+@pytest.mark.slow
 def test_66_cells_that_ask_for_secrets_find_none_to_give_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Code that does whatever a cell says can look everywhere, and has nothing to tell but the cells themselves."""
     name = "".join(secrets.choice("bcdfghjklmnpqrstvwxz") for _ in range(24))

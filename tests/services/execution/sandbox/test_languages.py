@@ -99,6 +99,7 @@ def test_an_exit_status_is_a_user_error(sample: Sample, run_code: RunCode) -> No
         assert outcome.error.exit_code == 3
 
 
+@pytest.mark.slow
 def test_loops_and_hoards_are_ended(sample: Sample, run_code: RunCode) -> None:
     limits = {"wall_seconds": 60, "cpu_seconds": 0.5, "memory_mb": 300}
     assert run_code(sample.loops, sample.language, **limits).verdict in (Verdict.TIMEOUT_CPU, Verdict.TIMEOUT_WALL)
@@ -122,6 +123,7 @@ def test_files_go_in_and_come_out(sample: Sample, sandbox: WarmSandbox, tmp_path
         assert [product.path[:4] for product in outcome.artifacts] == ["out."]
 
 
+@pytest.mark.slow
 def test_a_session_keeps_sets_and_gives_variables(sample: Sample, sandbox: WarmSandbox) -> None:
     with sandbox.session(sample.language, Limits(), {}) as session:
         assert session.info().language == sample.language
@@ -215,6 +217,7 @@ def _needs_javascript(sandbox: WarmSandbox) -> None:
         pytest.skip("javascript is not installed here; scripts/install-optional installs it")
 
 
+@pytest.mark.slow
 def test_flat_objects_are_a_table_and_other_things_are_not(sandbox: WarmSandbox) -> None:
     _needs_javascript(sandbox)
     code = """[

@@ -22,6 +22,7 @@ from shared.errors import SandboxUnavailable
 from tests.services.execution.sandbox.leftovers import children_of
 
 
+@pytest.mark.slow
 def test_closing_leaves_no_process_mount_group_file_or_descriptor(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.services.execution.sandbox.leftovers", str(tmp_path)]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -42,6 +43,7 @@ with open_sandbox(SandboxSettings(slots=1)) as sandbox, sandbox.scratch() as fol
 """
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_takes_everything_with_it_but_its_files_which_the_next_one_clears_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,6 +67,7 @@ def test_a_worker_that_is_killed_takes_everything_with_it_but_its_files_which_th
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_box_that_dies_is_replaced() -> None:
     before = children_of(os.getpid())
     with open_sandbox(SandboxSettings(slots=1)) as sandbox:

@@ -63,6 +63,7 @@ def test_a_table_crosses_from_python_to_sql_and_back(sandbox: WarmSandbox) -> No
         assert python.evaluate("dict(zip(sums.k, sums.s.astype(int)))").text == "{'a': 4, 'b': 2}"
 
 
+@pytest.mark.slow
 def test_too_long_a_call_is_interrupted_and_the_kernel_lives_on(sandbox: WarmSandbox) -> None:
     with sandbox.session("python", Limits(wall_seconds=0.5), {}) as session:
         session.execute("kept = 1")
@@ -92,6 +93,7 @@ def test_a_kernel_that_hit_a_limit_is_gone_and_says_so(sandbox: WarmSandbox) -> 
             session.evaluate("1")
 
 
+@pytest.mark.slow
 def test_a_session_that_nobody_uses_is_ended() -> None:
     with (
         open_sandbox(SandboxSettings(slots=1, session_idle_seconds=1)) as sandbox,

@@ -141,6 +141,7 @@ def test_every_language_hands_its_table_over_with_the_answer(sandbox: WarmSandbo
             assert pyarrow.ipc.open_file(source).read_all().to_pydict() == {"a": [1, 2]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "verdict", "kind"),
     [

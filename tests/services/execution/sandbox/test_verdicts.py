@@ -53,6 +53,7 @@ def test_leaving_with_another_status_is_a_user_error(run_code: RunCode, code: st
     assert outcome.error.exit_code == status
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "verdict"),
     [
@@ -87,6 +88,7 @@ def test_each_limit_has_its_verdict(run_code: RunCode, code: str, verdict: Verdi
     assert outcome.error is not None
 
 
+@pytest.mark.slow
 def test_a_fork_bomb_ends_within_its_limits(run_code: RunCode) -> None:
     outcome = run_code("import os\nwhile True: os.fork()", wall_seconds=3, processes=20)
     assert outcome.verdict in (Verdict.PROCESSES, Verdict.TIMEOUT_WALL, Verdict.TIMEOUT_CPU)
@@ -97,6 +99,7 @@ def test_a_memory_error_that_the_code_survives_is_its_own_affair(run_code: RunCo
     assert (outcome.verdict, outcome.stdout) == (Verdict.OK, "caught\n")
 
 
+@pytest.mark.slow
 def test_output_is_cut_in_the_middle_and_the_program_goes_on(run_code: RunCode) -> None:
     outcome = run_code("for n in range(100_000): print(n)\n'end'", output_bytes=10_000)
     assert outcome.verdict is Verdict.OK
@@ -207,6 +210,7 @@ def test_standard_input_is_read_to_its_end(sandbox: WarmSandbox) -> None:
         assert outcome.value.text == "300000"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("language", "code"),
     [

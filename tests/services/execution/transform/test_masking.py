@@ -44,6 +44,7 @@ CODES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "strategy"), [*((code, "deterministic") for code in CODES), *((code, "tools") for code in CODES[::4])]
 )
@@ -55,6 +56,7 @@ def test_no_masked_value_is_in_any_message(jobs: TransformJobs, code: str, strat
     clean(jobs)
 
 
+@pytest.mark.slow
 def test_a_look_sees_pseudonyms_only(jobs: TransformJobs) -> None:
     look = "```python look\nprint(data.email.tolist(), data.salary.sum())\ndata\n```"
     jobs.transform(look, python("result = data.head(2)"), "DONE", data=PEOPLE, preview=MASK)
@@ -86,6 +88,7 @@ def test_a_mask_that_no_data_set_has_is_refused_before_any_call(jobs: TransformJ
     assert jobs.script.asked == []
 
 
+@pytest.mark.slow
 def test_what_was_masked_stays_masked_in_a_follow_up(jobs: TransformJobs) -> None:
     code = "result = data.assign(login=data.email.str.upper())[['login', 'team']].head(2)"
     first = jobs.transform(python(code), "DONE", data=PEOPLE, preview=MASK)
@@ -95,6 +98,7 @@ def test_what_was_masked_stays_masked_in_a_follow_up(jobs: TransformJobs) -> Non
     clean(jobs)
 
 
+@pytest.mark.slow
 def test_own_code_and_branches_do_not_lift_the_mask(jobs: TransformJobs) -> None:
     code = "result = data.assign(login=data.email.str.upper())[['login', 'team']].head(2)"
     jobs.keep("one", jobs.transform(data=PEOPLE, code=code, preview=MASK), preview={"mask": ["email", "salary"]})

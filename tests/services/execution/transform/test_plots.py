@@ -11,6 +11,7 @@ CURVE = "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.plot(data
 DATA = "a,b\n1,2\n2,3\n"
 
 
+@pytest.mark.slow
 def test_a_figure_is_a_plot_and_a_table_is_not(jobs: TransformJobs) -> None:
     result = jobs.transform(python("result = data"), python(CURVE), "DONE", data=DATA, output="plot")
     assert [one.outcome for one in result.iterations] == ["not_a_table", "result"]
@@ -27,6 +28,7 @@ def test_an_svg_is_a_plot_too(jobs: TransformJobs) -> None:
     assert jobs.files.info(result.plot_file_id).name == "plot.svg"
 
 
+@pytest.mark.slow
 def test_a_plot_where_a_table_is_wanted_is_no_table(jobs: TransformJobs) -> None:
     result = jobs.transform(python(CURVE), python("result = data.head(1)"), "DONE", data=DATA)
     assert [one.outcome for one in result.iterations] == ["not_a_table", "result"]

@@ -171,6 +171,7 @@ def test_two_first_edits_at_once_make_one_flow(gateway: Gateway) -> None:
         assert len(client.get("/v1/flows").json()["items"]) == 1
 
 
+@pytest.mark.slow
 def test_a_browser_without_a_key_gets_the_configured_one_on_these_routes_only(
     gateway: Gateway, settings: Settings
 ) -> None:
@@ -235,6 +236,7 @@ STEPS = [
 ]
 
 
+@pytest.mark.slow
 def test_the_original_example_runs_with_a_failing_call_that_the_retry_repairs(
     chatting: httpx.Client, scripted_llm: ScriptedLlm
 ) -> None:

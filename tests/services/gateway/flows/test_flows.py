@@ -39,6 +39,7 @@ def ids(flow: Json) -> list[str]:
     return [node["id"] for node in flow["nodes"]]
 
 
+@pytest.mark.slow
 def test_a_flow_is_created_read_listed_and_deleted(client: httpx.Client, other: httpx.Client) -> None:
     answer = client.post("/v1/flows", json={"name": "Shop", "nodes": [{"id": "a"}], "edges": []})
     flow = answer.json()
@@ -165,6 +166,7 @@ def test_a_stale_if_match_is_refused_and_a_current_one_is_not(client: httpx.Clie
     assert client.put(path, json={"nodes": [], "edges": []}, headers={"If-Match": 'W/"v1", "v2"'}).status_code == 200
 
 
+@pytest.mark.slow
 def test_two_clients_with_if_match_lose_nothing(gateway: Gateway, client: httpx.Client) -> None:
     flow = make(client)
     path = f"/v1/flows/{flow['id']}"

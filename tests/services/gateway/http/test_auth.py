@@ -64,6 +64,7 @@ def test_keys_are_made_listed_and_revoked(gateway: Gateway, admin: httpx.Client)
     assert admin.get("/v1/keys?tenant=fresh").json()["items"][0]["revoked_at"]
 
 
+@pytest.mark.slow
 def test_a_key_ends_when_it_expires(gateway: Gateway, admin: httpx.Client) -> None:
     later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
     wanted = {"tenant": "acme", "name": "brief", "scopes": ["read"], "expires_at": later}
@@ -76,6 +77,7 @@ def test_a_key_ends_when_it_expires(gateway: Gateway, admin: httpx.Client) -> No
         until(lambda: client.get("/v1/jobs").status_code == 401, "the key is refused", 4)
 
 
+@pytest.mark.slow
 def test_a_key_ends_with_its_last_moment(gateway: Gateway, admin: httpx.Client) -> None:
     end = datetime.now(UTC) + timedelta(seconds=3)
     wanted = {"tenant": "acme", "name": "brief", "scopes": ["read"], "expires_at": end.isoformat()}

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import httpx2 as httpx
+import pytest
 
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.llm.tables import llm_calls
@@ -20,6 +21,7 @@ def test_every_answer_says_what_is_left(client: httpx.Client) -> None:
         assert re.fullmatch(r'"tenant";r=\d+;t=\d+', answer.headers["ratelimit"])
 
 
+@pytest.mark.slow
 def test_a_tenant_that_asks_too_much_is_told_when_to_come_again(gateway: Gateway) -> None:
     hasty, patient = gateway.key("hasty"), gateway.key("patient")
     limited = with_http(gateway.settings, requests_per_minute=5)
@@ -41,6 +43,7 @@ def test_a_tenant_that_asks_too_much_is_told_when_to_come_again(gateway: Gateway
         assert httpx.get(f"{first}/healthz").status_code == 200
 
 
+@pytest.mark.slow
 def test_jobs_that_wait_are_counted(gateway: Gateway) -> None:
     workers.advertise(gateway.engine)
     key = gateway.key("queuer")
@@ -59,6 +62,7 @@ def test_jobs_that_wait_are_counted(gateway: Gateway) -> None:
         assert int(refused.headers["retry-after"]) >= 1
 
 
+@pytest.mark.slow
 def test_a_tenant_that_has_spent_its_model_tokens_of_the_day_is_refused_what_asks_models(gateway: Gateway) -> None:
     workers.advertise(gateway.engine)
     task = {"kind": "transform", "input": {"task": "x", "data": [{"csv": "a\n1\n"}]}}

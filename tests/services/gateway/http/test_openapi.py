@@ -43,6 +43,7 @@ def operations(description: dict[str, Any]) -> list[tuple[str, str, dict[str, An
     ]
 
 
+@pytest.mark.slow
 def test_every_operation_has_a_name_a_summary_and_its_errors() -> None:
     description = document()
     assert description["openapi"].startswith("3.1")
@@ -69,6 +70,7 @@ def test_every_operation_has_a_name_a_summary_and_its_errors() -> None:
                 assert "404" in answers, where
 
 
+@pytest.mark.slow
 def test_every_reference_leads_somewhere() -> None:
     description = document()
     followed: set[str] = set()
@@ -94,6 +96,7 @@ def test_every_reference_leads_somewhere() -> None:
     assert len(followed) > 50
 
 
+@pytest.mark.slow
 def test_every_example_fits_its_schema() -> None:
     description = document()
     shown = 0
@@ -126,6 +129,7 @@ def test_the_pages_need_nothing_from_outside(client: httpx.Client) -> None:
         assert f'id="{code}"' in pages["/docs/errors"].text
 
 
+@pytest.mark.slow
 def test_the_document_is_served_as_it_is(client: httpx.Client) -> None:
     assert client.get("/openapi.json").json() == document()
 
@@ -141,6 +145,7 @@ def tester(gateway: Gateway) -> Any:
 OPERATIONS = [(method.upper(), path) for method, path, _ in operations(document()) if path.startswith("/v1/")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=["fitting", "unfitting"])
 def test_whatever_is_sent_the_answer_is_one_that_was_promised(

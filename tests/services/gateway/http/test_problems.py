@@ -42,6 +42,7 @@ def test_a_wrong_method_names_every_right_one(client: httpx.Client, method: str,
     assert answer.headers["allow"] == allowed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [

@@ -81,6 +81,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_read_fails_with_its_code(mine: httpx.Client, scratch: Path, name: str) -> None:
     make, code = REFUSED[name]

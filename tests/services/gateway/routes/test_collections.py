@@ -35,6 +35,7 @@ def test_a_collection_is_created_read_listed_and_deleted(client: httpx.Client) -
     assert client.delete(f"/v1/collections/{body['name']}").status_code == 404
 
 
+@pytest.mark.slow
 def test_a_collection_shows_the_embedding_in_effect(gateway: Gateway, client: httpx.Client) -> None:
     named = client.post("/v1/collections", json=declared(embedding="openai:small")).json()
     unnamed = client.post("/v1/collections", json=declared()).json()

@@ -150,6 +150,7 @@ def test_a_form_is_read_to_its_end(client: httpx.Client, gateway: Gateway) -> No
     assert client.post("/v1/files", content=other + part + b"--b--\r\n", headers=form).json()["size"] == 3
 
 
+@pytest.mark.slow
 def test_an_upload_that_is_too_large_is_refused_however_it_comes(gateway: Gateway, client: httpx.Client) -> None:
     before = stored(gateway)
     headers = {"Authorization": client.headers["authorization"]}

@@ -106,6 +106,7 @@ def test_another_form_of_the_result_is_fetched_by_its_name(client: httpx.Client,
     assert (form.text, form.headers["content-type"]) == ("FROM x", "text/plain; charset=utf-8")
 
 
+@pytest.mark.slow
 def test_without_a_worker_a_job_is_accepted_and_warned(client: httpx.Client, gateway: Gateway) -> None:
     workers.retire(gateway.engine)
     until(lambda: submit(client)["waiting"]["reason"] == "no_worker", "no worker")  # type: ignore[index]
@@ -146,6 +147,7 @@ def test_a_job_that_needs_a_model_is_refused_without_one(client: httpx.Client, i
     assert client.post("/v1/jobs", json={"kind": "transform", "input": {**input, "code": "data"}}).status_code == 202
 
 
+@pytest.mark.slow
 def test_a_language_that_no_worker_has_is_refused(client: httpx.Client, gateway: Gateway) -> None:
     languages: JsonValue = {
         "python": {"available": True, "version": "3"},
@@ -301,12 +303,14 @@ def test_the_parameters_of_a_document_have_to_fit_wherever_it_is(client: httpx.C
         assert client.post("/v1/jobs", json=good).status_code == 202
 
 
+@pytest.mark.slow
 def test_an_answer_that_was_held_long_enough_is_a_202(client: httpx.Client) -> None:
     answer = client.post("/v1/jobs", json=EXECUTE, headers={"Prefer": "wait=1"})
     assert answer.status_code == 202
     assert "preference-applied" not in answer.headers
 
 
+@pytest.mark.slow
 def test_a_batch_is_accepted_whole_or_not_at_all(client: httpx.Client, other: httpx.Client) -> None:
     wrong = {"jobs": [EXECUTE, {**EXECUTE, "input": {"language": "python"}}]}
     problem = assert_problem(client.post("/v1/batches", json=wrong), 422, "invalid_request")
@@ -353,6 +357,7 @@ def test_what_belongs_to_another_tenant_is_not_found(client: httpx.Client, other
     assert client.post("/v1/jobs", json={**EXECUTE, "input": borrowed}).status_code == 202
 
 
+@pytest.mark.slow
 def test_a_worker_that_stands_by_says_why_its_jobs_wait(gateway: Gateway, client: httpx.Client) -> None:
     workers.retire(gateway.engine)
     with gateway.engine.begin() as connection:

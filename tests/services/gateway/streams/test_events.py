@@ -106,6 +106,7 @@ def test_what_happens_is_seen_as_it_happens(client: httpx.Client, gateway: Gatew
         assert [event.type for event in live] == ["job_succeeded"]
 
 
+@pytest.mark.slow
 def test_a_stream_that_is_dropped_twenty_times_misses_nothing(
     client: httpx.Client, gateway: Gateway, job: tuple[str, int]
 ) -> None:
@@ -155,6 +156,7 @@ def test_a_stopping_gateway_ends_its_streams(client: httpx.Client, gateway: Gate
         answer.close()
 
 
+@pytest.mark.slow
 def test_without_redis_everything_is_seen_all_the_same(database_url: str, tmp_path: Path, gateway: Gateway) -> None:
     blobs = tmp_path / "blobs"
     with (

@@ -64,6 +64,7 @@ def test_only_the_beginning_of_a_long_text_is_seen(model: MiniLm) -> None:
     assert model.query(start) == pytest.approx(model.query(start + "something else entirely"), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_int8_stays_close_to_full_precision_and_is_another_fingerprint(model: MiniLm, cache: Path) -> None:
     small = MiniLm(weights(), cache, int8=True)
     texts = ["how do I partition a table", "asynchronous python", "the history of the printing press"]
@@ -79,6 +80,7 @@ def test_the_graph_is_written_once(model: MiniLm, cache: Path) -> None:
     assert len(before) == 1
 
 
+@pytest.mark.slow
 def test_where_nothing_can_be_written_the_model_works_all_the_same(model: MiniLm, tmp_path: Path) -> None:
     blocked = tmp_path / "a file, not a folder"
     blocked.write_text("")

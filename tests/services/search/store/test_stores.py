@@ -184,6 +184,7 @@ def test_payloads_bring_only_the_keys_asked_for(conference: Store) -> None:
     assert conference.payloads(BUCKET, [identity(1)], ["name"]) == {identity(1): {"name": "talk 1"}}
 
 
+@pytest.mark.slow
 def test_every_payload_pages_through_all(store: Store) -> None:
     store.ensure(BUCKET, LAYOUT)
     store.upsert(BUCKET, [point(n, "dogs") for n in range(1203)])
@@ -228,6 +229,7 @@ def test_a_field_added_later_can_be_filtered_on(store: Store) -> None:
     assert matching(store, {"track": "ai"}) == {"r0"}
 
 
+@pytest.mark.slow
 def test_a_bucket_without_vectors_holds_words(store: Store) -> None:
     store.ensure(BUCKET, Layout("none", 0, 10.0, FIELDS))
     store.upsert(BUCKET, [replace(point(0, "quantum dogs"), dense=None), replace(point(1, "the"), dense=None)])
@@ -246,6 +248,7 @@ def test_buckets_are_listed_and_dropped(store: Store) -> None:
     assert store.layout(BUCKET) is None
 
 
+@pytest.mark.slow
 def test_the_embedded_store_keeps_everything_across_a_restart(tmp_path: Path) -> None:
     first = EdgeStore(tmp_path)
     filled(first)
@@ -256,6 +259,7 @@ def test_the_embedded_store_keeps_everything_across_a_restart(tmp_path: Path) ->
     second.close()
 
 
+@pytest.mark.slow
 def test_a_killed_owner_loses_nothing_and_frees_the_store(tmp_path: Path) -> None:
     script = (
         "import os, sys; from pathlib import Path; from services.search.store.edge import EdgeStore\n"
@@ -269,6 +273,7 @@ def test_a_killed_owner_loses_nothing_and_frees_the_store(tmp_path: Path) -> Non
     store.close()
 
 
+@pytest.mark.slow
 def test_a_second_process_on_the_embedded_store_is_told_so(tmp_path: Path) -> None:
     store = EdgeStore(tmp_path)
     script = (
@@ -326,6 +331,7 @@ def test_whatever_a_server_does_is_an_outage_not_emptiness(wire: tuple[QdrantSer
     assert store.count(BUCKET) == 3
 
 
+@pytest.mark.slow
 def test_a_server_that_never_answers_is_an_outage_not_emptiness() -> None:
     with serving() as server:
         server.fault = "hang"

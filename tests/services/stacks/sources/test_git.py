@@ -55,6 +55,7 @@ def detected(server: GitServer, ref: str | None = None, name: str = "web", secon
         return engine().detect(tree, Options())[0]
 
 
+@pytest.mark.slow
 def test_a_repository_is_read_at_its_head(server: GitServer) -> None:
     result = detected(server)
     assert [service.path for service in result.services] == ["", "api", "big"]
@@ -106,6 +107,7 @@ def test_fetching_ends_with_the_job_its_time_and_its_room(server: GitServer) -> 
     assert SourceTooLarge.status == 422
 
 
+@pytest.mark.slow
 def test_nothing_is_left_behind(server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     detected(server)

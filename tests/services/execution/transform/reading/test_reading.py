@@ -136,6 +136,7 @@ def test_one_odd_cell_decides_in_a_large_file_too(table: Read, cell: str, kind: 
         assert cell.strip('"') in large["a"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", ["08", "<8"])
 def test_a_large_file_reads_as_its_parts_do(table: Read, width: str) -> None:
     lines = [
@@ -332,6 +333,7 @@ def test_a_claim_of_many_gigabytes_is_refused_before_anything_is_unpacked(table:
         table(bytes(content), "data.arrow")
 
 
+@pytest.mark.slow
 def test_words_that_share_their_letters_count_each_time(tmp_path: Path) -> None:
     shared = pa.DictionaryArray.from_arrays(pa.array(np.zeros(20_000, dtype=np.int32)), pa.array(["x" * 100_000]))
     (tmp_path / "file").write_bytes(arrow(pa.table({"a": shared}), "zstd"))
