@@ -64,9 +64,7 @@ class InstallationFolder:
     def lock(self) -> IO[str] | None:
         """Hold the installation until the file is closed; None when another process holds it."""
         file = self._lock.open("a+")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _locked(file):
             file.close()
             return None
         file.seek(0)
@@ -148,6 +146,23 @@ def alive(pid: int) -> bool:
     except OSError:
         return False
     return state not in ("Z", "X")
+
+
+def _locked(file: IO[str]) -> bool:
+    """Take the lock, unless another process holds it: those that only ask have it shared, and not for long."""
+    deadline = time.monotonic() + 2
+    while time.monotonic() < deadline:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            fcntl.flock(file, fcntl.LOCK_UN)
+        time.sleep(0.01)
+    return False
 
 
 def _pid_soon(lock: Path) -> int | None:
