@@ -126,7 +126,9 @@ def test_a_truncated_zip_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"hello", b"\0" * 100, b"MZ" + b"\0" * 600, gzip.compress(b"not a tar"), b"\x1f\x8b" + b"junk" * 200]
+    "body",
+    [b"", b"hello", b"\0" * 100, b"MZ" + b"\0" * 600, gzip.compress(b"not a tar"), b"\x1f\x8b" + b"junk" * 200],
+    ids=["empty", "text", "zeros", "program", "gzip of text", "broken gzip"],  # the same in every worker
 )
 def test_what_is_no_archive_is_refused(body: bytes) -> None:
     with pytest.raises((UnknownFormat, SourceUnreadable)) as refused:
