@@ -6,8 +6,9 @@ import ipaddress
 import re
 import socket
 
-#: How IPv4 addresses were once written in IPv6; no public host has one.
-_COMPATIBLE = ipaddress.ip_network("::/96")
+#: No public host has one: IPv4 addresses as they were once written in IPv6, translated ones (RFC 2765, RFC 8215), and
+#: site-local addresses.
+_NEVER_PUBLIC = tuple(map(ipaddress.ip_network, ("::/96", "::ffff:0:0:0/96", "64:ff9b:1::/48", "fec0::/10")))
 _LOCAL_NAMES = re.compile(r"(^|\.)(localhost|local|internal|localdomain|home\.arpa|lan|intranet)$")
 
 
@@ -43,10 +44,15 @@ def looks_private(host: str) -> bool:
     return "." not in host or _LOCAL_NAMES.search(host) is not None
 
 
+def is_link_local(address: str) -> bool:
+    """Whether an address is one that clouds serve their machines' credentials at, or another of the link."""
+    return ipaddress.ip_address(address).is_link_local
+
+
 def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     """Whether an address is reachable from anywhere, and not a private one in another spelling."""
     if isinstance(address, ipaddress.IPv6Address):
-        if address in _COMPATIBLE:
+        if any(address in network for network in _NEVER_PUBLIC):
             return False
         inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
         if inner is None and address in ipaddress.ip_network("64:ff9b::/96"):

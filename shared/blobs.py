@@ -41,6 +41,7 @@ files = Table(
     Column("job_id", Text),  # the job that made it; null for an upload
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
 )
+Index("ix_files_tenant_id", files.c.tenant_id, files.c.created_at, files.c.id)
 Index("ix_files_sha256", files.c.sha256)
 Index("ix_files_job_id", files.c.job_id, postgresql_where=text("job_id IS NOT NULL"))
 
@@ -154,10 +155,23 @@ def sweep(store: ObjectStore, older_than: datetime, in_use: Callable[[list[str]]
     for objects in obstore.list(store, prefix=_INCOMING):
         stale = [entry["path"] for entry in objects if entry["last_modified"] < older_than]
         deleted += sum(_delete_old(store, path, older_than) for path in stale)
+    if isinstance(store, LocalStore) and store.prefix is not None:
+        deleted += _delete_staged(Path(store.prefix) / _INCOMING, older_than)
     for objects in obstore.list(store, prefix="sha256"):
         old = {entry["path"].rsplit("/", 1)[-1] for entry in objects if entry["last_modified"] < older_than}
         unused = old - in_use(sorted(old)) if old else set()
         deleted += sum(_delete_old(store, place(sha256), older_than) for sha256 in sorted(unused))
+    return deleted
+
+
+def _delete_staged(folder: Path, older_than: datetime) -> int:
+    """Delete what processes were writing when they were killed: the store does not list it."""
+    deleted = 0
+    for path in folder.glob("*#*"):
+        with suppress(FileNotFoundError):
+            if path.stat().st_mtime < older_than.timestamp():
+                path.unlink()
+                deleted += 1
     return deleted
 
 

@@ -68,7 +68,7 @@ def start(tenant: str, conversation: str) -> Insert:
 def add_pair(
     tenant: str,
     conversation: str,
-    job: str,
+    job: str | None,
     user: str,
     assistant: str,
     tool_calls: Sequence[Mapping[str, JsonValue]] = (),
@@ -92,7 +92,7 @@ def add_pair(
         select(
             literal(tenant).label("tenant_id"),
             touched.c.id,
-            literal(job).label("job_id"),
+            literal(job, Text).label("job_id"),
             halves.c.role,
             halves.c.content,
             halves.c.tool_calls,

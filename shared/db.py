@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import weakref
+
 import orjson
-from sqlalchemy import Engine, MetaData, create_engine
+from sqlalchemy import Engine, MetaData, create_engine, event
 from sqlalchemy.engine import make_url
+from sqlalchemy.pool import ConnectionPoolEntry
 
 metadata = MetaData(
     naming_convention={
@@ -34,19 +37,30 @@ READ_JSON = orjson.loads
 
 
 def connect(url: str, pool_size: int = 5) -> Engine:
-    """An engine for workers; it connects when it is first used.
+    """An engine that acts for all tenants (see ``migrations.roles``), as workers do; it connects when it is first used.
 
     No ping before each use: a connection that Postgres has closed fails once, its pool is emptied, and the caller
     tries again (``shared.jobs.leases``).
     """
-    return create_engine(
+    engine = create_engine(
         with_driver(url),
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_timeout=5,
-        connect_args=CONNECT,
+        connect_args={**CONNECT, "options": f"{CONNECT['options']} -c assay.tenant=*"},
         json_deserializer=READ_JSON,
+        hide_parameters=True,  # an error is logged, and parameters are what tenants sent
     )
+    event.listen(engine, "connect", lambda _, record: record.info.update(pool=weakref.ref(engine.pool)))
+    event.listen(engine, "checkin", lambda _, record: _close_late(engine, record))
+    return engine
+
+
+def _close_late(engine: Engine, record: ConnectionPoolEntry) -> None:
+    """``dispose`` closes what is in the pool; what a thread returns to it later nobody else would close."""
+    pool = record.info.get("pool")
+    if pool is not None and pool() is not engine.pool:
+        record.invalidate()
 
 
 def with_driver(url: str) -> str:

@@ -62,6 +62,14 @@ class HeadersTooLarge(AssayError):
     code, title, status = "headers_too_large", "The headers are too large", 431
 
 
+class RequestTimedOut(AssayError):
+    code, title, status = "request_timed_out", "The request did not come in time", 408
+
+
+class OriginNotAllowed(AssayError):
+    code, title, status = "origin_not_allowed", "Pages of other addresses may not do this", 403
+
+
 class NotAuthenticated(AssayError):
     code, title, status = "not_authenticated", "No valid API key", 401
 
@@ -155,7 +163,30 @@ class BudgetSpentError(AssayError):
 
 
 class ProvidersFailed(AssayError):
+    """None of a role's models answered; ``attempts`` are the providers that were asked, with outcome and seconds."""
+
     code, title, status = "providers_failed", "Every model provider failed", 502
+
+    @property
+    def attempts(self) -> list[JsonValue]:
+        attempts = self.extra.get("attempts")
+        return attempts if isinstance(attempts, list) else []
+
+    @property
+    def tried(self) -> str:
+        """The attempts in words, without what the providers themselves said."""
+        parts = [
+            f"{one['provider']} ({one['model']}): {one['outcome']} after {one['seconds']} s"
+            for one in self.attempts
+            if isinstance(one, dict)
+        ]
+        return f"Asked: {'; '.join(parts)}." if parts else "No provider was asked."
+
+
+class ContextTooLong(ProvidersFailed):
+    """The prompt is longer than the windows of the models; ``window`` is the largest that was told, in tokens."""
+
+    code, title, status = "context_too_long", "The prompt is too long for the model", 422
 
 
 class UserCodeFailed(AssayError):

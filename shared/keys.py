@@ -16,9 +16,27 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, Connection, DateTime, LargeBinary, RowMapping, Select, Table, Text, func, select, text
-from sqlalchemy.dialects.postgresql import ARRAY, insert
-from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    DateTime,
+    Delete,
+    FromClause,
+    LargeBinary,
+    RowMapping,
+    Select,
+    Table,
+    Text,
+    Update,
+    delete,
+    exists,
+    func,
+    select,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, Insert, insert
+from sqlalchemy.sql.dml import ReturningDelete, ReturningInsert, ReturningUpdate
 
 from shared.contracts.keys import KeyInfo, Scope
 from shared.db import metadata
@@ -37,11 +55,32 @@ api_keys = Table(
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
     Column("expires_at", DateTime(timezone=True)),
     Column("revoked_at", DateTime(timezone=True)),
+    Column("parent_id", Text),  # of a session: the key that it was made with
+)
+#: One-time codes that sign in: made with a key, good for a minute, deleted when used.
+session_codes = Table(
+    "session_codes",
+    metadata,
+    Column("hash", LargeBinary, primary_key=True),  # SHA-256 of the code
+    Column("key_id", Text, nullable=False),
+    Column("expires_at", DateTime(timezone=True), nullable=False),
 )
 _INFO = [
     api_keys.c.tenant_id.label("tenant"),
     *(column for column in api_keys.c if column.name not in ("hash", "tenant_id")),
 ]
+
+
+def _alive(key: FromClause) -> tuple[ColumnElement[bool], ...]:
+    return key.c.revoked_at.is_(None), key.c.expires_at.is_(None) | (key.c.expires_at > func.clock_timestamp())
+
+
+_parent = api_keys.alias("parent")
+#: A key that is neither revoked nor expired, and, of a session, whose key is not either.
+_IS_VALID = (
+    *_alive(api_keys),
+    api_keys.c.parent_id.is_(None) | exists().where(_parent.c.id == api_keys.c.parent_id, *_alive(_parent)),
+)
 
 
 @dataclass(frozen=True)
@@ -52,8 +91,10 @@ class IssuedKey:
     statement: ReturningInsert[Any]
 
 
-def issue(tenant: str, name: str, scopes: Sequence[Scope], expires_at: datetime | None = None) -> IssuedKey:
-    """Draw a new key for a tenant."""
+def issue(
+    tenant: str, name: str, scopes: Sequence[Scope], expires_at: datetime | None = None, parent_id: str | None = None
+) -> IssuedKey:
+    """Draw a new key for a tenant; with a parent it is a session of that key, and ends with it."""
     key_id = _draw(8)
     key = f"ask_{key_id}_{_draw(32)}"
     row = {
@@ -63,6 +104,7 @@ def issue(tenant: str, name: str, scopes: Sequence[Scope], expires_at: datetime 
         "scopes": sorted(set(scopes)),
         "hash": digest(key),
         "expires_at": expires_at,
+        "parent_id": parent_id,
     }
     return IssuedKey(key, insert(api_keys).values(row).returning(*_INFO))
 
@@ -89,10 +131,40 @@ def matches(key: str, kept: bytes) -> bool:
     return hmac.compare_digest(digest(key), kept)
 
 
-def valid(id: str) -> Select[Any]:
-    """The key with that id, unless it is revoked or has expired."""
-    unexpired = api_keys.c.expires_at.is_(None) | (api_keys.c.expires_at > func.clock_timestamp())
-    return select(api_keys).where(api_keys.c.id == id, api_keys.c.revoked_at.is_(None), unexpired)
+def valid(id: str, tenant: str | None = None) -> Select[Any]:
+    """The key with that id, of the tenant or of any, unless it (or that of its session) is revoked or has expired."""
+    return select(api_keys).where(api_keys.c.id == id, *_IS_VALID, *_of(tenant))
+
+
+def end_at(id: str, moment: datetime) -> Update:
+    """Let a key expire at the moment, unless it does so before."""
+    return api_keys.update().where(api_keys.c.id == id).values(expires_at=func.least(api_keys.c.expires_at, moment))
+
+
+def _of(tenant: str | None) -> tuple[ColumnElement[bool], ...]:
+    return () if tenant is None else (api_keys.c.tenant_id == tenant,)
+
+
+def still_valid(ids: Sequence[str]) -> Select[Any]:
+    """Those of the ids whose keys are neither revoked nor expired."""
+    return select(api_keys.c.id).where(api_keys.c.id.in_(ids), *_IS_VALID)
+
+
+def issue_code(key_id: str, expires_at: datetime) -> tuple[str, Insert]:
+    """A one-time code that signs in as the key, and the statement that keeps its hash."""
+    code = _draw(32)
+    return code, insert(session_codes).values(hash=digest(code), key_id=key_id, expires_at=expires_at)
+
+
+def redeem(code: str) -> ReturningDelete[Any]:
+    """Use a code up: the id of its key and whether the code was still good. No row when there is no such code."""
+    good = (session_codes.c.expires_at > func.clock_timestamp()).label("good")
+    return delete(session_codes).where(session_codes.c.hash == digest(code)).returning(session_codes.c.key_id, good)
+
+
+def forget_codes() -> Delete:
+    """Delete the codes that nobody used in time."""
+    return delete(session_codes).where(session_codes.c.expires_at < func.clock_timestamp())
 
 
 def page(limit: int, before: tuple[datetime, str] | None = None, tenant: str | None = None) -> Select[Any]:
@@ -108,11 +180,11 @@ def page(limit: int, before: tuple[datetime, str] | None = None, tenant: str | N
     return query.order_by(api_keys.c.created_at.desc(), api_keys.c.id.desc()).limit(limit)
 
 
-def revoke(id: str) -> ReturningUpdate[Any]:
-    """End a key; no row when there is none, or it has been revoked before."""
+def revoke(id: str, tenant: str | None = None) -> ReturningUpdate[Any]:
+    """End a key, of the tenant or of any; no row when there is none, or it has been revoked before."""
     return (
         api_keys.update()
-        .where(api_keys.c.id == id, api_keys.c.revoked_at.is_(None))
+        .where(api_keys.c.id == id, api_keys.c.revoked_at.is_(None), *_of(tenant))
         .values(revoked_at=func.clock_timestamp())
         .returning(api_keys.c.id)
     )

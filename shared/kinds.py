@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar, Union
 
 from pydantic import BaseModel, Field, JsonValue, create_model
@@ -58,9 +59,11 @@ class KindSpec(Generic[Input]):
     service: str  #: the worker service, as it advertises itself
     command: str  #: the words after ``assay`` that submit one
     example: Example
+    title: tuple[str, ...] = ()  #: where the input says what it is about: dotted paths, the first that is there
     roles: tuple[ModelRole[Input], ...] = ()
     language: Callable[[Input], str] | None = None  #: the language that the job's own code is written in
     large_body: bool = False  #: a submit may be as large as ``ASSAY_LARGE_BODY_BYTES``
+    prompts: Path | None = None  #: a plugin's folder of prompts: ``<purpose>.md`` is the prompt ``<service>.<purpose>``
 
     @cached_property
     def request(self) -> type[JobRequest]:
@@ -94,6 +97,7 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
             result=ExecuteResult,
             service="execution",
             command="execute",
+            title=("code",),
             example=Example("Run Python in the sandbox", {"language": "python", "code": "print(1 + 1)"}),
             language=_language,
         ),
@@ -103,6 +107,7 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
             result=TransformResult,
             service="execution",
             command="transform",
+            title=("task",),
             example=Example(
                 "Let a model write and check data-frame code",
                 {
@@ -120,6 +125,7 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
             result=DocumentResult,
             service="execution",
             command="doc run",
+            title=("markdown",),
             example=Example("Run the code of a document", {"markdown": "```python exec\nprint(6 * 7)\n```\n"}),
             roles=(ModelRole("documents.instruction"),),
         ),
@@ -129,6 +135,7 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
             result=SearchResult,
             service="search",
             command="search",
+            title=("question",),
             example=Example(
                 "Ask a collection", {"collection": "conference", "question": "Talks about queues on Friday"}
             ),
@@ -144,6 +151,7 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
             result=IngestResult,
             service="search",
             command="ingest",
+            title=("collection",),
             example=Example(
                 "Fill a table of a collection",
                 {
@@ -160,6 +168,7 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
             result=FlowResult,
             service="flows",
             command="flow edit",
+            title=("message",),
             example=Example(
                 "Edit a flow by a message", {"flow_id": "FLOW", "message": "Add a review step after Draft"}
             ),
@@ -171,6 +180,7 @@ KINDS: SpecTable[KindSpec[Any]] = SpecTable(
             result=DetectResult,
             service="stacks",
             command="detect",
+            title=("source.git", "source.path"),
             example=Example(
                 "Every technology of an uploaded source tree",
                 {"source": {"git": "https://github.com/org/repo"}, "mode": "static"},

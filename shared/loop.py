@@ -11,6 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from pydantic import JsonValue
+
+from shared.errors import ProvidersFailed
+
 Proposal = TypeVar("Proposal")
 Result = TypeVar("Result")
 
@@ -39,12 +43,26 @@ class Turn(Generic[Proposal, Result]):
 
 
 class BudgetSpent(Exception):
-    """The budget ended before the work; ``turns`` holds every attempt, and a caller may take the best so far."""
+    """The budget ended before the work; ``turns`` holds every attempt, and a caller may take the best so far.
 
-    def __init__(self, what: str, turns: Sequence[Turn[Any, Any]] = ()) -> None:
+    ``failed`` is what the providers had done with the time, when the budget ended in a question that none answered.
+    """
+
+    def __init__(self, what: str, turns: Sequence[Turn[Any, Any]] = (), failed: ProvidersFailed | None = None) -> None:
         super().__init__(f"the budget of {what} is spent")
         self.what = what
         self.turns = tuple(turns)
+        self.failed = failed
+
+    @property
+    def why(self) -> str:
+        """A further sentence on the providers; empty, or with a space before it."""
+        return f" {self.failed.tried}" if self.failed else ""
+
+    @property
+    def attempts(self) -> list[JsonValue]:
+        """The providers that were asked and did not answer."""
+        return self.failed.attempts if self.failed else []
 
 
 @dataclass
@@ -107,7 +125,7 @@ def run_loop(
             proposal = propose(turns)
             outcome = execute(proposal)
         except BudgetSpent as spent:
-            raise BudgetSpent(spent.what, turns) from None
+            raise BudgetSpent(spent.what, turns, spent.failed) from None
         turn = Turn(len(turns) + 1, proposal, outcome, time.monotonic() - began)
         turns.append(turn)
         on_turn(turn)

@@ -30,9 +30,10 @@ class JobSettings(BaseSettings):
     concurrency: int = Field(4, ge=1, description="Jobs that one worker process runs at once")
     tenant_running: int = Field(0, ge=0, description="Jobs of one kind that a tenant may run at once; 0 is no limit")
     default_seconds: float = Field(600, gt=0, description="How long a job may run that brings no budget of its own")
-    metrics_port: int = Field(0, ge=0, description="Where a worker answers Prometheus; 0: it does not")
+    metrics_port: int = Field(0, ge=0, description="Where a process answers Prometheus; 0: it does not")
     ready_file: Path | None = Field(None, description="A file that a process makes when it has started to work")
     webhook_private: bool = Field(False, description="Allow webhooks to http and to private addresses")
+    upload_days: float = Field(90, gt=0, description="How long an uploaded file is kept that no unfinished job names")
     retention_days: float = Field(30, gt=0, description="How long finished jobs and their files are kept")
 
 

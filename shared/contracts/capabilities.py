@@ -21,6 +21,7 @@ class LanguageState(Answer):
 class IsolationState(Answer):
     tier: str
     minimum: str
+    claimed: str | None = None
 
 
 class Capabilities(Answer):

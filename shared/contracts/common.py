@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, ValidatorFunctionWrapHandler
 
 Item = TypeVar("Item")
 
@@ -40,6 +40,22 @@ Loc = tuple[str | int, ...]
 Mark = Reference | LocalPath
 #: The id of a file of the caller's tenant.
 FileId = Annotated[str, Reference("file"), Field(min_length=1, max_length=64)]
+
+
+_PART = 1_000
+
+
+def in_parts(values: object, validate: ValidatorFunctionWrapHandler) -> Any:  # noqa: ANN401 - as pydantic has it
+    """Validate a long list in parts: of a million wrong items only the first thousand are looked at."""
+    if not isinstance(values, list) or len(values) <= _PART:
+        return validate(values)
+    whole = []
+    for start in range(0, len(values), _PART):
+        try:
+            whole += validate(values[start : start + _PART])
+        except ValidationError:
+            return validate(values[: start + _PART])  # raises again, with the places in the whole list
+    return whole
 
 
 def marked_values(value: object, loc: Loc = ()) -> Iterator[tuple[Mark, Loc, str | int]]:

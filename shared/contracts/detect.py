@@ -13,6 +13,8 @@ from shared.addresses import looks_private
 from shared.contracts.common import Answer, FileId, LocalPath, Reference, Request
 from shared.contracts.definitions import Definition, DependencyRule, Kind
 
+#: What every resolver reads alike: no letters beyond ASCII, no percent signs, no dot at the end.
+_HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|[0-9a-f:.]+")
 _REF = re.compile(r"(?!.*(\.\.|@\{|//))[A-Za-z0-9_][A-Za-z0-9._/@+#-]*")
 
 
@@ -36,6 +38,8 @@ def _public_https(url: str) -> str:
         raise not_allowed("a git URL must not carry credentials")
     if not host or host.startswith("-") or (port is not None and port == 0):
         raise not_allowed("the git URL names no host")
+    if not _HOST.fullmatch(host):
+        raise not_allowed("write the host of the git URL in ASCII, an international name as xn--...")
     if looks_private(host):
         raise not_allowed("git sources are fetched from public addresses only")
     return url
@@ -105,6 +109,18 @@ class Candidate(Answer):
     version: str | None
     evidence: list[Evidence]
     source: Literal["rule", "user", "llm", "default"] = "rule"
+    end_of_life: str | None = None  #: The day after which nobody maintains it, where that was announced.
+    successor: str | None = None  #: What its makers sent its users to.
+
+
+class BackingService(Answer):
+    """Something that a service uses over the network: a database, a broker, a service of others."""
+
+    category: Literal["database", "cache", "broker", "search", "storage", "service"]
+    id: str
+    name: str
+    confidence: float
+    evidence: list[Evidence]
 
 
 class Primary(Answer):
@@ -151,7 +167,7 @@ class Copy(Answer):
     model_config = ConfigDict(extra="ignore", populate_by_name=True, serialize_by_alias=True)
 
 
-class Health(Answer):
+class HealthEndpoint(Answer):
     endpoint: str
 
 
@@ -163,7 +179,7 @@ class Runtime(Answer):
     copy_: list[Copy] = Field([], alias="copy")
     command: list[str] = []
     ports: list[int] = []
-    health: Health | None = None
+    health: HealthEndpoint | None = None
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True, serialize_by_alias=True)
 
@@ -188,6 +204,7 @@ class Service(Answer):
     runtime: Runtime
     conflicts: list[Conflict]
     warnings: list[str]
+    backing_services: list[BackingService] = []
 
 
 class Workspace(Answer):

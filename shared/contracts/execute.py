@@ -140,7 +140,8 @@ class RunUsage(Answer):
 
 
 class Isolation(Answer):
-    tier: str
+    tier: str  #: verified when the worker started
+    claimed: str | None = None  #: a stronger one that the operator says to have, which nobody has verified
 
 
 class ExecuteResult(Answer):

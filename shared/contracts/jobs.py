@@ -96,6 +96,11 @@ class Links(Answer):
     cancel: str
 
 
+class ServedBy(Answer):
+    provider: str
+    model: str
+
+
 class JobView(Answer):
     """A job as a client sees it; a list leaves ``input`` and ``result`` out."""
 
@@ -117,6 +122,18 @@ class JobView(Answer):
     batch_id: str | None = None
     labels: dict[str, str] = {}
     links: Links
+    priority: int = 5
+    actor: str | None = None  #: the id of the API key that submitted it
+    budget: dict[str, JsonValue] = {}
+    overrides: dict[str, JsonValue] = {}  #: of a replay: another model, another version of the prompt
+    worker_id: str | None = None
+    crashes: int = 0  #: how often it took its worker down
+    request_id: str | None = None  #: of the request that submitted it, as in the logs
+    title: str | None = None  #: in lists: the first line of what it was about
+    turns: int | None = None  #: in lists: how many turns asked a model
+    served: ServedBy | None = None  #: in lists: the model that answered last
+    failed_over: bool | None = None  #: in lists: another model answered than the first of the chain
+    verdict: str | None = None  #: in lists: what the result calls itself
 
 
 class BatchView(Answer):
@@ -132,3 +149,11 @@ class Event(Answer):
     job_id: str
     seq: int
     at: Time
+
+
+class JobPage(Answer):
+    """One page of jobs; ``total`` when it was asked for, counted up to 10,000."""
+
+    items: list[JobView]
+    next_cursor: str | None = None
+    total: int | None = None

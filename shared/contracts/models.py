@@ -26,6 +26,76 @@ class Models(Answer):
     roles: dict[str, list[Link]]
 
 
+class AllowedModelsInput(Request):
+    models: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[\w.:*?@+/-]+$")]], Field(max_length=100)
+    ]
+
+
+class AllowedModels(Answer):
+    """Which models a tenant may use: patterns of ``provider/model``, with ``*`` for any text."""
+
+    tenant: str
+    models: list[str]
+    own: bool  #: the tenant has a list of its own; else the installation's holds
+
+
+#: Variables that may hold the key of a named endpoint: no other variable can be sent anywhere by naming it.
+KEY_PREFIX = "MODEL_KEY_"
+EndpointName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
+
+
+class EndpointInput(Request):
+    """A server of models with the API of OpenAI: Ollama, llama.cpp, vLLM, LM Studio, or a vendor of that API."""
+
+    url: Annotated[str, Field(min_length=8, max_length=500, pattern=r"^https?://[^\s@]+$")]
+    key_env: Annotated[str, Field(pattern=rf"^{KEY_PREFIX}[A-Z0-9_]{{1,64}}$")] | None = None
+    model: Annotated[str, Field(min_length=1, max_length=200)] | None = None  #: asked by default; else the only one
+    concurrency: Annotated[int, Field(ge=1, le=1000)] | None = None  #: calls at once, of all workers
+    window: Annotated[int, Field(ge=256, le=100_000_000)] | None = None  #: tokens; else as the server says
+    first_token: Annotated[float, Field(gt=0, le=3600)] | None = None  #: seconds
+    idle: Annotated[float, Field(gt=0, le=3600)] | None = None
+    total: Annotated[float, Field(gt=0, le=7200)] | None = None
+
+
+class EndpointModel(Answer):
+    id: str
+    window: int | None = None  #: tokens
+
+
+class EndpointFacts(Answer):
+    """What a server was found to be."""
+
+    server: str | None = None  #: llama.cpp, ollama, vllm, lm-studio
+    version: str | None = None
+    models: list[EndpointModel] = []
+    slots: int | None = None  #: calls that it answers at once
+    probed: dict[str, bool] = {}  #: of the chosen model: schema, tools, images, system, stream_usage
+    tested_at: Time | None = None
+
+
+class Endpoint(Answer):
+    name: str
+    url: str
+    key_env: str | None
+    has_key: bool  #: the variable is set where the gateway runs
+    model: str | None  #: asked by default: the named one, or the only one of the server
+    concurrency: int | None
+    window: int | None
+    first_token: float | None
+    idle: float | None
+    total: float | None
+    source: Literal["file", "api"]
+    facts: EndpointFacts | None = None
+
+
+class EndpointTest(Answer):
+    ok: bool
+    facts: EndpointFacts | None = None
+    seconds: float
+    error: str | None = None  #: what is wrong, and what to do
+
+
 class ModelTest(Answer):
     ok: bool
     provider: str | None
@@ -40,6 +110,7 @@ class ProviderState(Answer):
     state: Literal["closed", "open", "half_open", "parked", "unconfigured"]
     until: Time | None = None
     last_error: str | None = None
+    reachable: bool | None = None  #: whether a server of one's own answered the first look; null: no look was taken
 
 
 class Providers(Answer):
@@ -95,6 +166,15 @@ class LlmCall(Answer):
     prompt: PromptUsed | None
     seconds: float
     source: Literal["live", "replay", "scripted"]
+    id: int | None = None
+    at: Time | None = None
+    job_attempt: int | None = None  #: which run of the job
+    cause: str | None = None  #: the fault of the attempt before, or why this one was skipped
+    detail: str | None = None  #: the fault in words
+    finish: str | None = None  #: why the answer ended
+    cached_tokens: int | None = None
+    first_token_seconds: float | None = None
+    queue_seconds: float | None = None  #: for which it waited for a slot of its endpoint, before it was sent
 
 
 class LlmCalls(Answer):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import AfterValidator, Field, JsonValue, model_validator
+from pydantic import AfterValidator, Field, JsonValue, WrapValidator, model_validator
 
-from shared.contracts.common import Answer, FileId, Reference, Request, Time
+from shared.contracts.common import Answer, FileId, Reference, Request, Time, in_parts
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 FieldType = Literal["keyword", "text", "integer", "float", "bool", "datetime"]
@@ -94,7 +94,7 @@ class Record(Request):
 class IngestInput(Request):
     collection: Annotated[Name, Reference("collection")]
     table: Name
-    records: list[dict[str, JsonValue]] | None = None
+    records: Annotated[list[dict[str, JsonValue]], WrapValidator(in_parts)] | None = None
     file_id: FileId | None = None
     format: Literal["auto", "jsonl", "csv", "parquet", "pentabarf", "pretalx"] = "auto"
     delete: Annotated[list[Annotated[str, Field(min_length=1, max_length=256)]], Field(max_length=100_000)] = []
@@ -210,6 +210,7 @@ class WhyEmpty(Answer):
 class Evaluation(Answer):
     quality: float | None  #: the share of what the answer cites that was found and is strong; null without an answer
     confidence: float | None  #: of the best hit: 0 like an unrelated record, 1 like an answer; null by keywords only
+    answerable: float | None = None  #: 0..1, how likely the best hit answers the question; null without an answer
 
 
 class SearchResult(Answer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, JsonValue, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
 
 from shared.contracts.common import Answer, FileId, Request
 from shared.declarations.assertions import parse_assertion
@@ -155,6 +155,16 @@ class AssertionCheck(Answer):
     detail: str
 
 
+class Check(Answer):
+    """What was checked of the result: an assertion of the caller's or the model's, or one of Assay's own."""
+
+    text: str
+    held: bool
+    from_: Literal["caller", "model", "assay"] = Field(alias="from")
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True, serialize_by_alias=True)
+
+
 class InputSeen(Answer):
     """A data set as it was read: what a later run of the same code is compared with."""
 
@@ -198,6 +208,7 @@ class TransformResult(Answer):
     question: str | None
     probes: list[Probe] = []
     assertions: list[AssertionCheck] = []
+    checks: list[Check] = []
     inputs: list[InputSeen] = []
     drift: list[Drift] = []
     audit: list[CellsSent] = []

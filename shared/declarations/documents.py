@@ -14,6 +14,7 @@ from shared.declarations.parameters import Declaration, parse_declaration
 DECLARED = re.compile(r"&\[([A-Za-z_]\w{0,99})\](?:\{((?:[^{}\"']|\"[^\"]*\"|'[^']*')*)\})?")
 TAGGED = re.compile(r"(?:#\||:|--\||//\|)\s*tags:.*\bparameters\b")
 _NAME = re.compile(r"[A-Za-z_]\w{0,99}")
+_ENTRY = re.compile(r"\s+(?:- *name: *)?[\"']?([A-Za-z_]\w{0,99})[\"']?\s*(?::|$)")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})(.*)")
 _SPAN = re.compile(r"(?<!`)(`{1,3})(?!`)[^`]*\1(?!`)")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w{0,99})\s*(?::[^=\n]{1,50})?(?:=|<-)\s*([^#\n]{1,1000})")
@@ -98,12 +99,13 @@ def in_front_matter(text: str) -> list[tuple[Declaration, int]]:
         values = {str(each.get("name")): each for each in values if isinstance(each, dict) and "name" in each}
     if not isinstance(values, dict):
         return []
-    declared: list[tuple[Declaration, int]] = []
-    for name, value in list(values.items())[:200]:
-        if _NAME.fullmatch(name):
-            at = re.search(rf"^\s+(?:- *name: *)?[\"']?{name}[\"']?\s*(?::|$)", text[head.start() :], re.M)
-            declared.append((_in_yaml(name, value), text[: head.start() + (at.start() if at else 0)].count("\n")))
-    return declared
+    first = text[: head.start()].count("\n")
+    places: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n")[first:], first):
+        if entry := _ENTRY.match(line):
+            places.setdefault(entry[1], number)
+    named = [(name, value) for name, value in list(values.items())[:200] if _NAME.fullmatch(name)]
+    return [(_in_yaml(name, value), places.get(name, first)) for name, value in named]
 
 
 def front_matter_fault(text: str) -> str | None:
@@ -186,31 +188,23 @@ def _text(value: JsonValue) -> str:
 
 def _yaml(text: str) -> dict[str, JsonValue]:
     try:
-        import yaml  # noqa: PLC0415 - the client's installation has no YAML, and reads no documents
+        from shared import plain_yaml  # noqa: PLC0415 - the client's installation has no YAML, and reads no documents
     except ModuleNotFoundError:
         return {}
     try:
-        read = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
+        read = next(plain_yaml.documents(text, most=_MOST_VALUES), None)
+    except plain_yaml.NotPlain:
         return {}
-    try:
-        return {str(key): _as_json(value) for key, value in read.items()} if isinstance(read, dict) else {}
-    except (ValueError, RecursionError):
-        return {}
+    return {str(key): _as_json(value) for key, value in read.items()} if isinstance(read, dict) else {}
 
 
-def _as_json(value: object, left: list[int] | None = None) -> JsonValue:
-    """As JSON has it. Raises: ValueError when its references make it larger than it looks."""
-    left = [_MOST_VALUES] if left is None else left
-    left[0] -= 1
-    if left[0] < 0:
-        raise ValueError("too many values")
+def _as_json(value: object) -> JsonValue:
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
         return value if abs(value) < float("inf") else str(value)
     if isinstance(value, dict):
-        return {str(key): _as_json(inner, left) for key, inner in value.items()}
+        return {str(key): _as_json(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple, set)):
-        return [_as_json(inner, left) for inner in value]
+        return [_as_json(inner) for inner in value]
     return value.isoformat() if isinstance(value, (date, datetime)) else str(value)

@@ -50,11 +50,7 @@ def add(
     last = before.subquery()
     said = [definition.model_dump(mode="json") for definition in definitions]
     row = select(
-        literal(tenant),
-        last.c.version + 1,
-        literal(yaml),
-        literal(said, table.c.definitions.type),
-        literal(actor),
+        literal(tenant), last.c.version + 1, literal(yaml), literal(said, table.c.definitions.type), literal(actor)
     )
     if expected is not None:
         row = row.where(last.c.version == expected)

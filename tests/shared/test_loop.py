@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Sequence
 
+import pytest
+from pydantic import JsonValue
+
+from shared.errors import ProvidersFailed
 from shared.loop import Again, Budget, BudgetSpent, Done, Turn, run_loop
 
 
@@ -25,6 +29,19 @@ def test_the_turns_are_in_the_exception_when_the_budget_ends_first() -> None:
         run_loop(lambda turns: "x", lambda proposal: Again("no"), Budget(turns=3), seen.append)
     assert spent.value.what == "turns"
     assert len(spent.value.turns) == len(seen) == 3
+
+
+def test_what_the_providers_did_is_in_the_exception_when_they_used_the_time_up() -> None:
+    attempt: JsonValue = {"provider": "p", "model": "m", "outcome": "timed_out", "seconds": 2.5}
+    failed = ProvidersFailed("No model provider answered.", attempts=[attempt])
+
+    def propose(turns: Sequence[Turn[str, int]]) -> str:
+        raise BudgetSpent("seconds", failed=failed)
+
+    with pytest.raises(BudgetSpent) as spent:
+        run_loop(propose, lambda proposal: Again("no"), Budget(), lambda turn: None)
+    assert (spent.value.attempts, spent.value.why) == ([attempt], " Asked: p (m): timed_out after 2.5 s.")
+    assert (BudgetSpent("turns").attempts, BudgetSpent("turns").why) == ([], "")
 
 
 def test_spent_tokens_and_seconds_stop_before_the_next_proposal() -> None:

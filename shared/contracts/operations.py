@@ -1,0 +1,71 @@
+"""Queues, workers and sums: what an operator looks at."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import JsonValue
+
+from shared.contracts.common import Answer, Time
+
+Grouping = Literal["kind", "state", "key", "tenant", "model", "provider", "role", "prompt", "source"]
+
+
+class QueueState(Answer):
+    kind: str
+    queued: int = 0
+    running: int = 0
+    oldest_seconds: float | None = None  #: how long the oldest queued job has waited
+    submitted_last_hour: int = 0
+    ended_last_hour: int = 0
+    failed_last_hour: int = 0
+    workers: int = 0
+
+
+class Queues(Answer):
+    items: list[QueueState]
+
+
+class WorkerInfo(Answer):
+    id: str
+    service: str
+    kinds: list[str]
+    concurrency: int
+    version: str
+    facts: dict[str, JsonValue]
+    started_at: Time
+    seen_at: Time
+    alive: bool
+    running: int = 0
+
+
+class Workers(Answer):
+    items: list[WorkerInfo]
+
+
+class StatsRow(Answer):
+    """One group in one bucket of time; what does not apply to the grouping is null."""
+
+    at: Time
+    group: str
+    jobs: int
+    succeeded: int | None = None
+    failed: int | None = None
+    wait_p50: float | None = None  #: seconds
+    wait_p95: float | None = None
+    run_p50: float | None = None
+    run_p95: float | None = None
+    calls: int = 0
+    failovers: int | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None  #: of what has a price; null when nothing has
+    unpriced: int = 0  #: answers without a known price
+
+
+class Stats(Answer):
+    by: Grouping
+    bucket: Literal["hour", "day"]
+    since: Time
+    until: Time
+    items: list[StatsRow]

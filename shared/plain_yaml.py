@@ -1,0 +1,87 @@
+"""YAML that a stranger wrote, read in bounded time and memory: an alias counts as often as it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import yaml
+
+_MOST_NESTED = 500
+_BRACKETS = re.compile(r"[\[{]+|[\]}]+")
+_ALIAS = re.compile(r"(?m)(?:^|[\s\[{,:-])\*[^\s\[\]{},]")
+_MERGE = "tag:yaml.org,2002:merge"
+
+
+class NotPlain(ValueError):
+    """The text is no YAML, or more than it looks; ``line`` counts from 1."""
+
+    def __init__(self, reason: str, line: int | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.line = line
+
+
+def documents(text: str, *, most: int, aliases: bool = False) -> Iterator[object]:
+    """Every document of the text, one after the other.
+
+    ``most`` bounds what a document holds: its mappings, lists, keys and values. Without ``aliases`` neither aliases
+    nor merges are read. Raises: NotPlain.
+    """
+    if _nesting(text) > _MOST_NESTED:
+        raise NotPlain("nested too deeply")
+    counted = not aliases or _ALIAS.search(text) is not None  # else it is no larger than it looks
+    loader = yaml.CSafeLoader(text)
+    try:
+        while loader.check_node():
+            root = loader.get_node()
+            assert root is not None
+            if counted:
+                _check_size(root, most, aliases)
+            yield loader.construct_document(root)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        raise NotPlain(str(error.problem), mark.line + 1 if mark else None) from None
+    except (yaml.YAMLError, RecursionError, OverflowError, ValueError) as error:
+        raise error if isinstance(error, NotPlain) else NotPlain("a value that cannot be read") from None
+    finally:
+        loader.dispose()
+
+
+def _nesting(text: str) -> int:
+    """How deep the brackets go at most: the parser's time grows with the square of that."""
+    depth = deepest = 0
+    for match in _BRACKETS.finditer(text):
+        depth += len(match[0]) if match[0][0] in "[{" else -len(match[0])
+        depth = max(depth, 0)
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _check_size(root: yaml.Node, most: int, aliases: bool) -> None:
+    """Add up what the document holds once every alias stands for itself. Raises: NotPlain."""
+    sizes: dict[int, int] = {}  #: by node; 0 while what it holds is being added up
+    named = {id(root)}
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        children = _children(node)
+        if id(node) not in sizes:
+            sizes[id(node)] = 0
+            for child in children:
+                if id(child) in named and (not aliases or sizes.get(id(child)) == 0):
+                    raise NotPlain("aliases are not read", child.start_mark.line + 1)
+                named.add(id(child))
+            stack += children
+        elif sizes[id(stack.pop())] == 0:
+            sizes[id(node)] = size = 1 + sum(sizes[id(child)] for child in children)
+            if size > most:
+                raise NotPlain(f"more than {most:,} values", node.start_mark.line + 1)
+            if node.tag == _MERGE and not aliases:
+                raise NotPlain("merges are not read", node.start_mark.line + 1)
+
+
+def _children(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return [child for pair in node.value for child in pair]
+    return list(node.value) if isinstance(node, yaml.SequenceNode) else []
