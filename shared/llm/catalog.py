@@ -80,6 +80,16 @@ def retirement(model: str) -> str | None:
     return table().retired.get(model)
 
 
+def is_path(model: str) -> bool:
+    """Whether a model's id is a path of its server: ``/models/x.gguf``, ``C:\\models\\x.gguf``."""
+    return model.startswith(("/", "./", "~/")) or "\\" in model
+
+
+def shown_model(model: str) -> str:
+    """A model's id without its server's folders."""
+    return re.split(r"[/\\]", model)[-1] if is_path(model) else model
+
+
 def sees_images(model: str) -> bool:
     """Whether the model takes images: elsewhere a request with one is an error, so images are left out."""
     return _WITHOUT_VISION.search(model) is None

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, Protocol, runtime_checkable
 
-from pydantic import JsonValue
+from pydantic import Base64Bytes, JsonValue
 
 Json = Mapping[str, JsonValue]
+_MOST_TOKENS = 100_000_000  #: of one call
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class ImagePart:
     """An image in a message, for models that see."""
 
     media_type: str
-    data: bytes
+    data: Base64Bytes  #: the bytes themselves; as JSON in base 64
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,21 @@ class TokenUsage:
     output: int | None = None
     cached: int | None = None
 
+    @classmethod
+    def told(cls, input: object, output: object, cached: object = None) -> TokenUsage:
+        """Counts that are none (negative, absurdly large, texts) are as good as not said."""
+        return cls(_count(input), _count(output), _count(cached))
+
+    @property
+    def total(self) -> int:
+        return (self.input or 0) + (self.output or 0)
+
+
+def _count(value: object) -> int | None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= _MOST_TOKENS else None
+
 
 @dataclass(frozen=True)
 class ChatReply:
@@ -106,6 +122,8 @@ class ChatReply:
     usage: TokenUsage = TokenUsage()
     source: Literal["live", "replay", "scripted"] = "live"
     seconds: float = 0.0
+    reasoning: str = ""  #: what the model thought before it answered, where it says so
+    unseen: int = 0  #: images that were left out because the model does not see
 
 
 @dataclass(frozen=True)
@@ -134,10 +152,13 @@ class ProviderAttempt:
     before: ChainLink | None = None  #: of the attempt before
     cause: str | None = None  #: its outcome, which made this attempt necessary
     reply: ChatReply | None = None
+    usage: TokenUsage | None = None  #: of an answer that was none
+    finish: Finish | None = None  #: of an answer that was none
     http_status: int | None = None
     detail: str | None = None
     seconds: float = 0.0
     first_token: float | None = None
+    queued: float | None = None  #: seconds for which it waited for a slot, before it was sent
     scripted: bool = False  #: a faulty answer that the scripted server gave
 
     @property
@@ -179,6 +200,17 @@ class Estimates(Protocol):
         Raises: NoSuchModel.
         """
         ...
+
+
+@runtime_checkable
+class Meter(Protocol):
+    """Counts what a job uses of a provider beside chat: embeddings."""
+
+    def admit(self, link: ChainLink) -> None:
+        """Raises: BudgetSpent, QuotaExceeded, ModelNotAllowed."""
+        ...
+
+    def spend(self, link: ChainLink, role: str, usage: TokenUsage, seconds: float) -> None: ...
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from shared.errors import AssayError
+from shared.errors import AssayError, ContextTooLong
+from shared.llm.chat import Finish, TokenUsage
+
+Part = Literal["schema", "images"]  #: of a request, which may be left out
 
 
 class NextStep(StrEnum):
     """What the failover does after a fault."""
 
     SAME_AGAIN = "same_again"  #: once more at the same provider, at once
+    WITHOUT = "without"  #: the same, without the part of the request that it does not take
     NEXT = "next"  #: the next provider of the chain
 
 
@@ -30,7 +34,6 @@ class ProviderFault(AssayError):
     code: ClassVar[str] = "provider_fault"
     plan: ClassVar[NextStep] = NextStep.NEXT
     mark: ClassVar[Mark] = Mark.NOTHING
-    alarming: ClassVar[bool] = False  #: an operator has to act: the key, the bill or the model id is wrong
 
     def __init__(self, detail: str, http_status: int | None = None, retry_after: float | None = None) -> None:
         super().__init__(detail)
@@ -60,6 +63,18 @@ class ProviderOverloaded(ProviderFault):
     code, mark = "overloaded", Mark.COUNT
 
 
+class Busy(ProviderFault):
+    """All its slots were taken for as long as could be waited."""
+
+    code = "busy"
+
+
+class Starting(ProviderFault):
+    """It is loading its model: not a failure, and worth waiting for when nobody else answers."""
+
+    code = "starting"
+
+
 class ServerError(ProviderFault):
     code, mark = "server_error", Mark.COUNT
 
@@ -75,27 +90,40 @@ class UnreadableAnswer(ProviderFault):
 
 
 class EmptyAnswer(ProviderFault):
+    """An answer that says nothing; its tokens were spent all the same."""
+
     code = "empty_answer"
+
+    def __init__(self, detail: str, usage: TokenUsage | None = None, finish: Finish | None = None) -> None:
+        super().__init__(detail)
+        self.usage = usage
+        self.finish = finish
+
+
+class OnlyThought(EmptyAnswer):
+    """The model reasoned, and stopped or was cut before it answered."""
+
+    code = "only_thought"
 
 
 class InvalidKey(ProviderFault):
-    code, mark, alarming = "invalid_key", Mark.PARK, True
+    code, mark = "invalid_key", Mark.PARK
 
 
 class PaymentRequired(ProviderFault):
-    code, mark, alarming = "payment_required", Mark.PARK, True
+    code, mark = "payment_required", Mark.PARK
 
 
 class Forbidden(ProviderFault):
-    code, alarming = "forbidden", True
+    code = "forbidden"
 
 
 class UnknownModel(ProviderFault):
-    code, mark, alarming = "unknown_model", Mark.PARK, True
+    code, mark = "unknown_model", Mark.PARK
 
 
 class EndpointNotFound(ProviderFault):
-    code, mark, alarming = "endpoint_not_found", Mark.PARK, True
+    code, mark = "endpoint_not_found", Mark.PARK
 
 
 class RequestRefused(ProviderFault):
@@ -107,7 +135,28 @@ class RequestRefused(ProviderFault):
 class SchemaUnsupported(ProviderFault):
     """The model has no structured answers; the text is checked anyway, so ask again without."""
 
-    code, plan = "schema_unsupported", NextStep.SAME_AGAIN
+    code, plan = "schema_unsupported", NextStep.WITHOUT
+    part: ClassVar[Part] = "schema"
+
+
+class ImagesUnsupported(ProviderFault):
+    """The model does not see, so ask again without the images."""
+
+    code, plan = "images_unsupported", NextStep.WITHOUT
+    part: ClassVar[Part] = "images"
+
+
+class PromptTooLong(ProviderFault):
+    """The prompt, or the prompt and the answer's cap, do not fit into the model's window (tokens)."""
+
+    code = ContextTooLong.code
+
+    def __init__(
+        self, detail: str, http_status: int | None = None, window: int | None = None, prompt: int | None = None
+    ) -> None:
+        super().__init__(detail, http_status)
+        self.window = window
+        self.prompt = prompt
 
 
 class ToolUseFailed(ProviderFault):
@@ -124,5 +173,17 @@ class UnknownProvider(AssayError):
     code, title, status = "unknown_provider", "There is no such model provider", 422
 
 
+class ModelNotAllowed(AssayError):
+    code, title, status = "model_not_allowed", "The tenant may not use that model", 403
+
+
 class NoSuchModel(AssayError):
     code, title, status = "no_such_model", "No configured provider has that model", 422
+
+
+class BrokerUnavailable(AssayError):
+    code, title, status = "model_broker_unavailable", "The broker of models does not answer", 503
+
+
+class BrokerRefused(AssayError):
+    code, title, status = "model_broker_refused", "The broker does not ask models for this", 403

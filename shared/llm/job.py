@@ -9,12 +9,12 @@ from typing import Protocol
 from prometheus_client import Counter
 from pydantic import JsonValue
 
-from shared.errors import ProvidersFailed
+from shared.errors import ContextTooLong, ProvidersFailed
 from shared.llm.catalog import cost
-from shared.llm.chat import ChainLink, ChatReply, ChatRequest, ProviderAttempt, TokenUsage
-from shared.llm.failover import Failover
+from shared.llm.chat import ChainLink, ChatReply, ChatRequest, OnAttempt, Provider, ProviderAttempt, TokenUsage
 from shared.llm.ledger import CallLedger, JobUsage, Owner
-from shared.llm.recorder import Recorder
+from shared.llm.shorten import shortened
+from shared.llm.tokens import prompt_tokens
 from shared.loop import Budget, BudgetSpent
 
 # No tenant and no model in the labels.
@@ -37,24 +37,28 @@ class JobAccount:
     """Counts every attempt of a job: in metrics, usage, ledger, budget and events."""
 
     owner: Owner
-    ledger: CallLedger
+    ledger: CallLedger | None  #: None: the broker, which asks, writes it and measures
     budget: Budget
     on_event: OnEvent = no_event
+    on_attempt: OnAttempt = lambda attempt: None
     usage: JobUsage = field(default_factory=JobUsage)
 
     def add(self, attempt: ProviderAttempt) -> None:
-        _REQUESTS.labels(attempt.link.provider, attempt.outcome).inc()
+        self.on_attempt(attempt)  # first: who is told writes events while the ledger is written here
+        if self.ledger is not None:
+            _REQUESTS.labels(attempt.link.provider, attempt.outcome).inc()
+            if attempt.reached and attempt.reason == "failover":
+                _FAILOVERS.inc()
+            self.ledger.write(self.owner, attempt)
         self.usage.count(attempt)
-        self.ledger.write(self.owner, attempt)
         if attempt.reply is not None and attempt.reply.source != "replay":
-            usage = attempt.reply.usage
-            self.budget.spend_tokens((usage.input or 0) + (usage.output or 0))
+            self.budget.spend_tokens(attempt.reply.usage.total)
+        elif attempt.usage is not None:
+            self.budget.spend_tokens(attempt.usage.total)
         if not attempt.reached:
             return
-        if attempt.reason == "failover":
-            _FAILOVERS.inc()
-            if attempt.before is not None:
-                self._tell_failover(attempt, attempt.before)
+        if attempt.reason == "failover" and attempt.before is not None:
+            self._tell_failover(attempt, attempt.before)
         self.on_event("llm_call", **_call(attempt))
 
     def _tell_failover(self, attempt: ProviderAttempt, before: ChainLink) -> None:
@@ -72,9 +76,10 @@ class JobLlm:
     """A provider for one job; ``usage`` are its totals so far."""
 
     account: JobAccount
-    models: Failover | Recorder
+    models: Provider
     selector: tuple[str, ...] = ()  #: holds for every request that names no models of its own
     links: Callable[[ChatRequest], Sequence[ChainLink]] = lambda _: ()  #: the configured models of a request
+    admission: Callable[[Sequence[ChainLink]], None] = lambda _: None  #: what the tenant may use, today
     name: str = "job"
 
     @property
@@ -84,18 +89,43 @@ class JobLlm:
     def complete(self, request: ChatRequest) -> ChatReply:
         """Ask the role's models within the job's budget.
 
-        Raises: BudgetSpent, NoProviderConfigured, ProvidersFailed, NoSuchModel, JobCancelled.
+        Raises: BudgetSpent, NoProviderConfigured, ProvidersFailed, NoSuchModel, ModelNotAllowed, QuotaExceeded,
+        JobCancelled.
         """
         budget = self.account.budget
         budget.check()
+        self.admission(())
         ends = [moment for moment in (request.deadline, budget.deadline) if moment is not None]
         request = replace(request, deadline=min(ends) if ends else None, selector=request.selector or self.selector)
         try:
-            return self.models.complete(request)
-        except ProvidersFailed:
+            return self._complete(request)
+        except ProvidersFailed as failed:
             if budget.seconds_left <= 0:
-                raise BudgetSpent("seconds") from None
+                raise BudgetSpent("seconds", failed=failed) from None
             raise
+
+    def _complete(self, request: ChatRequest) -> ChatReply:
+        """Ask, and once more with a shorter prompt when it does not fit into the model's window."""
+        try:
+            return self.models.complete(request)
+        except ContextTooLong as overflow:
+            window = overflow.extra.get("window")
+            shorter = shortened(request, window if isinstance(window, int) else None)
+            if shorter is None:
+                raise
+            sizes: dict[str, JsonValue] = {"tokens": prompt_tokens(request), "kept": prompt_tokens(shorter)}
+            self.account.on_event("prompt_shortened", role=request.role, turn=request.turn, window=window, **sizes)
+            return self.models.complete(shorter)
+
+    def admit(self, link: ChainLink) -> None:
+        """See ``Meter``."""
+        self.account.budget.check()
+        self.admission((link,))
+
+    def spend(self, link: ChainLink, role: str, usage: TokenUsage, seconds: float) -> None:
+        """See ``Meter``."""
+        reply = ChatReply("", link.provider, link.model, usage=usage)
+        self.account.add(ProviderAttempt(1, ChatRequest(role, ()), link, "primary", "ok", reply=reply, seconds=seconds))
 
     def estimate(self, request: ChatRequest, usage: TokenUsage) -> float | None:
         """See ``Estimates``."""
@@ -109,6 +139,7 @@ def _named(link: ChainLink) -> dict[str, JsonValue]:
 
 def _call(attempt: ProviderAttempt) -> dict[str, JsonValue]:
     reply = attempt.reply
+    usage = reply.usage if reply else attempt.usage
     return {
         "role": attempt.request.role,
         "turn": attempt.request.turn,
@@ -118,8 +149,8 @@ def _call(attempt: ProviderAttempt) -> dict[str, JsonValue]:
         "reason": attempt.reason,
         "outcome": attempt.outcome,
         "http_status": attempt.http_status,
-        "input_tokens": reply.usage.input if reply else None,
-        "output_tokens": reply.usage.output if reply else None,
+        "input_tokens": usage.input if usage else None,
+        "output_tokens": usage.output if usage else None,
         "seconds": round(attempt.seconds, 3),
         "source": attempt.source,
     }

@@ -11,9 +11,13 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from shared.llm.work import TooMuchWork, bounded
+
 MAX_CHARACTERS = 1_000_000
 MAX_REPAIRED = 200_000  #: characters; longer texts are not repaired
 MAX_DEPTH = 64
+#: Calls of functions that a repair may take, for a text and for each of its characters; usual mistakes take 18.
+_LEAST_WORK, _WORK = 100_000, 40
 
 _STRING = r'"(?:\\.|[^"\\])*"?'
 _COMMENTS = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
@@ -103,9 +107,12 @@ def _repaired(text: str) -> Parsed | None:
         return None
     _refuse_constants(text)
     _refuse_halves(text)
+    body = text[_first_bracket(text) :]
     try:
-        value = repair_json(text[_first_bracket(text) :], return_objects=True, skip_json_loads=True)
-    except (ValueError, RecursionError, IndexError):
+        value = bounded(
+            lambda: repair_json(body, return_objects=True, skip_json_loads=True), _LEAST_WORK + _WORK * len(body)
+        )
+    except (ValueError, RecursionError, IndexError, TooMuchWork):
         return None
     return Parsed(value, repaired=True) if isinstance(value, (dict, list)) and value else None
 

@@ -6,29 +6,33 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from threading import Timer
+from threading import Event, Thread, Timer
 
 from sqlalchemy import Engine
 
-from shared.contracts.models import ModelTest, ProviderState
+from shared.contracts.models import EndpointFacts, EndpointTest, ModelTest, ProviderState
 from shared.errors import AssayError
-from shared.llm.breaker import Breaker
-from shared.llm.chat import ChainLink, ChatMessage, ChatRequest
+from shared.llm.breaker import Breaker, ProviderHealth
+from shared.llm.chat import ChainLink, ChatMessage, ChatRequest, OnAttempt, ProviderAttempt
+from shared.llm.discovery import discover
+from shared.llm.endpoints import Adapters, EndpointRegistry
 from shared.llm.failover import Failover, FailoverSettings
-from shared.llm.health import ProviderHealth
+from shared.llm.faults import ProviderFault
 from shared.llm.job import JobAccount, JobLlm, OnEvent, no_event
 from shared.llm.ledger import CallLedger, Owner
+from shared.llm.probe import probe
 from shared.llm.prompts import PromptRegistry
 from shared.llm.recorder import Recorder
 from shared.llm.registry import Chain, ModelRegistry
 from shared.llm.settings import CallSettings, ProviderSettings, endpoints
+from shared.llm.slots import LocalSlots, SharedSlots
 from shared.llm.states import LocalStates, SharedStates
-from shared.llm.vendors.adapter import Adapter
-from shared.llm.vendors.table import VENDORS
+from shared.llm.tenants import AllowedModels, DailyTokens
 from shared.llm.wires.endpoint import Endpoint
 from shared.loop import Budget
 
 _LOAD_AFTER = 0.5  #: seconds after the first request; the first provider's SDK is loaded by then
+_LOOK_FIRST, _LOOK_AGAIN = 15.0, 10.0  #: seconds for a first look at a server, and until the next one
 _WORST = ("parked", "open", "half_open", "closed")
 
 
@@ -48,24 +52,30 @@ class LlmLayer:
         find_endpoints: Callable[[ProviderSettings, CallSettings], tuple[Endpoint, ...]] = endpoints,
     ) -> None:
         self._calls = calls
-        self._endpoints = find_endpoints(providers, calls)
-        self._adapters = {
-            endpoint.name: Adapter(VENDORS[endpoint.name], endpoint)
-            for endpoint in self._endpoints
-            if endpoint.configured
-        }
+        self.endpoints = EndpointRegistry(engine, providers, calls, find_endpoints(providers, calls))
+        self._adapters = Adapters(self.endpoints.current)
+        self._closed = Event()
+        self._looked: dict[str, str | None] = {}  #: the fault of the last look at a server, None when it answered
+        self._looking: list[Event] = []  #: set after the first look at a server
+        for endpoint in self.endpoints.own_servers():
+            self._looking.append(Event())
+            Thread(target=self._look, args=(endpoint, self._looking[-1]), name="llm-look", daemon=True).start()
         self._states = SharedStates(redis_url) if redis_url else LocalStates()
+        self._slots = SharedSlots(redis_url) if redis_url else LocalSlots()
         self._breaker = Breaker(self._states, calls.breaker)
         self._loaded: set[str] = set()
         self.ledger = CallLedger(engine)
-        self.models = ModelRegistry(engine, self._endpoints)
+        self.models = ModelRegistry(engine, self.endpoints.current)
+        self.allowed = AllowedModels(engine, calls.allowed_models)
+        self._daily = DailyTokens(engine, calls.tenant_tokens_per_day)
         self.prompts = PromptRegistry(engine)
 
     def close(self) -> None:
         """Close every connection."""
-        for provider in self._adapters.values():
-            provider.close()
+        self._closed.set()
+        self._adapters.close()
         self._states.close()
+        self._slots.close()
 
     def for_job(
         self,
@@ -74,10 +84,12 @@ class LlmLayer:
         on_event: OnEvent = no_event,
         cancelled: Callable[[], bool] = lambda: False,
         selector: Sequence[str] = (),
+        on_attempt: OnAttempt = lambda attempt: None,
+        counts: dict[str, int] | None = None,
     ) -> JobLlm:
         """The models for one job; ``selector`` holds for every request that names no models of its own.
 
-        A request goes through these, from the outside in:
+        ``counts`` are the recorder's, where they outlive the answer. A request goes through these, from the outside in:
 
         ``JobLlm.complete``         the job's budget, deadline and selector; ``JobAccount.add`` counts each attempt
         ``Recorder.complete``       only with ``ASSAY_LLM_RECORD``: answers from recordings, keeps new answers
@@ -86,13 +98,32 @@ class LlmLayer:
         ``Wire.body``, ``.answer``  the vendor's format
         ``Sdk.events``, ``.whole``  HTTP, by the vendor's own SDK
         """
-        account = JobAccount(owner, self.ledger, budget, on_event)
-        calls = self._calls
-        failover = Failover(self._adapters, self._chain, self._breaker, calls.failover, account.add, cancelled)
+        account = JobAccount(owner, self.ledger, budget, on_event, self._counted(owner.tenant_id, on_attempt))
+        calls, tenant = self._calls, owner.tenant_id
+        failover = Failover(
+            self._adapters,
+            lambda request: self._chain(request, tenant),
+            self._breaker,
+            calls.failover,
+            account.add,
+            cancelled,
+            tenant,
+            self._slots,
+        )
         models: Failover | Recorder = failover
         if calls.record != "off" and calls.recordings is not None:
-            models = Recorder(calls.recordings, calls.record, failover, account.add)
-        return JobLlm(account, models, tuple(selector), self._servable)
+            models = Recorder(calls.recordings, calls.record, failover, account.add, {} if counts is None else counts)
+        return JobLlm(
+            account,
+            models,
+            tuple(selector),
+            lambda request: self._servable(request, tenant),
+            lambda links: self._admit(tenant, links),
+        )
+
+    def check_allowed(self, role: str, tenant: str) -> None:
+        """Raises: ModelNotAllowed when the tenant may use none of the role's models."""
+        self.allowed.among(self.models.chain(role), tenant)
 
     def configured(self, role: str | None = None) -> bool:
         """Whether a configured provider could answer for the role, or for any role; recordings can."""
@@ -104,19 +135,29 @@ class LlmLayer:
         """Every provider with its key, its breaker and its last error, over the models that are in use."""
         links = {(link.provider, link.model) for chain in self.models.chains().values() for link in chain}
         return [
-            self._state(endpoint, sorted(m for p, m in links if p == endpoint.name)) for endpoint in self._endpoints
+            self._state(endpoint, sorted(m for p, m in links if p == endpoint.name))
+            for endpoint in self.endpoints.current().values()
         ]
 
     def test(self, role: str, tenant: str) -> ModelTest:
-        """A real call to the first configured link of the role, whatever its breaker says. Raises: NotFound."""
-        chain = [link for link in self.models.chain(role) if link.provider in self._adapters]
+        """A real call to the first configured link of the role, whatever its breaker says.
+
+        Raises: NotFound, ModelNotAllowed, QuotaExceeded.
+        """
+        self._daily.check(tenant)
+        chain = [
+            link for link in self.allowed.among(self.models.chain(role), tenant) if link.provider in self._adapters
+        ]
         if not chain:
             return ModelTest(ok=False, provider=None, model=None, seconds=0, error="no_provider_configured: set a key")
         link = chain[0]
         words = (ChatMessage("user", "Answer with the single word: ready"),)
-        request = ChatRequest(role, words, max_tokens=512, deadline=time.monotonic() + 30)
-        account = JobAccount(Owner(tenant, None), self.ledger, Budget(seconds=30))
-        ignored, at_once = Breaker(LocalStates()), FailoverSettings(patience=0)
+        seconds = self._adapters[link.provider].endpoint.timeouts.total
+        request = ChatRequest(role, words, max_tokens=512, deadline=time.monotonic() + seconds)
+        account = JobAccount(
+            Owner(tenant, None), self.ledger, Budget(seconds=seconds), on_attempt=self._counted(tenant)
+        )
+        ignored, at_once = Breaker(LocalStates()), FailoverSettings(patience=0, starting=0)
         job = JobLlm(account, Failover(self._adapters, lambda _: [link], ignored, at_once, account.add))
         began = time.monotonic()
         error = None
@@ -131,13 +172,67 @@ class LlmLayer:
         model = link.model if error else reply.model
         return ModelTest(ok=error is None, provider=link.provider, model=model, seconds=seconds, error=error)
 
+    def discover(self, name: str) -> EndpointFacts:
+        """What the server of an endpoint is, kept for every replica. Raises: NotFound, ProviderFault."""
+        self.endpoints.view(name)
+        facts = discover(self.endpoints[name])
+        self.endpoints.learn(name, facts)
+        return facts
+
+    def test_endpoint(self, name: str) -> EndpointTest:
+        """Look at the server of a named endpoint, and ask its model a few words. Raises: NotFound."""
+        began = time.monotonic()
+        facts, error = None, None
+        try:
+            facts = self.discover(name)
+            chosen = self.endpoints[name].model
+            if chosen is None:
+                error = _unchosen(name, [model.id for model in facts.models])
+            else:
+                facts = facts.model_copy(update={"probed": probe(self._adapters[name], chosen)})
+                self.endpoints.learn(name, facts)
+        except KeyError:
+            error = "no_key: the variable of its key is not set where the gateway runs"
+        except ProviderFault as fault:
+            error = f"{fault.code}: {fault.detail}"
+        return EndpointTest(ok=error is None, facts=facts, seconds=time.monotonic() - began, error=error)
+
+    def _look(self, endpoint: Endpoint, looked: Event) -> None:
+        """Find out what a server of the environment is, again and again until it answers."""
+        while not self._closed.is_set():
+            try:
+                self.endpoints.choose(endpoint.name, discover(endpoint))
+            except ProviderFault as fault:
+                self._looked[endpoint.name] = fault.code
+                looked.set()
+                self._closed.wait(_LOOK_AGAIN)
+            else:
+                self._looked[endpoint.name] = None
+                looked.set()
+                return
+
     def load(self, role: str) -> None:
         """Load the SDK of the role's first configured provider now, which takes seconds on a busy machine."""
         self._load([link.provider for link in self.models.chain(role) if link.provider in self._adapters][:1])
 
-    def _chain(self, request: ChatRequest) -> Chain:
+    def _counted(self, tenant: str, on_attempt: OnAttempt = lambda attempt: None) -> OnAttempt:
+        """Count an attempt's tokens for the tenant's day too."""
+
+        def count(attempt: ProviderAttempt) -> None:
+            on_attempt(attempt)
+            self._daily.count(tenant, attempt)
+
+        return count
+
+    def _admit(self, tenant: str, links: Sequence[ChainLink]) -> None:
+        self._daily.check(tenant)
+        self.allowed.among(links, tenant)
+
+    def _chain(self, request: ChatRequest, tenant: str) -> Chain:
         """The request's links; the SDKs of those behind the first are loaded meanwhile, so that a failover is quick."""
-        links = self.models.for_request(request)
+        while self._looking:  # the first request waits a moment for what is being found out
+            self._looking.pop().wait(_LOOK_FIRST)
+        links = self.allowed.among(self.models.for_request(request), tenant)
         later = {link.provider for link in links if link.provider in self._adapters} - self._loaded
         if later:
             self._loaded |= later
@@ -146,11 +241,12 @@ class LlmLayer:
             timer.start()
         return links
 
-    def _servable(self, request: ChatRequest) -> list[ChainLink]:
-        return [link for link in self.models.for_request(request) if link.provider in self._adapters]
+    def _servable(self, request: ChatRequest, tenant: str) -> list[ChainLink]:
+        links = self.allowed.among(self.models.for_request(request), tenant)
+        return [link for link in links if link.provider in self._adapters]
 
     def _load(self, providers: Sequence[str]) -> None:
-        with suppress(RuntimeError):  # closed meanwhile
+        with suppress(RuntimeError, KeyError):  # closed or removed meanwhile
             for name in providers:
                 self._adapters[name].connect()
 
@@ -166,5 +262,15 @@ class LlmLayer:
             configured=True,
             state=worst.state(now),
             until=None if until is None else datetime.fromtimestamp(until, UTC),
-            last_error=worst.last_error or next((health.last_error for health in seen if health.last_error), None),
+            last_error=worst.last_error
+            or next((health.last_error for health in seen if health.last_error), None)
+            or self._looked.get(endpoint.name),
+            reachable=self._looked[endpoint.name] is None if endpoint.name in self._looked else None,
         )
+
+
+def _unchosen(name: str, models: Sequence[str]) -> str:
+    if not models:
+        return "no_model: it serves no model: load one, then test again"
+    listed = ", ".join(models[:10])
+    return f"no_model_chosen: it serves {listed}: choose one with `assay endpoints add {name} URL --model MODEL`"

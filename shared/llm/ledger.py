@@ -16,12 +16,15 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from shared.contracts.models import LlmCall, ModelName, PromptUsed
 from shared.llm.catalog import cost
-from shared.llm.chat import SKIPPED, ProviderAttempt
+from shared.llm.chat import SKIPPED, ProviderAttempt, TokenUsage
 from shared.llm.tables import llm_calls
 
 log = logging.getLogger(__name__)
 
 _UNREACHED = (SKIPPED, "connection_failed")  #: these never reached the provider
+_TOKENS = func.coalesce(
+    func.sum(func.coalesce(llm_calls.c.input_tokens, 0) + func.coalesce(llm_calls.c.output_tokens, 0)), 0
+)
 _MAX_WAITING = 1000  #: rows that wait in memory while the database cannot be reached
 
 
@@ -50,15 +53,23 @@ class JobUsage:
             reply = attempt.reply
             if reply is None:
                 self.llm_calls += attempt.outcome not in _UNREACHED
+                self._spend(attempt, attempt.usage)
                 return
             self.sources.add(reply.source)
-            self.input_tokens += reply.usage.input or 0
-            self.output_tokens += reply.usage.output or 0
             if reply.source == "replay":
+                self.input_tokens += reply.usage.input or 0
+                self.output_tokens += reply.usage.output or 0
                 return
             self.llm_calls += 1
-            price = cost(attempt.link.provider, attempt.link.model, reply.usage)
-            self.cost_usd = None if price is None or self.cost_usd is None else self.cost_usd + price
+            self._spend(attempt, reply.usage)
+
+    def _spend(self, attempt: ProviderAttempt, usage: TokenUsage | None) -> None:
+        if usage is None:
+            return
+        self.input_tokens += usage.input or 0
+        self.output_tokens += usage.output or 0
+        price = cost(attempt.link.provider, attempt.link.model, usage)
+        self.cost_usd = None if price is None or self.cost_usd is None else self.cost_usd + price
 
     @property
     def known_cost(self) -> float | None:
@@ -89,7 +100,8 @@ class CallLedger:
 def row(owner: Owner, attempt: ProviderAttempt) -> dict[str, object]:
     """The attempt as a row of ``llm_calls``; no text of a prompt or an answer."""
     reply, request = attempt.reply, attempt.request
-    usage = reply.usage if reply else None
+    usage = reply.usage if reply else attempt.usage
+    finish = reply.finish if reply else attempt.finish
     paid = None if attempt.source == "replay" else usage
     return {
         "tenant_id": owner.tenant_id,
@@ -114,7 +126,8 @@ def row(owner: Owner, attempt: ProviderAttempt) -> dict[str, object]:
         "prompt_version": request.prompt.version if request.prompt else None,
         "seconds": attempt.seconds,
         "first_token_seconds": attempt.first_token,
-        "finish": reply.finish.value if reply else None,
+        "queue_seconds": attempt.queued,
+        "finish": finish.value if finish else None,
         "detail": attempt.detail,
         "source": attempt.source,
     }
@@ -152,7 +165,8 @@ def totals(connection: Connection, job: str) -> dict[str, JsonValue]:
     """The job's ``usage`` over all its runs; the cost is unknown as soon as one answer's is."""
     calls = llm_calls.c
     reached = calls.outcome.not_in(_UNREACHED) & (calls.source != "replay")
-    answered = (calls.outcome == "ok") & (calls.source != "replay")
+    spent = (calls.outcome == "ok") | calls.input_tokens.is_not(None)  # an empty answer has its price too
+    answered = spent & (calls.source != "replay")
     row = connection.execute(
         select(
             func.count().filter(reached),
@@ -166,10 +180,13 @@ def totals(connection: Connection, job: str) -> dict[str, JsonValue]:
     return {"llm_calls": row[0], "input_tokens": row[1], "output_tokens": row[2], "cost_usd": cost_usd}
 
 
+def tokens_of_run(job: str, attempt: int) -> Select[int]:
+    """How many tokens one run of a job has used."""
+    calls = llm_calls.c
+    return select(_TOKENS).where(calls.job_id == job, calls.job_attempt == attempt, calls.source != "replay")
+
+
 def tokens_since(tenant: str, moment: datetime) -> Select[int]:
     """How many tokens the tenant has used since then; for the daily budget."""
     calls = llm_calls.c
-    spent = func.sum(func.coalesce(calls.input_tokens, 0) + func.coalesce(calls.output_tokens, 0))
-    return select(func.coalesce(spent, 0)).where(
-        calls.tenant_id == tenant, calls.at >= moment, calls.source != "replay"
-    )
+    return select(_TOKENS).where(calls.tenant_id == tenant, calls.at >= moment, calls.source != "replay")

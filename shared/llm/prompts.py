@@ -16,6 +16,7 @@ from sqlalchemy.dialects.postgresql import insert
 import shared
 from shared.contracts.models import Prompt, PromptVariables
 from shared.errors import DatabaseUnavailable, NotFound, PreconditionFailed
+from shared.kinds import KINDS
 from shared.llm import templates
 from shared.llm.chat import PromptVersion, RenderedPrompt
 from shared.llm.fresh import Fresh
@@ -28,14 +29,21 @@ _ACTIVE = "active"
 _SERVICES = Path(shared.__file__).resolve().parent.parent / "services"
 
 
-@cache
-def default_prompts(services: Path = _SERVICES) -> Mapping[str, str]:
+def default_prompts() -> Mapping[str, str]:
     """Default texts by key: ``services/<service>/prompts/<purpose>.md`` is the prompt ``service.purpose``.
 
-    The folder that holds ``prompts`` names the service.
+    The folder that holds ``prompts`` names the service; a kind that a plugin registers names its folder itself.
     """
-    files = sorted([*services.glob("*/prompts/*.md"), *services.glob("*/*/prompts/*.md")])
-    return {f"{file.parent.parent.name}.{file.stem}": file.read_text(encoding="utf-8") for file in files}
+    folders = [
+        (folder.parent.name, folder) for pattern in ("*", "*/*") for folder in _SERVICES.glob(f"{pattern}/prompts")
+    ]
+    folders += [(kind.service, kind.prompts) for kind in KINDS.values() if kind.prompts is not None]
+    return {key: text for service, folder in folders for key, text in _texts(service, folder).items()}
+
+
+@cache
+def _texts(service: str, folder: Path) -> Mapping[str, str]:
+    return {f"{service}.{file.stem}": file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.md"))}
 
 
 @dataclass(frozen=True)

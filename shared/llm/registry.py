@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -44,10 +44,14 @@ def default_chain(role: str) -> Chain:
 class ModelRegistry:
     """Safe to use from many threads; ``engine`` is None where there is no database: then the defaults hold."""
 
-    def __init__(self, engine: Engine | None, endpoints: Sequence[Endpoint]) -> None:
+    def __init__(self, engine: Engine | None, endpoints: Callable[[], Mapping[str, Endpoint]]) -> None:
         self._engine = engine
-        self._endpoints = {endpoint.name: endpoint for endpoint in endpoints}
+        self._current = endpoints
         self._changed: Fresh[Mapping[str, Chain]] = Fresh(self._read, {})
+
+    @property
+    def _endpoints(self) -> Mapping[str, Endpoint]:
+        return self._current()
 
     def chain(self, role: str) -> Chain:
         """The role's links, unconfigured ones too. Raises: NotFound for a role that there is not."""
@@ -149,13 +153,16 @@ class ModelRegistry:
 
     def _known(self) -> Chain:
         priced = tuple(ChainLink(price.provider, price.model) for price in table().prices)
-        return (*priced, *self._vendors_own())
+        served = [ChainLink(name, model) for name, each in self._endpoints.items() for model, _ in each.models]
+        return (*priced, *served, *self._vendors_own())
 
     def _vendors_own(self) -> Chain:
-        """The default model of each vendor, or the one that the operator has named instead."""
-        named = {name: endpoint.model for name, endpoint in self._endpoints.items()}
+        """The default model of each vendor and named endpoint, or the one that the operator has chosen instead."""
+        endpoints = self._endpoints
+        named = {name: endpoint.model for name, endpoint in endpoints.items()}
         links = [vendor.link for vendor in VENDORS.values()]
-        return tuple(replace(link, model=named.get(link.provider) or link.model) for link in links)
+        own = [ChainLink(name, each.model) for name, each in endpoints.items() if each.vendor and each.model]
+        return (*own, *(replace(link, model=named.get(link.provider) or link.model) for link in links))
 
     def _warning(self, link: ChainLink) -> str | None:
         ends = retirement(link.model)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from shared.llm.breaker import BreakerSettings
 from shared.llm.failover import FailoverSettings
-from shared.llm.health import BreakerSettings
 from shared.llm.vendors.spec import EnvironmentVariable, VendorSpec
 from shared.llm.vendors.table import VENDORS
 from shared.llm.watch import Timeouts
-from shared.llm.wires.endpoint import Endpoint
+from shared.llm.wires.endpoint import Endpoint, own_machine
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,29 @@ class CallSettings(BaseSettings):
     idle_seconds: float = Field(15, gt=0, description="Between two pieces of an answer")
     total_seconds: float = Field(120, gt=0, description="For one attempt at one provider")
     patience_seconds: float = Field(15, ge=0, description="The longest wait for the last provider's rate limit")
+    starting_seconds: float = Field(
+        300, ge=0, description="The longest wait for a server that loads its model, when no other provider answers"
+    )
     hedge_seconds: float | None = Field(None, gt=0, description="Ask the next provider too after this silence")
     breaker_failures: int = Field(3, ge=1, description="Failures in a row that open a provider's breaker")
     breaker_cooldown_seconds: float = Field(30, gt=0, description="How long an open breaker keeps a provider unasked")
     stream: bool = Field(True, description="Read answers as they come, so that a stalled one is noticed")
     recordings: Path | None = Field(None, description="A folder of recorded model calls")
     record: Literal["off", "record", "replay", "auto"] = Field("off", description="What the recordings are for")
-    tenant_tokens_per_day: int = Field(0, ge=0, description="Model tokens a tenant may use a day; 0 is no limit")
+    endpoints: Path | None = Field(
+        None, description="A YAML file of named endpoints: a name with `url`, `key_env`, `concurrency` and so on each"
+    )
+    private_endpoints: bool = Field(
+        False, description="Allow endpoints at http and at private addresses to be added by API; `assay up` does"
+    )
+    tenant_models: str = Field(
+        "*", description="Models that a tenant without a list of its own may use: patterns like `groq/*`, with commas"
+    )
+    tenant_tokens_per_day: int = Field(100_000_000, ge=0, description="Model tokens of a tenant in a day (UTC); 0: any")
+
+    @property
+    def allowed_models(self) -> tuple[str, ...]:
+        return tuple(pattern.strip() for pattern in self.tenant_models.split(",") if pattern.strip())
 
     @property
     def timeouts(self) -> Timeouts:
@@ -53,7 +69,9 @@ class CallSettings(BaseSettings):
 
     @property
     def failover(self) -> FailoverSettings:
-        return FailoverSettings(patience=self.patience_seconds, hedge_after=self.hedge_seconds)
+        return FailoverSettings(
+            patience=self.patience_seconds, starting=self.starting_seconds, hedge_after=self.hedge_seconds
+        )
 
     @property
     def breaker(self) -> BreakerSettings:
@@ -68,12 +86,17 @@ def endpoints(providers: ProviderSettings, calls: CallSettings) -> tuple[Endpoin
 def _endpoint(vendor: VendorSpec, providers: ProviderSettings, calls: CallSettings) -> Endpoint:
     variables = vendor.variables
     base_url = providers.value(variables.base_url)
+    timeouts = calls.timeouts
+    if base_url and own_machine(base_url) and "first_token_seconds" not in calls.model_fields_set:
+        # It may have one slot: before the first token come the answers to everybody who asked earlier.
+        timeouts = replace(timeouts, first_token=timeouts.total)
     return Endpoint(
         name=vendor.name,
         api_key=providers.value(variables.api_key),
         # The SDKs add the version to the address themselves; many people write it too.
         base_url=base_url.rstrip("/").removesuffix(vendor.version) if base_url else None,
         model=providers.value(variables.model) if variables.model else None,
-        timeouts=calls.timeouts,
+        timeouts=timeouts,
         stream=calls.stream,
+        needs_key=not vendor.keyless,
     )

@@ -51,6 +51,7 @@ llm_calls = Table(
     Column("prompt_version", Integer),
     Column("seconds", Double, nullable=False),
     Column("first_token_seconds", Double),
+    Column("queue_seconds", Double),  # for which it waited for a slot of the endpoint, before it was sent
     Column("finish", Text),
     Column("detail", Text),  # the fault in words that are safe to show
     Column("source", Text, nullable=False),  # live | replay | scripted
@@ -88,6 +89,27 @@ model_chains = Table(
     metadata,
     Column("role", Text, primary_key=True),
     Column("chain", JSONB, nullable=False),
+    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_now),
+    Column("actor", Text),
+)
+
+#: Which models a tenant may use, as patterns; a tenant without a row has the installation's.
+tenant_models = Table(
+    "tenant_models",
+    metadata,
+    Column("tenant_id", Text, primary_key=True),
+    Column("allowed", JSONB, nullable=False),
+    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_now),
+    Column("actor", Text),
+)
+
+#: Servers of models that an operator has named; keys are never here, only the names of their variables.
+model_endpoints = Table(
+    "model_endpoints",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("settings", JSONB, nullable=False),
+    Column("facts", JSONB),  # what the server was found to be, when it was last tested
     Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_now),
     Column("actor", Text),
 )

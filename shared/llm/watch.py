@@ -41,11 +41,14 @@ class Watch:
     timeouts: Timeouts
     latest: float  #: monotonic; the job's deadline, which may come before the call's own total
     cancelled: Callable[[], bool] = lambda: False
+    allowed: Timeouts | None = None  #: the endpoint's own limits, which the job's time may have cut
     began: float = field(default_factory=time.monotonic)
     headers: Mapping[str, str] = field(default_factory=dict)  #: of the response
     connected: bool = False  #: a new connection was made for this call
     received: int = 0  #: bytes that came back
     first_token: float | None = None  #: seconds until the first token
+    queued: float | None = None  #: seconds for which it waited for a slot before it began
+    done: bool = False  #: the stream said that it has ended
     ended: str | None = None  #: the stage that ended the call: a time-out's name or ``cancelled``
     progress: float = field(default_factory=time.monotonic)
 
@@ -73,6 +76,19 @@ class Watch:
         limit = self.timeouts.first_token if self.first_token is None else self.timeouts.idle
         if now - self.progress >= limit:
             self._end("first_token" if self.first_token is None else "idle")
+
+    def was_cut_short(self) -> bool:
+        """Whether the call ended before the endpoint's own limit: then it says nothing about the provider."""
+        allowed, now = self.allowed or self.timeouts, time.monotonic()
+        match self.ended:
+            case "first_token":
+                return now - self.began < allowed.first_token
+            case "idle":
+                return now - self.progress < allowed.idle
+            case "total":
+                return now - self.began < allowed.total
+            case _:  # the connection was not accepted in time; a socket's own clock may be a little ahead
+                return now - self.began < 0.9 * allowed.connect
 
     def at_most(self, seconds: float) -> float:
         """So many seconds, or what is left of the call."""

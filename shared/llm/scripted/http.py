@@ -51,6 +51,11 @@ class HttpResponse:
             while await self._reader.read(65536):
                 pass
 
+    @property
+    def gone_away(self) -> bool:
+        """Whether the client has closed its side."""
+        return self._reader.at_eof() or self._writer.is_closing()
+
     def cut(self) -> None:
         self.open = False
         self._writer.close()

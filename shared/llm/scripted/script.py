@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
+from shared.llm.scripted.seen import SEEN
+
 FaultKind = Literal[
     "status",  # any status, with headers and message
     "rate_limit",  # 429
@@ -28,6 +30,8 @@ FaultKind = Literal[
     "refusal",
     "length",  # the reply's text ends in the middle, and the provider says so
     "tool_use_failed",  # 400 with the reply's text as `failed_generation`
+    "seen",  # an error in a real server's own words, by `name` of the table in `seen.py`
+    "done_only",  # a stream that ends with [DONE], without a finish reason
 ]
 
 
@@ -38,11 +42,18 @@ class _Part(BaseModel):
 class ScriptedFault(_Part):
     kind: FaultKind
     status: Annotated[int, Field(ge=400, le=599)] | None = None
+    name: str | None = None
     headers: dict[str, str] = {}
     message: str = "scripted fault"
     code: str | None = None
     after: Annotated[int, Field(ge=0)] = 2  #: pieces of the answer before it is cut or stalls
     token_ms: float | None = None
+
+    @model_validator(mode="after")
+    def _is_known(self) -> ScriptedFault:
+        if self.kind == "seen" and self.name not in SEEN:
+            raise ValueError(f"there is no error {self.name!r}: there are {', '.join(SEEN)}")
+        return self
 
 
 class ScriptedCall(_Part):
@@ -59,7 +70,8 @@ class ScriptedReply(_Part):
     tool_calls: tuple[ScriptedCall, ...] = ()
     input_tokens: int | None = None
     output_tokens: int | None = None
-    usage: bool = True  #: false: the provider does not say how many tokens it took
+    usage: bool | dict[str, JsonValue] = True  #: false: it does not say how many tokens it took; else what it says
+    reasoning: str = ""  #: what the model thought, in a member of its own
 
     @property
     def content(self) -> str:
@@ -117,8 +129,19 @@ class Rule(_Part):
         return self.reply or ScriptedReply()
 
 
+class ServedModels(_Part):
+    """Which server this is to those that look at its lists, and how many calls it answers at once."""
+
+    kind: Literal["llama.cpp", "vllm", "ollama", "lm-studio"] = "llama.cpp"
+    version: str = "1"
+    models: tuple[str, ...] = ()
+    window: int | None = None  #: tokens; a longer prompt is refused in the server's words
+    slots: Annotated[int, Field(ge=1)] | None = None  #: those that come while all are taken wait in silence
+
+
 class Script(_Part):
     rules: tuple[Rule, ...] = ()
+    server: ServedModels | None = None
     latency_ms: Annotated[float, Field(ge=0)] = 0
     token_ms: Annotated[float, Field(ge=0)] = 0
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from shared.llm.scripted import wires
 from shared.llm.scripted.http import HttpRequest, HttpResponse
+from shared.llm.scripted.lists import list_at
 from shared.llm.scripted.script import (
     PlannedReply,
     Script,
@@ -19,8 +20,10 @@ from shared.llm.scripted.script import (
     ScriptedReply,
     ScriptedRequest,
     ScriptPlayer,
+    ServedModels,
     parse,
 )
+from shared.llm.scripted.seen import SEEN
 from shared.llm.vendors.spec import VendorSpec
 from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.endpoint import ROLE_HEADER, SCRIPTED_HEADER, TURN_HEADER
@@ -38,13 +41,14 @@ class ScriptedServer:
 
     def __init__(self, script: Script) -> None:
         self._player = ScriptPlayer(script)
+        self._slots = _slots_of(script)
         self._requests: list[dict[str, Any]] = []
 
     async def handle(self, request: HttpRequest, response: HttpResponse) -> None:
         if request.path.startswith("/_scripted/"):
             await self._admin(request, response)
-        elif request.path.endswith("/v1/models"):
-            await response.whole(200, _JSON, json.dumps({"object": "list", "data": []}).encode())
+        elif (listed := list_at(request.path, request.body, self._player.script.server)) is not None:
+            await response.whole(200, _JSON, json.dumps(listed).encode())
         elif (vendor := _vendor(request.path, request.headers.get("user-agent", ""))) is None:
             await response.whole(404, _JSON, _refusal("invalid_request_error", f"there is nothing at {request.path}"))
         else:
@@ -59,13 +63,20 @@ class ScriptedServer:
             return
         seen = {"at": time.time(), "path": request.path, "port": request.port}
         self._requests.append({**seen, **asdict(question), "body": body})
+        server = self._player.script.server
+        if server is not None and server.window is not None and (tokens := _tokens(question)) > server.window:
+            await _overflow(response, server, tokens)
+            return
         planned = self._player.next_reply(question)
         if planned is None:
             words = f"no scripted reply for role {question.role}, turn {question.turn}, provider {provider}"
             await _fail(response, provider, 400, "no_scripted_reply", words)
             return
-        await asyncio.sleep(planned.latency_ms / 1000)
-        await _play(planned, question, response)
+        async with self._slots or contextlib.nullcontext():
+            if response.gone_away:
+                return
+            await asyncio.sleep(planned.latency_ms / 1000)
+            await _play(planned, question, response)
 
     async def _admin(self, request: HttpRequest, response: HttpResponse) -> None:
         match request.method, request.path:
@@ -77,6 +88,7 @@ class ScriptedServer:
             case "PUT", "/_scripted/script":
                 try:
                     self._player = ScriptPlayer(parse(request.body.decode()))
+                    self._slots = _slots_of(self._player.script)
                 except ValueError as error:
                     await response.whole(400, _JSON, _refusal("bad_script", str(error)))
                 else:
@@ -85,6 +97,23 @@ class ScriptedServer:
                 await response.whole(200, _JSON, b'{"ok": true}')
             case _:
                 await response.whole(404, _JSON, _refusal("invalid_request_error", "there is no such path"))
+
+
+def _slots_of(script: Script) -> asyncio.Semaphore | None:
+    slots = script.server.slots if script.server else None
+    return None if slots is None else asyncio.Semaphore(slots)
+
+
+def _tokens(question: ScriptedRequest) -> int:
+    """As many as the served usage counts."""
+    return sum(map(len, question.messages)) // 4 + 1
+
+
+async def _overflow(response: HttpResponse, server: ServedModels, tokens: int) -> None:
+    """The server's own words, with these numbers in the place of those that were seen."""
+    seen = SEEN[f"{server.kind} overflow"]
+    body = json.dumps(seen.body).replace("6567", str(tokens + 256)).replace("6311", str(tokens))
+    await response.whole(seen.status, _JSON, body.replace("2048", str(server.window)).encode())
 
 
 def _vendor(path: str, user_agent: str) -> VendorSpec | None:
@@ -144,6 +173,12 @@ async def _play(planned: PlannedReply, question: ScriptedRequest, response: Http
             code = fault.code or ("tool_use_failed" if generation is not None else None)
             status = fault.status or _STATUS[fault.kind]
             await _fail(response, question.provider, status, code, fault.message, generation, fault.headers)
+        case "seen":
+            seen = SEEN[fault.name or ""]
+            plain = isinstance(seen.body, str)
+            headers = {**_JSON, "Content-Type": "text/plain"} if plain else _JSON
+            body = str(seen.body) if plain else json.dumps(seen.body)
+            await response.whole(seen.status, {**headers, **fault.headers}, body.encode())
         case "disconnect":
             response.cut()
         case "hang":
@@ -219,12 +254,14 @@ def _served(planned: PlannedReply, fault: ScriptedFault, question: ScriptedReque
         case "fenced_json":
             text = f"```json\n{text}\n```"
         case "empty":
-            reply, text = ScriptedReply(), ""
+            reply, text = ScriptedReply(input_tokens=0, output_tokens=0), ""
+        case "done_only":
+            finish = "unsaid"
         case "refusal":
             finish = "refusal"
         case _:
             pass
-    said_in = sum(map(len, question.messages)) // 4 + 1 if reply.input_tokens is None else reply.input_tokens
+    said_in = _tokens(question) if reply.input_tokens is None else reply.input_tokens
     said_out = len(text) // 4 + 1 if reply.output_tokens is None else reply.output_tokens
     return wires.ServedReply(question.provider, question.model, reply, text, finish, said_in, said_out)
 

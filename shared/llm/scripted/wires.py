@@ -14,8 +14,20 @@ from shared.llm.scripted.script import ScriptedReply
 from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.chat_completions import ChatCompletions
 
-_CHAT_FINISH = {"stop": "stop", "length": "length", "tool_calls": "tool_calls", "refusal": "content_filter"}
-_MESSAGES_FINISH = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "refusal": "refusal"}
+_CHAT_FINISH = {
+    "unsaid": None,
+    "stop": "stop",
+    "length": "length",
+    "tool_calls": "tool_calls",
+    "refusal": "content_filter",
+}
+_MESSAGES_FINISH = {
+    "unsaid": "end_turn",
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "tool_calls": "tool_use",
+    "refusal": "refusal",
+}
 
 
 @dataclass(frozen=True)
@@ -74,6 +86,8 @@ def _words(text: str) -> list[str]:
 
 def _completion(served: ServedReply) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": served.text or None}
+    if served.reply.reasoning:
+        message["reasoning_content"] = served.reply.reasoning
     if served.reply.tool_calls:
         message["tool_calls"] = [_chat_call(served, number) for number in range(len(served.reply.tool_calls))]
     answer = {
@@ -92,7 +106,9 @@ def _chat_call(served: ServedReply, number: int) -> dict[str, Any]:
     return {"id": call.id or f"call_{number}", "type": "function", "function": function}
 
 
-def _usage(served: ServedReply) -> dict[str, int]:
+def _usage(served: ServedReply) -> Mapping[str, Any]:
+    if isinstance(served.reply.usage, dict):
+        return served.reply.usage
     total = served.input_tokens + served.output_tokens
     return {"prompt_tokens": served.input_tokens, "completion_tokens": served.output_tokens, "total_tokens": total}
 
@@ -110,6 +126,7 @@ def _chunks(served: ServedReply) -> list[bytes]:
         return _event(None, {**common, "choices": [choice], **more})
 
     out = [chunk({"role": "assistant", "content": ""})]
+    out += [chunk({"reasoning_content": word}) for word in _words(served.reply.reasoning)]
     out += [chunk({"content": word}) for word in _words(served.text)]
     out += [
         chunk({"tool_calls": [{"index": number, **_chat_call(served, number)}]})
@@ -133,6 +150,8 @@ def _tells_usage_unasked(provider: str) -> bool:
 
 def _message(served: ServedReply) -> dict[str, Any]:
     content: list[dict[str, Any]] = [{"type": "text", "text": served.text}] if served.text else []
+    if served.reply.reasoning:
+        content.insert(0, {"type": "thinking", "thinking": served.reply.reasoning, "signature": ""})
     content += [_block(served, number) for number in range(len(served.reply.tool_calls))]
     return {
         "id": f"msg_{uuid.uuid4().hex}",
@@ -157,10 +176,11 @@ def _events(served: ServedReply) -> list[bytes]:
     out = [_event("message_start", {"message": start}), _event("ping", {})]
     blocks = _message(served)["content"]
     for index, block in enumerate(blocks):
-        empty = {**block, "text": ""} if block["type"] == "text" else {**block, "input": {}}
+        empty = {**block, **({"input": {}} if block["type"] == "tool_use" else {block["type"]: ""})}
         out.append(_event("content_block_start", {"index": index, "content_block": empty}))
-        if block["type"] == "text":
-            deltas = [{"type": "text_delta", "text": word} for word in _words(block["text"])]
+        if block["type"] != "tool_use":
+            kind = block["type"]
+            deltas = [{"type": f"{kind}_delta", kind: word} for word in _words(block[kind])]
         else:
             deltas = [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
         out += [_event("content_block_delta", {"index": index, "delta": delta}) for delta in deltas]

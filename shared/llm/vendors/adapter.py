@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
+from pydantic import JsonValue
+
 from shared.llm.catalog import sees_images
-from shared.llm.chat import ChatReply, ChatRequest, Finish
-from shared.llm.faults import EmptyAnswer, SchemaUnsupported, ToolUseFailed
-from shared.llm.salvage import salvaged
+from shared.llm.chat import ChatReply, ChatRequest, Finish, ToolUse
+from shared.llm.faults import (
+    EmptyAnswer,
+    ImagesUnsupported,
+    OnlyThought,
+    Part,
+    ProviderFault,
+    RequestRefused,
+    SchemaUnsupported,
+    ServerError,
+    ToolUseFailed,
+)
+from shared.llm.json_text import AnswerUnreadable, parse
+from shared.llm.thoughts import split_thoughts
 from shared.llm.vendors.spec import VendorSpec
 from shared.llm.watch import Watch, watching
 from shared.llm.wires.endpoint import SCRIPTED_HEADER, Endpoint
 from shared.llm.wires.failures import fault_of
 from shared.llm.wires.sdk import LazySdk
+
+_REMEMBERED = 900.0  #: seconds for which a model that refused a part of requests gets them without it
 
 
 class Adapter:
@@ -24,7 +40,8 @@ class Adapter:
         self.endpoint = endpoint
         self._vendor = vendor
         self._sdk = LazySdk(lambda: vendor.sdk(endpoint))
-        self._schemaless: set[str] = set()  #: models that refused an answer schema
+        #: What models refused and answered without, with the moment until which that is remembered.
+        self._refused: dict[tuple[str, Part], float] = {}
 
     def connect(self) -> None:
         """Load the vendor's SDK now, which takes most of a second, instead of with the first request."""
@@ -33,27 +50,38 @@ class Adapter:
     def close(self) -> None:
         self._sdk.close()
 
-    def ask(self, request: ChatRequest, watch: Watch) -> ChatReply:
-        """Ask once. Raises: ProviderFault; JobCancelled when the watch says so."""
+    def ask(self, request: ChatRequest, watch: Watch, without: Collection[Part] = ()) -> ChatReply:
+        """Ask once, without the named parts of the request, which then are remembered when it answers.
+
+        Raises: ProviderFault; JobCancelled when the watch says so.
+        """
         model = request.model or ""
-        if not sees_images(model):
+        unseen = sum(len(message.images) for message in request.messages)
+        if unseen and (not sees_images(model) or "images" in without or self._refuses(model, "images")):
             request = replace(request, messages=tuple(replace(one, images=()) for one in request.messages))
+        else:
+            unseen = 0
+        with_schema = request.schema is not None and "schema" not in without and not self._refuses(model, "schema")
         with watching(watch):
             try:
                 self._sdk.get()
                 watch.start()
-                reply = self._answer(request, watch, with_schema=model not in self._schemaless)
+                reply = _without_thoughts(self._answer(request, watch, with_schema))
             except Exception as error:
-                fault = fault_of(error, watch)
-                if isinstance(fault, SchemaUnsupported):
-                    self._schemaless.add(model)
+                fault = _within(request, with_schema, fault_of(error, watch))
                 if not isinstance(fault, ToolUseFailed):
                     raise fault from error
                 reply = salvaged(fault, request, self.endpoint.name)
-        if not reply.text.strip() and not reply.tool_calls and reply.finish is not Finish.REFUSAL:
-            raise EmptyAnswer("It answered without any content.")
+        _check_content(reply)
+        for part in without:
+            self._refused[model, part] = time.monotonic() + _REMEMBERED
         scripted = SCRIPTED_HEADER in watch.headers
-        return replace(reply, source="scripted" if scripted else "live", seconds=time.monotonic() - watch.began)
+        seconds = time.monotonic() - watch.began
+        return replace(reply, source="scripted" if scripted else "live", seconds=seconds, unseen=unseen)
+
+    def _refuses(self, model: str, part: Part) -> bool:
+        found = part in self.endpoint.refuses and model == self.endpoint.model
+        return found or self._refused.get((model, part), 0.0) > time.monotonic()
 
     def _answer(self, request: ChatRequest, watch: Watch, with_schema: bool) -> ChatReply:
         """Raises: whatever the SDK does; ProviderFault."""
@@ -68,3 +96,87 @@ class Adapter:
                 else:
                     answer.take_events(arriving, watch)
         return answer.reply(endpoint.name, request)
+
+
+def _without_thoughts(reply: ChatReply) -> ChatReply:
+    thought, text = split_thoughts(reply.text)
+    return replace(reply, text=text, reasoning=reply.reasoning or thought) if thought or text != reply.text else reply
+
+
+def _check_content(reply: ChatReply) -> None:
+    """Raises: EmptyAnswer; a refusal may be silent."""
+    if reply.text.strip() or reply.tool_calls or reply.finish is Finish.REFUSAL:
+        return
+    cut = reply.finish is Finish.LENGTH
+    if reply.reasoning:
+        ending = "was cut before it answered: allow it more tokens" if cut else "then said nothing"
+        raise OnlyThought(f"The model thought, and {ending}.", reply.usage, reply.finish)
+    words = "Its answer was cut before its first word." if cut else "It answered without any content."
+    raise EmptyAnswer(words, reply.usage, reply.finish)
+
+
+def _within(request: ChatRequest, with_schema: bool, fault: ProviderFault) -> ProviderFault:
+    """The fault, by what the request holds: servers refuse schemas in words that nobody can list."""
+    refused = isinstance(fault, RequestRefused) or (isinstance(fault, SchemaUnsupported) and not with_schema)
+    images = any(message.images for message in request.messages)
+    if isinstance(fault, ImagesUnsupported) and not images:
+        refused = True
+    if not refused:
+        return fault
+    if with_schema:
+        return SchemaUnsupported(fault.detail, fault.http_status)
+    failed = ServerError if (fault.http_status or 400) >= 500 else RequestRefused
+    return failed(fault.detail, fault.http_status)
+
+
+_PARAMS = ("arguments", "parameters", "params", "input")
+#: ``<function=name>{...}</function>`` and its usual variations.
+_FUNCTION = re.compile(r"<function[=(]\s*([\w.-]+)\s*[)>]*\s*(\{.*?\})?\s*[)>]*\s*</function>", re.DOTALL)
+
+
+def salvaged(fault: ToolUseFailed, request: ChatRequest, provider: str) -> ChatReply:
+    """The generation as the answer that was meant. Raises: the fault, when nothing can be made of it."""
+    text = fault.generation.strip()
+    if not text:
+        raise fault
+    model = request.model or ""
+    if not request.tools:  # text was asked for, so text is what this is
+        return ChatReply(text, provider, model)
+    known = {tool.name for tool in request.tools}
+    calls = tuple(_calls(text))
+    if not calls or any(call.name not in known for call in calls):
+        raise fault
+    return ChatReply("", provider, model, Finish.TOOL_CALLS, calls)
+
+
+def _calls(text: str) -> Iterator[ToolUse]:
+    tagged = _FUNCTION.findall(text)
+    try:
+        items: list[JsonValue] = [{"name": name, "arguments": body or "{}"} for name, body in tagged]
+        if not items:
+            value = parse(text).value
+            items = value if isinstance(value, list) else [value]
+    except AnswerUnreadable:
+        return
+    for number, item in enumerate(items):
+        call = _call(item, number)
+        if call is None:
+            return
+        yield call
+
+
+def _call(item: JsonValue, number: int) -> ToolUse | None:
+    if not isinstance(item, dict):
+        return None
+    function = item.get("function")
+    written = function if isinstance(function, dict) else item
+    name = written.get("name")
+    params = next((written[key] for key in _PARAMS if key in written), {})
+    if isinstance(params, str):
+        try:
+            params = parse(params).value
+        except AnswerUnreadable:
+            return None
+    if not isinstance(name, str) or not isinstance(params, dict):
+        return None
+    return ToolUse(f"call_{number}", name, params)

@@ -32,5 +32,6 @@ SPEC = VendorSpec(
         model=EnvironmentVariable("OPENAI_MODEL", "The model asked when no other provider is configured", _MODEL),
     ),
     defaults=Defaults(_MODEL),
+    keyless=True,
     scripted="local/v1",
 )

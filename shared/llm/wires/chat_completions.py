@@ -10,13 +10,16 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
+from shared.llm.catalog import is_path
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish, TokenUsage, Tool, ToolUse
 from shared.llm.faults import StreamCut, UnreadableAnswer
 from shared.llm.watch import Watch
 from shared.llm.wires.endpoint import Endpoint
-from shared.llm.wires.schemas import closed
 from shared.llm.wires.sdk import Json
+from shared.llm.wires.wire import closed
 
+#: Where servers put what the model thought: DeepSeek, llama.cpp and vLLM; Groq, Ollama and newer vLLM.
+_REASONING = ("reasoning_content", "reasoning", "thinking")
 _FINISH = {
     "stop": Finish.STOP,
     "length": Finish.LENGTH,
@@ -98,6 +101,7 @@ class ChatAnswer:
     """An answer while it arrives, whole or in chunks."""
 
     text: list[str] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
     calls: dict[int, _Call] = field(default_factory=dict)
     finish: str | None = None
     refusal: bool = False
@@ -105,7 +109,7 @@ class ChatAnswer:
     usage: TokenUsage = field(default_factory=TokenUsage)
 
     def take_events(self, events: Iterable[Json], watch: Watch) -> None:
-        """Read a stream to its end. Raises: StreamCut when it stops without a finish reason."""
+        """Read a stream to its end. Raises: StreamCut when it says neither why it ends nor that it ends."""
         for chunk in events:
             self.model = _of(chunk, "model") or self.model
             self._count(_of(chunk, "usage") or _of(_of(chunk, "x_groq"), "usage"))
@@ -113,7 +117,7 @@ class ChatAnswer:
                 watch.token()
                 self._take(_of(choice, "delta"))
                 self.finish = _of(choice, "finish_reason") or self.finish
-        if self.finish is None:
+        if self.finish is None and not watch.done:
             raise StreamCut("The answer stopped before its end.")
 
     def take_whole(self, answer: Json) -> None:
@@ -129,6 +133,9 @@ class ChatAnswer:
 
     def _take(self, payload: object) -> None:
         content, refusal = _of(payload, "content"), _of(payload, "refusal")
+        thought = next((text for name in _REASONING if isinstance(text := _of(payload, name), str) and text), "")
+        if thought:
+            self.reasoning.append(thought)
         if isinstance(content, str):
             self.text.append(content)
         if isinstance(refusal, str) and refusal:
@@ -144,11 +151,12 @@ class ChatAnswer:
     def _count(self, usage: object) -> None:
         if usage is not None:
             cached = _of(_of(usage, "prompt_tokens_details"), "cached_tokens")
-            self.usage = TokenUsage(_of(usage, "prompt_tokens"), _of(usage, "completion_tokens"), cached)
+            self.usage = TokenUsage.told(_of(usage, "prompt_tokens"), _of(usage, "completion_tokens"), cached)
 
     def reply(self, provider: str, request: ChatRequest) -> ChatReply:
         """Raises: UnreadableAnswer for a tool call whose arguments are no JSON object."""
-        finish = Finish.REFUSAL if self.refusal else _FINISH.get(self.finish or "stop", Finish.STOP)
+        unsaid = "tool_calls" if self.calls else "stop"
+        finish = Finish.REFUSAL if self.refusal else _FINISH.get(self.finish or unsaid, Finish.STOP)
         calls = []
         for number, call in sorted(self.calls.items()):
             params = arguments(call.arguments)
@@ -157,9 +165,10 @@ class ChatAnswer:
                     continue  # cut in the middle: only complete calls count
                 raise UnreadableAnswer("The arguments of a tool call are no JSON object.")
             calls.append(ToolUse(call.id or f"call_{number}", call.name, params))
-        return ChatReply(
-            "".join(self.text), provider, self.model or request.model or "", finish, tuple(calls), self.usage
-        )
+        asked = request.model or ""
+        model = self.model if isinstance(self.model, str) and self.model and not is_path(self.model) else asked
+        thought = "".join(self.reasoning)
+        return ChatReply("".join(self.text), provider, model, finish, tuple(calls), self.usage, reasoning=thought)
 
 
 def arguments(text: str) -> Mapping[str, JsonValue] | None:

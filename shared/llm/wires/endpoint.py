@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
+from shared.addresses import looks_private
 from shared.llm.chat import ChatRequest
 from shared.llm.watch import Timeouts
 
@@ -15,25 +16,43 @@ ROLE_HEADER, TURN_HEADER = "X-Assay-Role", "X-Assay-Turn"
 SCRIPTED_HEADER = "x-assay-scripted"
 
 
+def own_machine(base_url: str) -> bool:
+    """Whether the address is on this machine or in its own network, and so no vendor's."""
+    return looks_private(urlsplit(base_url).hostname or "")
+
+
 @dataclass(frozen=True)
 class Endpoint:
-    """One vendor as this installation reaches it; a key is optional when the endpoint is this machine."""
+    """One vendor as this installation reaches it; a key is optional where the operator has named the address."""
 
-    name: str  #: the vendor's
+    name: str  #: the vendor's, or the operator's
     api_key: str | None = None
     base_url: str | None = None  #: None is the vendor's own
     model: str | None = None  #: asked when no provider of a role's chain is configured
     timeouts: Timeouts = field(default_factory=Timeouts)
     stream: bool = True
+    needs_key: bool = True  #: also at an address that the operator has named
+    vendor: str = ""  #: whose SDK and wire it has; its name if empty
+    models: tuple[tuple[str, int | None], ...] = ()  #: that it serves, with their windows in tokens
+    concurrency: int | None = None  #: calls at once, of all workers
+    window: int | None = None  #: tokens, of every model whose own is not known
+    refuses: frozenset[str] = frozenset()  #: parts of requests that its chosen model was found not to take
+
+    def window_of(self, model: str) -> int | None:
+        """Tokens of prompt and answer together; None when nobody has said."""
+        return dict(self.models).get(model) or self.window
 
     @property
     def configured(self) -> bool:
-        return bool(self.api_key) or self.is_local
+        if self.api_key or self.base_url is None:
+            return bool(self.api_key)
+        return not self.needs_key or own_machine(self.base_url)
 
     @property
-    def is_local(self) -> bool:
-        host = urlsplit(self.base_url or "").hostname or ""
-        return host in ("localhost", "::1") or host.startswith("127.")
+    def limits(self) -> Timeouts:
+        """An answer that comes in one piece has no first token and no pauses."""
+        whole = self.timeouts.total
+        return self.timeouts if self.stream else replace(self.timeouts, first_token=whole, idle=whole)
 
     @property
     def last_resort(self) -> float:

@@ -11,6 +11,7 @@ from shared.errors import JobCancelled
 from shared.llm import faults
 from shared.llm.faults import ProviderFault
 from shared.llm.watch import Watch
+from shared.llm.wires import words
 from shared.llm.wires.limits import RateLimits
 
 _TIME_OUTS = {
@@ -84,6 +85,7 @@ _BY_STATUS: Mapping[int, tuple[type[ProviderFault], str]] = {
 }
 
 
+_UNSAID = "no reason given"
 _KINDS = {
     "tool_use_failed": 400,
     "overloaded": 529,
@@ -97,13 +99,13 @@ _KINDS = {
 def of_status(status: int, body: object, limits: RateLimits) -> ProviderFault:  # noqa: PLR0911
     """The fault behind an error status; details of requests are repeated without secrets, those of keys never."""
     inner = _error(body)
-    code, message = str(inner.get("code") or inner.get("type") or ""), _clean(inner.get("message"))
-    if status == 400 and code == "tool_use_failed":
+    code, message = f"{inner.get('code') or ''} {inner.get('type') or ''}", _clean(inner.get("message"))
+    if (said := _in_words(status, inner, f"{code} {message}", message)) is not None:
+        return said
+    if status == 400 and "tool_use_failed" in code:
         generation = inner.get("failed_generation")
         text = generation if isinstance(generation, str) else json.dumps(generation or "")
         return faults.ToolUseFailed("The model's tool call does not fit its format.", text, status)
-    if status in (400, 422) and re.search(r"response_format|json_schema|output_config|structured output", message):
-        return faults.SchemaUnsupported(f"It does not take this answer schema: {message}", status)
     if status == 403:
         return faults.Forbidden(f"It forbids this request: {message}", status)
     if status == 404 and ("model" in code or "model" in message.lower()):
@@ -112,8 +114,24 @@ def of_status(status: int, body: object, limits: RateLimits) -> ProviderFault:  
         fault, words = _BY_STATUS[status]
         return fault(words, status, limits.wait() if status == 429 else limits.retry_after)
     if status >= 500:
-        return faults.ServerError("It failed inside.", status)
+        return faults.ServerError("It failed inside." if message == _UNSAID else f"It failed inside: {message}", status)
     return faults.RequestRefused(f"It refuses the request: {message}", status)
+
+
+def _in_words(status: int, inner: Mapping[str, Any], said: str, message: str) -> ProviderFault | None:
+    """What servers tell in words only, under whatever status."""
+    if "tool_use_failed" in said or status in (401, 402, 403, 429):
+        return None
+    if status in (500, 503) and words.is_loading(said):
+        return faults.Starting("It is loading its model.", status)
+    if status in (400, 413, 422, 500) and words.overflows(said):
+        window, prompt = words.window_of(inner, message), words.prompt_of(inner, message)
+        return faults.PromptTooLong(f"The prompt does not fit into its window: {message}", status, window, prompt)
+    if status in (400, 415, 422, 500, 501) and words.refuses_images(said):
+        return faults.ImagesUnsupported(f"It does not take images: {message}", status)
+    if status in (400, 422, 500) and words.refuses_schema(said):
+        return faults.SchemaUnsupported(f"It does not take this answer schema: {message}", status)
+    return None
 
 
 def of_event(body: Mapping[str, Any]) -> ProviderFault:
@@ -128,14 +146,31 @@ def of_event(body: Mapping[str, Any]) -> ProviderFault:
 
 
 def _error(body: object) -> Mapping[str, Any]:
-    if isinstance(body, Mapping):
-        inner = body.get("error")
-        return inner if isinstance(inner, Mapping) else body
-    return {}
+    """The error with a ``message``, in whichever of the usual forms: an object, a text, ``detail`` of FastAPI."""
+    if isinstance(body, str):
+        return {} if "<html" in body.lower() else {"message": body}
+    if not isinstance(body, Mapping):
+        return {}
+    inner = body.get("error")
+    if isinstance(inner, Mapping):
+        return {**inner, "message": _text(inner.get("message"))}
+    told = (body.get(name) for name in ("message", "error", "detail", "msg"))
+    return {**body, "message": next((text for value in told if (text := _text(value))), None)}
+
+
+def _text(value: object) -> str | None:
+    """Words of a text, or of the lists and objects that validators answer."""
+    if isinstance(value, Mapping):
+        place = ".".join(map(str, value["loc"])) if isinstance(value.get("loc"), list) else None
+        said = _text(value.get("msg") or value.get("message") or value.get("error"))
+        return f"{place}: {said}" if place and said else said
+    if isinstance(value, list):
+        return "; ".join(text for each in value[:5] if (text := _text(each))) or None
+    return value if isinstance(value, str) and value.strip() else None
 
 
 def _clean(message: object) -> str:
-    text = " ".join(message.split()) if isinstance(message, str) else "no reason given"
+    text = " ".join(message.split()) if isinstance(message, str) else _UNSAID
     return _SECRET.sub("[secret]", text)[:300]
 
 

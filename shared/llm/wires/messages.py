@@ -13,8 +13,8 @@ from shared.llm.faults import StreamCut, UnreadableAnswer
 from shared.llm.watch import Watch
 from shared.llm.wires.chat_completions import arguments
 from shared.llm.wires.endpoint import Endpoint
-from shared.llm.wires.schemas import closed
 from shared.llm.wires.sdk import Json
+from shared.llm.wires.wire import closed
 
 #: ``messages.create`` does not take these; a chain that was written for another vendor may still carry them.
 _FOREIGN = {
@@ -137,7 +137,7 @@ class MessageAnswer:
                 case "content_block_delta":
                     delta = _part(event, "delta")
                     block = self.blocks.setdefault(index, _Block("text"))
-                    block.text += delta.get("text") or delta.get("partial_json") or ""
+                    block.text += delta.get("text") or delta.get("partial_json") or delta.get("thinking") or ""
                 case "message_delta":
                     self.stop = _part(event, "delta").get("stop_reason") or self.stop
                     self._count(_part(event, "usage"))
@@ -168,6 +168,7 @@ class MessageAnswer:
         finish = _FINISH.get(self.stop or "", Finish.STOP)
         blocks = [block for _, block in sorted(self.blocks.items())]
         text = "".join(block.text for block in blocks if block.kind == "text")
+        thought = "".join(block.text for block in blocks if block.kind == "thinking")
         calls = []
         for block in (block for block in blocks if block.kind == "tool_use"):
             params = arguments(block.text) if block.text else block.input
@@ -175,13 +176,14 @@ class MessageAnswer:
                 calls.append(ToolUse(block.id, block.name, params))
             elif finish is not Finish.LENGTH:  # cut in the middle: only complete calls count
                 raise UnreadableAnswer("The input of a tool call is no JSON object.")
-        usage = TokenUsage(self.input, self.output, self.cached)
-        return ChatReply(text, provider, self.model or request.model or "", finish, tuple(calls), usage)
+        usage = TokenUsage.told(self.input, self.output, self.cached)
+        model = self.model or request.model or ""
+        return ChatReply(text, provider, model, finish, tuple(calls), usage, reasoning=thought)
 
 
 def _block(block: Json) -> _Block:
     kind = str(block.get("type"))
-    text = (block.get("text") or "") if kind == "text" else ""
+    text = (block.get(kind) or "") if kind in ("text", "thinking") else ""
     return _Block(kind, block.get("id") or "", block.get("name") or "", text, block.get("input"))
 
 

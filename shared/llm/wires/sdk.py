@@ -32,7 +32,7 @@ class Sdk:
         """Ask for an answer in one piece; ``path`` is under the client's base URL."""
         answer = self.client.post(path, cast_to=object, body=body, options={"headers": headers})
         _refuse_web_page(watch)
-        return _object(answer)
+        return _answered(answer)
 
     @contextmanager
     def events(
@@ -47,7 +47,7 @@ class Sdk:
             _refuse_web_page(watch)
             if "json" in watch.headers.get("content-type", ""):
                 response.read()
-                yield _object(response.json())
+                yield _answered(response.json())
             else:
                 yield _events(response.iter_lines(), watch)
 
@@ -102,9 +102,10 @@ def _events(lines: Iterable[str], watch: Watch) -> Iterator[Json]:
         elif not line and data:
             text, data = "\n".join(data), []
             if text.startswith("[DONE]"):
+                watch.done = True
                 break
             event = _object(json.loads(text))
-            if event.get("error"):
+            if event.get("error") or event.get("object") == "error":
                 raise of_event(event)
             yield event
             if event.get("type") == "message_stop":
@@ -124,6 +125,14 @@ def _object(value: Any) -> Json:
     if not isinstance(value, dict):
         raise UnreadableAnswer("A part of its answer is no JSON object.")
     return value
+
+
+def _answered(value: Any) -> Json:
+    """Raises: ProviderFault for an error that comes with status 200."""
+    answer = _object(value)
+    if answer.get("error") and not (answer.get("choices") or answer.get("content")):
+        raise of_event(answer)
+    return answer
 
 
 def _refuse_web_page(watch: Watch) -> None:

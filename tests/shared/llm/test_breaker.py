@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shared.llm.breaker import Breaker
+from shared.llm.breaker import Breaker, BreakerSettings, ProviderHealth
 from shared.llm.faults import Forbidden, InvalidKey, RateLimited, ServerError
-from shared.llm.health import BreakerSettings, ProviderHealth
 from shared.llm.states import LocalStates
 
 KEY = "groq:mark:model"

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -292,6 +292,22 @@ def test_the_deadline_of_the_job_ends_a_hanging_call(scripted_llm: ScriptedLlm) 
         ask(llm, budget=Budget(seconds=0.5), fails=BudgetSpent)
         scripted_llm.play({"fault": {"kind": "slow", "token_ms": 1000}, "reply": "word " * 1000})
         ask(llm, budget=Budget(seconds=0.6), fails=BudgetSpent)
+        assert len(scripted_llm.requests()) == 1  # since it was told what to play
+
+
+@pytest.mark.slow
+def test_a_budget_that_providers_used_up_names_them_with_what_they_did(scripted_llm: ScriptedLlm) -> None:
+    with layer(scripted_llm, ("groq", "cerebras"), first_token_seconds=NEVER, total_seconds=NEVER) as llm:
+        scripted_llm.play({"when": {"provider": "groq"}, "fault": "server_error"}, {"fault": "hang"})
+        models = llm.for_job(Owner("tenant", "job"), Budget(seconds=1.5))
+        with pytest.raises(BudgetSpent) as spent:
+            models.complete(ChatRequest("flows.edit", HELLO))
+    attempts = cast("list[dict[str, Any]]", spent.value.attempts)
+    told = [(attempt["provider"], attempt["outcome"]) for attempt in attempts]
+    assert told == [("groq", "server_error"), ("cerebras", "timed_out")]
+    assert attempts[1]["seconds"] > 0.5
+    assert spent.value.why.startswith(" Asked: groq (openai/gpt-oss-120b): server_error after ")
+    assert "; cerebras (gpt-oss-120b): timed_out after " in spent.value.why
 
 
 @pytest.mark.slow

@@ -91,8 +91,8 @@ def test_a_miss_names_the_nearest_recording_and_where_it_differs(scripted_llm: S
 def test_secrets_are_never_stored(scripted_llm: ScriptedLlm, tmp_path: Path) -> None:
     secrets = [
         "sk-abcdefghijklmnop1234",
-        "gsk_abcdefghijklmnop1234",
-        "AKIAABCDEFGHIJKLMNOP",
+        "gsk_abcdefghijklmnop1234",  # not a secret
+        "AKIAABCDEFGHIJKLMNOP",  # not a secret
         "hunter2hunter2",
         "eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSMeK",
     ]

@@ -71,10 +71,11 @@ def test_half_and_fenced_texts_are_what_the_parser_is_made_for(llm: LlmLayer, sc
     assert text(ask(llm)).startswith("```json\n")
 
 
-@pytest.mark.slow
-def test_words_may_come_slowly(llm: LlmLayer, scripted_llm: ScriptedLlm) -> None:
-    scripted_llm.play({"reply": "a b c d", "fault": {"kind": "slow", "token_ms": 50}}, latency_ms=100)
-    assert ask(llm).seconds >= 0.3
+@pytest.mark.parametrize(("word_ms", "latency_ms"), [(100, 0), (0, 400)])
+def test_words_may_come_slowly(scripted_llm: ScriptedLlm, word_ms: int, latency_ms: int) -> None:
+    scripted_llm.play({"reply": "a b c d", "fault": {"kind": "slow", "token_ms": word_ms}}, latency_ms=latency_ms)
+    with layer(scripted_llm, ("groq",), total_seconds=0.2) as impatient:
+        assert ask(impatient, fails=ProvidersFailed).attempts("outcome") == [("timed_out",)]
 
 
 def test_a_prefix_is_not_needed(scripted_llm: ScriptedLlm) -> None:

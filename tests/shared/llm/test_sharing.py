@@ -11,6 +11,8 @@ import pytest
 
 from services.host.redis import Redis
 from shared.llm.layer import LlmLayer
+from shared.llm.ledger import Owner
+from shared.loop import Budget
 from tests.shared.llm.support import ask, layer
 from tests.support.scripted import ScriptedLlm
 from tests.support.wait import until
@@ -103,3 +105,34 @@ def test_a_new_key_or_address_starts_with_good_health(scripted_llm: ScriptedLlm,
 def _ask_on(llm: LlmLayer, enough: threading.Event) -> None:
     while not enough.is_set():
         ask(llm, *PACED)
+
+
+HURRIED = ("groq/hurried", "cerebras/hurried")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
+def test_a_tenant_in_a_hurry_closes_a_provider_for_itself_only(
+    scripted_llm: ScriptedLlm, redis_url: str, stream: bool
+) -> None:
+    hurry, patience = Owner("in-a-hurry", "j"), Owner("patient", "j")
+    names = [f"{name}-{stream}" for name in HURRIED]
+    with layer(scripted_llm, ("groq", "cerebras"), None, redis_url=redis_url, stream=stream) as llm:
+        scripted_llm.play({"when": {"provider": "groq"}, "fault": "hang"}, {"reply": "ok"})
+        for _ in range(4):
+            ask(llm, *names, owner=hurry, budget=Budget(seconds=4))
+        asked = len(scripted_llm.requests("groq"))
+        scripted_llm.play({"reply": "ok"})
+        ask(llm, *names, owner=patience)
+        assert asked == 3, "the fourth request of the tenant in a hurry goes to the next provider at once"
+        assert len(scripted_llm.requests("groq")) == 1, "nobody else is kept from it"
+
+
+@pytest.mark.slow
+def test_a_provider_that_uses_up_its_own_time_is_closed_for_all(scripted_llm: ScriptedLlm, redis_url: str) -> None:
+    limits: dict[str, Any] = {"redis_url": redis_url, "hasty": ["groq"]}
+    with layer(scripted_llm, ("groq", "cerebras"), None, **limits) as llm:
+        scripted_llm.play({"when": {"provider": "groq"}, "fault": "hang"}, {"reply": "ok"})
+        for tenant in ("a", "b", "c", "d"):
+            ask(llm, "groq/hanging", "cerebras/hanging", owner=Owner(tenant, "j"), budget=Budget(seconds=60))
+        assert len(scripted_llm.requests("groq")) == 3

@@ -1,0 +1,272 @@
+"""Models through the broker: a process that holds no provider's key asks one that does, with a token of its job.
+
+Over one connection go questions, one after the other: the token on a line of its own, then a ``Question`` on a line.
+What comes back is a line for each attempt, while it is going on, then the reply, the links or the fault. The broker
+stops asking when the connection is closed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, JsonValue, TypeAdapter
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from shared.errors import (
+    AssayError,
+    ContextTooLong,
+    InternalError,
+    JobCancelled,
+    NoProviderConfigured,
+    ProvidersFailed,
+    QuotaExceeded,
+)
+from shared.llm.chat import ChainLink, ChatReply, ChatRequest, OnAttempt, ProviderAttempt
+from shared.llm.faults import BrokerRefused, BrokerUnavailable, ModelNotAllowed, NoSuchModel
+from shared.llm.recorder import RecordingMissing
+from shared.llm.watch import MAX_BYTES, POLL_SECONDS
+from shared.loop import BudgetSpent
+
+MAX_TOKEN = 256  #: bytes
+_TRIES = 3  #: to ask, when a broker goes away
+_CONNECT_SECONDS = 15.0  #: for which a broker that is being started is waited for
+_PAUSE = 0.1
+_SEND_SECONDS = 30.0  #: for which the other side may leave what is sent unread
+BUDGET_SPENT = "budget_spent"  #: a fault whose detail is what was spent
+_IDLE_SECONDS = 30.0  #: after which a connection is not used again; the broker keeps it for longer
+
+
+class BrokerSettings(BaseSettings):
+    """The broker, which asks models for processes that hold no keys."""
+
+    model_config = SettingsConfigDict(env_prefix="ASSAY_BROKER_", frozen=True)
+
+    url: str | None = Field(None, description="Where the broker is: `tcp://host:port`; a worker without it asks itself")
+    listen: str = Field("127.0.0.1:8700", description="Address and port on which the broker listens")
+
+
+@dataclass(frozen=True)
+class Question:
+    """Ask the models, or say which ones would be asked."""
+
+    request: ChatRequest  #: without its deadline, which holds on one machine only
+    wanted: Literal["reply", "links"] = "reply"
+    seconds: float | None = None  #: until the deadline
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An error of ``shared.errors``, or a budget that is spent."""
+
+    code: str
+    detail: str
+    extra: dict[str, JsonValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of an answer: exactly one of its fields."""
+
+    attempt: ProviderAttempt | None = None  #: without the question and the text of the answer
+    reply: ChatReply | None = None
+    links: tuple[ChainLink, ...] | None = None
+    fault: Fault | None = None
+
+
+_QUESTION: TypeAdapter[Question] = TypeAdapter(Question)
+_LINE: TypeAdapter[Line] = TypeAdapter(Line)
+_RAISED: dict[str, type[AssayError]] = {
+    error.code: error
+    for error in (
+        BrokerRefused,
+        ContextTooLong,
+        JobCancelled,
+        ModelNotAllowed,
+        NoProviderConfigured,
+        NoSuchModel,
+        ProvidersFailed,
+        QuotaExceeded,
+        RecordingMissing,
+    )
+}
+
+
+def written(value: object) -> bytes:
+    """Plain ASCII: what a model writes may hold halves of characters, which UTF-8 cannot."""
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def written_line(line: Line) -> bytes:
+    return written(_LINE.dump_python(line, mode="json", exclude_defaults=True))
+
+
+def read_line(text: bytes) -> Line:
+    return _LINE.validate_python(json.loads(text))
+
+
+def read_question(text: bytes) -> Question:
+    """Raises: ValueError."""
+    return _QUESTION.validate_python(json.loads(text))
+
+
+class Connection:
+    """Lines over a socket; every wait ends when ``cancelled`` says so."""
+
+    def __init__(self, stream: socket.socket) -> None:
+        stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._stream = stream
+        self._received = bytearray()
+        self.used_at = time.monotonic()
+
+    def send(self, *lines: bytes) -> None:
+        self._stream.settimeout(_SEND_SECONDS)
+        self._stream.sendall(b"".join(line + b"\n" for line in lines))
+
+    def line(self, cancelled: Callable[[], bool], most: int = MAX_BYTES) -> bytes:
+        """Raises: JobCancelled; OSError when the connection ends or the line is too long."""
+        self._stream.settimeout(POLL_SECONDS)
+        searched = 0
+        while (end := self._received.find(b"\n", searched)) < 0:
+            searched = len(self._received)
+            if searched > most:
+                raise ConnectionError("a line is too long")
+            try:
+                received = self._stream.recv(65536)
+            except TimeoutError:
+                if cancelled():
+                    raise JobCancelled("The job was cancelled while a model was asked.") from None
+                continue
+            if not received:
+                raise ConnectionError("the connection has ended")
+            self._received += received
+        line = bytes(self._received[:end])
+        del self._received[: end + 1]
+        self.used_at = time.monotonic()
+        return line
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class BrokerClient:
+    """Connections to the broker; safe to use from many threads."""
+
+    def __init__(self, url: str) -> None:
+        """Raises: ValueError for an address that is none."""
+        self._address = address_of(url)
+        self._idle: list[Connection] = []
+        self._lock = Lock()
+
+    def ask(
+        self, token: str, question: Question, on_attempt: OnAttempt, cancelled: Callable[[], bool] = lambda: False
+    ) -> Line:
+        """The last line of the answer. Raises: JobCancelled, BrokerUnavailable."""
+        asked = written(_QUESTION.dump_python(question, mode="json", exclude_defaults=True))
+        for _ in range(_TRIES):
+            connection = self._connection(cancelled)
+            try:
+                connection.send(token.encode(), asked)
+                while (line := read_line(connection.line(cancelled))).attempt is not None:
+                    on_attempt(line.attempt)
+            except OSError:  # it was started anew
+                connection.close()
+                self.close()
+            except BaseException:
+                connection.close()
+                raise
+            else:
+                with self._lock:
+                    self._idle.append(connection)
+                return line
+        raise BrokerUnavailable("The broker went away while it asked a model.")
+
+    def close(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def _connection(self, cancelled: Callable[[], bool]) -> Connection:
+        while (idle := self._take()) is not None:
+            if time.monotonic() - idle.used_at < _IDLE_SECONDS:
+                return idle
+            idle.close()
+        deadline = time.monotonic() + _CONNECT_SECONDS
+        while not cancelled():
+            try:
+                return Connection(socket.create_connection(self._address, timeout=3))
+            except OSError:
+                if time.monotonic() >= deadline:
+                    raise BrokerUnavailable("The broker of models cannot be reached: is it running?") from None
+            time.sleep(_PAUSE)
+        raise JobCancelled("The job was cancelled while it waited for the broker.")
+
+    def _take(self) -> Connection | None:
+        with self._lock:
+            return self._idle.pop() if self._idle else None
+
+
+@dataclass(frozen=True)
+class BrokeredModels:
+    """The models of one job, as the broker asks them."""
+
+    client: BrokerClient
+    token: str = field(repr=False)
+    on_attempt: OnAttempt
+    cancelled: Callable[[], bool] = lambda: False
+    name: str = "broker"
+
+    def complete(self, request: ChatRequest) -> ChatReply:
+        """Raises: what the broker was told, BrokerUnavailable, BrokerRefused, JobCancelled."""
+
+        def told(attempt: ProviderAttempt) -> None:
+            self.on_attempt(replace(attempt, request=request))
+
+        line = self.client.ask(self.token, _question(request), told, self.cancelled)
+        if line.reply is None:
+            raise _error(line.fault)
+        return line.reply
+
+    def links(self, request: ChatRequest) -> Sequence[ChainLink]:
+        """The models that would be asked, the first one first. Raises: NoSuchModel."""
+        question = replace(_question(request), wanted="links")
+        line = self.client.ask(self.token, question, lambda _: None, self.cancelled)
+        if line.links is None:
+            raise _error(line.fault)
+        return line.links
+
+
+def digest_of(secret: str) -> str:
+    """What the record keeps of a token's secret."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def address_of(url: str) -> tuple[str, int]:
+    """Raises: ValueError."""
+    address = urlsplit(url if "://" in url else f"tcp://{url}")
+    if address.scheme != "tcp" or address.hostname is None or address.port is None:
+        raise ValueError("the address of the broker is not tcp://host:port")
+    return address.hostname, address.port
+
+
+def _question(request: ChatRequest) -> Question:
+    left = None if request.deadline is None else request.deadline - time.monotonic()
+    return Question(replace(request, deadline=None), seconds=left)
+
+
+def _error(fault: Fault | None) -> Exception:
+    if fault is None:
+        return InternalError("The broker gave an answer that is none.")
+    if fault.code == BUDGET_SPENT:
+        attempts = fault.extra.get("attempts")
+        failed = None if attempts is None else ProvidersFailed("No model provider answered.", attempts=attempts)
+        return BudgetSpent(fault.detail, failed=failed)
+    return _RAISED.get(fault.code, InternalError)(fault.detail, **fault.extra)

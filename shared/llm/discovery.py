@@ -1,0 +1,162 @@
+"""What a server of models is: which one, which models it has, and how long their windows are; by its own lists."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from shared.contracts.models import EndpointFacts, EndpointModel
+from shared.llm.faults import ConnectionFailed, EndpointNotFound, InvalidKey, ProviderFault, Starting, TimedOut
+from shared.llm.wires import words
+from shared.llm.wires.endpoint import Endpoint
+
+_SECONDS = 5.0  #: for each request
+_MOST_BYTES = 4_000_000
+_MOST_MODELS = 500
+_SHOWN_MODELS = 20  #: whose details are asked one by one
+_OLLAMA_WINDOW = 4096  #: of a model that is loaded without saying how long a window it gets
+
+
+def discover(endpoint: Endpoint) -> EndpointFacts:
+    """Ask a server for its lists. Raises: ProviderFault in words for a person."""
+    import httpx  # noqa: PLC0415
+
+    base = (endpoint.base_url or "").rstrip("/")
+    headers = {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
+    with httpx.Client(headers=headers, timeout=_SECONDS, follow_redirects=False) as client:
+        lists = _Lists(client, base, base.removesuffix("/v1"))
+        return lists.facts()
+
+
+@dataclass
+class _Lists:
+    client: Any
+    base: str
+    root: str
+    windows: dict[str, int] = field(default_factory=dict)
+
+    def facts(self) -> EndpointFacts:
+        models = self._models()
+        server, version, slots = self._server(models)
+        return EndpointFacts(
+            server=server,
+            version=version,
+            slots=slots,
+            models=[EndpointModel(id=name, window=self.windows.get(name)) for name in models],
+            tested_at=datetime.now(UTC),
+        )
+
+    def _models(self) -> list[str]:
+        """The ids of ``GET /models``. Raises: ProviderFault."""
+        listed = self._get(f"{self.base}/models", needed=True)
+        names: list[str] = []
+        for each in (listed or {}).get("data") or ():
+            name = each.get("id") if isinstance(each, dict) else None
+            if isinstance(name, str) and len(name) <= 200 and len(names) < _MOST_MODELS:
+                names.append(name)
+                meta = each.get("meta")
+                told = meta.get("n_ctx") if isinstance(meta, dict) else None
+                self._window(name, told, each.get("max_model_len"), each.get("context_length"))
+        return names
+
+    def _server(self, models: list[str]) -> tuple[str | None, str | None, int | None]:
+        if (props := self._get(f"{self.root}/props")) and "default_generation_settings" in props:
+            settings = props["default_generation_settings"]
+            for name in models:
+                self._window(name, settings.get("n_ctx") if isinstance(settings, dict) else None)
+            return "llama.cpp", _text(props.get("build_info")), _count(props.get("total_slots"))
+        if (tags := self._get(f"{self.root}/api/tags")) and isinstance(tags.get("models"), list):
+            self._show(models)
+            return "ollama", _text((self._get(f"{self.root}/api/version") or {}).get("version")), None
+        if (studio := self._get(f"{self.root}/api/v0/models")) and isinstance(studio.get("data"), list):
+            for each in filter(lambda one: isinstance(one, dict), studio["data"]):
+                self._window(str(each.get("id")), each.get("loaded_context_length"), each.get("max_context_length"))
+            return "lm-studio", None, None
+        version = _text((self._get(f"{self.root}/version") or {}).get("version"))
+        return ("vllm" if version else None), version, None
+
+    def _show(self, models: list[str]) -> None:
+        """Ollama gives a model the window that it is loaded with, not the one that it was trained for."""
+        for each in (self._get(f"{self.root}/api/ps") or {}).get("models") or ():
+            if isinstance(each, dict):
+                self._window(str(each.get("name")), each.get("context_length"))
+        for name in models[:_SHOWN_MODELS]:
+            shown = self._get(f"{self.root}/api/show", body={"model": name}) or {}
+            told = next(
+                (line.split()[1] for line in _lines(shown.get("parameters")) if line.startswith("num_ctx ")), ""
+            )
+            info = shown.get("model_info")
+            trained = (
+                next((value for key, value in info.items() if key.endswith(".context_length")), None)
+                if (isinstance(info, Mapping))
+                else None
+            )
+            most = _count(trained)
+            self._window(name, int(told) if told.isdecimal() else min(most, _OLLAMA_WINDOW) if most else None)
+
+    def _window(self, name: str, *told: object) -> None:
+        if (window := next((count for each in told if (count := _count(each))), None)) is not None:
+            self.windows.setdefault(name, window)
+
+    def _get(self, url: str, *, needed: bool = False, body: Mapping[str, str] | None = None) -> dict[str, Any] | None:
+        """An object, or None where there is none. Raises: ProviderFault, where it is needed."""
+        import httpx  # noqa: PLC0415
+
+        try:
+            with self.client.stream("GET" if body is None else "POST", url, json=body) as response:
+                text = b"".join(_bounded(response.iter_bytes()))
+                status = response.status_code
+        except httpx.TimeoutException:
+            if needed:
+                raise TimedOut("It did not answer in time.") from None
+            return None
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError):
+            if needed:
+                raise ConnectionFailed("It cannot be reached: check its address, and that it runs.") from None
+            return None
+        if needed and status >= 400:
+            raise _fault(status, text.decode("utf-8", "replace"))
+        value = None
+        with suppress(ValueError, RecursionError):
+            value = json.loads(text) if status == 200 else None
+        if needed and not isinstance(value, dict):
+            raise EndpointNotFound("There is no model API at its address: check the URL, which often ends with /v1.")
+        return value if isinstance(value, dict) else None
+
+
+def _fault(status: int, text: str) -> ProviderFault:
+    if status in (401, 403):
+        return InvalidKey("It does not accept the API key: name its variable with --key-env.", status)
+    if status == 503 and words.is_loading(text):
+        return Starting("It is loading its model.", status)
+    if status in (404, 405):
+        return EndpointNotFound(
+            "There is no model API at its address: check the URL, which often ends with /v1.", status
+        )
+    return ProviderFault(f"It answers its list of models with status {status}.", status)
+
+
+def _bounded(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """Raises: ValueError for a list that is larger than any server's."""
+    size = 0
+    for part in parts:
+        size += len(part)
+        if size > _MOST_BYTES:
+            raise ValueError("too large")
+        yield part
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31 else None
+
+
+def _text(value: object) -> str | None:
+    return value[:100] if isinstance(value, str) and value else None
+
+
+def _lines(value: object) -> list[str]:
+    return [" ".join(line.split()) for line in value.splitlines()] if isinstance(value, str) else []

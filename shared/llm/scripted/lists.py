@@ -1,0 +1,48 @@
+"""What servers of models tell of themselves: the lists of llama.cpp, vLLM, Ollama and LM Studio."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from shared.llm.scripted.script import ServedModels
+
+
+def list_at(path: str, body: bytes, server: ServedModels | None) -> dict[str, Any] | None:  # noqa: PLR0911
+    """The list at a path; None when this server has none there."""
+    if path.endswith("/v1/models"):
+        return {"object": "list", "data": [] if server is None else [_model(server, each) for each in server.models]}
+    if server is None:
+        return None
+    first = server.models[0] if server.models else ""
+    match server.kind, path.rpartition("/")[2]:
+        case "llama.cpp", "props":
+            settings = {"n_ctx": server.window}
+            return {
+                "default_generation_settings": settings,
+                "total_slots": server.slots or 1,
+                "build_info": server.version,
+                "model_path": f"/models/{first}",
+            }
+        case "vllm" | "ollama", "version":
+            return {"version": server.version}
+        case "ollama", "tags":
+            return {"models": [{"name": each, "model": each} for each in server.models]}
+        case "ollama", "ps":
+            return {"models": []}
+        case "ollama", "show":
+            known = json.loads(body or b"{}").get("model") in server.models
+            parameters = f"num_ctx                        {server.window}"
+            return {"parameters": parameters, "model_info": {"x.context_length": 131072}} if known else None
+        case "lm-studio", "models" if path.endswith("/api/v0/models"):
+            return {"data": [{"id": each, "loaded_context_length": server.window} for each in server.models]}
+    return None
+
+
+def _model(server: ServedModels, name: str) -> dict[str, Any]:
+    model: dict[str, Any] = {"id": name, "object": "model", "created": 0, "owned_by": server.kind}
+    if server.kind == "vllm":
+        model["max_model_len"] = server.window
+    if server.kind == "llama.cpp":
+        model["meta"] = {"n_ctx_train": 131072}
+    return model

@@ -1,0 +1,199 @@
+"""How many calls an endpoint's model gets at once, over all workers: the others wait here, tenants in turn.
+
+Waiting calls have a place by fair queueing: a tenant's next call comes one round after its last one, so that a tenant
+with many calls delays the others by one call each round, however many it has.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Event, Lock
+from typing import Any, Protocol
+
+log = logging.getLogger(__name__)
+
+_ALIVE = 3.0  #: seconds after which a caller that does not come back has died
+_HELD = 60.0  #: seconds, beside the call's own limit, for which a slot is held by a worker that has died
+_SHORTEST, _LONGEST = 0.01, 1.0  #: seconds between two looks of the first and of the last in the queue
+_WOKEN = 2  #: of this process's waiting calls, the first ones, look at once when a slot becomes free
+_PAUSE = 2.0  #: seconds for which a Redis that failed is not asked
+
+#: Takes a slot, or says how many are before: -1 is taken. KEYS: held, waiting, seen, rounds.
+_TAKE = """
+local time = redis.call('TIME')
+local now, id, tenant, limit = tonumber(time[1]) + tonumber(time[2]) / 1e6, ARGV[1], ARGV[2], tonumber(ARGV[3])
+local function keep(answer)
+  for _, key in ipairs(KEYS) do redis.call('EXPIRE', key, 7200) end
+  return answer
+end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+for _, gone in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, 100)) do
+  redis.call('ZREM', KEYS[2], gone)
+  redis.call('ZREM', KEYS[3], gone)
+end
+local place = redis.call('ZSCORE', KEYS[2], id)
+if not place then
+  local round = tonumber(redis.call('HGET', KEYS[4], '') or '0')
+  local last = tonumber(redis.call('HGET', KEYS[4], tenant) or '0')
+  place = math.max(round, last) + 1
+  redis.call('ZADD', KEYS[2], place, id)
+  redis.call('HSET', KEYS[4], tenant, place)
+end
+redis.call('ZADD', KEYS[3], now + tonumber(ARGV[5]), id)
+local rank = redis.call('ZRANK', KEYS[2], id)
+if rank >= limit - redis.call('ZCARD', KEYS[1]) then return keep(rank) end
+redis.call('ZREM', KEYS[2], id)
+redis.call('ZREM', KEYS[3], id)
+redis.call('ZADD', KEYS[1], now + tonumber(ARGV[4]), id)
+redis.call('HSET', KEYS[4], '', place)
+if redis.call('ZCARD', KEYS[2]) == 0 then redis.call('DEL', KEYS[4]) end
+return keep(-1)
+"""
+
+
+class SlotTaken(Exception):
+    """No slot became free in time."""
+
+
+@dataclass
+class Waiting:
+    """The calls of this process that wait, with how many were before each of them when it last looked."""
+
+    places: dict[str, dict[str, tuple[int, Event]]] = field(default_factory=lambda: defaultdict(dict))
+    lock: Lock = field(default_factory=Lock)
+
+    def wait(self, key: str, id: str, before: int, seconds: float) -> None:
+        """So long, or until a slot becomes free."""
+        woken = Event()
+        with self.lock:
+            self.places[key][id] = (before, woken)
+        woken.wait(seconds)
+        with self.lock:
+            self.places[key].pop(id, None)
+
+    def wake(self, key: str) -> None:
+        with self.lock:
+            for _, woken in sorted(self.places[key].values(), key=lambda place: place[0])[:_WOKEN]:
+                woken.set()
+
+
+class Slots(Protocol):
+    @property
+    def waiting_here(self) -> Waiting: ...
+
+    def take(self, key: str, id: str, tenant: str, limit: int, seconds: float) -> int:
+        """-1 when the slot is the caller's, for at most so many seconds; else how many are before it."""
+        ...
+
+    def free(self, key: str, id: str) -> None: ...
+
+
+@dataclass
+class LocalSlots:
+    """Of this process: where there is no Redis, and while it cannot be reached."""
+
+    held: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    waiting: dict[str, dict[str, tuple[float, int]]] = field(default_factory=lambda: defaultdict(dict))
+    rounds: dict[str, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
+    lock: Lock = field(default_factory=Lock)
+    arrived: int = 0
+    waiting_here: Waiting = field(default_factory=Waiting)
+
+    def take(self, key: str, id: str, tenant: str, limit: int, seconds: float) -> int:
+        with self.lock:
+            held, waiting, rounds = self.held[key], self.waiting[key], self.rounds[key]
+            if id not in waiting:
+                self.arrived += 1
+                rounds[tenant] = max(rounds.get("", 0), rounds.get(tenant, 0)) + 1
+                waiting[id] = (rounds[tenant], self.arrived)
+            rank = sorted(waiting.values()).index(waiting[id])
+            if rank >= limit - len(held):
+                return rank
+            rounds[""] = waiting.pop(id)[0]
+            held.add(id)
+            if not waiting:
+                rounds.clear()
+            return -1
+
+    def free(self, key: str, id: str) -> None:
+        with self.lock:
+            self.held[key].discard(id)
+            self.waiting[key].pop(id, None)
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+class SharedSlots:
+    """Of all workers, in Redis."""
+
+    def __init__(self, url: str) -> None:
+        import redis  # noqa: PLC0415
+
+        self._redis: Any = redis.Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5, retry=None)
+        self._faults = (redis.RedisError, OSError)
+        self._take = self._redis.register_script(_TAKE)
+        self._local = LocalSlots()
+        self.waiting_here = Waiting()
+        self._paused_until = 0.0
+
+    def take(self, key: str, id: str, tenant: str, limit: int, seconds: float) -> int:
+        if time.monotonic() >= self._paused_until:
+            try:
+                return int(self._take(keys=_keys(key), args=[id, tenant, limit, seconds + _HELD, _ALIVE]))
+            except self._faults as error:
+                self._paused_until = time.monotonic() + _PAUSE
+                log.warning("Redis cannot be reached, calls are counted per process: %s", type(error).__name__)
+        return self._local.take(key, id, tenant, limit, seconds)
+
+    def free(self, key: str, id: str) -> None:
+        self._local.free(key, id)
+        try:
+            with self._redis.pipeline(transaction=False) as pipe:
+                for each in _keys(key)[:3]:
+                    pipe.zrem(each, id)
+                pipe.execute()
+        except self._faults:
+            pass  # it ends by itself
+
+    def close(self) -> None:
+        self._redis.close()
+
+
+@contextmanager
+def slot(
+    slots: Slots,
+    key: str,
+    tenant: str,
+    limit: int,
+    *,
+    held: float,
+    until: float,
+    check: Callable[[], None],
+) -> Iterator[float]:
+    """Hold a slot for at most ``held`` seconds; gives the seconds that it was waited for.
+
+    ``until``: monotonic; ``check`` is called while it is waited for. Raises: SlotTaken; what ``check`` raises.
+    """
+    id, began = f"{tenant}:{uuid.uuid4().hex}", time.monotonic()
+    try:
+        while (before := slots.take(key, id, tenant, limit, held)) >= 0:
+            check()
+            if time.monotonic() >= until:
+                raise SlotTaken
+            slots.waiting_here.wait(key, id, before, min(_SHORTEST * 2 ** min(before, 10), _LONGEST))
+        yield time.monotonic() - began
+    finally:
+        slots.free(key, id)
+        slots.waiting_here.wake(key)
+
+
+def _keys(key: str) -> list[str]:
+    name = f"assay:llm:slots:{{{key}}}"
+    return [f"{name}:held", f"{name}:waiting", f"{name}:seen", f"{name}:rounds"]

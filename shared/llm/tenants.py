@@ -1,0 +1,147 @@
+"""What a tenant may use of models: which ones, by patterns of ``provider/model``, and how many tokens a day."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+
+from sqlalchemy import Engine, delete, func, select, text
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.exc import SQLAlchemyError
+
+from shared.errors import DatabaseUnavailable, QuotaExceeded
+from shared.llm.chat import ChainLink, ProviderAttempt
+from shared.llm.faults import ModelNotAllowed
+from shared.llm.fresh import MAX_AGE, Fresh
+from shared.llm.ledger import tokens_since
+from shared.llm.tables import tenant_models
+
+log = logging.getLogger(__name__)
+
+Patterns = tuple[str, ...]
+_TENANTS = 10_000  #: whose tokens are kept in memory
+_OWN_LIMIT = text("SELECT tokens_per_day FROM tenant_limits WHERE tenant_id = :tenant")
+
+
+class AllowedModels:
+    """Safe to use from many threads; ``otherwise`` holds for tenants without a list, and without a database."""
+
+    def __init__(self, engine: Engine | None, otherwise: Sequence[str] = ("*",)) -> None:
+        self._engine = engine
+        self._otherwise = tuple(otherwise)
+        self._lists: Fresh[Mapping[str, Patterns]] = Fresh(self._read, {})
+
+    def of(self, tenant: str) -> Patterns:
+        return self._lists.get().get(tenant, self._otherwise)
+
+    def is_own(self, tenant: str) -> bool:
+        """Whether the tenant has a list of its own."""
+        return tenant in self._lists.get()
+
+    def among(self, links: Sequence[ChainLink], tenant: str) -> tuple[ChainLink, ...]:
+        """The links that the tenant may use. Raises: ModelNotAllowed when that leaves none of them."""
+        patterns = self.of(tenant)
+        allowed = tuple(link for link in links if any(_fits(link, pattern) for pattern in patterns))
+        if links and not allowed:
+            named = ", ".join(f"{link.provider}/{link.model}" for link in links)
+            raise ModelNotAllowed(
+                f"This tenant may use {', '.join(patterns) or 'no models'}; that leaves none of {named}. "
+                "An administrator changes the list with PUT /v1/tenants/{id}/models."
+            )
+        return allowed
+
+    def put(self, tenant: str, patterns: Sequence[str], actor: str | None = None) -> None:
+        """Give the tenant a list of its own; every replica follows within two seconds."""
+        statement = insert(tenant_models).values(tenant_id=tenant, allowed=list(patterns), actor=actor)
+        changed = {"allowed": list(patterns), "actor": actor, "updated_at": func.clock_timestamp()}
+        with self._writable().begin() as connection:
+            connection.execute(statement.on_conflict_do_update(index_elements=["tenant_id"], set_=changed))
+        self._lists.expire()
+
+    def remove(self, tenant: str) -> None:
+        """Let the installation's list hold for the tenant again."""
+        with self._writable().begin() as connection:
+            connection.execute(delete(tenant_models).where(tenant_models.c.tenant_id == tenant))
+        self._lists.expire()
+
+    def _writable(self) -> Engine:
+        if self._engine is None:
+            raise DatabaseUnavailable("Lists of models can only be changed where there is a database.")
+        return self._engine
+
+    def _read(self) -> Mapping[str, Patterns]:
+        if self._engine is None:
+            return {}
+        with self._engine.connect() as connection:
+            rows = connection.execute(select(tenant_models.c.tenant_id, tenant_models.c.allowed)).all()
+        return {tenant: tuple(patterns) for tenant, patterns in rows}
+
+
+@dataclass
+class _Day:
+    """A tenant's tokens of today, as Postgres counts them, and what was used here since."""
+
+    read_at: float
+    most: int
+    spent: int
+
+
+class DailyTokens:
+    """The tenants' budgets of model tokens for a day (UTC), held where models are asked.
+
+    ``most`` is for tenants whose ``tenant_limits`` say nothing; 0 is no limit.
+    """
+
+    def __init__(self, engine: Engine | None, most: int) -> None:
+        self._engine = engine
+        self._most = most
+        self._days: dict[str, _Day] = {}
+
+    def check(self, tenant: str) -> None:
+        """Raises: QuotaExceeded; what other processes used counts up to a second late."""
+        if self._engine is None:
+            return
+        day = self._days.get(tenant)
+        if day is None or time.monotonic() - day.read_at >= MAX_AGE:
+            day = self._current(tenant, self._engine, day)
+            if len(self._days) >= _TENANTS:
+                self._days.clear()
+            self._days[tenant] = day
+        if day.most and day.spent >= day.most:
+            raise QuotaExceeded(
+                f"The tenant has used {day.spent} of its {day.most} model tokens today. An administrator gives it "
+                "more with `assay limits set`; the count begins anew at midnight UTC.",
+                quota="tokens_per_day",
+                limit=day.most,
+            )
+
+    def count(self, tenant: str, attempt: ProviderAttempt) -> None:
+        day = self._days.get(tenant)
+        usage = attempt.usage if attempt.reply is None else attempt.reply.usage
+        if day is not None and usage is not None and attempt.source != "replay":
+            day.spent += usage.total
+
+    def _current(self, tenant: str, engine: Engine, before: _Day | None) -> _Day:
+        """As the database has it; while it cannot be reached, as this process has counted."""
+        try:
+            return self._read(tenant, engine)
+        except SQLAlchemyError as error:
+            log.warning("the database cannot be reached, tokens are counted per process: %s", type(error).__name__)
+            known = before or _Day(0.0, self._most, 0)
+            return _Day(time.monotonic(), known.most, known.spent)
+
+    def _read(self, tenant: str, engine: Engine) -> _Day:
+        midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        with engine.connect() as connection:
+            own = connection.scalar(_OWN_LIMIT, {"tenant": tenant})
+            most = self._most if own is None else int(own)
+            spent = (connection.scalar(tokens_since(tenant, midnight)) or 0) if most else 0
+        return _Day(time.monotonic(), most, spent)
+
+
+def _fits(link: ChainLink, pattern: str) -> bool:
+    return fnmatchcase(f"{link.provider}/{link.model}", pattern)

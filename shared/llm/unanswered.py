@@ -1,0 +1,37 @@
+"""The error of a request that no provider answered: it names every attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from shared.errors import ContextTooLong, ProvidersFailed
+from shared.llm.chat import ProviderAttempt
+from shared.llm.faults import PromptTooLong
+
+
+def no_answer(made: Sequence[ProviderAttempt], overflows: Sequence[PromptTooLong]) -> ProvidersFailed:
+    attempts: list[JsonValue] = [
+        {
+            "provider": attempt.link.provider,
+            "model": attempt.link.model,
+            "outcome": attempt.outcome,
+            "http_status": attempt.http_status,
+            "detail": attempt.detail,
+            "seconds": round(attempt.seconds, 3),
+        }
+        for attempt in made
+    ]
+    if not attempts:
+        return ProvidersFailed("No time was left to ask a model.", attempts=attempts)
+    tried = {(a.link.provider, a.link.model, a.outcome): a for a in made}
+    named = "; ".join(
+        f"{who} ({model}): {outcome} after {last.seconds:.1f} s, {last.detail}"
+        for (who, model, outcome), last in tried.items()
+    )
+    if overflows:
+        windows = [fault.window for fault in overflows if fault.window]
+        window = max(windows) if windows else None
+        return ContextTooLong(f"The prompt is too long. {named}", attempts=attempts, window=window)
+    return ProvidersFailed(f"No model provider answered. {named}", attempts=attempts)
