@@ -69,7 +69,8 @@ def broker_url(redis_url: str) -> str:
     parts = urlsplit(redis_url)
     if parts.scheme != "unix":
         return redis_url
-    return f"redis+socket://{parts.path}?virtual_host={dict(_pairs(parts.query)).get('db', '0')}"
+    login = f"{parts.netloc}" if "@" in parts.netloc else ""
+    return f"redis+socket://{login}{parts.path}?virtual_host={dict(_pairs(parts.query)).get('db', '0')}"
 
 
 def _pairs(query: str) -> list[tuple[str, str]]:

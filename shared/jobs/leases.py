@@ -39,6 +39,7 @@ class Lease:
 
     job_id: str
     fence: int
+    model_token: str = field(default="", repr=False)  #: lets the broker ask models for this run
     cancelled: threading.Event = field(default_factory=threading.Event)  #: the capability should stop
     lost: threading.Event = field(default_factory=threading.Event)  #: another worker may have it: write nothing
     cancel_noticed_at: float | None = None  #: when this worker noticed the cancellation (monotonic)
@@ -73,8 +74,8 @@ class Leases:
         self._stop.set()
         self._thread.join(timeout=5)
 
-    def hold(self, job_id: str, fence: int) -> Lease:
-        lease = Lease(job_id, fence)
+    def hold(self, job_id: str, fence: int, model_token: str = "") -> Lease:
+        lease = Lease(job_id, fence, model_token)
         with self._lock:
             self._held[job_id] = lease
         return lease

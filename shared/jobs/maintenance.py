@@ -1,4 +1,4 @@
-"""Statements of the reconciler that change no job's state: notifications, retention, webhooks."""
+"""Statements of the reconciler that change no job's state: notifications and retention."""
 
 from __future__ import annotations
 
@@ -59,6 +59,23 @@ def expired_jobs(retention_days: float, limit: int) -> TextClause:
     )
 
 
+def expired_uploads(days: float, limit: int) -> TextClause:
+    """Delete uploaded files that are older, unless a job that has not ended names one in its input."""
+    return sql(
+        """
+        DELETE FROM files WHERE id IN (
+            SELECT id FROM files
+            WHERE job_id IS NULL AND created_at < clock_timestamp() - make_interval(secs => :seconds)
+              AND NOT EXISTS (SELECT 1 FROM jobs WHERE state IN ('queued', 'running')
+                              AND jobs.tenant_id = files.tenant_id AND position(files.id IN jobs.input::text) > 0)
+            ORDER BY created_at LIMIT :most)
+        RETURNING id
+        """,
+        seconds=days * 86400,
+        most=limit,
+    )
+
+
 def orphaned_conversations(ids: Sequence[str]) -> TextClause:
     """Delete those of the conversations that have no message, and that no job and no flow refers to."""
     return sql(
@@ -75,33 +92,3 @@ def orphaned_conversations(ids: Sequence[str]) -> TextClause:
 def expired_idempotency_keys(hours: float) -> Executable:
     age = func.clock_timestamp() - func.make_interval(0, 0, 0, 0, 0, 0, hours * 3600)
     return idempotency_keys.delete().where(idempotency_keys.c.created_at < age)
-
-
-# --- webhooks ---------------------------------------------------------------------------------------------------------
-
-
-def due_webhooks(pauses: Sequence[float], limit: int) -> TextClause:
-    """Take the webhooks that are due: each counts as tried, and is due again after the pause of its attempt (seconds).
-
-    After the last pause a webhook is given up.
-    """
-    return sql(
-        """
-        UPDATE jobs SET webhook_attempts = webhook_attempts + 1,
-            webhook_done = webhook_attempts >= cardinality(CAST(:pauses AS float[])),
-            webhook_due_at = clock_timestamp()
-                + make_interval(secs => coalesce((CAST(:pauses AS float[]))[webhook_attempts + 1], 0))
-        WHERE id IN (
-            SELECT id FROM jobs WHERE webhook IS NOT NULL AND NOT webhook_done AND finished_at IS NOT NULL
-              AND coalesce(webhook_due_at, finished_at) <= clock_timestamp()
-            ORDER BY finished_at LIMIT :most FOR UPDATE SKIP LOCKED)
-        RETURNING id, kind, state, labels, webhook->>'url' AS url, webhook_attempts, finished_at
-        """,
-        floats__pauses=list(pauses),
-        most=limit,
-    )
-
-
-def end_webhook(job_id: str) -> TextClause:
-    """End the deliveries of a job: its webhook was delivered, refused, or the receiver has gone."""
-    return sql("UPDATE jobs SET webhook_done = true WHERE id = :id", id=job_id)

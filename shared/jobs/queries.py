@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
@@ -15,12 +14,12 @@ from sqlalchemy import (
     Text,
     TextClause,
     bindparam,
+    cast,
     exists,
     func,
     literal,
     select,
     text,
-    tuple_,
 )
 
 from shared.blobs import files
@@ -46,31 +45,19 @@ REFERENCES: Mapping[str, tuple[ColumnElement[str], ColumnElement[str]]] = Mappin
 
 
 def find(job_id: str, tenant: str) -> Select[Any]:
-    return select(jobs).where(jobs.c.id == job_id, jobs.c.tenant_id == tenant)
+    """The job, with input and result as JSON texts: whoever only passes them on need not read and write them."""
+    columns = [cast(each, Text).label(each.name) if each.name in _HEAVY else each for each in jobs.c]
+    return select(*columns).where(jobs.c.id == job_id, jobs.c.tenant_id == tenant)
 
 
-def page(
-    tenant: str,
-    limit: int,
-    before: tuple[datetime, str] | None = None,
-    kind: str | None = None,
-    state: str | None = None,
-    labels: Mapping[str, str] | None = None,
-    batch_id: str | None = None,
-) -> Select[Any]:
-    """A tenant's jobs, newest first, without inputs and results; ``before``: (created_at, id) of the last one seen."""
-    query = select(*[column for column in jobs.c if column.name not in _HEAVY]).where(jobs.c.tenant_id == tenant)
-    if kind is not None:
-        query = query.where(jobs.c.kind == kind)
-    if state is not None:
-        query = query.where(jobs.c.state == state)
-    if batch_id is not None:
-        query = query.where(jobs.c.batch_id == batch_id)
-    if labels:
-        query = query.where(jobs.c.labels.contains(dict(labels)))
-    if before is not None:
-        query = query.where(tuple_(jobs.c.created_at, jobs.c.id) < tuple_(before[0], before[1]))
-    return query.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit)
+def batch_jobs(batch_id: str, tenant: str, limit: int) -> Select[Any]:
+    """A batch's jobs, newest first, without inputs and results."""
+    return (
+        select(*[column for column in jobs.c if column.name not in _HEAVY])
+        .where(jobs.c.tenant_id == tenant, jobs.c.batch_id == batch_id)
+        .order_by(jobs.c.created_at.desc(), jobs.c.id.desc())
+        .limit(limit)
+    )
 
 
 def batch_counts(batch_id: str, tenant: str) -> Select[Any]:
@@ -151,20 +138,22 @@ def queue_positions(tenant: str, ids: Sequence[str]) -> TextClause:
     ).bindparams(bindparam("tenant", tenant), bindparam("ids", list(ids), type_=ARRAY(Text)))
 
 
-def events_after(job_id: str, tenant: str, seq: int, limit: int) -> TextClause:
+def events_after(job_id: str, tenant: str, seq: int, limit: int, types: Sequence[str] = ()) -> TextClause:
     """The events after ``seq`` with the job's ``state`` in the same snapshot; one row of nulls when there are none.
 
-    No row at all when the tenant has no such job.
+    No row at all when the tenant has no such job. ``types``: of these only, where there are any.
     """
     return text(
         """
         SELECT j.state, e.seq, e.type, e.at, e.data
         FROM jobs j LEFT JOIN LATERAL (
-            SELECT seq, type, at, data FROM job_events WHERE job_id = j.id AND seq > :seq ORDER BY seq LIMIT :most
+            SELECT seq, type, at, data FROM job_events
+            WHERE job_id = j.id AND seq > :seq AND (:every OR type = ANY(CAST(:types AS text[])))
+            ORDER BY seq LIMIT :most
         ) AS e ON true
         WHERE j.id = :id AND j.tenant_id = :tenant ORDER BY e.seq
         """
-    ).bindparams(id=job_id, tenant=tenant, seq=seq, most=limit)
+    ).bindparams(id=job_id, tenant=tenant, seq=seq, most=limit, every=not types, types=list(types))
 
 
 def state(job_id: str, tenant: str) -> TextClause:
@@ -172,14 +161,13 @@ def state(job_id: str, tenant: str) -> TextClause:
     return text("SELECT state FROM jobs WHERE id = :id AND tenant_id = :tenant").bindparams(id=job_id, tenant=tenant)
 
 
-def queued_counts(tenant: str) -> TextClause:
-    """How many jobs are queued: of the tenant (``mine``), and in all (``everyone``)."""
-    return text(
-        """
-        SELECT count(*) FILTER (WHERE tenant_id = :tenant) AS mine, count(*) AS everyone
-        FROM jobs WHERE state = 'queued'
-        """
-    ).bindparams(tenant=tenant)
+def queued_of(tenant: str) -> Select[Any]:
+    """How many jobs of the tenant are queued."""
+    return queued_in_all().where(jobs.c.tenant_id == tenant)
+
+
+def queued_in_all() -> Select[Any]:
+    return select(func.count()).select_from(jobs).where(jobs.c.state == "queued")
 
 
 def is_first_of_conversation(job_id: str, conversation_id: str) -> TextClause:

@@ -26,11 +26,12 @@ from shared.contracts.jobs import JobState
 from shared.errors import AssayError, BudgetSpentError, InternalError, JobCancelled
 from shared.jobs import metrics, notifications, statements
 from shared.jobs.files import JobFiles
+from shared.jobs.gate import Gate
 from shared.jobs.history import History, JobResults
 from shared.jobs.job import Capability, Context, Job
 from shared.jobs.leases import Lease, LeasedWriter, LeaseLost, Leases
-from shared.jobs.report import JobReport
-from shared.jobs.storable import storable
+from shared.jobs.report import JobReport, storable
+from shared.llm.brokered import digest_of
 from shared.llm.chat import Prompts, Provider
 from shared.loop import Budget, BudgetSpent
 
@@ -48,7 +49,7 @@ class ModelAccess(Protocol):
         ...
 
     def load(self, role: str) -> None:
-        """Load the SDK of the role's first provider."""
+        """Make the role's first request quick."""
         ...
 
 
@@ -94,6 +95,7 @@ class Runner:
         self.served: dict[str, ServedKind] = {}
         self._stores = stores
         self._writer = LeasedWriter(stores.engine)
+        self._gate = Gate()
         self._lease_seconds = lease_seconds
         self._tenant_running = tenant_running
         self._default_seconds = default_seconds
@@ -101,28 +103,44 @@ class Runner:
 
     def answer(self, kind: str) -> bool:
         """Answer a notification: claim the next job of the kind and run it; False when there was none."""
-        statement = statements.claim(kind, self.id, self._lease_seconds, self._tenant_running)
-        with self._writer.autocommit.connect() as connection:
-            row = connection.execute(statement).mappings().one_or_none()
-        if row is None:
-            return False
-        lease = self.leases.hold(row["id"], row["fence"])
-        with structlog.contextvars.bound_contextvars(
-            job_id=row["id"], attempt=row["attempt"], request_id=row["request_id"], trace_id=row["trace_context"]
-        ):
-            try:
-                self._run(row, lease)
-            except LeaseLost:
-                metrics.fenced_writes.inc()
-                log.warning("lease_lost")
-            finally:
-                self.leases.release(lease)
+        with self._gate.beside():
+            secret = secrets.token_urlsafe(24)
+            statement = statements.claim(kind, self.id, self._lease_seconds, self._tenant_running, digest_of(secret))
+            with self._writer.autocommit.connect() as connection:
+                row = connection.execute(statement).mappings().one_or_none()
+            if row is None:
+                return False
+            lease = self.leases.hold(row["id"], row["fence"], f"{row['id']}.{secret}")
+            with structlog.contextvars.bound_contextvars(
+                job_id=row["id"], attempt=row["attempt"], request_id=row["request_id"], trace_id=row["trace_context"]
+            ):
+                try:
+                    if row["suspect"]:
+                        self._run_alone(row, lease)
+                    else:
+                        self._run(row, lease)
+                except LeaseLost:
+                    metrics.fenced_writes.inc()
+                    log.warning("lease_lost")
+                finally:
+                    self.leases.release(lease)
         return True
+
+    def _run_alone(self, row: RowMapping, lease: Lease) -> None:
+        """Run a job that was there when a worker died, with no other beside it: if it dies again, this job did it."""
+        with self._gate.alone(lease.cancelled) as free:
+            if lease.lost.is_set():
+                return
+            if not free:
+                self._complete(row, lease, self._report(lease), Ended(JobState.CANCELLED))
+            elif self._writer.write(statements.begin_alone(lease.job_id, lease.fence), lease) is not None:
+                log.info("runs_alone")
+                self._run(row, lease)
 
     def _run(self, row: RowMapping, lease: Lease) -> None:
         metrics.job_attempts.labels(row["kind"]).inc()
         metrics.job_wait_seconds.labels(row["kind"]).observe((row["started_at"] - row["run_at"]).total_seconds())
-        report = JobReport(self._writer, self._stores.redis, lease)
+        report = self._report(lease)
         report.notify()
         try:
             with metrics.job_run_seconds.labels(row["kind"]).time():
@@ -133,6 +151,9 @@ class Runner:
             self._writer.write(statements.hand_back(lease.job_id, lease.fence), lease)
             return
         self._complete(row, lease, report, ended)
+
+    def _report(self, lease: Lease) -> JobReport:
+        return JobReport(self._writer, self._stores.redis, lease)
 
     def _execute(self, row: RowMapping, lease: Lease, report: JobReport) -> Ended:
         """Run the capability; whatever it raises becomes the job's end."""
@@ -244,7 +265,8 @@ def _explained(fault: Exception) -> AssayError:
         case AssayError():
             return fault
         case BudgetSpent():
-            return BudgetSpentError(f"The budget of {fault.what} was spent before there was a good result.")
+            detail = f"The budget of {fault.what} was spent before there was a good result.{fault.why}"
+            return BudgetSpentError(detail, attempts=fault.attempts)
         case ValidationError():
             log.exception("input_no_longer_fits")
             return InternalError(f"The stored input no longer fits: {fault.error_count()} errors.")

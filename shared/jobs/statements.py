@@ -46,13 +46,16 @@ def _prepared(statement: str, names: tuple[str, ...]) -> TextClause:
 # --- the worker's --------------------------------------------------------------------------------------------------
 
 
-def claim(kind: str, worker_id: str, lease_seconds: float, tenant_running: int = 0) -> TextClause:
+def claim(
+    kind: str, worker_id: str, lease_seconds: float, tenant_running: int = 0, model_digest: str | None = None
+) -> TextClause:
     """Move the next job of a kind from queued to running under a lease; no row when nothing can be claimed.
 
     The notification says only that there is work. Which job is next is decided here: the tenant that was served
     longest ago, in it the highest priority, then the oldest. So a long queue of one tenant delays another by one job
     at the most. Jobs of one conversation run one after the other. ``tenant_running`` caps a tenant's running jobs
-    (0: no cap).
+    (0: no cap) unless ``tenant_limits`` has a cap of its own for it. ``model_digest`` is of the secret with which
+    this run asks the broker (see ``asking_run``).
     """
     # "<=" where "=" would do: it keeps the planner on the ordered index instead of sorting every queued job.
     return sql(
@@ -68,10 +71,11 @@ def claim(kind: str, worker_id: str, lease_seconds: float, tenant_running: int =
             FROM (
                 SELECT t.tenant_id, (SELECT max(started_at) FROM jobs
                                      WHERE kind = :kind AND tenant_id = t.tenant_id) AS served
-                FROM tenants t
+                FROM tenants t LEFT JOIN tenant_limits own ON own.tenant_id = t.tenant_id
                 WHERE t.tenant_id IS NOT NULL
-                  AND (:cap = 0 OR (SELECT count(*) FROM jobs r
-                                    WHERE r.state = 'running' AND r.kind = :kind AND r.tenant_id = t.tenant_id) < :cap)
+                  AND (coalesce(own.running_jobs, :cap) = 0
+                       OR (SELECT count(*) FROM jobs r WHERE r.state = 'running' AND r.kind = :kind
+                             AND r.tenant_id = t.tenant_id) < coalesce(own.running_jobs, :cap))
                 ORDER BY served NULLS FIRST
             ) AS turn
             CROSS JOIN LATERAL (
@@ -87,10 +91,10 @@ def claim(kind: str, worker_id: str, lease_seconds: float, tenant_running: int =
         ), job AS (
             UPDATE jobs SET state = 'running', attempt = attempt + 1, fence = fence + 1, worker_id = :worker_id,
                 lease_until = clock_timestamp() + make_interval(secs => :lease), started_at = clock_timestamp(),
-                last_seq = last_seq + 1
+                last_seq = last_seq + 1, model_digest = :digest, alone = false
             FROM next WHERE jobs.id = next.id
             RETURNING jobs.id, tenant_id, kind, state, input, budget, overrides, conversation_id, actor, labels,
-                attempt, fence, last_seq, lease_until, run_at, started_at, request_id, trace_context
+                attempt, fence, last_seq, lease_until, run_at, started_at, request_id, trace_context, suspect
         ), event AS (
             INSERT INTO job_events (job_id, seq, type, fence, data)
             SELECT id, last_seq, 'job_started', fence, jsonb_build_object('attempt', attempt) FROM job
@@ -101,6 +105,31 @@ def claim(kind: str, worker_id: str, lease_seconds: float, tenant_running: int =
         worker_id=worker_id,
         lease=lease_seconds,
         cap=tenant_running,
+        digest=model_digest,
+    )
+
+
+def asking_run(job_id: str, model_digest: str) -> TextClause:
+    """The running job whose worker holds the secret of that digest; ``seconds`` is how long it has run."""
+    return sql(
+        """
+        SELECT tenant_id, kind, attempt, budget, overrides,
+            CAST(extract(epoch FROM clock_timestamp() - started_at) AS double precision) AS seconds
+        FROM jobs
+        WHERE id = :id AND model_digest = :digest AND state = 'running' AND lease_until > clock_timestamp()
+            AND cancel_requested_at IS NULL
+        """,
+        id=job_id,
+        digest=model_digest,
+    )
+
+
+def begin_alone(job_id: str, fence: int) -> TextClause:
+    """Record that a running job is the only one of its worker from now on; no row when it is fenced off."""
+    return sql(
+        "UPDATE jobs SET alone = true WHERE id = :id AND fence = :fence AND state = 'running' RETURNING id",
+        id=job_id,
+        fence=fence,
     )
 
 
@@ -179,7 +208,7 @@ def hand_back(job_id: str, fence: int) -> TextClause:
     """Queue a running job again because its worker is stopping; that is no crash."""
     return sql(
         """
-        UPDATE jobs SET state = 'queued', lease_until = NULL, notified_at = NULL
+        UPDATE jobs SET state = 'queued', lease_until = NULL, notified_at = NULL, alone = false
         WHERE id = :id AND fence = :fence AND state = 'running' RETURNING kind
         """,
         id=job_id,
@@ -272,29 +301,40 @@ def retire(worker_id: str) -> Executable:
 
 
 def reclaim(crashes_until_dead: int, detail: Mapping[str, JsonValue]) -> TextClause:
-    """Take back every job whose lease ran out: queued again, or dead with ``detail`` as its error."""
+    """Take back the jobs of every worker that let a lease run out: queued again, or dead with ``detail`` as its error.
+
+    A crash counts for the job that the worker ran alone. When it ran several, each of them may have killed it: they
+    become suspects, which count no crash and run alone from then on. (A worker renews all leases at once, so the
+    others of a silent one may be taken before their time; the fence keeps a late write out.)
+    """
     return sql(
         """
-        WITH expired AS (
-            SELECT id FROM jobs WHERE state = 'running' AND lease_until < clock_timestamp() FOR UPDATE SKIP LOCKED
+        WITH held AS (
+            SELECT id, worker_id, alone FROM jobs WHERE state = 'running' AND worker_id IN (
+                SELECT worker_id FROM jobs WHERE state = 'running' AND lease_until < clock_timestamp())
+            FOR UPDATE SKIP LOCKED
+        ), blamed AS (
+            SELECT id, alone OR count(*) OVER worker = 1 AS crashed, bool_or(alone) OVER worker AS culprit_known
+            FROM held WINDOW worker AS (PARTITION BY worker_id)
+        ), next AS (
+            SELECT b.*, CASE WHEN j.cancel_requested_at IS NOT NULL THEN 'cancelled'
+                             WHEN crashed AND j.crashes + 1 >= :most THEN 'dead' ELSE 'queued' END AS state
+            FROM blamed b JOIN jobs j USING (id)
         ), job AS (
-            UPDATE jobs SET crashes = crashes + 1, lease_until = NULL, notified_at = NULL,
-                state = CASE WHEN cancel_requested_at IS NOT NULL THEN 'cancelled'
-                             WHEN crashes + 1 >= :most THEN 'dead' ELSE 'queued' END,
-                error = CASE WHEN cancel_requested_at IS NULL AND crashes + 1 >= :most THEN CAST(:error AS jsonb) END,
-                finished_at = CASE WHEN cancel_requested_at IS NOT NULL OR crashes + 1 >= :most
-                                   THEN clock_timestamp() END,
-                last_seq = last_seq + CASE WHEN cancel_requested_at IS NOT NULL OR crashes + 1 >= :most
-                                           THEN 1 ELSE 0 END
-            WHERE id IN (SELECT id FROM expired)
-            RETURNING id, kind, state, last_seq, fence
+            UPDATE jobs SET crashes = crashes + crashed::int, lease_until = NULL, notified_at = NULL, alone = false,
+                suspect = suspect OR NOT (crashed OR culprit_known), state = next.state,
+                error = CASE next.state WHEN 'dead' THEN CAST(:error AS jsonb) END,
+                finished_at = CASE next.state WHEN 'queued' THEN NULL ELSE clock_timestamp() END,
+                last_seq = last_seq + (next.state <> 'queued')::int
+            FROM next WHERE jobs.id = next.id
+            RETURNING jobs.id, kind, jobs.state, last_seq, fence, suspect
         ), event AS (
             INSERT INTO job_events (job_id, seq, type, fence, data)
             SELECT id, last_seq, 'job_' || state, fence,
                    CASE state WHEN 'dead' THEN '{"code": "worker_crashed"}'::jsonb ELSE '{}'::jsonb END
             FROM job WHERE state <> 'queued'
         )
-        SELECT id, kind, state FROM job
+        SELECT id, kind, state, suspect FROM job
         """,
         most=crashes_until_dead,
         json__error=detail,

@@ -2,6 +2,7 @@
 
 A job, its first event and its conversation are one statement, whether it is one job or a thousand. A job counts as
 notified when it is accepted: the notification follows the commit at once, and a lost one is noticed by the reconciler.
+An idempotency key is held by at most one transaction at a time.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import RowMapping, TextClause, bindparam, text
+from sqlalchemy import LargeBinary, RowMapping, TextClause, bindparam, text
 from sqlalchemy.dialects.postgresql import JSONB
 
 Row = Mapping[str, Any] | RowMapping
@@ -80,3 +81,42 @@ def submit(row: Row) -> TextClause:
 def submit_batch(batch_id: str, tenant: str, rows: Sequence[Row]) -> TextClause:
     """Insert a batch with all its jobs; rows of ``id, created_at``."""
     return _SUBMIT_MANY.bindparams(batch_id=batch_id, tenant_id=tenant, rows=[dict(row) for row in rows])
+
+
+def hold_key(tenant: str, key: str) -> TextClause:
+    """Try to hold the key for this transaction (``locked``), and read the stored answer, if there is one.
+
+    ``status`` is null when there is none. An answer that is committed between the snapshot and the lock is found by
+    ``keep_response``, which then writes no row.
+    """
+    return text(
+        """
+        SELECT pg_try_advisory_xact_lock(hashtextextended(:tenant || chr(1) || :key, 0)) AS locked,
+               kept.fingerprint, kept.status, kept.headers, kept.body
+        FROM (SELECT 1) AS one
+        LEFT JOIN idempotency_keys kept ON kept.tenant_id = :tenant AND kept.key = :key
+             AND kept.created_at > clock_timestamp() - interval '24 hours'
+        """
+    ).bindparams(tenant=tenant, key=key)
+
+
+def keep_response(
+    tenant: str, key: str, fingerprint: bytes, status: int, headers: Mapping[str, str], body: bytes
+) -> TextClause:
+    """Store the answer in the transaction of the request; no row when another transaction has stored one meanwhile."""
+    return text(
+        """
+        INSERT INTO idempotency_keys (tenant_id, key, fingerprint, status, headers, body)
+        VALUES (:tenant, :key, :fingerprint, :status, :headers, :body)
+        ON CONFLICT (tenant_id, key) DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status,
+            headers = excluded.headers, body = excluded.body, created_at = clock_timestamp()
+        WHERE idempotency_keys.created_at <= clock_timestamp() - interval '24 hours'
+        """
+    ).bindparams(
+        bindparam("tenant", tenant),
+        bindparam("key", key),
+        bindparam("fingerprint", fingerprint, type_=LargeBinary),
+        bindparam("status", status),
+        bindparam("headers", dict(headers), type_=JSONB),
+        bindparam("body", body, type_=LargeBinary),
+    )

@@ -15,6 +15,7 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    func,
     text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
@@ -26,7 +27,7 @@ _NOW = text("clock_timestamp()")
 _STATES = ", ".join(f"'{state}'" for state in JobState)
 
 
-def _time(name: str, *, default: bool = False) -> Column[object]:
+def time_column(name: str, *, default: bool = False) -> Column[object]:
     return Column(name, DateTime(timezone=True), nullable=not default, server_default=_NOW if default else None)
 
 
@@ -39,7 +40,7 @@ batches = Table(
     metadata,
     Column("id", Text, primary_key=True),
     Column("tenant_id", Text, nullable=False),
-    _time("created_at", default=True),
+    time_column("created_at", default=True),
 )
 
 jobs = Table(
@@ -66,19 +67,22 @@ jobs = Table(
     Column("trace_context", Text),
     Column("attempt", Integer, nullable=False, server_default="0"),
     Column("crashes", Integer, nullable=False, server_default="0"),
+    Column("suspect", Boolean, nullable=False, server_default=text("false")),  # may have killed a worker: runs alone
+    Column("alone", Boolean, nullable=False, server_default=text("false")),  # now the only one of its worker
     Column("fence", BigInteger, nullable=False, server_default="0"),
     Column("worker_id", Text),
+    Column("model_digest", Text),  # of the secret with which the run asks the broker of models
     Column("last_seq", Integer, nullable=False, server_default="0"),  # of job_events
-    _time("lease_until"),
-    _time("run_at", default=True),
-    _time("notified_at"),
-    _time("cancel_requested_at"),
-    _time("created_at", default=True),
-    _time("started_at"),
-    _time("finished_at"),
+    time_column("lease_until"),
+    time_column("run_at", default=True),
+    time_column("notified_at"),
+    time_column("cancel_requested_at"),
+    time_column("created_at", default=True),
+    time_column("started_at"),
+    time_column("finished_at"),
     Column("webhook", JSONB),
     Column("webhook_attempts", Integer, nullable=False, server_default="0"),
-    _time("webhook_due_at"),
+    time_column("webhook_due_at"),
     Column("webhook_done", Boolean, nullable=False, server_default=text("false")),
     CheckConstraint(f"state IN ({_STATES})", name="state"),
     # Every job is updated a few times in its short life: leave space in the page.
@@ -101,8 +105,9 @@ Index(
 Index("ix_jobs_batch", jobs.c.batch_id, postgresql_where=text("batch_id IS NOT NULL"))
 Index("ix_jobs_finished", jobs.c.finished_at, postgresql_where=text("finished_at IS NOT NULL"))
 Index(
-    "ix_jobs_webhook",
-    jobs.c.finished_at,
+    "ix_jobs_webhook_due",
+    jobs.c.tenant_id,
+    func.coalesce(jobs.c.webhook_due_at, jobs.c.finished_at),
     postgresql_where=text("webhook IS NOT NULL AND NOT webhook_done AND finished_at IS NOT NULL"),
 )
 
@@ -113,7 +118,7 @@ job_events = Table(
     Column("seq", Integer, primary_key=True),
     Column("type", Text, nullable=False),
     Column("fence", BigInteger, nullable=False),  # under which the event was written: the history checker reads it
-    _time("at", default=True),
+    time_column("at", default=True),
     _json("data", "{}"),
 )
 
@@ -135,7 +140,7 @@ idempotency_keys = Table(
     Column("status", Integer),  # null while the first request is in flight
     Column("headers", JSONB),
     Column("body", LargeBinary),
-    _time("created_at", default=True),
+    time_column("created_at", default=True),
 )
 Index("ix_idempotency_keys_created_at", idempotency_keys.c.created_at)
 
@@ -148,6 +153,6 @@ workers = Table(
     Column("concurrency", Integer, nullable=False),
     Column("version", Text, nullable=False),
     _json("facts", "{}"),  # what the service says of itself: languages, isolation, or why it does not consume
-    _time("started_at", default=True),
-    _time("seen_at", default=True),
+    time_column("started_at", default=True),
+    time_column("seen_at", default=True),
 )

@@ -17,15 +17,18 @@ from celery.exceptions import SecurityWarning
 from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 from prometheus_client import start_http_server
 from pydantic import JsonValue
+from redis import Redis
 from sqlalchemy.exc import SQLAlchemyError
 
+from shared import VERSION, blobs, db, logs
 from shared.jobs import notifications, statements
 from shared.jobs.celery_app import arguments, celery_app
 from shared.jobs.job import Capability
+from shared.jobs.models import open_models
 from shared.jobs.notifications import TASK
 from shared.jobs.runner import Runner, ServedKind, Stores
 from shared.kinds import KINDS
-from shared.settings import JobSettings
+from shared.settings import JobSettings, StoreSettings
 
 log = structlog.get_logger(__name__)
 
@@ -163,3 +166,19 @@ class Worker:
         self.runner.leases.stop()
         with suppress(SQLAlchemyError), self._stores.engine.begin() as connection:
             connection.execute(statements.retire(self.runner.id))
+
+
+def open_stores(settings: StoreSettings, connections: int) -> Stores:
+    """Connect to everything a worker needs; no server is contacted before the first job."""
+    engine = db.connect(settings.database_url, connections)
+    redis = Redis.from_url(settings.redis_url, socket_timeout=2, socket_connect_timeout=1)
+    return Stores(engine, redis, blobs.open_store(settings.blob_url), open_models(engine, settings.redis_url))
+
+
+def open_worker(service: str, facts: Facts = dict) -> Worker:
+    """A worker of a service, ready for ``serve`` and ``run``."""
+    logs.configure(service)
+    settings, where = JobSettings(), StoreSettings()
+    # A job holds a connection only while it reads or writes; heartbeats and claims need theirs too.
+    stores = open_stores(where, settings.concurrency + 3)
+    return Worker(service, stores, settings, where.redis_url, VERSION, facts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
@@ -13,6 +12,7 @@ import httpx2 as httpx
 import pytest
 from sqlalchemy import text
 
+from services.host.prefork import PreforkedProcess
 from shared import keys
 from shared.settings import StoreSettings
 from tests.support.platform import Platform, check_history, wait_for
@@ -33,7 +33,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def gateway(platform: Platform, port: int) -> subprocess.Popen[bytes]:
+def gateway(platform: Platform, port: int) -> PreforkedProcess:
     process = platform.start("services.gateway", ASSAY_PORT=str(port), ASSAY_HOST="127.0.0.1")
 
     def answers() -> bool:
@@ -48,7 +48,7 @@ def answered(submitted: Sequence[Future[str]], least: float) -> bool:
     return sum(each.done() for each in submitted) >= least
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=20)
 @pytest.mark.timeout(300)
 def test_no_job_is_lost_or_doubled_when_gateways_are_killed_while_they_submit(platform: Platform) -> None:
     platform.reconciler()

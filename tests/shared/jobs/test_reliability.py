@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import text
 
 from migrations.upgrade import upgrade
+from services.host.child import RunningProcess
 from services.host.postgres import Postgres
 from services.host.redis import Redis
 from shared.contracts.jobs import JobState
@@ -19,7 +20,7 @@ from shared.jobs import notifications, statements
 from shared.settings import StoreSettings
 from tests.support.platform import Platform, check_history, wait_for
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.slow]
+pytestmark = [pytest.mark.timeout(300), pytest.mark.slow(seconds=5)]
 
 
 @pytest.fixture
@@ -43,8 +44,8 @@ def ended(platform: Platform, jobs: Sequence[str], least: int) -> bool:
 
 def test_workers_killed_at_random_lose_nothing_and_double_nothing(platform: Platform) -> None:
     platform.reconciler()
+    jobs = platform.submit_all(["effect sleep 0.005"] * 1000)
     workers = [platform.worker(), platform.worker()]
-    jobs = [platform.submit("effect sleep 0.005") for _ in range(1000)]
     dice = random.Random(7)
     for least in sorted(dice.sample(range(len(jobs) * 9 // 10), 12)):
         wait_for(partial(ended, platform, jobs, least), 120, f"the end of {least} jobs")
@@ -77,6 +78,29 @@ def test_a_job_that_kills_its_worker_is_dead_after_three_crashes(platform: Platf
     platform.wait_all([platform.submit("effect")])
 
 
+def test_a_job_that_kills_its_worker_takes_no_other_job_with_it(platform: Platform) -> None:
+    platform.reconciler()
+    worker = platform.ready_worker()
+    culprit = platform.submit("sleep 0.5 crash", tenant="bad")
+    innocent = platform.submit_all(["effect sleep 1"] * 3)
+
+    def died(worker: RunningProcess) -> bool:
+        return worker.poll() is not None or platform.job(culprit)["state"] == "dead"
+
+    deaths = 0
+    while platform.job(culprit)["state"] not in ("dead", "succeeded"):
+        wait_for(partial(died, worker), 120, "the next death")
+        if worker.poll() is not None:
+            deaths += 1
+            worker = platform.worker()
+    platform.wait_all(innocent, 120)
+    assert {platform.job(job)["state"] for job in innocent} == {"succeeded"}
+    assert {platform.job(job)["crashes"] for job in innocent} == {0}
+    assert platform.job(culprit)["crashes"] == 3
+    assert deaths <= 4  # once beside others, then alone
+    check_history(platform, innocent)
+
+
 def test_a_worker_stopped_past_its_lease_cannot_write_any_more(platform: Platform) -> None:
     platform.reconciler()
     frozen = platform.worker()
@@ -96,11 +120,11 @@ def test_a_rolling_restart_hands_jobs_over_without_a_crash(patient: Platform) ->
     platform = patient
     platform.reconciler()
     old = [platform.ready_worker(), platform.ready_worker()]
-    jobs = [platform.submit(f"effect sleep {0.1 if n % 10 else 4}") for n in range(60)]
+    jobs = platform.submit_all(f"effect sleep {0.1 if n % 10 else 4}" for n in range(60))
     wait_for(lambda: any(platform.job(job)["state"] == "running" for job in jobs))
     for worker in old:
         platform.worker()
-        worker.terminate()
+        worker.send_signal(signal.SIGTERM)
         assert worker.wait(30) == 0
     platform.wait_all(jobs)
     check_history(platform, jobs)
@@ -121,9 +145,9 @@ def test_redis_that_restarts_empty_is_notified_again_of_every_queued_job(stores:
         platform = Platform(stores.model_copy(update={"redis_url": redis.url}))
         try:
             platform.reconciler()
-            jobs = [platform.submit() for _ in range(300)]
+            jobs = platform.submit_all(["effect"] * 300)
             redis.kill()
-            jobs += [platform.submit() for _ in range(20)]  # nobody hears of it: that is no error
+            jobs += platform.submit_all(["effect"] * 20)  # nobody hears of it: that is no error
             redis.start()
             wait_for(
                 lambda: int(platform.redis.llen(notifications.queue_name("execute"))) >= len(jobs),
@@ -168,7 +192,7 @@ def test_postgres_that_restarts_under_load_loses_no_result(
         try:
             platform.reconciler()
             platform.ready_worker()
-            jobs = [platform.submit("effect sleep 0.05") for _ in range(200)]
+            jobs = platform.submit_all(["effect sleep 0.05"] * 200)
             wait_for(lambda: any(platform.job(job)["state"] == "succeeded" for job in jobs))
             postgres.stop()
             postgres.start()

@@ -10,7 +10,7 @@ from redis import Redis
 from shared import db
 from shared.jobs import statements, submission
 from shared.jobs.leases import Lease, LeasedWriter
-from shared.jobs.process import JobModels
+from shared.jobs.models import JobModels
 from shared.jobs.report import JobReport
 from shared.jobs.runner import claimed_job
 from shared.llm.chat import ChatRequest

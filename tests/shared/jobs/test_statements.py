@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 from sqlalchemy import Connection, RowMapping, select, text
 
 from shared.contracts.jobs import JobState
 from shared.db import connect
-from shared.jobs import maintenance, queries, statements, submission
+from shared.jobs import listing, maintenance, queries, quotas, statements, submission
 from shared.jobs.tables import job_events
 from tests.support.rows import job_row
 
@@ -86,6 +86,15 @@ def test_jobs_of_one_conversation_keep_their_order(connection: Connection) -> No
     assert order(connection) == [second]
 
 
+def test_a_tenants_own_cap_holds_instead_of_the_default(connection: Connection) -> None:
+    connection.execute(quotas.set_limits("a", {"running_jobs": 1}, "admin"))
+    connection.execute(quotas.set_limits("c", {"running_jobs": 0}, "admin"))
+    mine, *_ = [submit(connection, "a"), submit(connection, "a")]
+    others = [submit(connection, "b"), submit(connection, "b"), submit(connection, "c"), submit(connection, "c")]
+    claimed = order(connection, cap=1)
+    assert sorted(claimed) == sorted([mine, others[0], *others[2:]])
+
+
 def test_a_tenants_cap_holds(connection: Connection) -> None:
     for _ in range(5):
         submit(connection, "a")
@@ -134,7 +143,7 @@ def test_another_tenant_sees_and_cancels_nothing(connection: Connection) -> None
     job_id = submit(connection, "a")
     assert connection.execute(queries.find(job_id, "b")).first() is None
     assert connection.execute(statements.cancel(job_id, "b")).first() is None
-    assert connection.execute(queries.page("b", 10)).all() == []
+    assert connection.execute(listing.page("b", listing.JobFilter(), 10)).all() == []
 
 
 def test_an_expired_lease_requeues_twice_and_then_kills(connection: Connection) -> None:
@@ -151,6 +160,24 @@ def test_an_expired_lease_requeues_twice_and_then_kills(connection: Connection) 
     assert types(connection, job_id)[-1] == "job_dead"
 
 
+def test_of_several_jobs_of_a_dead_worker_none_is_blamed_until_one_kills_a_worker_alone(connection: Connection) -> None:
+    jobs = [submit(connection, f"tenant-{n}") for n in range(3)]
+
+    def reclaimed() -> Mapping[str, tuple[str, int, bool]]:
+        late = text("UPDATE jobs SET lease_until = clock_timestamp() - interval '1 s' WHERE id = :one")
+        connection.execute(late, {"one": jobs[0]})  # one lease is enough: the worker is silent
+        connection.execute(statements.reclaim(3, {"code": "worker_crashed"}))
+        query = text("SELECT id, state, crashes, suspect FROM jobs WHERE id = ANY(:ids)")
+        return {row.id: (row.state, row.crashes, row.suspect) for row in connection.execute(query, {"ids": jobs})}
+
+    assert [claim(connection) is not None for _ in jobs] == [True] * 3
+    assert reclaimed() == dict.fromkeys(jobs, ("queued", 0, True))
+    rows = [claim(connection) for _ in jobs]  # two of them wait for the third, which is told that it is alone
+    first = next(row for row in rows if row is not None and row["id"] == jobs[0])
+    assert connection.execute(statements.begin_alone(first["id"], first["fence"])).first() is not None
+    assert reclaimed() == {**dict.fromkeys(jobs, ("queued", 0, True)), jobs[0]: ("queued", 1, True)}
+
+
 def test_only_jobs_that_could_run_lack_a_notification(connection: Connection) -> None:
     first = submit(connection, conversation="c")
     submit(connection, conversation="c")
@@ -164,8 +191,9 @@ def test_only_jobs_that_could_run_lack_a_notification(connection: Connection) ->
 
 def test_pages_go_on_where_the_last_one_ended(connection: Connection) -> None:
     ids = [submit(connection) for _ in range(5)]
-    page = connection.execute(queries.page("a", 2)).mappings().all()
-    rest = connection.execute(queries.page("a", 10, (page[-1]["created_at"], page[-1]["id"]))).mappings().all()
+    page = connection.execute(listing.page("a", listing.JobFilter(), 2)).mappings().all()
+    last = (page[-1]["created_at"], page[-1]["id"])
+    rest = connection.execute(listing.page("a", listing.JobFilter(), 10, last)).mappings().all()
     assert [row["id"] for row in [*page, *rest]] == ids[::-1]
     assert "input" not in page[0]
 

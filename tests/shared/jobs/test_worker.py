@@ -66,7 +66,7 @@ def test_an_effect_that_is_refused_fails_the_job_and_undoes_the_others(platform:
 
 
 def test_a_conversation_gets_its_pair_only_from_a_job_that_succeeds(platform: Platform) -> None:
-    jobs = [platform.submit(code, conversation="talk") for code in ("remember fail", "remember")]
+    jobs = platform.submit_all(["remember fail", "remember"], conversation_id="talk")
     platform.wait_all(jobs)
     with platform.engine.connect() as connection:
         messages = connection.execute(conversations.history("t", "talk")).all()
@@ -104,7 +104,7 @@ def test_ten_thousand_jobs_of_one_tenant_do_not_delay_anothers(platform: Platfor
     with platform.engine.begin() as connection:
         connection.execute(rows)
     wait_for(lambda: platform.job("flood-1")["state"] != "queued")
-    other = platform.wait(platform.submit("hello", tenant="other"), seconds=10)
+    other = platform.wait(platform.submit("hello", tenant_id="other"), seconds=10)
     with platform.engine.begin() as connection:
         between = connection.execute(
             text("SELECT count(*) FROM jobs WHERE tenant_id = 'flood' AND started_at BETWEEN :from AND :to"),

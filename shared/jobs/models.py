@@ -1,0 +1,87 @@
+"""How a worker asks models: itself, with the providers' keys, or through the broker, without any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+from sqlalchemy import Engine
+
+from shared.jobs.job import Job
+from shared.jobs.report import JobReport
+from shared.jobs.runner import ModelAccess
+from shared.llm.brokered import BrokerClient, BrokeredModels, BrokerSettings
+from shared.llm.chat import Prompts, Provider
+from shared.llm.job import JobAccount, JobLlm
+from shared.llm.layer import LlmLayer
+from shared.llm.ledger import Owner
+from shared.llm.prompts import PromptRegistry
+from shared.llm.settings import CallSettings, ProviderSettings
+from shared.loop import Budget
+
+
+def open_models(engine: Engine, redis_url: str) -> ModelAccess:
+    broker = BrokerSettings().url
+    if broker is not None:
+        return BrokeredJobModels(BrokerClient(broker), PromptRegistry(engine))
+    return JobModels(LlmLayer(ProviderSettings(), CallSettings(), engine, redis_url))
+
+
+@dataclass(frozen=True)
+class JobModels:
+    """Asks models itself, with the providers' keys."""
+
+    layer: LlmLayer
+
+    def for_job(
+        self, job: Job, budget: Budget, report: JobReport, overrides: Mapping[str, JsonValue]
+    ) -> tuple[Provider, Prompts]:
+        models = self.layer.for_job(
+            _owner(job), budget, report.event, report.lease.cancelled.is_set, selector_of(overrides)
+        )
+        return _counted(models, job, report), _pinned(self.layer.prompts, overrides)
+
+    def load(self, role: str) -> None:
+        self.layer.load(role)
+
+
+@dataclass(frozen=True)
+class BrokeredJobModels:
+    """Asks models through the broker: this process holds no keys."""
+
+    client: BrokerClient
+    prompts: PromptRegistry
+
+    def for_job(
+        self, job: Job, budget: Budget, report: JobReport, overrides: Mapping[str, JsonValue]
+    ) -> tuple[Provider, Prompts]:
+        account = JobAccount(_owner(job), None, budget, report.event)
+        lease = report.lease
+        brokered = BrokeredModels(self.client, lease.model_token, account.add, lease.cancelled.is_set)
+        models = JobLlm(account, brokered, selector_of(overrides), brokered.links)
+        return _counted(models, job, report), _pinned(self.prompts, overrides)
+
+    def load(self, role: str) -> None:
+        """The broker has loaded what its roles need."""
+
+
+def selector_of(overrides: Mapping[str, JsonValue]) -> tuple[str, ...]:
+    """The model that a replay names."""
+    model = overrides.get("model")
+    return (str(model),) if model else ()
+
+
+def _owner(job: Job) -> Owner:
+    return Owner(job.tenant_id, job.id, job.attempt)
+
+
+def _counted(models: JobLlm, job: Job, report: JobReport) -> JobLlm:
+    report.models = models.usage
+    report.earlier_runs = job.attempt > 1
+    return models
+
+
+def _pinned(prompts: PromptRegistry, overrides: Mapping[str, JsonValue]) -> Prompts:
+    version = overrides.get("prompt_version")
+    return prompts.pinned(version if isinstance(version, int) else None)

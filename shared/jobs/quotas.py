@@ -1,0 +1,60 @@
+"""Quotas: how much a tenant may have; the operator's defaults hold where an administrator has set nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, DateTime, Select, Table, Text, TextClause, func, select, text
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.sql.dml import ReturningInsert
+
+from shared.contracts.limits import LimitsInput
+from shared.db import metadata
+
+#: Names of the quotas, and of their columns.
+QUOTAS = tuple(LimitsInput.model_fields)
+
+tenant_limits = Table(
+    "tenant_limits",
+    metadata,
+    Column("tenant_id", Text, primary_key=True),
+    *(Column(name, BigInteger) for name in QUOTAS),  # null: the default
+    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
+    Column("updated_by", Text),
+)
+
+
+def limits_of(tenant: str) -> Select[Any]:
+    """What is set for the tenant; no row when nothing is."""
+    return select(*(tenant_limits.c[name] for name in QUOTAS)).where(tenant_limits.c.tenant_id == tenant)
+
+
+def set_limits(tenant: str, limits: Mapping[str, int | None], actor: str) -> ReturningInsert[Any]:
+    """Replace all that is set for the tenant."""
+    values = {**{name: limits.get(name) for name in QUOTAS}, "updated_by": actor}
+    return (
+        insert(tenant_limits)
+        .values(tenant_id=tenant, **values)
+        .on_conflict_do_update(index_elements=["tenant_id"], set_={**values, "updated_at": func.clock_timestamp()})
+        .returning(*(tenant_limits.c[name] for name in QUOTAS))
+    )
+
+
+def stored_bytes(tenant: str) -> TextClause:
+    """How many bytes the tenant's files have."""
+    return text("SELECT coalesce(sum(size), 0)::bigint FROM files WHERE tenant_id = :tenant").bindparams(tenant=tenant)
+
+
+def usage(tenant: str, midnight: datetime) -> TextClause:
+    """One row with what the tenant uses now of each quota that is counted in Postgres."""
+    return text(
+        """
+        SELECT (SELECT count(*) FROM jobs WHERE state = 'queued' AND tenant_id = :tenant) AS queued_jobs,
+               (SELECT count(*) FROM jobs WHERE state = 'running' AND tenant_id = :tenant) AS running_jobs,
+               (SELECT coalesce(sum(size), 0)::bigint FROM files WHERE tenant_id = :tenant) AS storage_bytes,
+               (SELECT coalesce(sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0)), 0)::bigint FROM llm_calls
+                WHERE tenant_id = :tenant AND at >= :midnight AND source <> 'replay') AS tokens_per_day
+        """
+    ).bindparams(tenant=tenant, midnight=midnight)
