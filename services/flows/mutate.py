@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from services.flows.messages import request_message, retry_message, unreadable_message
 from services.flows.settings import EditSettings
 from shared.contracts.flow import FlowInput, FlowResult, ToolCall
-from shared.errors import JobCancelled
+from shared.errors import JobCancelled, ProvidersFailed
 from shared.flows.calls import Call, CallOutcome
 from shared.flows.document import Json
 from shared.flows.lint import lint
@@ -62,6 +62,7 @@ class _EditLoop:
     repaired: bool = False
     truncated: bool = False
     executed: list[CallOutcome] | None = None  #: of the last calls that were run
+    stopped: str | None = None  #: why no further turn could be asked for
 
     def __post_init__(self) -> None:
         self.prompt = self.context.prompts.render("flows.edit")
@@ -74,6 +75,13 @@ class _EditLoop:
         except BudgetSpent as spent:
             if not spent.turns:
                 raise
+            self.context.report.warn(f"The model was not asked again: {spent}.{spent.why}")
+            return self._end()
+        except ProvidersFailed as failed:
+            if self.executed is None:
+                raise
+            self.stopped = f"The model could not be asked again ({failed.code}): what was done before it stays."
+            self.context.report.warn(self.stopped)
             return self._end()
 
     def _propose(self, turns: Sequence[Turn[Tagged, FlowResult]]) -> Tagged:
@@ -111,7 +119,7 @@ class _EditLoop:
     def _read(self, reply: ChatReply) -> Tagged:
         """The calls of the answer: native ones, else those between the tags."""
         native = Tagged(reply.text.strip(), reply.tool_calls) if reply.tool_calls else None
-        answer = native or parse_tagged(reply.text)
+        answer = native or _tagged(reply)
         if len(answer.calls) > MOST_CALLS:
             error = f"{len(answer.calls)} calls in one answer; at most {MOST_CALLS} are taken"
             answer = Tagged(answer.thinking, error=error)
@@ -182,7 +190,8 @@ class _EditLoop:
     def _result(self, flow: Flow) -> FlowResult:
         outcomes = self.session.effective()
         unreadable = None if self.answer.error is None else _UNREADABLE + self.answer.error
-        errors = [error for error in (*(outcome.error for outcome in outcomes), unreadable) if error is not None]
+        told = (*(outcome.error for outcome in outcomes), unreadable, self.stopped)
+        errors = [error for error in told if error is not None]
         return FlowResult(
             success=not errors,
             thinking=self.answer.thinking,
@@ -199,6 +208,18 @@ class _EditLoop:
             repaired=self.repaired,
             truncated=self.truncated,
         )
+
+
+def _tagged(reply: ChatReply) -> Tagged:
+    """The answer between its tags; prose, half an answer and a refusal are no answer without calls."""
+    answer = parse_tagged(reply.text)
+    if reply.finish is Finish.REFUSAL and not answer.calls:
+        return replace(answer, error="the model refused to answer")
+    if answer.answered:
+        return answer
+    if reply.finish is Finish.LENGTH:
+        return replace(answer, truncated=True, error="the answer was cut before its <response>")
+    return answer if answer.thinking else replace(answer, error="the answer has no <response>")
 
 
 def _calls_json(answer: Tagged) -> list[Json]:

@@ -8,7 +8,7 @@ from shared.db import connect
 from shared.flows.session import FlowEditor
 from shared.flows.settings import FlowSettings
 from shared.flows.store import FlowStore
-from shared.jobs.process import open_worker
+from shared.jobs.worker import open_worker
 from shared.plugins import load_plugins
 from shared.settings import JobSettings, PluginSettings, StoreSettings
 

@@ -13,7 +13,7 @@ from shared.flows.batch import HISTORY_CALLS, Batch, Move
 from shared.flows.calls import Call, CallOutcome
 from shared.flows.document import Document, Kind, resembles
 from shared.flows.history import Edit
-from shared.flows.operations import difference
+from shared.flows.operations import Operation, Update, difference, weight
 from shared.flows.store import Author, Flow, FlowStore
 
 
@@ -62,7 +62,13 @@ def write_batch(
             flow = step(store, connection, flow, author) or flow
         return flow
     forward, inverse = batch.draft.operations()
+    if all(_only_rank(one) for one in forward) and resembles(flow.document, batch.draft.document()):
+        return flow  # the last element was deleted and made again as it was
     return history.change(store, connection, flow, author, Edit(forward, inverse, summary, drag))
+
+
+def _only_rank(operation: Operation) -> bool:
+    return isinstance(operation, Update) and not operation.set and not operation.unset
 
 
 def net(moves: Sequence[Move]) -> list[Move]:
@@ -77,14 +83,15 @@ def net(moves: Sequence[Move]) -> list[Move]:
 
 
 def replacement(
-    before: Document, after: Document, summary: str, *, name: str | None = None, join: bool = False
+    before: Document, after: Document, summary: str, *, name: str | None = None, join: bool = False, page: bool = False
 ) -> Edit:
-    """The edit that replaces a document by another; equal elements are not touched."""
+    """The edit that replaces a document by another; equal elements are not touched. ``page``: see ``Edit``."""
     if resembles(before, after):
         return Edit((), (), summary, name=name)
     aligned = _aligned(before, after)
     forward, inverse = difference(before, aligned), difference(aligned, before)
-    return Edit(forward, inverse, summary, drag=not join, join=join, name=name)
+    heavy = weight(forward, aligned)
+    return Edit(forward, inverse, summary, drag=not join, join=join, page=page, weight=heavy, name=name)
 
 
 def restoration(before: Document, after: Document, summary: str) -> Edit:

@@ -13,6 +13,7 @@ from shared.flows.document import Document, Kind, text_of
 from shared.flows.encoding import decode_operations, encode_operations
 from shared.flows.errors import UndoConflict
 from shared.flows.operations import Add, DoesNotApply, Element, Operation, Update, apply, conflicts, difference
+from shared.flows.runtime import Weight, runtime_members
 from shared.flows.store import Author, Flow, FlowStore
 
 Scope = Literal["all", "mine"]
@@ -25,6 +26,8 @@ class Edit:
     """What a change set does, and how it goes into the history.
 
     A drag of the nodes that were dragged a moment ago, and whatever is to ``join``, becomes part of the last entry.
+    So does what React Flow writes for itself, which cuts nothing that could be redone. A ``page`` that saves whole
+    documents also places what others have just made, undone or redone: that is no step of its own either.
     """
 
     forward: Sequence[Operation]
@@ -32,21 +35,30 @@ class Edit:
     summary: str
     drag: bool = False
     join: bool = False
+    page: bool = False
+    weight: Weight = Weight.CHANGE
     name: str | None = None  #: the flow's new name, which is not part of the history
+
+    @property
+    def places(self) -> bool:
+        """Whether a page saved where elements stand, and nothing else that matters."""
+        return self.page and self.weight is Weight.PLACEMENT
 
 
 def change(store: FlowStore, connection: Connection, flow: Flow, author: Author, edit: Edit) -> Flow:
     """Write a change set on a locked flow; no operations, no change set."""
-    forward, inverse, join, name = edit.forward, edit.inverse, edit.join, edit.name
+    forward, inverse, name = edit.forward, edit.inverse, edit.name
     if not forward and name in (None, flow.name):
         return flow
     after = store.write(connection, flow, "change", author, forward, name)
     if not forward:
         return after
-    connection.execute(statements.cut_redo_tail(flow.id))
-    moves_only = edit.drag and _only_moves(forward)
-    last = connection.execute(statements.applied(flow.id, 1)).mappings().one_or_none() if join or moves_only else None
-    if last is not None and (join or _same_drag(last, author, forward)):
+    quiet = _keeps_redo_tail(connection, flow, edit)
+    if not quiet:
+        connection.execute(statements.cut_redo_tail(flow.id))
+    join, moves_only = edit.join or quiet, edit.drag and _only_moves(forward)
+    last = _last(connection, flow) if join or moves_only or edit.places else None
+    if last and (join or _same_drag(last, author, edit, moves_only) or _settles(connection, flow, edit, last)):
         _join(connection, after, last, inverse)
     elif not join:
         values: dict[str, object] = {
@@ -92,19 +104,22 @@ def _step(
         return None
     forward, inverse = decode_operations(row["forward"]), decode_operations(row["inverse"])
     wanted, made = (inverse, forward) if kind == "undo" else (forward, inverse)
-    _check(flow.document, wanted, made, alone=scope == "mine")
+    _check(flow.document, wanted, made, alone=scope == "mine", placed=scope == "mine" and kind == "undo")
     after = store.write(connection, flow, kind, author, wanted)
     values: dict[str, object] = {"undone_at": after.version if kind == "undo" else None}
     connection.execute(statements.rewrite_change_set(flow.id, row["seq"], values))
     return after
 
 
-def _check(document: Document, wanted: Sequence[Operation], made: Sequence[Operation], *, alone: bool) -> None:
+def _check(
+    document: Document, wanted: Sequence[Operation], made: Sequence[Operation], *, alone: bool, placed: bool
+) -> None:
     """Raises: UndoConflict when somebody else's later work would be lost, or left without its ends.
 
-    Without later work in between (not ``alone``) the step leads to a state that was there before, whatever it holds.
+    Without later work in between (not ``alone``) the step leads to a state that was there before, whatever it holds;
+    a page may have placed the nodes anew since, though.
     """
-    in_the_way: list[Element] = conflicts(document, made)
+    in_the_way: list[Element] = conflicts(document, made, placed=placed)
     if not in_the_way:
         try:
             in_the_way = left_dangling(document, apply(document, wanted), wanted) if alone else []
@@ -133,21 +148,47 @@ def left_dangling(before: Document, after: Document, wanted: Sequence[Operation]
     return dangling
 
 
+def _last(connection: Connection, flow: Flow) -> RowMapping | None:
+    return connection.execute(statements.applied(flow.id, 1)).mappings().one_or_none()
+
+
+def _keeps_redo_tail(connection: Connection, flow: Flow, edit: Edit) -> bool:
+    """Whether what was undone can still be redone after the edit, because it changes nothing that matters to that."""
+    if edit.weight is Weight.RUNTIME:
+        return True
+    return edit.places and connection.execute(statements.undone(flow.id, 1)).first() is not None
+
+
+def _settles(connection: Connection, flow: Flow, edit: Edit, last: RowMapping) -> bool:
+    """Whether a page only places what was made, undone or redone a moment ago."""
+    if not edit.places:
+        return False
+    if connection.execute(statements.edited_lately(flow.id, flow.version)).scalar_one():
+        return True
+    added = {one.key for one in decode_operations(last["forward"]) if isinstance(one, Add)}
+    return bool(last["settling"]) and any(one.key in added for one in edit.forward)
+
+
 def _only_moves(operations: Sequence[Operation]) -> bool:
-    return all(
+    """Whether nodes are moved, and nothing else is changed that anybody would undo."""
+    moved = {"position", *runtime_members(Kind.NODE)}
+    return bool(_moved(operations)) and all(
         isinstance(operation, Update)
         and operation.kind is Kind.NODE
-        and set(operation.set) == {"position"}
-        and not operation.unset
+        and moved.issuperset((*operation.set, *operation.unset))
         and operation.rank is None
         for operation in operations
     )
 
 
-def _same_drag(last: RowMapping, author: Author, forward: Sequence[Operation]) -> bool:
-    if not (last["moves_only"] and last["recent"] and last["actor"] == author.actor):
+def _moved(operations: Sequence[Operation]) -> set[str]:
+    return {one.key for one in operations if isinstance(one, Update) and "position" in one.set}
+
+
+def _same_drag(last: RowMapping, author: Author, edit: Edit, moves_only: bool) -> bool:
+    if not (moves_only and last["moves_only"] and last["recent"] and last["actor"] == author.actor):
         return False
-    return {operation.key for operation in decode_operations(last["forward"])} == {one.key for one in forward}
+    return _moved(decode_operations(last["forward"])) == _moved(edit.forward)
 
 
 def _join(connection: Connection, after: Flow, last: RowMapping, inverse: Sequence[Operation]) -> None:

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from shared.contracts import flow as contract
 from shared.flows.document import Document, Item, Json, Kind, Table
+from shared.flows.runtime import Weight, placing_members, runtime_members, weight_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def operation_between(kind: Kind, key: str, before: Item | None, after: Item | N
 
 
 def apply(document: Document, operations: Iterable[Operation]) -> Document:
-    """The document after the operations.
+    """The document after the operations; runtime members of an element that is gone are gone with it.
 
     Raises: DoesNotApply; the document itself is never touched.
     """
@@ -76,7 +77,10 @@ def apply(document: Document, operations: Iterable[Operation]) -> Document:
     for operation in operations:
         if operation.kind not in tables:
             tables[operation.kind] = dict(document.table(operation.kind))
-        item = _applied(tables[operation.kind].get(operation.key), operation)
+        known = tables[operation.kind].get(operation.key)
+        if known is None and _only_runtime(operation):
+            continue
+        item = _applied(known, operation)
         if item is None:
             del tables[operation.kind][operation.key]
         else:
@@ -86,9 +90,33 @@ def apply(document: Document, operations: Iterable[Operation]) -> Document:
     return Document(changed[Kind.NODE], changed[Kind.EDGE], changed[Kind.SETTING], top)
 
 
-def conflicts(document: Document, done: Sequence[Operation]) -> list[Element]:
-    """The elements that are no longer as the operations left them."""
-    return [(op.kind, op.key) for op in done if not _in_effect(document.table(op.kind).get(op.key), op)]
+def conflicts(document: Document, done: Sequence[Operation], *, placed: bool = True) -> list[Element]:
+    """The elements that are no longer as the operations left them, but for what React Flow keeps for itself.
+
+    Without ``placed``, they may also stand elsewhere and look different.
+    """
+    ignored = runtime_members if placed else placing_members
+    return [
+        (op.kind, op.key) for op in done if not _in_effect(document.table(op.kind).get(op.key), op, ignored(op.kind))
+    ]
+
+
+def weight(operations: Iterable[Operation], after: Document) -> Weight:
+    """The weight of the operations, which led to the document ``after``."""
+    return max((_weight(operation, after) for operation in operations), default=Weight.RUNTIME)
+
+
+def _weight(operation: Operation, after: Document) -> Weight:
+    if not isinstance(operation, Update) or operation.rank is not None:
+        return Weight.CHANGE
+    body = after.table(operation.kind)[operation.key].body
+    return weight_of(operation.kind, {*operation.set, *operation.unset}, body)
+
+
+def _only_runtime(operation: Operation) -> bool:
+    return isinstance(operation, Update) and runtime_members(operation.kind).issuperset(
+        (*operation.set, *operation.unset)
+    )
 
 
 def _applied(item: Item | None, operation: Operation) -> Item | None:
@@ -106,16 +134,20 @@ def _applied(item: Item | None, operation: Operation) -> Item | None:
     return Item(item.rank if operation.rank is None else operation.rank, body)
 
 
-def _in_effect(item: Item | None, operation: Operation) -> bool:
+def _in_effect(item: Item | None, operation: Operation, ignored: frozenset[str]) -> bool:
     if isinstance(operation, Remove):
         return item is None
     if item is None:
-        return False
+        return _only_runtime(operation)
     if isinstance(operation, Add):
-        return item == operation.item
-    return all(_has_member(item.body, name, value) for name, value in operation.set.items()) and not any(
-        name in item.body for name in operation.unset
-    )
+        return item.rank == operation.item.rank and _without(item, ignored) == _without(operation.item, ignored)
+    return all(
+        _has_member(item.body, name, value) for name, value in operation.set.items() if name not in ignored
+    ) and not any(name in item.body for name in operation.unset if name not in ignored)
+
+
+def _without(item: Item, ignored: frozenset[str]) -> Json:
+    return {name: value for name, value in item.body.items() if name not in ignored}
 
 
 _ABSENT = object()

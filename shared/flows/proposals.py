@@ -9,13 +9,14 @@ from sqlalchemy import Connection, RowMapping
 
 from shared.errors import InvalidRequest, NotFound
 from shared.flows import history, statements
+from shared.flows.changes import stale_edit
 from shared.flows.document import Document
 from shared.flows.encoding import decode_operations, encode_operations
 from shared.flows.errors import ProposalClosed
 from shared.flows.history import Edit
 from shared.flows.lint import lint
 from shared.flows.operations import DoesNotApply, Operation, apply, difference
-from shared.flows.store import Author, Flow, FlowStore, stale_version
+from shared.flows.store import Author, Flow, FlowStore
 
 KEPT = 200  #: proposals of a flow
 
@@ -64,7 +65,7 @@ def accept(
     """
     row = _open(connection, flow, proposal_id)
     if row["base_version"] != flow.version:
-        raise stale_version(flow.version)
+        raise stale_edit(connection, flow.id, row["base_version"], flow.version)
     forward = decode_operations(row["forward"])
     if chosen is not None:
         forward = _chosen(flow.document, forward, chosen)

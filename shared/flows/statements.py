@@ -10,11 +10,20 @@ from sqlalchemy.sql import Delete
 from shared.flows.tables import change_sets, flows, proposals, snapshots, versions
 
 _NOW = func.clock_timestamp()
+#: So long after an edit a page may still be placing what it made.
+_SETTLING = text("interval '10 seconds'")
+#: What a page or a program writes when it saves the whole document.
+SAVES = ("ui.save", "api.save")
 
 
 def one(tenant: str, flow_id: str, *, lock: bool = False) -> Select[Any]:
     statement = select(flows).where(flows.c.tenant_id == tenant, flows.c.id == flow_id)
     return statement.with_for_update() if lock else statement
+
+
+def elements(tenant: str, flow_id: str) -> Select[Any]:
+    """How many nodes and edges the flow has."""
+    return select(flows.c.nodes_count + flows.c.edges_count).where(flows.c.id == flow_id, flows.c.tenant_id == tenant)
 
 
 def named(tenant: str, name: str) -> Select[Any]:
@@ -72,6 +81,17 @@ def tail(flow_id: str, after: int, upto: int, limit: int | None = None) -> Selec
     """The versions after one, up to another, in order."""
     rows = select(versions).where(versions.c.flow_id == flow_id, versions.c.version > after, versions.c.version <= upto)
     return rows.order_by(versions.c.version).limit(limit)
+
+
+def edited_lately(flow_id: str, upto: int) -> Select[bool]:
+    """Whether one of the newest versions is a recent edit, undo or redo, and not a saved document."""
+    lately = select(versions.c.version).where(
+        versions.c.flow_id == flow_id,
+        versions.c.version.between(upto - 49, upto),
+        versions.c.origin.not_in(SAVES),
+        _NOW - versions.c.at < _SETTLING,
+    )
+    return select(lately.exists())
 
 
 def version_of(tenant: str, flow_id: str) -> Select[int]:
@@ -143,7 +163,9 @@ def drop_beyond(flow_id: str, depth: int, most_bytes: int) -> Delete:
 
 def applied(flow_id: str, limit: int, actor: str | None = None) -> Select[Any]:
     """The entries in effect, the newest first."""
-    rows = select(change_sets, (_NOW - change_sets.c.at < text("interval '1 second'")).label("recent"))
+    age = _NOW - change_sets.c.at
+    recent, settling = age < text("interval '1 second'"), age < _SETTLING
+    rows = select(change_sets, recent.label("recent"), settling.label("settling"))
     rows = rows.where(change_sets.c.flow_id == flow_id, change_sets.c.undone_at.is_(None))
     if actor is not None:
         rows = rows.where(change_sets.c.actor == actor)

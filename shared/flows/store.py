@@ -12,10 +12,11 @@ from pydantic import JsonValue
 from sqlalchemy import Connection, RowMapping
 
 from shared.contracts.flow_document import MAX_EDGES, MAX_NODES
-from shared.errors import NotFound, PreconditionFailed
+from shared.errors import NotFound
 from shared.flows import statements, visuals
 from shared.flows.batch import HistoryEntry, HistoryWindow
 from shared.flows.cache import DocumentCache
+from shared.flows.changes import stale_edit
 from shared.flows.document import Document, Json, Kind, shown
 from shared.flows.encoding import decode_document, decode_operations, encode_document, encode_operations
 from shared.flows.errors import too_large
@@ -206,7 +207,7 @@ class FlowStore:
         if row is None:
             raise NotFound("There is no such flow.")
         if expected is not None and row["version"] != expected:
-            raise stale_version(row["version"])
+            raise stale_edit(connection, row["id"], expected, row["version"])
         document = self.document_at(connection, row["id"], row["version"])
         flow = _flow(row, document)
         self.committed(flow)
@@ -246,12 +247,6 @@ class FlowStore:
 
 def _history_entry(row: RowMapping) -> HistoryEntry:
     return HistoryEntry(row["seq"], decode_operations(row["forward"]), decode_operations(row["inverse"]))
-
-
-def stale_version(version: int) -> PreconditionFailed:
-    return PreconditionFailed(
-        f"The flow is at version {version} by now. Read it again and repeat the change.", version=version
-    )
 
 
 def check_size(document: Document) -> None:

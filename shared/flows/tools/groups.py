@@ -9,7 +9,8 @@ from shared.flows.document import Json, Kind, is_group, position_of, text_of
 from shared.flows.draft import Draft
 from shared.flows.tools.arguments import MAX_LABEL, Arguments, CallFailed, ToolResult, existing_node
 from shared.flows.tools.nodes import check_node_limit
-from shared.flows.tools.visibility import inside_collapsed, release, set_hidden, show_members
+from shared.flows.tools.subtrees import collapse
+from shared.flows.tools.visibility import inside_collapsed, release, show_members
 
 _TWO = "At least 2 memberIds are required"
 
@@ -76,21 +77,8 @@ def toggle_subtree_collapse(draft: Draft, arguments: Arguments) -> ToolResult:
     collapsed = arguments.flag("collapsed")
     arguments.no_more()
     existing_node(draft, key)
-    for below in descendants(draft, key):
-        group = text_of(draft.nodes[below].body, "parentGroupId")
-        set_hidden(draft, below, collapsed or inside_collapsed(draft, group))
+    collapse(draft, key, collapsed)
     return ToolResult(node_id=key)
-
-
-def descendants(draft: Draft, root: str) -> list[str]:
-    """Every node reachable along edges, each once, without the root."""
-    seen, pending = {root: None}, [root]
-    while pending:
-        for child in draft.children(pending.pop()):
-            if child not in seen:
-                seen[child] = None
-                pending.append(child)
-    return list(seen)[1:]
 
 
 def _common_group(draft: Draft, members: list[str]) -> str:

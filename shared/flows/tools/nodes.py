@@ -17,6 +17,7 @@ from shared.flows.tools.arguments import (
     one_of,
 )
 from shared.flows.tools.edges import connect
+from shared.flows.tools.subtrees import show_released
 from shared.flows.tools.visibility import inside_collapsed, release
 
 RIGHT_OF_PARENT = 200
@@ -58,8 +59,6 @@ def update_node(draft: Draft, arguments: Arguments) -> ToolResult:
     existing_node(draft, key)
     if label is None and description is None and position is None:
         raise CallFailed("at least one of label, description and position is required")
-    if label == "":
-        raise CallFailed("label must not be empty")
     before = draft.nodes[key].body
     data = before.get("data")
     named: Json = {} if label is None else {"label": label}
@@ -77,9 +76,11 @@ def delete_node(draft: Draft, arguments: Arguments) -> ToolResult:
     existing_node(draft, key)
     if is_group(draft.nodes[key].body):
         release(draft, key)
+    below = draft.children(key)
     for edge in draft.incident(key):
         draft.remove(Kind.EDGE, edge)
     draft.remove(Kind.NODE, key)
+    show_released(draft, below)
     for pointer in visuals.of_node(key):
         draft.remove(Kind.SETTING, pointer)
     return ToolResult(node_id=key)

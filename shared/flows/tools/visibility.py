@@ -1,4 +1,4 @@
-"""Which nodes are hidden: those inside a collapsed group; groups that contain each other in a cycle are handled."""
+"""Which nodes a group hides: those inside, when it is collapsed; groups in a cycle of groups are handled."""
 
 from __future__ import annotations
 
@@ -39,8 +39,15 @@ def show_members(draft: Draft, group: str) -> None:
 
 
 def set_hidden(draft: Draft, key: str, hidden: bool) -> None:
-    if bool(draft.nodes[key].body.get("hidden")) is not hidden:
-        draft.change(Kind.NODE, key, hidden=hidden)
+    """Hide or show a node as the groups around it say; below a collapsed node it stays hidden."""
+    set_flag(draft, Kind.NODE, key, "hidden", hidden or draft.nodes[key].body.get("subtreeHidden") is True)
+
+
+def set_flag(draft: Draft, kind: Kind, key: str, name: str, value: bool) -> None:
+    """Give a member that is true or false its value; an absent one is false already."""
+    body = (draft.nodes if kind is Kind.NODE else draft.edges)[key].body
+    if bool(body.get(name)) is not value:
+        draft.change(kind, key, **{name: value})
 
 
 def release(draft: Draft, group: str) -> None:

@@ -61,6 +61,7 @@ class RecordedReport:
     turns: list[tuple[int, JsonValue, JsonValue]] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def event(self, type: str, **data: JsonValue) -> None: ...
 
@@ -72,7 +73,8 @@ class RecordedReport:
 
     def output(self, stream: str, text: str) -> None: ...
 
-    def warn(self, text: str) -> None: ...
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
 
     def remember(self, user: str, assistant: str, tool_calls: Sequence[Mapping[str, JsonValue]] = ()) -> None:
         self.pairs.append((user, assistant))

@@ -313,16 +313,43 @@ def test_a_proposal_changes_nothing_until_it_is_applied(engine: Engine) -> None:
 
 def test_the_budget_of_the_job_ends_the_edit_too(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram())
-    result, _ = flow.send(ScriptedModel([tagged(LOGIN, WRONG)]), budget=Budget(turns=1))
+    result, report = flow.send(ScriptedModel([tagged(LOGIN, WRONG)]), budget=Budget(turns=1))
+    assert report.warnings == ["The model was not asked again: the budget of turns is spent."]
     assert (result.success, result.iterations, flow.labels) == (False, 1, ["login"])
     with pytest.raises(BudgetSpent):
         flow.send(ScriptedModel([tagged(LOGIN)]), budget=Budget(seconds=-1))
 
 
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ("I have added the node for you.", "the answer has no <response>"),
+        (
+            ChatReply("<thinking>first I", "script", "x", finish=Finish.LENGTH),
+            "the answer was cut before its <response>",
+        ),
+        (ChatReply("I cannot help.", "script", "x", finish=Finish.REFUSAL), "the model refused to answer"),
+    ],
+)
+def test_prose_a_cut_answer_and_a_refusal_are_no_success(engine: Engine, reply: str | ChatReply, why: str) -> None:
+    flow = ChatFlow(engine, diagram("x"))
+    result, report = flow.send(ScriptedModel([reply]))
+    assert (result.success, result.parse_error) == (False, f"Failed to parse tool calls: {why}")
+    assert (flow.now.version, report.effects) == (1, [])
+
+
+def test_what_was_done_stays_when_the_model_cannot_be_asked_again(engine: Engine) -> None:
+    flow = ChatFlow(engine, diagram())
+    result, report = flow.send(ScriptedModel([tagged(LOGIN, WRONG)]))
+    assert (result.success, flow.labels, flow.now.version) == (False, ["login"], 2)
+    assert "could not be asked again (providers_failed)" in result.errors[-1]
+    assert report.effects
+
+
 def test_without_a_flow_or_an_answer_nothing_is_written(engine: Engine) -> None:
     flow = ChatFlow(engine, diagram())
     with pytest.raises(ProvidersFailed):
-        flow.send(ScriptedModel([tagged(LOGIN, WRONG)]))
+        flow.send(ScriptedModel([]))
     assert flow.now.version == 1
     flow.id = "nope"
     with pytest.raises(NotFound):

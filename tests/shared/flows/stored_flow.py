@@ -49,13 +49,20 @@ class StoredFlow:
     def redo(self, author: Author = ANNE, scope: history.Scope = "all") -> Flow | None:
         return self.transact(lambda c, s: history.redo(s, c, s.lock(c, "t", self.id), author, scope))
 
-    def save(self, nodes: list[JsonValue], edges: list[JsonValue], *, join: bool = False) -> Flow:
+    def save(
+        self,
+        nodes: list[JsonValue],
+        edges: list[JsonValue],
+        *,
+        join: bool = False,
+        page: bool = False,
+        author: Author = ANNE,
+    ) -> Flow:
         def work(connection: Connection, store: FlowStore) -> Flow:
             flow = store.lock(connection, "t", self.id)
             document = document_of(nodes, edges, flow.document.settings)
-            return history.change(
-                store, connection, flow, ANNE, replacement(flow.document, document, "Saved", join=join)
-            )
+            edit = replacement(flow.document, document, "Saved", join=join, page=page)
+            return history.change(store, connection, flow, author, edit)
 
         return self.transact(work)
 

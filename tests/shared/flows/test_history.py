@@ -126,6 +126,13 @@ def test_drags_of_the_same_node_within_a_second_are_one_step(engine: Engine) -> 
     assert stored.entries() == 4
 
 
+def test_a_node_that_is_deleted_and_made_again_as_it_was_is_no_step(engine: Engine) -> None:
+    stored = StoredFlow(engine, diagram("x"))
+    stored.edit(add("C"))
+    stored.edit(call("deleteNode", nodeId="c"), add("C"))
+    assert (stored.now.version, stored.entries()) == (2, 1)
+
+
 def test_a_save_that_skips_the_snapshot_joins_the_one_before(engine: Engine) -> None:
     stored = StoredFlow(engine, diagram())
     stored.save([node("a")], [], join=True)
