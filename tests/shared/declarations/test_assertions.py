@@ -9,11 +9,17 @@ from shared.contracts.transform import TransformInput
 from shared.declarations.assertions import (
     Assertion,
     AssertionSyntax,
+    ColumnsAre,
     ColumnsContain,
+    Condition,
     NoNulls,
     RowCount,
+    RowsAgainstInput,
     RowsUnchanged,
+    Sorted,
+    SumAgainstInput,
     SumUnchanged,
+    TypeIs,
     Unique,
     parse_assertion,
 )
@@ -74,3 +80,48 @@ def test_a_submit_with_a_bad_assertion_is_refused_at_its_place_in_the_list() -> 
     assert error["loc"] == ("assertions", 1)
     assert "unique[a]" in error["msg"]
     assert "position 7" in error["msg"]
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [
+        ("rows <= input", RowsAgainstInput("<=")),
+        ("rows = distinct(city, 'a b')", RowsAgainstInput("==", distinct=("city", "a b"))),
+        (
+            "rows == count(kind == rain and `a (b)` >= 3.5)",
+            RowsAgainstInput("==", conditions=(Condition("kind", "==", "rain"), Condition("a (b)", ">=", 3.5))),
+        ),
+        ("rows > count(x == missing)", RowsAgainstInput(">", conditions=(Condition("x", "==", None),))),
+        ("rows > count(x == 'missing')", RowsAgainstInput(">", conditions=(Condition("x", "==", "missing"),))),
+        ("columns are a, b c", ColumnsAre(("a", "b c"))),
+        ("sum(n) == sum(amount)", SumAgainstInput("n", "amount")),
+        ("sum(n) == input", SumAgainstInput("n", None)),
+        ("sum(n) == count(a != 1)", SumAgainstInput("n", None, (Condition("a", "!=", 1),))),
+        ("type(a) is Float", TypeIs("a", "float")),
+        ("sorted(a desc, `b desc`, c asc)", Sorted((("a", True), ("b desc", False), ("c", False)))),
+    ],
+)
+def test_a_result_is_compared_with_the_input(text: str, parsed: object) -> None:
+    assert parse_assertion(text) == parsed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rows == count()",
+        "rows == count(a)",
+        "rows == count(a > 1 and)",
+        "rows == distinct",
+        "sum(a) == max(b)",
+        "type(a)",
+        "type(a, b) is int",
+        "sorted()",
+        "sorted(a",
+        "columns are",
+        "sum(a) > 3",
+        "rows == count(" + " and ".join(["a > 1"] * 21) + ")",
+    ],
+)
+def test_half_of_such_a_comparison_does_not_parse(text: str) -> None:
+    with pytest.raises(AssertionSyntax):
+        parse_assertion(text)

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pydantic import JsonValue
 
-from shared.declarations.documents import declarations, front_matter_fault, parameter_faults, parameters_schema
+from shared.declarations.documents import (
+    declarations,
+    front_matter_fault,
+    in_front_matter,
+    parameter_faults,
+    parameters_schema,
+)
 from shared.declarations.parameters import parse_declaration
+from tests.support.bounded import assert_reads
 
 DOCUMENT = """---
 params:
@@ -80,3 +89,61 @@ def test_a_type_that_is_not_named_follows_from_bounds_and_default(braces: str, t
 def test_a_front_matter_without_parameters_has_no_fault() -> None:
     assert front_matter_fault("title: [\n") is None
     assert front_matter_fault("params: [\n") is not None
+
+
+def test_the_lines_of_a_front_matter_s_parameters_are_told() -> None:
+    declared = in_front_matter("title: x\n\nparams:\n\n  a: 1\n  'b': {default: 2}\n")
+    assert [(each.name, line) for each, line in declared] == [("a", 4), ("b", 5)]
+    assert [line for _, line in in_front_matter("params:\n- name: a\n  default: 1\n")] == [0]
+    assert [line for _, line in in_front_matter("params:\n  - name: a\n    default: 1\n")] == [1]
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "params:\n" + "".join(f" p{n}: 1\n" for n in range(200)) + "\n" * 17_000,
+        "params:\n" + "".join(f" p{n}: 1\n{' ' * 80}\n" for n in range(200)),
+        "params: &a0 {x: 1}\n"
+        + "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 8)}]}}\n" for n in range(1, 9)),
+        "params: " + "[" * 19_000,
+    ],
+    ids=["blank lines", "blanks", "merges", "brackets"],
+)
+def test_no_front_matter_takes_long(tmp_path: Path, front: str) -> None:
+    code = """
+    from shared.declarations.documents import declarations, front_matter_fault, parameters_schema
+    declarations(text), front_matter_fault(text[4:-4]), parameters_schema(text)
+    """
+    assert_reads(code, f"---\n{front}\n---\n", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "value", "fits"),
+    [
+        ("^[a-z]+$", "abc", True),
+        ("^[a-z]+$", "ab1", False),
+        ("(a+)+b", "a" * 5000 + "b", True),
+        (r"^\d{4}-\d\d$", "2026-11", True),
+        ("(?=x)y", "z", True),  # a look ahead is not checked
+        ("(", "z", True),
+    ],
+)
+def test_a_pattern_is_matched_in_linear_time(pattern: str, value: str, fits: bool) -> None:
+    declaration = parse_declaration("x", f'str pattern="{pattern}"')
+    if fits:
+        assert declaration.fit(value) == value
+    else:
+        with pytest.raises(ValueError, match="has to match"):
+            declaration.fit(value)
+
+
+@pytest.mark.parametrize("pattern", ["a?" * 200 + "a" * 100, "(a+)+c", "(a|a)*c", "(.*)(.*)(.*)(.*)x", "a{1,999}" * 9])
+def test_no_pattern_takes_long(tmp_path: Path, pattern: str) -> None:
+    code = """
+    from shared.declarations.parameters import parse_declaration
+    try:
+        parse_declaration("x", f'str pattern="{text}"').fit("a" * 10_000)
+    except ValueError:
+        pass
+    """
+    assert_reads(code, pattern, tmp_path)
