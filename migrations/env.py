@@ -8,7 +8,19 @@ from alembic import context
 from sqlalchemy import Column, Connection
 from sqlalchemy.sql.schema import SchemaItem
 
-import migrations.tables  # noqa: F401 - every table registers itself on the metadata
+# Every package that has tables registers them on the metadata, which ``alembic check`` compares with the database.
+import services.search.catalog  # noqa: F401
+import shared.audit
+import shared.blobs
+import shared.collections
+import shared.conversations
+import shared.flows.tables
+import shared.jobs.quotas
+import shared.jobs.tables
+import shared.jobs.webhooks
+import shared.keys
+import shared.llm.tables
+import shared.stacks.tables  # noqa: F401
 from shared.db import connect, metadata
 
 #: Columns that only the previous version of the code knows: a later revision drops them (expand, then contract).

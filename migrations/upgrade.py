@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import psycopg
 
 HERE = Path(__file__).parent
 
 
-def upgrade(url: str, revision: str = "head") -> None:
-    """Run every revision up to this one that ``url`` does not have yet, in one transaction."""
+def upgrade(url: str, revision: str = "head", passwords: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Run every revision up to this one that ``url`` does not have yet, in one transaction.
+
+    ``passwords`` are those with which the services' roles log in (see ``migrations.roles``).
+    """
     if not heads():
         return
     from alembic import command  # noqa: PLC0415 - half a second that a current database does not need
     from alembic.config import Config  # noqa: PLC0415
 
+    from migrations import roles  # noqa: PLC0415
     from shared.db import connect  # noqa: PLC0415
 
     config = Config()
@@ -28,6 +34,8 @@ def upgrade(url: str, revision: str = "head") -> None:
             connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
             config.attributes["connection"] = connection
             command.upgrade(config, revision)
+            roles.apply(connection)
+            roles.allow_login(connection, passwords)
     finally:
         engine.dispose()
 

@@ -1,0 +1,186 @@
+"""The Postgres role of each service: the tables and statements that it needs. Every upgrade applies this table.
+
+A role that may log in gets its password with ``allow_login``; what owns the tables (the user that migrates) is no role
+of a service. A table that nobody names here is open to every role: name it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # the supervisor reads the table too, and stays small
+    from sqlalchemy import Connection
+
+log = logging.getLogger(__name__)
+
+PREFIX = "assay_"
+VARIABLE = "ASSAY_DATABASE_PASSWORD_"
+_READ, _ADD, _CHANGE, _REMOVE = "SELECT", "INSERT", "UPDATE", "DELETE"
+_ALL = (_READ, _ADD, _CHANGE, _REMOVE)
+Grants = Mapping[str, tuple[str, ...]]  #: table -> statements
+
+#: Claims and completes jobs, reports, keeps files, asks models.
+_WORKER: Grants = {
+    "conversations": (_READ, _ADD, _CHANGE),
+    "files": (_READ, _ADD),
+    "job_events": (_READ, _ADD),
+    "job_forms": (_READ, _ADD),
+    "jobs": (_READ, _CHANGE),
+    "llm_calls": (_READ, _ADD),
+    "messages": (_READ, _ADD),
+    "model_chains": (_READ,),
+    "model_endpoints": (_READ,),
+    "prompt_labels": (_READ,),
+    "prompt_versions": (_READ,),
+    "tenant_limits": (_READ,),
+    "tenant_models": (_READ,),
+    "workers": _ALL,
+}
+_FLOWS: Grants = dict.fromkeys(("flows", "flow_versions", "flow_snapshots", "flow_change_sets", "flow_proposals"), _ALL)
+_STACKS: Grants = dict.fromkeys(("stack_definitions", "stack_sightings", "stack_decisions", "stack_results"), _ALL)
+_SEARCH: Grants = dict.fromkeys(
+    ("collections", "collection_tables", "dropped_collections", "search_attempts", "search_rewrites"), _ALL
+)
+SERVICES: Mapping[str, Grants] = {
+    "gateway": {
+        **_FLOWS,
+        **_STACKS,
+        **_SEARCH,
+        "alembic_version": (_READ,),
+        "api_keys": (_READ, _ADD, _CHANGE),
+        "audit_log": (_READ, _ADD),
+        "batches": (_READ, _ADD),
+        "conversations": _ALL,
+        "files": _ALL,
+        "idempotency_keys": (_READ, _ADD, _CHANGE),
+        "job_events": (_READ, _ADD),
+        "job_forms": (_READ,),
+        "jobs": (_READ, _ADD, _CHANGE),
+        "llm_calls": (_READ, _ADD),
+        "messages": (_READ, _ADD),
+        "model_chains": _ALL,
+        "model_endpoints": _ALL,
+        "prompt_labels": _ALL,
+        "prompt_versions": (_READ, _ADD),
+        "session_codes": (_READ, _ADD, _REMOVE),
+        "tenant_limits": _ALL,
+        "tenant_models": _ALL,
+        "webhook_secrets": (_READ, _ADD, _REMOVE),
+        "workers": (_READ,),
+    },
+    "broker": {
+        "jobs": (_READ,),
+        "llm_calls": (_READ, _ADD),
+        "model_chains": (_READ,),
+        "model_endpoints": (_READ,),
+        "prompt_labels": (_READ,),
+        "prompt_versions": (_READ,),
+        "tenant_limits": (_READ,),
+        "tenant_models": (_READ,),
+    },
+    "execution": _WORKER,
+    "search": {**_WORKER, **_SEARCH},
+    "flows": {**_WORKER, **_FLOWS},
+    "stacks": {**_WORKER, **_STACKS},
+    "reconciler": {
+        "conversations": (_READ, _REMOVE),
+        "files": (_READ, _REMOVE),
+        "flows": (_READ,),
+        "idempotency_keys": (_READ, _REMOVE),
+        "job_events": (_READ, _ADD),
+        "jobs": (_READ, _CHANGE, _REMOVE),
+        "llm_calls": (_READ, _REMOVE),
+        "messages": (_READ,),
+        "webhook_secrets": (_READ, _ADD),
+        "workers": (_READ, _REMOVE),
+    },
+}
+#: Of the version before; nobody writes them any more.
+_RETIRED = frozenset({"blobs"})
+#: Read before it is known whose request it is; and the log, whose every row follows from the one before.
+_UNGUARDED = frozenset({"api_keys", "audit_log"})
+
+
+def apply(connection: Connection) -> None:
+    """Make the roles and give each what the table says; without the right to make roles, only say so."""
+    may = "SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user"
+    if not connection.exec_driver_sql(may).scalar():
+        log.warning("no role is made: the user that migrates may not create roles")
+        return
+    named_here = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+    tables = set(connection.exec_driver_sql(named_here).scalars())
+    unnamed = tables - _RETIRED - {table for grants in SERVICES.values() for table in grants}
+    _run(connection, "REVOKE CREATE ON SCHEMA public FROM PUBLIC")  # as PostgreSQL 15 and newer begin
+    for service, grants in SERVICES.items():
+        role = PREFIX + service
+        _create(connection, role)
+        _run(connection, f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {role}")
+        _run(connection, f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {role}")
+        wanted = {**grants, **dict.fromkeys(unnamed, _ALL)}
+        for statement in _ALL:
+            named = sorted(table for table, statements in wanted.items() if statement in statements and table in tables)
+            if named:
+                _run(connection, f"GRANT {statement} ON {', '.join(named)} TO {role}")
+    _guard(connection)
+
+
+def _guard(connection: Connection) -> None:
+    """Row-level security, a second wall behind the conditions of the statements.
+
+    The gateway acts for one tenant at a time (the setting ``assay.tenant`` of its session) and sees no row of another,
+    and nothing at all when it has not said for whom. Workers claim jobs of all tenants.
+    """
+    unguarded = """
+        SELECT a.attrelid::regclass::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+        WHERE a.attname = 'tenant_id' AND c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
+          AND NOT c.relrowsecurity
+    """
+    for table in sorted(set(connection.exec_driver_sql(unguarded).scalars()) - _UNGUARDED):
+        _run(
+            connection,
+            f"""
+            CREATE POLICY tenant ON {table} USING (
+                current_user <> '{PREFIX}gateway' OR current_setting('assay.tenant', true) IN (tenant_id, '*'))
+            """,
+        )
+        _run(connection, f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
+
+
+def allow_login(connection: Connection, passwords: Mapping[str, str]) -> None:
+    """Let the services' roles log in with these passwords."""
+    for service, password in passwords.items():
+        quoted = connection.exec_driver_sql("SELECT quote_literal(%s)", (password,)).scalar()
+        _run(connection, f"ALTER ROLE {PREFIX}{_known(service)} LOGIN PASSWORD {quoted}")
+
+
+def variable_of(service: str) -> str:
+    """The environment variable that holds the password of a service's role, for whoever migrates."""
+    return f"{VARIABLE}{service.upper()}"
+
+
+def passwords_of(environment: Mapping[str, str]) -> dict[str, str]:
+    """The passwords that are set."""
+    return {service: environment[variable_of(service)] for service in SERVICES if environment.get(variable_of(service))}
+
+
+def _known(service: str) -> str:
+    if service not in SERVICES:
+        raise ValueError(f"there is no service {service!r}")
+    return service
+
+
+def _create(connection: Connection, role: str) -> None:
+    """A role belongs to the whole server: another of its databases may have made it, or make it now."""
+    _run(
+        connection,
+        f"""
+        DO $$ BEGIN CREATE ROLE {role} NOLOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS;
+        EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$
+        """,
+    )
+
+
+def _run(connection: Connection, statement: str) -> None:
+    connection.exec_driver_sql(statement.replace("%", "%%"))

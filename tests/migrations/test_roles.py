@@ -1,0 +1,76 @@
+"""Each service logs in as a role that may use its tables, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Connection, create_engine, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError
+
+from migrations import roles
+from shared.db import with_driver
+
+
+@pytest.fixture(params=sorted(roles.SERVICES))
+def service(request: pytest.FixtureRequest, database_url: str) -> Iterator[tuple[str, Connection]]:
+    name = str(request.param)
+    owner = create_engine(with_driver(database_url))
+    with owner.begin() as connection:
+        roles.allow_login(connection, {name: "secret"})
+    url = make_url(with_driver(database_url)).set(username=roles.PREFIX + name, password="secret")
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        connection.execute(text("SET assay.tenant = '*'"))  # row-level security is another matter
+        yield name, connection
+    engine.dispose()
+    owner.dispose()
+
+
+def refused(connection: Connection, statement: str) -> bool:
+    try:
+        with connection.begin_nested():
+            connection.execute(text(statement))
+    except DBAPIError as fault:
+        return getattr(fault.orig, "sqlstate", None) == "42501"
+    return False
+
+
+def test_a_role_does_what_its_table_says(service: tuple[str, Connection]) -> None:
+    name, connection = service
+    tables = {table for grants in roles.SERVICES.values() for table in grants}
+    for table in tables:
+        allowed = roles.SERVICES[name].get(table, ())
+        assert refused(connection, f"SELECT FROM {table} LIMIT 1") == ("SELECT" not in allowed), table
+        assert refused(connection, f"DELETE FROM {table}") == ("DELETE" not in allowed), table
+        assert refused(connection, f"INSERT INTO {table} DEFAULT VALUES") == ("INSERT" not in allowed), table
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE mine (n int)",
+        "DROP TABLE jobs",
+        "ALTER TABLE jobs DISABLE TRIGGER ALL",
+        "TRUNCATE jobs",
+        "COPY (SELECT 1) TO PROGRAM 'true'",
+        "SELECT pg_read_file('/etc/passwd')",
+        "CREATE ROLE mine SUPERUSER",
+        "SET ROLE postgres",
+        "UPDATE alembic_version SET version_num = '0001'",
+        "SELECT rolpassword FROM pg_authid",
+    ],
+)
+def test_no_role_changes_the_schema_or_reaches_the_host(service: tuple[str, Connection], statement: str) -> None:
+    _, connection = service
+    assert refused(connection, statement)
+
+
+def test_every_table_is_named_for_some_service(database_url: str) -> None:
+    engine = create_engine(with_driver(database_url))
+    with engine.connect() as connection:
+        tables = set(connection.scalars(text("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")))
+    engine.dispose()
+    named = {table for grants in roles.SERVICES.values() for table in grants}
+    assert tables - named == {"blobs"}, "name the new tables in migrations/roles.py"
