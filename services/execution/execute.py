@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from services.execution.sandbox.run import Outcome, Run, Sandbox, Shown
-from shared.contracts.execute import Artifact, Display, ExecuteInput, ExecuteResult, Isolation
-from shared.jobs.job import Context
+from services.execution.sandbox.host.sandbox import Sandbox
+from services.execution.sandbox.run import Outcome, Run, Shown
+from shared.contracts.execute import Artifact, Display, ExecuteInput, ExecuteResult, InputFile, Isolation
+from shared.jobs.job import Context, Files
 
 _SUFFIXES = {"image/png": "png", "image/svg+xml": "svg", "image/jpeg": "jpg", "text/html": "html", "text/plain": "txt"}
 
@@ -25,7 +26,7 @@ class Execute:
             run = Run(
                 language=request.language,
                 code=request.code,
-                files=_fetched(context, request, folder),
+                files=fetch_files(context.files, request.files, folder),
                 stdin=request.stdin.encode(),
                 limits=request.limits,
                 seed=request.seed,
@@ -34,20 +35,22 @@ class Execute:
                 return _kept(context, outcome)
 
 
-def _fetched(context: Context, request: ExecuteInput, folder: Path) -> Mapping[str, Path]:
-    """The request's files on this side. Raises: NotFound."""
-    files: dict[str, Path] = {}
-    for number, file in enumerate(request.files):
-        files[file.path] = folder / str(number)
-        context.files.fetch(file.id, files[file.path])
-    return files
+def fetch_files(files: Files, listed: Sequence[InputFile], folder: Path) -> Mapping[str, Path]:
+    """A request's files in the folder, by the paths that they have for the code. Raises: NotFound."""
+    fetched: dict[str, Path] = {}
+    for number, file in enumerate(listed):
+        fetched[file.path] = folder / f"file-{number}"
+        files.fetch(file.id, fetched[file.path])
+    return fetched
 
 
 def _kept(context: Context, outcome: Outcome) -> ExecuteResult:
     """The result, with everything that is not text saved as the tenant's files."""
     for refused in outcome.refused:
         context.report.warn(f"Left inside: {refused}")
-    displays = [_display(context, number, shown) for number, shown in enumerate(outcome.displays, 1)]
+    displays = [
+        save_display(context.files, f"display-{number}", shown) for number, shown in enumerate(outcome.displays, 1)
+    ]
     artifacts = [
         Artifact(path=product.path, file_id=_save(context, product.path, product.content), size=product.size)
         for product in outcome.artifacts
@@ -62,15 +65,15 @@ def _kept(context: Context, outcome: Outcome) -> ExecuteResult:
         displays=displays,
         artifacts=artifacts,
         usage=outcome.usage,
-        isolation=Isolation(tier=outcome.tier),
+        isolation=Isolation(tier=outcome.isolation.tier, claimed=outcome.isolation.claimed),
     )
 
 
-def _display(context: Context, number: int, shown: Shown) -> Display:
+def save_display(files: Files, name: str, shown: Shown) -> Display:
+    """A display as it stands in results; what is not text becomes a file of that name."""
     if shown.content is None:
         return Display(media_type=shown.media_type, text=shown.text)
-    name = f"display-{number}.{_SUFFIXES.get(shown.media_type, 'bin')}"
-    saved = context.files.save(name, shown.content, shown.media_type)
+    saved = files.save(f"{name}.{_SUFFIXES.get(shown.media_type, 'bin')}", shown.content, shown.media_type)
     return Display(media_type=shown.media_type, file_id=saved.id)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from services.execution.languages.table import LANGUAGE_SPECS
-from services.execution.sandbox.host.sandbox import WarmSandbox
+from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.settings import SandboxSettings
 
 _PROGRAMS = ("services.execution.transform.reading.read",)
 
 
-def open_sandbox(settings: SandboxSettings) -> WarmSandbox:
+def open_sandbox(settings: SandboxSettings) -> Sandbox:
     """Raises: SandboxUnavailable."""
-    return WarmSandbox(settings, LANGUAGE_SPECS, _PROGRAMS)
+    return Sandbox(settings, LANGUAGE_SPECS, _PROGRAMS)

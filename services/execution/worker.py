@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from pydantic import JsonValue
 
 from services.execution.documents.document import Documents
 from services.execution.documents.resolve.renderer import Renderer
 from services.execution.execute import Execute
-from services.execution.sandbox.run import Sandbox
+from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from services.execution.transform.transform import Transform
 from services.execution.wiring import open_sandbox
 from shared.errors import SandboxUnavailable
-from shared.jobs.process import open_worker
+from shared.jobs.worker import open_worker
 from shared.plugins import load_plugins
 from shared.settings import PluginSettings
 
@@ -29,7 +30,7 @@ def main() -> None:
     except SandboxUnavailable as fault:
         # Fail closed: nothing is consumed, and whoever asks is told why.
         refused: Mapping[str, JsonValue] = {
-            "isolation": {"tier": "none", "minimum": settings.min_tier},
+            "isolation": {"tier": "none", "minimum": settings.minimum},
             "unavailable": fault.detail,
         }
         open_worker("execution", facts=lambda: refused).stand_by(fault.detail)
@@ -47,4 +48,4 @@ def _facts(sandbox: Sandbox, settings: SandboxSettings) -> Mapping[str, JsonValu
         name: {"available": version is not None, "version": version, "reason": None if version else _INSTALL}
         for name, version in sandbox.languages().items()
     }
-    return {"isolation": {"tier": sandbox.tier, "minimum": settings.min_tier}, "languages": languages}
+    return {"isolation": {**asdict(sandbox.isolation), "minimum": settings.minimum}, "languages": languages}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -11,19 +10,20 @@ from jinja2 import Environment, TemplateSyntaxError, nodes
 from services.execution.documents.ask import schemas
 from services.execution.documents.ask.messages import asks
 from services.execution.documents.ask.schemas import BadSchema
+from services.execution.documents.included import path_of
 from services.execution.documents.parse.nodes import (
     Assertion,
     Chunk,
+    DocumentNode,
     DocumentTree,
     Expression,
     For,
     If,
     Include,
     Instruction,
-    Node,
     Note,
     Parameter,
-    Prompt,
+    PromptBlock,
     Section,
     Suggestion,
     walk,
@@ -64,7 +64,7 @@ class DocumentCheck:
             note.text for node in walk(self.tree.content) if isinstance(node, Section) for note in node.notes
         ]
 
-    def _block(self, node: Node) -> Block:
+    def _block(self, node: DocumentNode) -> Block:
         lines = (node.start + 1, max(node.end, node.start + 1))
         block = Block(id=node.id, kind=kind_of(node), lines=lines, status="skipped")
         for note in [*node.notes, *self._check(node, block)]:
@@ -73,7 +73,7 @@ class DocumentCheck:
             block.messages.append(BlockMessage(level=note.level, code=note.code, text=note.text[:4000]))
         return block
 
-    def _check(self, node: Node, block: Block) -> list[Note]:  # noqa: PLR0911 - one for each kind of block
+    def _check(self, node: DocumentNode, block: Block) -> list[Note]:  # noqa: PLR0911 - one for each kind of block
         if isinstance(node, Chunk):
             return self._code(block, node.language or "python", node.code, node.start + 1)
         if isinstance(node, (Expression, Assertion)):
@@ -81,7 +81,7 @@ class DocumentCheck:
             return self._code(block, node.language or "python", code, node.start) if code else []
         if isinstance(node, Instruction):
             return self._instruction(node, block)
-        if isinstance(node, Prompt):
+        if isinstance(node, PromptBlock):
             block.message_original = node.message
             return self._message(node.message)
         if isinstance(node, Parameter):
@@ -163,7 +163,7 @@ class DocumentCheck:
         return []
 
     def _has_prompt(self, name: str) -> bool:
-        blocks = {node.name for node in walk(self.tree.content) if isinstance(node, Prompt)}
+        blocks = {node.name for node in walk(self.tree.content) if isinstance(node, PromptBlock)}
         paths = {file.path for file in self.request.files}
         return name in blocks or not paths.isdisjoint((name, f"{name}.md", f"prompts/{name}.md"))
 
@@ -180,13 +180,9 @@ class DocumentCheck:
 
     def _include(self, node: Include) -> list[Note]:
         self.sure = False
-        path = posixpath.normpath(node.source)
-        if "://" in node.source or node.source.startswith("/") or path.startswith(".."):
-            why = "An include is a path relative to the document's files, never a URL."
-            return [Note("error", "include_not_allowed", why)]
-        if node.source and path not in {file.path for file in self.request.files}:
-            return [Note("error", "include_not_found", f"The document's files have no {path[:200]}.")]
-        return []
+        paths = {file.path for file in self.request.files}
+        path = path_of(node.source, "", paths) if node.source else ""  # the parser has noted an empty one
+        return [path] if isinstance(path, Note) else []
 
 
 def _outside_code(text: str) -> str:

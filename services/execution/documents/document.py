@@ -11,17 +11,20 @@ from pydantic import JsonValue
 
 from services.execution.documents.ask.instructions import Instructions
 from services.execution.documents.check import DocumentCheck
+from services.execution.documents.included import MOST_INCLUDED, IncludedFiles
 from services.execution.documents.page import page
+from services.execution.documents.parse.changes import unanswered
 from services.execution.documents.parse.nodes import DocumentTree, Parameter
 from services.execution.documents.parse.reader import parse
 from services.execution.documents.resolve.renderer import Renderer
 from services.execution.documents.run import state
 from services.execution.documents.run.chunks import Chunks
+from services.execution.documents.run.deferred import DeferredBlocks
 from services.execution.documents.run.kernels import Kernels
 from services.execution.documents.run.running import RunningDocument
-from services.execution.documents.splice import unanswered
-from services.execution.documents.walk import MOST_INCLUDED, Walk
-from services.execution.sandbox.run import Sandbox
+from services.execution.documents.walk import Walk
+from services.execution.execute import fetch_files
+from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.values import plain
 from shared.contracts.document import DocumentFile, DocumentInput, DocumentResult, Estimate
 from shared.contracts.execute import InputFile
@@ -54,7 +57,7 @@ class Documents:
             raise InvalidRequest("; ".join(fault for _, fault in errors[:3]), errors)
         self._renderer.warm()
         with self._sandbox.scratch() as folder:
-            files = _fetched(context, request, folder)
+            files = fetch_files(context.files, request.files, folder)
             kernels = Kernels(self._sandbox, context.budget, files, context.cancelled)
             try:
                 return self._run(context, request, tree, kernels, folder)
@@ -76,10 +79,10 @@ class Documents:
             document.set_value(name, value)
         if request.flavour == "quarto":
             document.set_value("params", _params(tree, request))
-        chunks = Chunks(document, folder)
+        chunks = Chunks(document, DeferredBlocks(document, folder))
         instructions = Instructions(document, chunks, tree)
-        walk = Walk(document, chunks, instructions, kernels.files, given=request.parameters)
-        walk.run(tree.content)
+        included = IncludedFiles(chunks, kernels.files)
+        Walk(document, chunks, instructions, included, given=request.parameters).run(tree.content)
         written = tree.source if request.dry_run else instructions.markdown()
         standing = tree if written == tree.source else parse(written, request.flavour)
         html = page(document, standing) if not request.dry_run else None
@@ -96,7 +99,7 @@ class Documents:
             estimate=_estimate(document) if request.dry_run else None,
             parameters_schema=parameters_schema(tree.source),
             state_file_id=state.save(context, document.after),
-            files=[] if request.dry_run else _files(context, walk.included),
+            files=[] if request.dry_run else _files(context, included.read),
         )
 
     def _environment(self, context: Context, request: DocumentInput, files: Mapping[str, Path]) -> str:
@@ -135,14 +138,6 @@ def _read(context: Context, request: DocumentInput) -> str:
         return body.decode()
     except UnicodeDecodeError:
         raise InvalidRequest("the document is no text in UTF-8", [(["input", "file_id"], "no text in UTF-8")]) from None
-
-
-def _fetched(context: Context, request: DocumentInput, folder: Path) -> Mapping[str, Path]:
-    files: dict[str, Path] = {}
-    for number, file in enumerate(request.files):
-        files[file.path] = folder / f"file-{number}"
-        context.files.fetch(file.id, files[file.path])
-    return files
 
 
 def _untouched(context: Context, request: DocumentInput, tree: DocumentTree) -> DocumentResult:

@@ -16,10 +16,10 @@ from markdown_it.token import Token
 
 from services.execution.documents.parse.nodes import (
     Chunk,
+    DocumentNode,
     DocumentTree,
     Expression,
     Instruction,
-    Node,
     Suggestion,
     walk,
 )
@@ -51,7 +51,7 @@ _WITHIN = "within a change"  #: in the environment of a parse: changes do not ne
 def page(document: RunningDocument, tree: DocumentTree) -> bytes:
     """The written document with the outputs of its blocks, in the order of its lines."""
     by_id = {block.id: block for block in document.blocks.values()}
-    body = _Body(document, tree, by_id).html()
+    body = _PageBody(document, tree, by_id).html()
     clean = _cleaned(body)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -62,7 +62,7 @@ def page(document: RunningDocument, tree: DocumentTree) -> bytes:
     ).encode("utf-8", "replace")
 
 
-def _alternative_text(node: Node, block: Block) -> str:
+def _alternative_text(node: DocumentNode, block: Block) -> str:
     """The alternative text of a picture: the author's own where there is one."""
     options = node.options if isinstance(node, Chunk) else {}
     return options.get("fig-alt") or options.get("fig-cap") or options.get("caption") or f"A figure of {block.id}"
@@ -111,7 +111,7 @@ class _Inline:
             self._left -= time.monotonic() - began
 
 
-class _Body:
+class _PageBody:
     def __init__(self, document: RunningDocument, tree: DocumentTree, blocks: dict[str, Block]) -> None:
         self._document, self._tree, self._blocks = document, tree, blocks
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table").enable("strikethrough")
@@ -121,7 +121,7 @@ class _Body:
         self._size = 0
 
     def html(self) -> str:
-        special: dict[int, Node] = {
+        special: dict[int, DocumentNode] = {
             node.start: node for node in walk(self._tree.content) if isinstance(node, (Chunk, Instruction, Suggestion))
         }
         inline: dict[int, list[Expression]] = {}
@@ -165,7 +165,7 @@ class _Body:
             return ""
         return str(self._markdown.render(source))
 
-    def _block(self, node: Node) -> str:
+    def _block(self, node: DocumentNode) -> str:
         if isinstance(node, Suggestion):
             inner = "".join(self._tree.lines[node.start + 1 : max(node.start + 1, node.end - 1)])
             by = f'<p class="by">{html.escape(node.by)}</p>' if node.by else ""

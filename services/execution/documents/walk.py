@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
-import posixpath
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
-from pathlib import Path
 
 from pydantic import JsonValue
 
 from services.execution.documents.ask import messages
 from services.execution.documents.ask.instructions import Instructions
+from services.execution.documents.included import IncludedFiles
+from services.execution.documents.parse.changes import unanswered
 from services.execution.documents.parse.nodes import (
     Assertion,
     Chunk,
     Clause,
+    DocumentNode,
     Expression,
     For,
     If,
     Include,
     Instruction,
-    Node,
+    Note,
     Parameter,
-    Prompt,
+    PromptBlock,
     Section,
     Suggestion,
 )
 from services.execution.documents.parse.nodes import walk as all_nodes
-from services.execution.documents.parse.reader import parse
 from services.execution.documents.run.chunks import Chunks
 from services.execution.documents.run.running import MOST_BLOCKS, RunningDocument
 from services.execution.documents.run.state import CachedBlock, digest
-from services.execution.documents.splice import unanswered
 from services.execution.languages.table import names_of
 from shared.contracts.document import Block
 
-_MOST_TURNS, _DEEPEST = 1000, 10
-MOST_INCLUDED = 4_000_000  #: bytes of a file
+_MOST_TURNS = 1000
 
 
 @dataclass
@@ -46,13 +44,12 @@ class Walk:
     document: RunningDocument
     chunks: Chunks
     instructions: Instructions
-    files: Mapping[str, Path]
+    included: IncludedFiles
     inside: tuple[str, ...] = ()  #: the files that include this one
     given: Mapping[str, JsonValue] = field(default_factory=dict)  #: values for the parameters here
-    included: dict[str, Instructions] = field(default_factory=dict)  #: by path; a file that stands twice is one
     total: list[int] = field(default_factory=lambda: [0])  #: blocks entered, to end loops in loops
 
-    def run(self, content: Sequence[Node]) -> None:
+    def run(self, content: Sequence[DocumentNode]) -> None:
         for node in _in_turn(content):
             self.total[0] += 1
             if self.total[0] > MOST_BLOCKS:
@@ -61,7 +58,7 @@ class Walk:
             self._visit(node)
 
     @singledispatchmethod
-    def _visit(self, node: Node) -> None:
+    def _visit(self, node: DocumentNode) -> None:
         raise TypeError(f"a {type(node).__name__} cannot be run")
 
     @_visit.register
@@ -79,7 +76,7 @@ class Walk:
         self._suggestions([node])
 
     @_visit.register
-    def _prompt(self, node: Prompt) -> None:
+    def _prompt(self, node: PromptBlock) -> None:
         block, began = self.document.begin(node), time.monotonic()
         messages.define_prompt(self.chunks, block, node)
         self.document.end(block, began)
@@ -90,7 +87,7 @@ class Walk:
             self.document.warn(note.text)
         self.run(node.content)
 
-    def _too_many(self, node: Node) -> None:
+    def _too_many(self, node: DocumentNode) -> None:
         if self.total[0] == MOST_BLOCKS + 1 and not isinstance(node, Section):
             block = self.document.begin(node)
             text = f"A document runs at most {MOST_BLOCKS:,} blocks; this one and all after it did not run."
@@ -209,24 +206,27 @@ class Walk:
     def _include(self, node: Include) -> None:
         document, began = self.document, time.monotonic()
         block = document.begin(node)
-        instructions, path = self._read(block, node)
-        arguments = None if instructions is None else self._arguments(block, node)
-        if instructions is not None and arguments is not None:
-            self._mark_fresh(block, "include", path, unanswered(instructions.tree), arguments)
-        document.end(block, began)
-        if instructions is None or arguments is None:
+        included = self.included.open(node, self.inside) if node.source else None  # else the parser has noted it
+        if isinstance(included, Note):
+            document.note(block, included.level, included.code, included.text)
+            included = None
+        arguments = None if included is None else self._arguments(block, node)
+        if included is None or arguments is None:
+            document.end(block, began)
             return
-        given = {**self.given, **arguments}
+        path, instructions = included
+        self._mark_fresh(block, "include", path, unanswered(instructions.tree), arguments)
+        document.end(block, began)
         for name, value in arguments.items():
             document.set_value(name, value)
         for number, note in instructions.tree.notes:
             document.warn(f"{path}, line {number + 1}: {note.text}")
         outer = (document.prefix, document.line)
         document.prefix, document.line = f"{block.id}/", block.lines[0]
-        inside = (*self.inside, path)
-        Walk(document, self.chunks, instructions, self.files, inside, given, self.included, self.total).run(
-            instructions.tree.content
-        )
+        Walk(
+            document, self.chunks, instructions, self.included, (*self.inside, path), {**self.given, **arguments},
+            self.total,
+        ).run(instructions.tree.content)  # fmt: skip
         document.prefix, document.line = outer
 
     def _arguments(self, block: Block, node: Include) -> dict[str, JsonValue] | None:
@@ -242,34 +242,8 @@ class Walk:
         block.status = "ok"
         return values
 
-    def _read(self, block: Block, node: Include) -> tuple[Instructions | None, str]:
-        if not node.source:
-            return None, ""  # the parser has noted it
-        folder = posixpath.dirname(self.inside[-1]) if self.inside else ""
-        path = posixpath.normpath(posixpath.join(folder, node.source))
-        if "://" in node.source or node.source.startswith("/") or path.startswith(".."):
-            why = "An include is a path relative to the document's files, never a URL."
-            self.document.note(block, "error", "include_not_allowed", why)
-        elif path in self.inside:
-            self.document.note(block, "error", "include_cycle", f"{path} includes itself.")
-        elif len(self.inside) >= _DEEPEST:
-            self.document.note(block, "error", "include_too_deep", f"Includes stand at most {_DEEPEST} deep.")
-        elif path not in self.files:
-            self.document.note(block, "error", "include_not_found", f"The document's files have no {path[:200]}.")
-        elif self.files[path].stat().st_size > MOST_INCLUDED:
-            self.document.note(block, "error", "include_too_large", f"{path} is larger than {MOST_INCLUDED:,} bytes.")
-        else:
-            try:
-                if path not in self.included:
-                    tree = parse(self.files[path].read_bytes().decode(), self.document.request.flavour)
-                    self.included[path] = Instructions(self.document, self.chunks, tree)
-                return self.included[path], path
-            except UnicodeDecodeError:
-                self.document.note(block, "error", "include_not_text", f"{path} is no text in UTF-8.")
-        return None, path
 
-
-def _in_turn(content: Sequence[Node]) -> Sequence[Node]:
+def _in_turn(content: Sequence[DocumentNode]) -> Sequence[DocumentNode]:
     """Document order, but what is to be fixed runs before its ``fix``, so that its errors are known."""
     turn = list(content)
     for at, node in enumerate(turn[:-1]):

@@ -6,8 +6,7 @@ from services.execution.languages.javascript.spec import JAVASCRIPT
 from services.execution.languages.python.spec import PYTHON
 from services.execution.languages.r.spec import R
 from services.execution.languages.sql.spec import SQL
-from services.execution.sandbox.analysis import Analysis, CodeNames, SyntaxFault
-from services.execution.sandbox.language import LanguageSpec
+from services.execution.sandbox.language import Analysis, CodeNames, LanguageSpec, SyntaxFault
 from shared.specs import SpecTable
 
 LANGUAGE_SPECS: SpecTable[LanguageSpec] = SpecTable("language", [PYTHON, R, JAVASCRIPT, SQL])

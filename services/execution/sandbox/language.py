@@ -4,14 +4,119 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from services.execution.sandbox.analysis import Analysis
-from services.execution.sandbox.codec import Codec
+from services.execution.sandbox.protocol.wire import Json, Message, frame
 from shared.languages import Language
+
+_WORD = re.compile(r"[A-Za-z_.][A-Za-z0-9_.]*|[A-Za-z_]\w*")
+_TEXT_OR_COMMENT = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|--[^\n]*|/\*.*?\*/", re.S)
+
+
+@dataclass(frozen=True)
+class CodeNames:
+    sets: frozenset[str] = frozenset()
+    uses: frozenset[str] = frozenset()
+    defines: frozenset[str] = frozenset()  #: of those set: what its own source text can make again
+
+
+@dataclass(frozen=True)
+class SyntaxFault:
+    text: str
+    line: int | None = None  #: from 1
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Of one language; one without any runs too, but nothing is known of its names."""
+
+    names: Callable[[str], CodeNames] = lambda _code: CodeNames()
+    fault: Callable[[str], SyntaxFault | None] = lambda _code: None
+    definitions: Callable[[str], str] = lambda _code: ""  #: code that only defines again what its source defined
+    exact: frozenset[str] | None = None  #: types whose values can be saved and restored exactly; ``None``: all
+    has_variables: bool = True
+
+
+def names_by_pattern(sets: re.Pattern[str], quoted_names: bool = False) -> Callable[[str], CodeNames]:
+    """Read names without a parser: ``sets`` matches an assignment, whose group is the name; every word may be a use."""
+
+    def names_of(code: str) -> CodeNames:
+        bare = _TEXT_OR_COMMENT.sub(" ", code)
+        words = set(_WORD.findall(code if quoted_names else bare))
+        # ``frame.column`` uses ``frame``; in R the dot is part of a name.
+        roots = {word.partition(".")[0] for word in words}
+        return CodeNames(
+            frozenset(match[match.lastindex or 0] for match in sets.finditer(bare)), frozenset(words | roots)
+        )
+
+    return names_of
+
+
+# Arrow has no types for its arrays here, so those values are Any.
+
+_MOST_LOSSES = 5
+
+
+@dataclass(frozen=True)
+class Sent:
+    """The fields that set a variable, and the file that goes before them."""
+
+    typed: Mapping[str, Json]
+    file: Path | None = None
+
+
+class Codec:
+    """For a guest that decodes exact values (``protocol.exact``) from JSON and reads Arrow files by itself."""
+
+    def request(self, message: Message) -> bytes:
+        """A request in the notation that the guest reads."""
+        return frame(message)
+
+    def value(self, exact: Json) -> Sent:
+        """An exact value on its way in."""
+        return Sent({"kind": "json", "exact": exact})
+
+    def table(self, table: Path, target: Path) -> Sent:
+        """An Arrow file on its way into a variable; what has to be written goes to ``target``. Raises: KernelError."""
+        file, described = self.written(table, target)
+        return Sent({"kind": "table", **described}, file)
+
+    def written(self, table: Path, target: Path) -> tuple[Path, Mapping[str, Json]]:
+        """An Arrow file as a file that the guest reads, and what it must know about it. Raises: KernelError."""
+        del target
+        return table, {}
+
+    def brought(self, claimed: Mapping[str, Json], content: Path, target: Path) -> Path | None:
+        """A table that came out, as an Arrow file that is still to be checked; ``None`` when it cannot be one."""
+        del claimed, target
+        return content
+
+    def losses(self, table: Path) -> tuple[str, ...]:
+        """What of a table the language has no word for, in plain words, column by column."""
+        import pyarrow.ipc  # noqa: PLC0415 - heavy, and only needed here
+
+        with pyarrow.memory_map(str(table)) as source:
+            content = pyarrow.ipc.open_file(source).read_all()
+            losses = [
+                f"column {name[:80]}: {loss}"
+                for name, column in zip(content.column_names, content.columns, strict=True)
+                if (loss := self.column_loss(column))
+            ]
+        return (*losses, *self.name_losses(content.column_names))[:_MOST_LOSSES]
+
+    def column_loss(self, column: Any) -> str | None:  # noqa: ANN401
+        """What is lost of one Arrow column."""
+        del column
+        return None
+
+    def name_losses(self, names: Sequence[str]) -> list[str]:
+        """What is lost of the columns' names."""
+        del names
+        return []
+
 
 GUEST_ROOT = "/runtime/guest"  #: where the code that runs inside is imported from
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event as Flag
-from typing import Literal, Protocol
+from typing import Literal
 
 from pydantic import JsonValue
 
@@ -17,7 +15,16 @@ from shared.contracts.execute import CodeError, Limits, RunUsage, ValueView, Ver
 #: When a run is over. ``result``, for code of ours only: with its answer. ``table``: with the table that it answers
 #: with; what the code does after that is ended and does not count. Any other answer, and an error, wait for the end.
 Until = Literal["end", "result", "table"]
+Tier = Literal["ns", "gvisor", "microvm"]  #: from weak to strong
 OnOutput = Callable[[Literal["stdout", "stderr"], str], None]
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """What stands around the code: the tier that was probed, and a stronger one that the operator claims."""
+
+    tier: Tier
+    claimed: Tier | None = None
 
 
 @dataclass(frozen=True)
@@ -85,7 +92,7 @@ class Outcome:
     artifacts: tuple[Product, ...]
     refused: tuple[str, ...]  #: what was not taken out, and why, in plain words
     usage: RunUsage
-    tier: str
+    isolation: Isolation
 
 
 class KernelError(Exception):
@@ -146,107 +153,3 @@ class Variable:
 class KernelInfo:
     language: str
     version: str
-
-
-class Session(Protocol):
-    """A living kernel: what one call defines, the next one sees. One caller at a time; interrupt comes from anywhere.
-
-    A kernel that hit a limit is gone: every later call raises KernelError.
-    """
-
-    @property
-    def language(self) -> str: ...
-
-    @property
-    def alive(self) -> bool: ...
-
-    def execute(
-        self,
-        code: str,
-        on_output: OnOutput | None = None,
-        cancelled: Flag | None = None,
-        take: Literal["view", "table", "plot"] = "view",
-    ) -> Outcome:
-        """The limits of the session count anew for each call; the outcome's files live as long as the session.
-
-        Raises: JobCancelled, KernelError.
-        """
-        ...
-
-    def within(self, seconds: float) -> None:
-        """From now on a call takes at most so much wall time."""
-        ...
-
-    def evaluate(self, expression: str) -> ValueView:
-        """Raises: KernelError."""
-        ...
-
-    def value(self, expression: str) -> Value:
-        """What an expression is worth, as something that can cross. Raises: KernelError."""
-        ...
-
-    def look(self, names: Sequence[str], whole: Sequence[str] = ()) -> Mapping[str, Look]:
-        """Those of the names that there are, in one request; no table is moved, of those in ``whole`` more is shown.
-
-        Raises: KernelError.
-        """
-        ...
-
-    def picture(self, name: str) -> bytes:
-        """A figure as PNG. Raises: KernelError when it is none."""
-        ...
-
-    def get(self, name: str) -> Value:
-        """Raises: KernelError when there is no such variable."""
-        ...
-
-    def set(self, name: str, value: Value | JsonValue) -> tuple[str, ...]:
-        """What of the value is not the same in this language, in plain words.
-
-        Raises: KernelError when the language cannot hold it.
-        """
-        ...
-
-    def list(self) -> tuple[Variable, ...]: ...
-
-    def remove(self, name: str) -> None: ...
-
-    def info(self) -> KernelInfo: ...
-
-    def packages(self) -> Mapping[str, str]:
-        """Installed packages and their versions."""
-        ...
-
-    def interrupt(self) -> None:
-        """Stop the running call; the kernel lives on where its language can do that."""
-        ...
-
-    def close(self) -> None: ...
-
-
-class Sandbox(Protocol):
-    """The walls, and warm containers behind them."""
-
-    @property
-    def tier(self) -> str: ...
-
-    def languages(self) -> Mapping[str, str | None]:
-        """The languages available, with their versions; ``None`` when not installed."""
-        ...
-
-    def scratch(self) -> AbstractContextManager[Path]:
-        """A folder for the files of one job; when the worker is killed, the next one clears it away."""
-        ...
-
-    def run(
-        self, run: Run, cancelled: Flag | None = None, on_output: OnOutput | None = None
-    ) -> AbstractContextManager[Outcome]:
-        """Run once in a single-use container; files of the outcome live until the context ends.
-
-        Raises: SandboxUnavailable, LanguageUnavailable, JobCancelled.
-        """
-        ...
-
-    def session(self, language: str, limits: Limits, files: Mapping[str, Path]) -> AbstractContextManager[Session]:
-        """A kernel of its own for one document. Raises: SandboxUnavailable, LanguageUnavailable."""
-        ...

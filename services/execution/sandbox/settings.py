@@ -5,20 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-Tier = Literal["none", "ns", "microvm"]
+from services.execution.sandbox.run import Tier
 
 
 class SandboxSettings(BaseSettings):
     """The sandbox of the execution worker."""
 
-    model_config = SettingsConfigDict(env_prefix="ASSAY_SANDBOX_", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="ASSAY_SANDBOX_", frozen=True, populate_by_name=True)
 
-    min_tier: Literal["ns", "microvm"] = Field("ns", description="The weakest isolation that code may run under")
+    runtime: Literal["namespaces", "gvisor"] = Field(
+        "namespaces",
+        description="What runs the code: namespaces of this machine's kernel, or gVisor, a kernel for each run",
+    )
+    runsc: Path | None = Field(None, description="Another runsc, of gVisor, than the one on the path")
+    minimum: Tier = Field(
+        "ns",
+        validation_alias=AliasChoices("ASSAY_SANDBOX_MINIMUM", "ASSAY_SANDBOX_MIN_TIER"),
+        description="The weakest isolation that code may run under: ns, gvisor or microvm",
+    )
     claimed_tier: Literal["ns", "microvm"] = Field(
-        "ns", description="What the operator puts around this worker: microvm when a micro virtual machine runs it"
+        "ns",
+        description="What the operator puts around this worker: microvm when a micro virtual machine runs it. It is not"
+        " verified, and called claimed wherever it is told",
     )
     slots: int = Field(2, ge=1, le=64, description="Warm containers kept ready per warm language")
     uid: int = Field(63_001, ge=1000, lt=65_534, description="As root: the user id that everything inside runs under")

@@ -1,27 +1,36 @@
-"""Whether the caller's assertions hold of a result."""
+"""Whether assertions hold of a result."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import polars as pl
+from polars.exceptions import PolarsError
 
 from services.execution.transform.effect import same_sum, total
+from services.execution.transform.reading.columns import type_name
 from shared.contracts.transform import AssertionCheck
 from shared.declarations.assertions import (
     Assertion,
+    ColumnsAre,
     ColumnsContain,
+    Condition,
     NoNulls,
     Operator,
     RowCount,
+    RowsAgainstInput,
     RowsUnchanged,
+    Sorted,
+    SumAgainstInput,
     SumUnchanged,
+    TypeIs,
     Unique,
     parse_assertion,
 )
 
-_COMPARE: Mapping[Operator, Callable[[int, int], bool]] = {
+_COMPARE: Mapping[Operator, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -35,24 +44,42 @@ def check(assertions: Sequence[str], before: pl.DataFrame, after: pl.DataFrame) 
     """Each assertion with its verdict; ``detail`` holds no cell."""
     checked = []
     for text in assertions:
-        holds, detail = _holds(parse_assertion(text), before, after)
+        holds, detail = holds_of(parse_assertion(text), before, after)
         checked.append(AssertionCheck(text=text, holds=holds, detail=detail))
     return checked
 
 
-def _holds(  # noqa: PLR0911 - one answer for each form
+def holds_of(  # noqa: PLR0911 - one answer for each form
     assertion: Assertion, before: pl.DataFrame, after: pl.DataFrame
 ) -> tuple[bool, str]:
+    """Whether it holds, and what was found instead, without any cell."""
     match assertion:
         case RowCount(compare, count):
             return _COMPARE[compare](after.height, count), f"the result has {after.height} rows"
         case RowsUnchanged():
             return before.height == after.height, f"rows went from {before.height} to {after.height}"
-        case ColumnsContain(names):
-            absent = [name for name in names if name not in after.columns]
-            return not absent, f"missing: {', '.join(absent)}" if absent else "all there"
-        case Unique(names) | NoNulls(names) if absent := [name for name in names if name not in after.columns]:
-            return False, f"the result has no column {', '.join(absent)}"
+        case RowsAgainstInput():
+            return _rows_against_input(assertion, before, after)
+        case SumUnchanged(name):
+            return _same_sums(before, name, after, name)
+        case SumAgainstInput(name, None, conditions):
+            return _sum_of_rows(name, conditions, before, after)
+        case SumAgainstInput(name, other):
+            return _same_sums(before, other or name, after, name)
+        case _:
+            return _holds_of_columns(assertion, after)
+
+
+def _holds_of_columns(  # noqa: PLR0911 - one answer for each form
+    assertion: Assertion, after: pl.DataFrame
+) -> tuple[bool, str]:
+    """Of assertions that speak of the result's columns alone."""
+    if absent := [name for name in _named(assertion) if name not in after.columns]:
+        many = isinstance(assertion, ColumnsContain)
+        return False, f"missing: {', '.join(absent)}" if many else f"the result has no column {', '.join(absent)}"
+    match assertion:
+        case ColumnsAre(names):
+            return list(names) == after.columns, f"the columns are {', '.join(after.columns[:50])}"
         case Unique(names):
             repeated = after.height - (after.select(names).n_unique() if after.height else 0)
             return repeated == 0, f"{repeated} rows repeat an earlier one" if repeated else "unique"
@@ -60,21 +87,99 @@ def _holds(  # noqa: PLR0911 - one answer for each form
             missing = {name: after[name].null_count() + _nans(after[name]) for name in names}
             counts = ", ".join(f"{name} has {count} missing" for name, count in missing.items() if count)
             return not counts, counts or "none missing"
-        case SumUnchanged(name):
-            return _sum_unchanged(name, before, after)
+        case TypeIs(name, wanted):
+            kind = type_name(after.schema[name])
+            return kind == wanted, f"{name} is {kind}"
+        case Sorted(keys):
+            return _sorted_by(keys, after)
+        case _:
+            return True, "all there"
+
+
+def _named(assertion: Assertion) -> Sequence[str]:
+    match assertion:
+        case ColumnsContain(names) | ColumnsAre(names) | Unique(names) | NoNulls(names):
+            return names
+        case TypeIs(name, _):
+            return [name]
+        case Sorted(keys):
+            return [name for name, _ in keys]
+        case _:
+            return []
+
+
+def _rows_against_input(wanted: RowsAgainstInput, before: pl.DataFrame, after: pl.DataFrame) -> tuple[bool, str]:
+    if absent := [name for name in wanted.distinct if name not in before.columns]:
+        return False, f"the input has no column {', '.join(absent)}"
+    count = before.select(wanted.distinct).n_unique() if wanted.distinct and before.height else before.height
+    if wanted.conditions:
+        counted, problem = _counted(wanted.conditions, before)
+        if counted is None:
+            return False, problem
+        count = counted
+    return _COMPARE[wanted.operator](after.height, count), f"{count} of the input, the result has {after.height} rows"
+
+
+def _counted(conditions: Sequence[Condition], before: pl.DataFrame) -> tuple[int | None, str]:
+    """The rows that fulfil all of the conditions, or what keeps them from being counted."""
+    if absent := [condition.name for condition in conditions if condition.name not in before.columns]:
+        return None, f"the input has no column {', '.join(absent)}"
+    try:
+        return before.filter(*map(_condition, conditions)).height, ""
+    except PolarsError:
+        return None, "a condition compares values of different types"
+
+
+def _condition(condition: Condition) -> pl.Expr:
+    """A missing value fulfils nothing but ``== missing``; text is compared with dates as ISO writes them."""
+    column = pl.col(condition.name)
+    if condition.value is None:
+        return column.is_null() if condition.operator == "==" else column.is_not_null()
+    if isinstance(condition.value, str):
+        lower = condition.value.lower()
+        if lower in ("true", "false"):
+            column, value = column.cast(pl.String).str.to_lowercase(), pl.lit(lower)
+        else:
+            column, value = column.cast(pl.String), pl.lit(condition.value)
+    else:
+        value = pl.lit(float(condition.value))
+    holds: pl.Expr = _COMPARE[condition.operator](column, value)
+    return holds
+
+
+def _sum_of_rows(
+    name: str, conditions: Sequence[Condition], before: pl.DataFrame, after: pl.DataFrame
+) -> tuple[bool, str]:
+    if name not in after.columns or not after.schema[name].is_numeric():
+        return False, f"the result has no column of numbers {name}"
+    added = total(after[name])
+    rows, problem = _counted(conditions, before) if conditions else (before.height, "")
+    return added == rows, problem or f"the sum is {added}, of the input there are {rows} rows"
+
+
+def _sorted_by(keys: Sequence[tuple[str, bool]], after: pl.DataFrame) -> tuple[bool, str]:
+    names = [name for name, _ in keys]
+    if any(after.schema[name].is_nested() for name in names):
+        return False, "lists have no order"
+    picked = after.select(names)
+    ordered = picked.sort(names, descending=[down for _, down in keys], nulls_last=True, maintain_order=True)
+    first = picked.sort(names, descending=[down for _, down in keys], nulls_last=False, maintain_order=True)
+    holds = picked.equals(ordered) or picked.equals(first)
+    return holds, "sorted" if holds else "not in that order"
 
 
 def _nans(series: pl.Series) -> int:
     return int(series.is_nan().sum()) if series.dtype.is_float() else 0
 
 
-def _sum_unchanged(name: str, before: pl.DataFrame, after: pl.DataFrame) -> tuple[bool, str]:
-    for frame, where in ((before, "input"), (after, "result")):
-        if name not in frame.columns:
-            return False, f"the {where} has no column {name}"
-        if not frame.schema[name].is_numeric():
-            return False, f"{name} holds no numbers in the {where}"
-    if same_sum(before[name], after[name]):
+def _same_sums(before: pl.DataFrame, other: str, after: pl.DataFrame, name: str) -> tuple[bool, str]:
+    """Whether a column of the result adds up to what one of the input does."""
+    for frame, where, name_there in ((before, "input", other), (after, "result", name)):
+        if name_there not in frame.columns:
+            return False, f"the {where} has no column {name_there}"
+        if not frame.schema[name_there].is_numeric():
+            return False, f"{name_there} holds no numbers in the {where}"
+    if same_sum(before[other], after[name]):
         return True, "unchanged"
-    one, two = total(before[name]), total(after[name])
+    one, two = total(before[other]), total(after[name])
     return False, f"the sum went from {one} to {two}"

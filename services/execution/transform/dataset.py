@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from services.execution.transform.preview import ShownTable, TableSummary, summary_of
-from services.execution.transform.reading.names import TypeName
+from services.execution.transform.reading.columns import TypeName
 from services.execution.transform.reading.portable import read_portable
 from shared.contracts.transform import Column, InputSeen
 

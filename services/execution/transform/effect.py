@@ -8,7 +8,7 @@ from typing import cast
 import polars as pl
 from pydantic import JsonValue
 
-from services.execution.transform.reading.names import type_name
+from services.execution.transform.reading.columns import type_name
 from shared.contracts.transform import Effect
 
 #: Beyond so many cells, what needs a hash of every row is left out.
@@ -110,8 +110,6 @@ def _comparable(series: pl.Series) -> pl.Series:
         return series.cast(pl.Float64).fill_nan(None)
     if isinstance(series.dtype, pl.Datetime):
         return series.cast(pl.Datetime("us", series.dtype.time_zone))
-    if isinstance(series.dtype, (pl.Categorical, pl.Enum)):
-        return series.cast(pl.String)
     return series
 
 
@@ -162,7 +160,7 @@ def _changed(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -
     changed: dict[str, int] = {}
     for name in shared:
         one, two = _alike(before[name], after[name])
-        if one.dtype != two.dtype or isinstance(one.dtype, (pl.List, pl.Array, pl.Struct)):
+        if one.dtype != two.dtype or one.dtype.is_nested():
             continue
         differing = one.len() - int(one.eq_missing(two).sum())
         if differing:
@@ -184,14 +182,10 @@ def _same_rows(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str])
 def _nulls(
     before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str], added: Sequence[str]
 ) -> dict[str, JsonValue]:
-    old, new = _missing(before), _missing(after)
+    old, new = (frame.null_count().row(0, named=True) if frame.width else {} for frame in (before, after))
     counts: dict[str, JsonValue] = {name: [old[name], new[name]] for name in shared if old[name] != new[name]}
     counts.update({name: [None, new[name]] for name in added if new[name]})
     return counts
-
-
-def _missing(frame: pl.DataFrame) -> dict[str, int]:
-    return frame.null_count().row(0, named=True) if frame.width else {}
 
 
 def _sums(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -> dict[str, JsonValue]:
@@ -224,7 +218,7 @@ def same_sum(one: pl.Series, two: pl.Series) -> bool:
 def _duplicates(before: pl.DataFrame, after: pl.DataFrame) -> dict[str, JsonValue]:
     counted: dict[str, JsonValue] = {}
     for when, frame in (("before", before), ("after", after)):
-        nested = any(isinstance(dtype, (pl.List, pl.Array, pl.Struct, pl.Object)) for dtype in frame.dtypes)
+        nested = any(dtype.is_nested() for dtype in frame.dtypes)
         if frame.height * frame.width > _MOST_CELLS or nested or not frame.width:
             return {}
         counted[when] = frame.height - frame.n_unique()
@@ -245,9 +239,9 @@ def _keys(before: pl.DataFrame, after: pl.DataFrame, shared: Sequence[str]) -> d
 
 
 def _is_key(series: pl.Series) -> bool:
-    if series.dtype.is_float() or isinstance(series.dtype, (pl.List, pl.Array, pl.Struct, pl.Object)):
+    if series.dtype.is_float() or series.dtype.is_nested() or series.len() > _MOST_CELLS:
         return False
-    return series.len() <= _MOST_CELLS and series.null_count() == 0 and series.n_unique() == series.len()
+    return series.null_count() == 0 and series.n_unique() == series.len()
 
 
 def _repeats(series: pl.Series) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.masking import Redactor
 from services.execution.transform.preview import ShownTable, quote_text, summary_of, view
-from services.execution.transform.progress import CodeRun, Progress
+from services.execution.transform.results import CodeRun, Progress
 from services.execution.transform.runner import TransformLimits
 from services.execution.transform.skills import Skill
 from shared.contracts.transform import CellsSent, TransformInput
@@ -61,7 +61,7 @@ class Feedback:
             name,
             data="\n\n".join(views),
             task=self.request.task,
-            remarks="\n".join([*remarks, *self._masking(), *self._assertions()]),
+            remarks="\n".join([*remarks, *self._masking(), *self._assertions(), *self._self_checks(name)]),
             **({"language": self.language, "fence": self.fence} if name == "first" else {}),
         )
 
@@ -72,11 +72,13 @@ class Feedback:
         problem = self._quoted(run.visible.message)
         return self._text("not_a_table", problem=problem, hint=self.hint(), fence=self.fence)
 
-    def result(self, run: CodeRun) -> str:
+    def result(self, run: CodeRun, failing: Sequence[str] = ()) -> str:
+        """``failing``: the checks that the model itself stated, and that do not hold."""
+        stated = [f"You stated a check that does not hold: {self._quoted(text, 500)}" for text in failing]
         return self._text(
             "result",
             effect=self._effect(run.visible),
-            remarks="\n".join(self._remarks(run.visible)),
+            remarks="\n".join([*self._remarks(run.visible), *stated]),
             result=self.result_view(run.visible),
             fence=self.fence,
         )
@@ -183,6 +185,16 @@ class Feedback:
         if empty:
             remarks.append(f"Without any value: {self._quoted(', '.join(empty), 400)}. Check how they are computed.")
         return remarks
+
+    @property
+    def asks_for_checks(self) -> bool:
+        """Whether the model may end the work with checks of its own: of masked values it can state nothing."""
+        request = self.request
+        plain = request.strategy == "deterministic" and request.output == "table" and not self.masked
+        return plain and request.confirm == "auto" and not request.assertions
+
+    def _self_checks(self, name: str) -> list[str]:
+        return [self._text("checks").strip()] if name == "first" and self.asks_for_checks else []
 
     @property
     def masked(self) -> bool:

@@ -14,11 +14,11 @@ from threading import Event as Flag
 
 from pydantic import BaseModel, ValidationError
 
-from services.execution.sandbox.run import Run, Sandbox
+from services.execution.sandbox.host.sandbox import Sandbox
+from services.execution.sandbox.run import Run
 from services.execution.transform.dataset import DataRead, LoadedTable
 from services.execution.transform.preview import TableSummary
-from services.execution.transform.reading.columns import ColumnProfile
-from services.execution.transform.reading.names import TypeName
+from services.execution.transform.reading.columns import ColumnProfile, TypeName
 from services.execution.transform.runner import TransformLimits
 from shared.contracts.execute import Verdict
 from shared.contracts.transform import DataSet

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from services.execution.transform.reading.columns import ColumnProfile, profile
-from services.execution.transform.reading.names import TypeName
+from services.execution.transform.reading.columns import ColumnProfile, TypeName, profile
 
 #: Tokens are estimated from characters; tables are denser than prose.
 _CHARACTERS_PER_TOKEN = 3

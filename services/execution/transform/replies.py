@@ -121,7 +121,7 @@ def _tag(info: str) -> tuple[str, tuple[str, ...]]:
     return words[0].lstrip(".").rstrip("0123456789.") or words[0], tuple(words[1:])
 
 
-def prose(reply: str) -> str:
+def said_beside(reply: str) -> str:
     """What a reply says outside its code."""
     kept = reply.replace("\r\n", "\n")
     for block in fenced_blocks(reply):

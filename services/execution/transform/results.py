@@ -1,23 +1,25 @@
-"""The table that code made, with the types restored that a library lost."""
+"""What runs of proposed code came to: a table (with the types restored that a library lost), a plot or an error."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 from pydantic import JsonValue
 
 from services.execution.transform.dataset import DataRead
-from services.execution.transform.reading.names import TypeName, type_name
+from services.execution.transform.reading.columns import TypeName, type_name
 from services.execution.transform.reading.portable import read_portable
-from shared.contracts.transform import Column, Table
+from shared.contracts.transform import AssertionCheck, CellsSent, Check, Column, Effect, Iteration, Probe, Table
 
+RunOutcome = Literal["result", "error", "not_a_table", "assertion_failed", "no_op"]
 _INDEX = re.compile(r"__index_level_\d+__")
 
 
@@ -42,6 +44,91 @@ class ResultTable:
 
     def write_parquet(self, target: Path) -> None:
         self.frame.write_parquet(target, compression="zstd", compression_level=3)
+
+
+@dataclass(frozen=True)
+class Plot:
+    media_type: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class CodeRun:
+    """What one run of the code came to."""
+
+    code: str
+    outcome: RunOutcome
+    message: str  #: for the caller, who may see every value
+    stdout: str = ""
+    table: ResultTable | None = None
+    plot: Plot | None = None
+    effect: Effect | None = None
+    checks: list[AssertionCheck] = field(default_factory=list)
+    masked_view: CodeRun | None = None  #: as the model may see it, when columns are masked
+    masked: tuple[str, ...] = ()  #: columns of the result that depend on masked values
+
+    @property
+    def visible(self) -> CodeRun:
+        """What may be shown to the model."""
+        return self.masked_view or self
+
+    @property
+    def good(self) -> bool:
+        """A result whose assertions hold; it may still change nothing."""
+        return self.outcome in ("result", "no_op")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a turn adds to the iterations."""
+
+    code: str
+    outcome: RunOutcome | Literal["no_code"]
+    message: str
+
+
+@dataclass
+class Progress:
+    iterations: list[Iteration] = field(default_factory=list)
+    probes: list[Probe] = field(default_factory=list)
+    audit: list[CellsSent] = field(default_factory=list)
+    best: CodeRun | None = None  #: the last good result; one that changes something beats one that does not
+    latest: CodeRun | None = None
+    explanation: str = ""  #: what the model said beside the best code
+    failures: int = 0  #: consecutive runs without a good result
+    nudges: int = 0
+    prose: int = 0  #: consecutive replies without code
+    judged: tuple[CodeRun, list[Check]] | None = (
+        None  #: what the model stated of the last result that it was asked about
+    )
+
+    def add(self, run: CodeRun, explanation: str) -> None:
+        """Count the run and keep it when it is the best so far."""
+        self.latest = run
+        self.prose = 0
+        self.failures = 0 if run.good else self.failures + 1
+        if run.outcome == "no_op":
+            self.nudges += 1
+        if run.good and (run.outcome == "result" or self.best is None or self.best.outcome == "no_op"):
+            self.best, self.explanation = run, explanation
+
+    @property
+    def checks(self) -> list[Check]:
+        """All that was checked of the best result."""
+        if self.best is None:
+            return []
+        asserted = [Check(text=each.text, held=each.holds, from_="caller") for each in self.best.checks]
+        stated = self.judged[1] if self.judged is not None and self.judged[0] is self.best else []
+        return [*asserted, *stated]
+
+    def repeats_best(self, code: str) -> bool:
+        return self.best is not None and normalised(code) == normalised(self.best.code)
+
+
+def normalised(code: str) -> str:
+    """Code without what does not change its meaning: blank lines, trailing blanks, whole-line comments."""
+    lines = (line.rstrip() for line in code.splitlines())
+    return "\n".join(line for line in lines if line and not line.lstrip().startswith(("#", "--")))
 
 
 def read_result(arrow: Path, inputs: Sequence[DataRead], language: str, dataframe: str) -> ResultTable:

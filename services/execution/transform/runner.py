@@ -9,13 +9,13 @@ from pathlib import Path
 from threading import Event as Flag
 from typing import Literal
 
-from services.execution.sandbox.run import Frame, Outcome, Run, Sandbox
+from services.execution.sandbox.host.sandbox import Sandbox
+from services.execution.sandbox.run import Frame, Outcome, Run
 from services.execution.transform.checks import check
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.effect import measure
 from services.execution.transform.masking import masked_run
-from services.execution.transform.progress import CodeRun, Plot, RunOutcome
-from services.execution.transform.results import ResultTable, read_result
+from services.execution.transform.results import CodeRun, Plot, ResultTable, RunOutcome, read_result
 from shared.contracts.execute import Limits, Verdict
 from shared.contracts.transform import TransformInput
 from shared.languages import LANGUAGES

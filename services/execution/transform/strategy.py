@@ -1,4 +1,4 @@
-"""What both strategies share: one model call a turn, checks before the end, and a record of every turn."""
+"""The loop of a transform: one model call a turn, checks before the end; the default strategy runs code until DONE."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from services.execution.transform.feedback import Feedback
-from services.execution.transform.progress import CodeRun, Entry, Progress
+from services.execution.transform.replies import Code, find_code, is_done, said_beside
+from services.execution.transform.results import CodeRun, Entry, Progress
 from services.execution.transform.runner import CodeRunner
+from services.execution.transform.stated import judge, stated_in
 from shared.contracts.transform import Iteration, Probe
 from shared.errors import JobCancelled
 from shared.jobs.job import Context
-from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, PromptVersion, Tool
+from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish, PromptVersion, Tool
 from shared.loop import Again, Done, Turn, run_loop
 
 
@@ -27,6 +29,11 @@ class Ending:
 
 Step = Done[Ending] | Again
 DONE = Done(Ending("done"))
+_NOTHING_RUN = "You said DONE, but no code has given a result yet."
+_CUT = "Your reply was cut off before the code ended. Send shorter code."
+_REFUSED = "You refused to answer. The task is about the data above: answer with code for it."
+_NO_CODE = "There is no code in your reply."
+_NO_LOOKS = "No looks are left."
 
 
 @dataclass
@@ -108,6 +115,34 @@ class Strategy(ABC):
         confirm = self.runner.request.confirm
         return confirm == "always" or (confirm == "auto" and not run.checks)
 
+    def unfinished(self, nothing_run: str) -> Entry | None:
+        """What keeps the best result from being the answer, which then stands in the iterations."""
+        best, latest = self.progress.best, self.progress.latest
+        entry = None
+        if best is None and latest is not None and latest.outcome == "assertion_failed":
+            entry = Entry("", "assertion_failed", latest.message)
+        elif best is None:
+            entry = Entry("", "no_code", nothing_run)
+        elif best.outcome == "no_op":
+            self.progress.nudges += 1
+            entry = None if self.nudged_enough() else Entry("", "no_op", best.message)
+        if entry is not None:
+            self.entries.append(entry)
+        return entry
+
+    def prose(self, reply: ChatReply) -> Done[Ending] | None:
+        """Count a reply without code; the second one in a row is a question to the caller.
+
+        A reply that was cut is none, and neither is a refusal.
+        """
+        text = reply.text.strip()
+        if (problem := problem_of(reply)) is not None:
+            self.entries.append(Entry("", "no_code", f"{problem} {text}"[:2000]))
+            return None
+        self.progress.prose += 1
+        self.entries.append(Entry("", "no_code", text[:2000]))
+        return Done(Ending("question", text)) if self.progress.prose >= 2 and text else None
+
     def nudged_enough(self) -> bool:
         return self.progress.nudges > self.runner.limits.nudges
 
@@ -121,5 +156,76 @@ class Strategy(ABC):
         return output if ok else f"the look failed: {output}"
 
 
+def problem_of(reply: ChatReply) -> str | None:
+    """What keeps a reply without code from being prose."""
+    return {Finish.LENGTH: _CUT, Finish.REFUSAL: _REFUSED}.get(reply.finish)
+
+
 def _empty(reply: ChatReply) -> str:
     return "" if reply.tool_calls else "(empty)"
+
+
+@dataclass
+class Deterministic(Strategy):
+    """No tools: the system drives, and code is the only thing to propose."""
+
+    def execute(self, reply: ChatReply) -> Step:
+        code = find_code(reply.text, self.runner.request.language)
+        if code is None:
+            return self._accept() if is_done(reply.text) else self._prose(reply)
+        if not code.closed and reply.finish is Finish.LENGTH:
+            return self._no_code(code.text, _CUT)
+        if code.look:
+            return self._look(code)
+        return self._run(code, reply)
+
+    def _run(self, code: Code, reply: ChatReply) -> Step:
+        repeated = self.progress.repeats_best(code.text)
+        run = self.run_code(code.text, said_beside(reply.text))
+        if repeated:
+            return DONE
+        match run.outcome:
+            case "error":
+                return Again(self.feedback.error(run), "error")
+            case "not_a_table":
+                return Again(self.feedback.not_a_table(run), "not_a_table")
+            case "assertion_failed":
+                return Again(self.feedback.assertions(run), "assertion_failed")
+            case "no_op":
+                return self._nudge()
+            case "result":
+                return self._confirmed(run, reply) if self.confirms(run) else DONE
+
+    def _confirmed(self, run: CodeRun, reply: ChatReply) -> Step:
+        """Done when what the model stated with the code says enough and holds; else it is shown the result."""
+        stated = stated_in(reply.text) if self.feedback.asks_for_checks else []
+        judged = judge(stated, run, [data.frame for data in self.runner.data] if stated else [])
+        self.progress.judged = (run, judged.checks)
+        return DONE if judged.sufficient else Again(self.feedback.result(run, judged.failing), "result")
+
+    def _nudge(self) -> Step:
+        return DONE if self.nudged_enough() else Again(self.feedback.no_op(), "no_op")
+
+    def _accept(self) -> Step:
+        """DONE counts only after a good result that changes something."""
+        self.progress.prose = 0
+        entry = self.unfinished(_NOTHING_RUN)
+        if entry is None:
+            return DONE
+        if entry.outcome == "assertion_failed" and self.progress.latest is not None:
+            return Again(self.feedback.assertions(self.progress.latest), "assertion_failed")
+        return self._nudge() if entry.outcome == "no_op" else Again(self.feedback.no_code(entry.message), "no_code")
+
+    def _prose(self, reply: ChatReply) -> Step:
+        problem = problem_of(reply) or _NO_CODE
+        return self.prose(reply) or Again(self.feedback.no_code(problem), "no_code")
+
+    def _look(self, code: Code) -> Step:
+        output = self.look(code.text)
+        if output is None:
+            return self._no_code(code.text, _NO_LOOKS)
+        return Again(self.feedback.looked(output), "look")
+
+    def _no_code(self, code: str, problem: str) -> Again:
+        self.entries.append(Entry(code, "no_code", problem))
+        return Again(self.feedback.no_code(problem), "no_code")

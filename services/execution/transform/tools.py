@@ -9,14 +9,14 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from services.execution.transform.progress import Entry
 from services.execution.transform.replies import is_done
-from services.execution.transform.strategy import DONE, Ending, Step, Strategy
+from services.execution.transform.strategy import DONE, Step, Strategy, problem_of
 from shared.llm.chat import ChatMessage, ChatReply, Tool, ToolUse
-from shared.loop import Again, BudgetSpent, Done
+from shared.loop import Again, BudgetSpent
 
 #: Consecutive failed runs after which the loop ends.
 _MOST_FAILURES = 5
+_NOTHING_RUN = "no code has given a result yet"
 _CODE: dict[str, JsonValue] = {"type": "string", "description": "complete code"}
 
 
@@ -107,33 +107,24 @@ class ToolCalling(Strategy):
 
     def _finish(self, finish: _Finish) -> tuple[str, bool]:
         """Finishing passes the same checks as DONE."""
-        best, latest = self.progress.best, self.progress.latest
-        if best is None:
-            why = "no code has given a result yet"
-            if latest is not None and latest.outcome == "assertion_failed":
-                why = self.feedback.failing(latest)
-                self.entries.append(Entry("", "assertion_failed", latest.message))
-            else:
-                self.entries.append(Entry("", "no_code", why))
+        entry = self.unfinished(_NOTHING_RUN)
+        if entry is not None:
+            why = entry.message
+            if entry.outcome == "no_op":
+                why = "the result is identical to the data that the code started from"
+            elif entry.outcome == "assertion_failed" and self.progress.latest is not None:
+                why = self.feedback.failing(self.progress.latest)
             return self.feedback.refused(why), False
-        if best.outcome == "no_op":
-            self.progress.nudges += 1
-            if not self.nudged_enough():
-                self.entries.append(Entry("", "no_op", best.message))
-                return self.feedback.refused("the result is identical to the data that the code started from"), False
         self.progress.explanation = finish.explanation[:2000] or self.progress.explanation
         return "finished", True
 
     def _no_tools(self, reply: ChatReply) -> Step:
-        text = reply.text.strip()
-        if is_done(text):
+        if is_done(reply.text.strip()):
             answer, done = self._finish(_Finish())
             return DONE if done else Again(answer, "refused")
-        self.progress.prose += 1
-        self.entries.append(Entry("", "no_code", text[:2000]))
-        if self.progress.prose >= 2 and text:
-            return Done(Ending("question", text))
-        return Again(self.feedback.use_tools(), "no_code")
+        problem = problem_of(reply)
+        feedback = self.feedback.use_tools() if problem is None else self.feedback.refused(problem)
+        return self.prose(reply) or Again(feedback, "no_code")
 
 
 def _parsed(params: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:

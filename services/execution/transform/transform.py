@@ -12,17 +12,16 @@ from pathlib import Path
 import polars as pl
 from pydantic import JsonValue
 
-from services.execution.sandbox.run import Sandbox
+from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.transform.dataset import DataRead
-from services.execution.transform.deterministic import Deterministic
 from services.execution.transform.feedback import Feedback
 from services.execution.transform.followup import Start, drift_of, expected_schema, start_of
 from services.execution.transform.loading import Loader
 from services.execution.transform.masking import masked_columns, pseudonymise, redactor_of
-from services.execution.transform.progress import CodeRun, Progress
+from services.execution.transform.results import CodeRun, Progress
 from services.execution.transform.runner import CodeRunner, TransformLimits
 from services.execution.transform.skills import SHIPPED, Skill, load_skills, matching
-from services.execution.transform.strategy import Strategy
+from services.execution.transform.strategy import Deterministic, Strategy
 from services.execution.transform.tools import ToolCalling
 from shared.contracts.transform import Drift, Iteration, TransformInput, TransformResult
 from shared.errors import (
@@ -39,6 +38,7 @@ from shared.llm.chat import ChatMessage
 from shared.loop import BudgetSpent
 
 _PARQUET = "application/vnd.apache.parquet"
+_NOTHING_ANSWERED = "no model had answered when the budget of {what} was spent."
 _NOTHING_GOOD = "no result was good when the budget of {what} was spent: read the iterations, then say more in the task"
 
 
@@ -94,7 +94,7 @@ class _Job:
             self.scratch,
             self.held.enter_context(ThreadPoolExecutor(2, "reading")),
             self.transform.limits,
-            _reader(self.request),
+            self.request.dataframe if self.request.language == "python" else self.request.language,
             self.request.preview.rows,
             self.context.cancelled,
         )
@@ -161,14 +161,13 @@ class _Job:
             run = runner.run(code)
         except BudgetSpent as spent:
             raise BudgetSpentError(f"the budget of {spent.what} was spent before the code ran") from None
-        self.progress.add(run, "")
         seconds = round(time.monotonic() - began, 4)
-        self.progress.iterations.append(
+        self.progress.add(run, "")
+        self.progress.iterations += [
             Iteration(number=1, code=code, outcome=run.outcome, message=run.message, seconds=seconds)
-        )
+        ]
         if not run.good:
-            drift: JsonValue = [each.model_dump(mode="json") for each in self.drift]
-            raise UserCodeFailed(run.message, iterations=_as_json(self.progress.iterations), drift=drift)
+            raise UserCodeFailed(run.message, iterations=_as_json(self.progress.iterations), drift=_as_json(self.drift))
         return self._result(runner, "done", None)
 
     def _ask(self, runner: CodeRunner) -> tuple[str, str | None]:
@@ -181,12 +180,15 @@ class _Job:
             ending = strategy.run()
         except BudgetSpent as spent:
             if self.progress.best is None:
-                detail = _NOTHING_GOOD.format(what=spent.what)
-                raise BudgetSpentError(detail, iterations=_as_json(self.progress.iterations)) from None
-        except ProvidersFailed:
+                unanswered = spent.failed is not None and not self.progress.iterations
+                detail = (_NOTHING_ANSWERED if unanswered else _NOTHING_GOOD).format(what=spent.what) + spent.why
+                iterations = _as_json(self.progress.iterations)
+                raise BudgetSpentError(detail, iterations=iterations, attempts=spent.attempts) from None
+            context.report.warn(f"the best result so far is given: {spent}.{spent.why}")
+        except ProvidersFailed as failed:
             if self.progress.best is None:
                 raise
-            context.report.warn("the model could not be asked again: the best result so far is given")
+            context.report.warn(f"the model could not be asked again: the best result so far is given. {failed.tried}")
         else:
             return ending.status, ending.question
         return "best_so_far", None
@@ -218,6 +220,7 @@ class _Job:
                 "question": question,
                 "probes": self.progress.probes,
                 "assertions": best.checks if best is not None else [],
+                "checks": self.progress.checks,
                 "inputs": [data.seen() for data in runner.data],
                 "drift": self.drift,
                 "audit": self.progress.audit,
@@ -253,9 +256,5 @@ class _Job:
         self.context.report.remember(self.request.task, answer)
 
 
-def _reader(request: TransformInput) -> str:
-    return request.dataframe if request.language == "python" else request.language
-
-
-def _as_json(iterations: Sequence[Iteration]) -> JsonValue:
-    return [each.model_dump(mode="json") for each in iterations]
+def _as_json(models: Sequence[Iteration] | Sequence[Drift]) -> JsonValue:
+    return [each.model_dump(mode="json") for each in models]

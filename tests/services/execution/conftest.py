@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from services.execution.sandbox.host.sandbox import WarmSandbox
+from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from services.execution.wiring import open_sandbox
 
 
 @pytest.fixture(scope="session")
-def sandbox() -> Iterator[WarmSandbox]:
+def sandbox() -> Iterator[Sandbox]:
     with open_sandbox(SandboxSettings(slots=1)) as opened:
         yield opened

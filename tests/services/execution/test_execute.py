@@ -13,7 +13,7 @@ from typing import BinaryIO, cast
 import pytest
 
 from services.execution.execute import Execute
-from services.execution.sandbox.host.sandbox import WarmSandbox
+from services.execution.sandbox.host.sandbox import Sandbox
 from shared.contracts.execute import ExecuteInput, Verdict
 from shared.contracts.files import FileInfo
 from shared.errors import JobCancelled, NotFound
@@ -75,7 +75,7 @@ def _context(shelf: Shelf, notes: Notes, cancelled: Event | None = None) -> Cont
     return cast("Callable[..., Context]", Context)(*parts)
 
 
-def test_files_go_in_and_artifacts_displays_warnings_and_events_come_out(sandbox: WarmSandbox, tmp_path: Path) -> None:
+def test_files_go_in_and_artifacts_displays_warnings_and_events_come_out(sandbox: Sandbox, tmp_path: Path) -> None:
     shelf, notes = Shelf(tmp_path), Notes()
     data = shelf.save("data.csv", b"a,b\n1,2\n3,4\n", "text/csv")
     code = """
@@ -108,13 +108,13 @@ int(frame.b.sum())
     assert result.isolation.tier == "ns"
 
 
-def test_a_missing_file_is_not_found(sandbox: WarmSandbox, tmp_path: Path) -> None:
+def test_a_missing_file_is_not_found(sandbox: Sandbox, tmp_path: Path) -> None:
     request = ExecuteInput.model_validate({"language": "python", "code": "1", "files": [{"id": "no", "path": "x"}]})
     with pytest.raises(NotFound):
         Execute(sandbox)(_context(Shelf(tmp_path), Notes()), request)
 
 
-def test_output_is_heard_while_the_program_runs_and_cancelling_ends_it(sandbox: WarmSandbox, tmp_path: Path) -> None:
+def test_output_is_heard_while_the_program_runs_and_cancelling_ends_it(sandbox: Sandbox, tmp_path: Path) -> None:
     cancelled = Event()
     notes = Notes(heard=lambda: Thread(target=cancelled.set).start())
     request = ExecuteInput.model_validate(

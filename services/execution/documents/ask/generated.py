@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.execution.documents.parse.notation import language_of
-from services.execution.documents.run.chunks import Chunks, DeferredBlock
+from services.execution.documents.run.chunks import Chunks
+from services.execution.documents.run.deferred import DeferredBlock
 from services.execution.documents.run.state import CachedBlock
 from services.execution.languages.table import fault_of, names_of
 from services.execution.sandbox.run import KernelError
@@ -48,7 +49,7 @@ def run(chunks: Chunks, block: Block, key: str, pieces: Sequence[Piece]) -> str 
     for piece in pieces:
         names = names_of(piece.language, piece.code)
         try:
-            chunks.restore(names.uses)
+            chunks.deferred.restore(names.uses)
             document.kernels.share(piece.language, names.uses & set(document.kernels.owner))
             outcome = document.kernels.execute(piece.language, piece.code)
         except KernelError as error:
@@ -63,11 +64,7 @@ def run(chunks: Chunks, block: Block, key: str, pieces: Sequence[Piece]) -> str 
             chunks.kernel_lost(block)
             error_text = outcome.error.traceback or outcome.error.message if outcome.error else outcome.verdict
             return str(error_text)[-_MOST_ERROR:]
-        document.kernels.set_owner(piece.language, names.sets)
-        for name in names.sets:
-            document.digests[name] = key
-            document.broken.pop(name, None)
-            chunks.deferred.pop(name, None)
+        chunks.deferred.defined(piece.language, names.sets, key)
     return None
 
 
@@ -75,8 +72,4 @@ def reuse(chunks: Chunks, key: str, pieces: Sequence[Piece]) -> None:
     """The pieces of a cached answer; they run again when a later block needs what they set."""
     for piece in pieces:
         names = names_of(piece.language, piece.code)
-        deferred = DeferredBlock(piece.language, piece.code, names, CachedBlock(whole=False))
-        for name in names.sets:
-            chunks.document.digests[name] = key
-            chunks.deferred[name] = deferred
-            chunks.document.kernels.owner.pop(name, None)
+        chunks.deferred.defer(DeferredBlock(piece.language, piece.code, names, CachedBlock(whole=False)), key)

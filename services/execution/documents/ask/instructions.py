@@ -11,14 +11,14 @@ from services.execution.documents.ask import generated, messages
 from services.execution.documents.ask.messages import FilledMessage
 from services.execution.documents.ask.replies import InstructionReplies, executes, pieces
 from services.execution.documents.ask.schemas import AnswerSchema, BadSchema, answer_schema
+from services.execution.documents.parse.changes import ModelAnswer, Splice, answer_splices, spliced, superseded, without
 from services.execution.documents.parse.nodes import DocumentTree, Instruction
 from services.execution.documents.run.chunks import Chunks
 from services.execution.documents.run.running import RunningDocument
 from services.execution.documents.run.state import CachedAnswer, CachedBlock
-from services.execution.documents.splice import ModelAnswer, Splice, answer_splices, spliced, superseded, without
 from shared.contracts.document import Block
 from shared.errors import AssayError
-from shared.llm.chat import ChatMessage, ChatRequest, Estimates, TokenUsage
+from shared.llm.chat import ChatMessage, ChatRequest, Estimates, JsonSchema, TokenUsage
 
 ROLE = "documents.instruction"
 _MOST_CONTENT = 200_000
@@ -106,7 +106,7 @@ class Instructions:
             document.skip(block, "warning", "budget_spent", text)
             return
         message = messages.rendered(self.chunks, block, node.message)
-        request = self._request(node, message, content, models, system, schema_text)
+        request = self._request(node, message, content, models, system, schema)
         if document.request.dry_run:
             self._estimate(block, node, request)
             return
@@ -170,10 +170,12 @@ class Instructions:
             self.document.unset(name, block.id)
 
     def _request(
-        self, node: Instruction, message: FilledMessage, content: str, models: Sequence[str], system: str, schema: str
-    ) -> ChatRequest:
+        self, node: Instruction, message: FilledMessage, content: str, models: Sequence[str], system: str,
+        schema: AnswerSchema | None,
+    ) -> ChatRequest:  # fmt: skip
         document = self.document
-        prompt = document.context.prompts.render(ROLE, type=node.type, prompt=system, schema=schema)
+        schema_text = schema.text if schema else ""
+        prompt = document.context.prompts.render(ROLE, type=node.type, prompt=system, schema=schema_text)
         body = "\n\n".join(part for part in (message.text, content, self._errors(node)) if part)
         user = ChatMessage("user", body, message.images)
         sent = (ChatMessage("system", prompt.text), *self._history(node), user)
@@ -182,6 +184,8 @@ class Instructions:
         return ChatRequest(
             role=ROLE,
             messages=sent,
+            # Vendors take objects only; any other schema stands in the prompt, and every answer is checked.
+            schema=JsonSchema("answer", schema.schema) if schema and "properties" in schema.schema else None,
             max_tokens=max(1, min(_MOST_TOKENS, int(most))) if most.isdecimal() else _MOST_TOKENS,
             parameters={"temperature": int(temperature) / 100} if temperature.isdecimal() else None,
             deadline=document.context.budget.deadline,

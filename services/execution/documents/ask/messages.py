@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from services.execution.documents.parse.nodes import Prompt
+from services.execution.documents.parse.nodes import PromptBlock
 from services.execution.documents.parse.notation import spans_of
 from services.execution.documents.resolve import values
 from services.execution.documents.resolve.renderer import NotRendered, Renderer, Seen
@@ -41,7 +41,7 @@ def rendered(chunks: Chunks, block: Block, text: str) -> FilledMessage:
     owners: dict[str, str] = {}
 
     def fetch(names: list[str], whole: list[str]) -> Mapping[str, Seen]:
-        chunks.restore(names)
+        chunks.deferred.restore(names)
         seen: dict[str, Seen] = {}
         available = [name for name in names if name not in document.broken]
         for name, (kernel, look) in document.kernels.find(available, whole).items():
@@ -71,7 +71,7 @@ def uses(text: str) -> set[str]:
     return set(WORD.findall(text)) if asks(text) else set()
 
 
-def define_prompt(chunks: Chunks, block: Block, node: Prompt) -> None:
+def define_prompt(chunks: Chunks, block: Block, node: PromptBlock) -> None:
     """A prompt block is its text with the values that hold at its place; no model is asked."""
     block.message_original = node.message
     if not node.message:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import re
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -11,16 +12,18 @@ from pydantic import JsonValue
 
 from services.execution.documents.ask import generated
 from services.execution.documents.ask.schemas import AnswerSchema
+from services.execution.documents.parse.changes import ModelAnswer
 from services.execution.documents.parse.nodes import Instruction
 from services.execution.documents.run.chunks import Chunks
-from services.execution.documents.splice import ModelAnswer
 from shared.contracts.document import Block
 from shared.errors import AssayError, JobCancelled
-from shared.llm.catalog import sees_images
-from shared.llm.chat import ChatMessage, ChatReply, ChatRequest
+from shared.llm.catalog import sees_images, shown_model
+from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish
 from shared.llm.json_text import AnswerUnreadable
 from shared.loop import BudgetSpent
 
+_MARK = re.compile(r"^[ \t]*</?data-[0-9a-f]{8,64}>[ \t]*\n?|</?data-[0-9a-f]{8,64}>", re.M)
+_CUT = "The answer was cut after {} tokens and is left out: allow it more (budget=), or ask for less."
 _SCHEMA_TURNS = 2  #: an answer, and one more with what was wrong
 
 
@@ -50,7 +53,8 @@ class InstructionReplies:
         """The answers to keep. Raises: JobCancelled."""
         self.spent_before = self.chunks.document.context.budget.tokens_spent
         answers: list[ModelAnswer] = []
-        for reply in self._ask_all(request):
+        for received in self._ask_all(request):
+            reply = _without_marks(received)
             self.block.model = named(reply)
             self._warn_of_unseen_images(request, reply)
             answer = self._repaired(request, reply)
@@ -59,7 +63,8 @@ class InstructionReplies:
         return answers
 
     def _warn_of_unseen_images(self, request: ChatRequest, reply: ChatReply) -> None:
-        if any(message.images for message in request.messages) and not sees_images(reply.model):
+        sent = any(message.images for message in request.messages)
+        if reply.unseen or (sent and not sees_images(reply.model)):
             text = f"{named(reply)} does not see: of the figures it was told their names only."
             if text not in [message.text for message in self.block.messages]:
                 self.chunks.document.note(self.block, "warning", "image_not_seen", text)
@@ -74,7 +79,7 @@ class InstructionReplies:
                 document.context.budget.spend_turn()
                 count += 1
         except BudgetSpent as spent:
-            self._budget_spent(spent.what, nothing=count == 0)
+            self._budget_spent(spent, nothing=count == 0)
         if count <= 1:
             outcomes = [self._complete(request)] if count else []
         else:
@@ -99,16 +104,17 @@ class InstructionReplies:
 
     def _failed(self, error: Exception, *, nothing: bool) -> None:
         if isinstance(error, BudgetSpent):
-            self._budget_spent(error.what, nothing=nothing)
+            self._budget_spent(error, nothing=nothing)
         elif isinstance(error, AssayError) and error.detail not in [message.text for message in self.block.messages]:
             self.chunks.document.note(self.block, "error" if nothing else "warning", error.code, error.detail)
 
-    def _budget_spent(self, what: str, *, nothing: bool) -> None:
+    def _budget_spent(self, spent: BudgetSpent, *, nothing: bool) -> None:
         document = self.chunks.document
-        document.spent = what
-        text = f"The budget of {what} was spent: " + (
-            "this block was not asked." if nothing else "not every answer was asked for."
-        )
+        document.spent = spent.what
+        left = "this block was not asked." if nothing else "not every answer was asked for."
+        if spent.failed is not None:
+            left = "no model had answered this block." if nothing else "not every answer came."
+        text = f"The budget of {spent.what} was spent: {left}{spent.why}"
         (document.skip if nothing else document.note)(self.block, "warning", "budget_spent", text)
 
     def _repaired(self, request: ChatRequest, reply: ChatReply) -> ModelAnswer | None:
@@ -132,7 +138,7 @@ class InstructionReplies:
                 if turn >= checked.turns:
                     self.chunks.document.note(self.block, "error", checked.code, checked.text)
                 return ModelAnswer(reply.text, named(reply)) if checked.keeps else None
-            reply, turn = again, turn + 1
+            reply, turn = _without_marks(again), turn + 1
             self.block.model = named(reply)
 
     def _ask_again(self, request: ChatRequest, fault: Fault) -> ChatReply | None:
@@ -159,6 +165,10 @@ class InstructionReplies:
 
     def _checked(self, reply: ChatReply) -> JsonValue | Fault:
         """The answer's value, or what is wrong with it."""
+        if reply.finish is Finish.REFUSAL:
+            return Fault("answer_refused", f"The model refused to answer. {reply.text.strip()[:300]}".strip(), 1)
+        if reply.finish is Finish.LENGTH:
+            return Fault("answer_cut", _CUT.format(reply.usage.output or "all its"), 1)
         if not reply.text.strip():
             return Fault("empty_answer", "The model answered with nothing.", 1)
         value: JsonValue = reply.text
@@ -188,7 +198,12 @@ def executes(node: Instruction) -> bool:
 
 
 def named(reply: ChatReply) -> str:
-    return f"{reply.provider}/{reply.model}"
+    return f"{reply.provider}/{shown_model(reply.model)}"
+
+
+def _without_marks(reply: ChatReply) -> ChatReply:
+    """Without the marks around data that some models repeat."""
+    return replace(reply, text=_MARK.sub("", reply.text))
 
 
 def pieces(answers: Sequence[ModelAnswer]) -> list[generated.Piece]:

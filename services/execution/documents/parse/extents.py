@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import cast
 
 from services.execution.documents.parse.changes import mark_of
 from services.execution.documents.parse.nodes import (
     Chunk,
+    DocumentNode,
     DocumentTree,
     Expression,
     For,
     If,
-    Include,
     Instruction,
-    Node,
     Note,
     Parameter,
     Section,
@@ -24,18 +24,15 @@ from services.execution.documents.parse.nodes import (
 )
 
 FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
-
-
 _NO_BLOCKS = (Suggestion, Instruction, Expression, Parameter)  #: that an instruction could point to
-_KINDS = {kind: kind.__name__.lower() for kind in Node.__subclasses__()}
 
 
-def attach(nodes: list[Node], lines: list[str]) -> None:
+def attach(nodes: list[DocumentNode], lines: list[str]) -> None:
     """Give instructions the blocks that they point to, and the suggestions that follow them."""
     stack = [nodes]
     while stack:
         content = stack.pop()
-        kept: list[Node] = []
+        kept: list[DocumentNode] = []
         last: Instruction | None = None
         reach = 0
         for node in content:
@@ -63,11 +60,11 @@ def attach(nodes: list[Node], lines: list[str]) -> None:
         content[:] = kept
 
 
-def _is_answer(node: Node) -> bool:
+def _is_answer(node: DocumentNode) -> bool:
     return isinstance(node, Suggestion) and node.change == "insert"
 
 
-def _within(node: Node, inner: tuple[int, int] | None) -> bool:
+def _within(node: DocumentNode, inner: tuple[int, int] | None) -> bool:
     return inner is not None and inner[0] <= node.start < node.end <= inner[1]
 
 
@@ -81,7 +78,7 @@ def _past_blanks(lines: list[str], start: int) -> int:
     return start
 
 
-def _point(node: Instruction, lines: list[str], following: Node | None) -> None:
+def _point(node: Instruction, lines: list[str], following: DocumentNode | None) -> None:
     start = _past_blanks(lines, node.end)
     if following is not None and following.start == start and not isinstance(following, _NO_BLOCKS):
         node.inner = (following.start, following.end)
@@ -115,7 +112,7 @@ def _closes(line: str, mark: str) -> bool:
     return bare.startswith(mark) and not bare.strip(mark[0])
 
 
-def _previous(lines: list[str], line: int, asked: Instruction | None, before: Node | None) -> tuple[int, int]:
+def _previous(lines: list[str], line: int, asked: Instruction | None, before: DocumentNode | None) -> tuple[int, int]:
     """The block or the paragraph above a line; the answers to an instruction above do not count."""
     end = _before_blanks(lines, line)
     if asked is not None and asked.suggestions and asked.suggestions[-1].end == end:
@@ -150,17 +147,12 @@ def _is_mark(line: str) -> bool:
 
 def assign_ids(tree: DocumentTree) -> None:
     """Ids: the author's own where there is one, else the kind and a count; all distinct."""
-    counts = dict.fromkeys([*_KINDS.values(), "call"], 0)
+    counts: Counter[str] = Counter()
     taken: set[str] = set()
     for node in walk(tree.content):
         own = node.options.get("id") if isinstance(node, (Chunk, Instruction)) else None
-        if own and own not in taken and len(own) <= 100:
-            node.id = own
-        else:
-            kind = "call" if isinstance(node, Include) and node.call else _KINDS[type(node)]
-            while True:
-                counts[kind] += 1
-                node.id = f"{kind}-{counts[kind]}"
-                if node.id not in taken:
-                    break
+        node.id = own if own and len(own) <= 100 else ""
+        while not node.id or node.id in taken:
+            counts[node.kind] += 1
+            node.id = f"{node.kind}-{counts[node.kind]}"
         taken.add(node.id)

@@ -7,10 +7,9 @@ import re
 from collections.abc import Mapping
 from keyword import iskeyword
 
-from services.execution.documents.parse.nodes import Instruction, Note
+from services.execution.documents.parse.nodes import TYPES, Instruction, Note
 from services.execution.documents.parse.notation import attributes
 
-TYPES = ("create", "edit", "fix", "describe", "discuss")
 MOST_REPLICATES = 10
 _MOST_FIELDS = 30
 _MODES = {"always", "auto", "demand", "demanded", "need", "needed", "lock"}
@@ -94,7 +93,7 @@ def _modes(text: str, options: dict[str, str]) -> str:
 
 
 def _fields(text: str, options: dict[str, str], node: Instruction) -> str:
-    """Prompt, models and options, in any order; what follows them is the message."""
+    """PromptBlock, models and options, in any order; what follows them is the message."""
     for _ in range(_MOST_FIELDS):
         if not text:
             break

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from shared.declarations.parameters import Declaration
 
 Level = Literal["info", "warning", "error"]
+TYPES = ("create", "edit", "fix", "describe", "discuss")  #: of instructions
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Note:
 
 
 @dataclass(slots=True)
-class Node:
+class DocumentNode:
     """Lines count from 0; ``end`` is the line after the last one."""
 
     start: int
@@ -31,9 +32,14 @@ class Node:
     id: str = ""
     notes: list[Note] = field(default_factory=list)
 
+    @property
+    def kind(self) -> str:
+        """What it is called in ids."""
+        return type(self).__name__.lower().removesuffix("block")
+
 
 @dataclass(slots=True)
-class Chunk(Node):
+class Chunk(DocumentNode):
     language: str = ""
     code: str = ""
     options: Mapping[str, str] = field(default_factory=dict)  #: flags stand as themselves: ``{"hide": "true"}``
@@ -41,7 +47,7 @@ class Chunk(Node):
 
 
 @dataclass(slots=True)
-class Expression(Node):
+class Expression(DocumentNode):
     """Code within a line."""
 
     language: str = ""
@@ -50,12 +56,12 @@ class Expression(Node):
 
 
 @dataclass(slots=True)
-class Parameter(Node):
+class Parameter(DocumentNode):
     declared: Declaration = field(default_factory=lambda: Declaration("", "any", {}))
 
 
 @dataclass(slots=True)
-class Assertion(Node):
+class Assertion(DocumentNode):
     """What has to hold here."""
 
     expression: str = ""
@@ -63,25 +69,25 @@ class Assertion(Node):
 
 
 @dataclass(slots=True)
-class Suggestion(Node):
+class Suggestion(DocumentNode):
     """A proposed change; ``content`` is what counts until it is accepted, and after."""
 
     change: Literal["insert", "delete", "replace"] = "insert"
     status: Literal["", "accept", "reject"] = ""
     by: str | None = None
     reviewed: bool = False  #: accepted, rejected or commented by a person
-    content: list[Node] = field(default_factory=list)
+    content: list[DocumentNode] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class Instruction(Node):
+class Instruction(DocumentNode):
     type: str = ""
     message: str = ""
     models: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     replicates: int = 1
     extent: Literal["none", "next", "previous", "enclosed"] = "none"
-    content: list[Node] = field(default_factory=list)
+    content: list[DocumentNode] = field(default_factory=list)
     inner: tuple[int, int] | None = None  #: the lines that the message is about
     suggestions: list[Suggestion] = field(default_factory=list)
     broken: bool = False
@@ -99,17 +105,17 @@ class Clause:
     kind: Literal["if", "elif", "else", "for"]
     expression: str = ""
     language: str = ""
-    content: list[Node] = field(default_factory=list)
+    content: list[DocumentNode] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class If(Node):
+class If(DocumentNode):
     clauses: list[Clause] = field(default_factory=list)
     broken: bool = False
 
 
 @dataclass(slots=True)
-class For(Node):
+class For(DocumentNode):
     name: str = ""
     clauses: list[Clause] = field(default_factory=list)
     broken: bool = False
@@ -124,7 +130,7 @@ class Argument:
 
 
 @dataclass(slots=True)
-class Include(Node):
+class Include(DocumentNode):
     """``include``, or ``call`` with arguments."""
 
     source: str = ""
@@ -132,38 +138,42 @@ class Include(Node):
     language: str = ""
     arguments: Mapping[str, Argument] = field(default_factory=dict)
 
+    @property
+    def kind(self) -> str:
+        return "call" if self.call else "include"
+
 
 @dataclass(slots=True)
-class Prompt(Node):
+class PromptBlock(DocumentNode):
     """Words for the system that an instruction asks for by ``@name``."""
 
     name: str = ""
     message: str = ""
-    content: list[Node] = field(default_factory=list)
+    content: list[DocumentNode] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class Section(Node):
+class Section(DocumentNode):
     """Any other fenced block: its content is part of the document."""
 
-    content: list[Node] = field(default_factory=list)
+    content: list[DocumentNode] = field(default_factory=list)
     word: str = ""
 
 
 _LEAVES = frozenset([Assertion, Chunk, Expression, Include, Parameter])
 
 
-def children(node: Node) -> list[list[Node]]:
-    if isinstance(node, (Section, Suggestion, Instruction, Prompt)):
+def children(node: DocumentNode) -> list[list[DocumentNode]]:
+    if isinstance(node, (Section, Suggestion, Instruction, PromptBlock)):
         return [node.content]
     if isinstance(node, (If, For)):
         return [clause.content for clause in node.clauses]
     return []
 
 
-def walk(nodes: Sequence[Node]) -> list[Node]:
+def walk(nodes: Sequence[DocumentNode]) -> list[DocumentNode]:
     """Every node, in document order."""
-    nodes_in_order: list[Node] = []
+    nodes_in_order: list[DocumentNode] = []
     stack = list(reversed(nodes))
     while stack:
         node = stack.pop()
@@ -180,7 +190,7 @@ def walk(nodes: Sequence[Node]) -> list[Node]:
 @dataclass(frozen=True)
 class DocumentTree:
     lines: tuple[str, ...]  #: with their ends; joined they are the source
-    content: tuple[Node, ...]
+    content: tuple[DocumentNode, ...]
     notes: tuple[tuple[int, Note], ...]  #: what could not be read, by line
     comments: tuple[tuple[int, int], ...] = ()  #: of HTML, by their lines: nothing in them counts
 

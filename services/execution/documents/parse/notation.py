@@ -1,12 +1,13 @@
-"""The notations of a line: code fences, attributes, code spans, parameters."""
+"""The notations of a line: attributes, code spans, parameters, and the headers of blocks in each flavour."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
-from services.execution.documents.parse.nodes import Expression, Node, Parameter
+from services.execution.documents.parse.nodes import TYPES, DocumentNode, Expression, Parameter
 from shared.declarations.documents import DECLARED
 from shared.declarations.parameters import parse_declaration
 from shared.languages import language_of_word
@@ -19,6 +20,16 @@ _TICKS = re.compile(r"`+")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _QUARTO = re.compile(r"\{(\w+)\}\s+(.+)")
 _LONGEST = 20_000  #: a longer line is data, not prose
+WORDS = frozenset([*TYPES, "if", "elif", "else", "for", "include", "call", "prompt", "suggest", "assert"])
+#: Directives whose content is Markdown of the document.
+PROSE = frozenset(
+    "note tip hint important warning caution attention danger error seealso admonition topic margin sidebar card grid "  # noqa: SIM905
+    "grid-item dropdown tab-set tab-item div epigraph exercise solution".split()
+)
+_ARGUMENT = {"if": "expr", "elif": "expr", "assert": "expr", "for": "each", "include": "src", "call": "src"}
+_OPTION = re.compile(r":([A-Za-z][\w-]*):[ \t]*(.*)$")
+_CLASSES = re.compile(r"\{((?:[^{}\"']|\"[^\"]*\"|'[^']*')*)\}")
+_SHORTCODE = re.compile(r"\{\{<\s*include\s+(\S+)\s*>\}\}\s*$")
 
 
 def language_of(word: str) -> str:
@@ -49,60 +60,15 @@ def unquoted(value: str) -> str:
     return value
 
 
-class Fence(NamedTuple):
-    language: str
-    options: Mapping[str, str]
-    executable: bool
-
-
 def is_language(word: str) -> bool:
     return language_of_word(word) is not None
 
 
-def fence(info: str, flavour: str) -> Fence:
-    """What stands behind the opening of a code fence."""
-    info = info.strip()
-    if info.startswith("{"):
-        return _in_braces(info, flavour)
-    if "exec" not in info or flavour != "stencila":
-        return _TEXT
-    words = attributes(info.replace("{", " ").replace("}", " "))
-    names = [word for word in words if words[word] == "true"]
-    language = names[0] if names and names[0] != "exec" else ""
-    return Fence(language_of(language), words, "exec" in words)
-
-
-_TEXT = Fence("", {}, False)
-
-
-def _in_braces(info: str, flavour: str) -> Fence:
-    inner, _, after = info[1:].partition("}")
-    options = attributes(inner)
-    first = next(iter(options), "")
-    if flavour == "myst":
-        if inner.strip() != "code-cell":
-            return _TEXT
-        return Fence(language_of(after.strip().split(" ")[0] or "python"), {}, True)
-    if inner.startswith(("{", ".", "=")):
-        return _TEXT
-    if flavour == "quarto":
-        flags = [word for word, value in options.items() if value == "true"]
-        if len(flags) > 1 and flags[0] == first:
-            options.setdefault("id", flags[1])  # ``{r setup, echo=FALSE}``
-        return Fence(language_of(first), {**options, **_knitr(options)}, bool(first))
-    chunk = not options or is_language(first) or "exec" in options
-    return Fence(language_of("" if first == "exec" else first), options, chunk)
-
-
-def _knitr(options: Mapping[str, str]) -> dict[str, str]:
-    return {key: value.lower() for key, value in options.items() if value in ("TRUE", "FALSE", "T", "F")}
-
-
-def nodes_in(line: str, number: int, flavour: str) -> list[Node]:
+def nodes_in(line: str, number: int, flavour: str) -> list[DocumentNode]:
     """The expressions and parameters of a line, from left to right."""
     if len(line) > _LONGEST:
         return []
-    nodes: list[tuple[int, Node]] = []
+    nodes: list[tuple[int, DocumentNode]] = []
     spans = spans_of(line)
     for start, end in spans:
         width = len(_TICKS.match(line, start)[0])  # type: ignore[index]
@@ -149,3 +115,56 @@ def spans_of(text: str) -> list[tuple[int, int]]:
             index = other
         index += 1
     return spans
+
+
+class Header(NamedTuple):
+    word: str
+    text: str
+    options: Mapping[str, str] = MappingProxyType({})
+
+
+def header(rest: str, flavour: str) -> Header:
+    """What stands after the colons."""
+    braces = _CLASSES.match(rest) if rest[0] == "{" else None
+    if braces is None:
+        word, *after = rest.split(None, 1)
+        text = after[0].rstrip() if after else ""
+        bare = word.rstrip(":")
+        return Header(bare.lower(), f"{text}:::" if len(word) - len(bare) > 2 else text)
+    inner, text = braces[1], rest[braces.end() :].strip()
+    if flavour == "myst":
+        return Header(inner.strip().lower(), text)
+    options = attributes(inner)
+    classes = [name[1:] for name, value in options.items() if value == "true" and name[0] == "."]
+    word = next((name for name in classes if name in WORDS), "")
+    if not word or flavour != "quarto":
+        return Header(rest, "")
+    left = {key: value for key, value in options.items() if not key.startswith(".")}
+    text = left.pop("message", "") or left.pop(_ARGUMENT.get(word, "message"), "") or text
+    language = left.pop("lang", left.pop("language", ""))
+    return Header(word, f"{text} {{{language}}}" if language else text, left)
+
+
+def shortcode(line: str) -> str | None:
+    """Quarto's include."""
+    match = _SHORTCODE.match(line.strip())
+    return unquoted(match[1]) if match else None
+
+
+def options_of(lines: Sequence[str], begin: int, end: int) -> tuple[dict[str, str], int]:
+    """A directive's options, ``:key: value`` or between ``---``, and the line after them."""
+    options: dict[str, str] = {}
+    at = begin
+    if at < end and lines[at].strip() == "---":
+        closing = next((n for n in range(at + 1, min(end, at + 60)) if lines[n].strip() == "---"), None)
+        if closing is None:
+            return {}, begin
+        for line in lines[at + 1 : closing]:
+            key, colon, value = line.partition(":")
+            if colon and not key.startswith((" ", "-", "#")):
+                options[key.strip()] = unquoted(value.strip())
+        return options, closing + 1
+    while at < end and (match := _OPTION.match(lines[at].strip())):
+        options[match[1]] = unquoted(match[2].strip()) or "true"
+        at += 1
+    return options, at

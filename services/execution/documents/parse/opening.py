@@ -10,21 +10,22 @@ from pydantic import JsonValue
 
 from services.execution.documents.parse import notation
 from services.execution.documents.parse.changes import suggestion
-from services.execution.documents.parse.fields import TYPES, instruction
+from services.execution.documents.parse.fields import instruction
 from services.execution.documents.parse.nodes import (
+    TYPES,
     Argument,
     Assertion,
     Clause,
+    DocumentNode,
     For,
     If,
     Include,
     Instruction,
-    Node,
     Note,
-    Prompt,
+    PromptBlock,
     Section,
 )
-from services.execution.documents.parse.spellings import Header
+from services.execution.documents.parse.notation import Header
 
 _FOR = re.compile(r"([A-Za-z_]\w*)\s+in\s+(.+)$")
 _CALL = re.compile(r"([^\s(]+)\s*(?:\((.*)\))?")
@@ -34,7 +35,7 @@ _WORD = re.compile(r"[a-z]+")
 _SELECTED = re.compile(r"\[[\w.:*-]+/[^\]\s]+\]")
 _NUMBER = re.compile(r"[+-]?\d{1,300}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?", re.A)
 
-Opened = tuple[Node, list[Node] | None]
+Opened = tuple[DocumentNode, list[DocumentNode] | None]
 
 
 def opened(header: Header, line: int) -> Opened:  # noqa: PLR0911 - one for each kind of block
@@ -108,7 +109,7 @@ def _for(text: str, line: int) -> Opened:
     return node, node.clauses[0].content
 
 
-def _assertion(text: str, line: int) -> Node:
+def _assertion(text: str, line: int) -> DocumentNode:
     expression, language = _expression(text)
     node = Assertion(line, line + 1, expression=expression, language=language)
     if not expression:
@@ -121,11 +122,11 @@ def _prompt(text: str, line: int) -> Opened:
     text = _without_end(text)
     named = _PROMPT.match(text)
     message = text[named.end() :] if named else text
-    node = Prompt(line, line + 1, name=named[1] if named else "", message=message)
+    node = PromptBlock(line, line + 1, name=named[1] if named else "", message=message)
     return node, None if closed or message else node.content
 
 
-def _include(word: str, text: str, line: int) -> Node:
+def _include(word: str, text: str, line: int) -> DocumentNode:
     text, options = _braced(_without_end(text))
     match = _CALL.match(text)
     node = Include(line, line + 1, call=word == "call")

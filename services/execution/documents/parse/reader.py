@@ -10,24 +10,21 @@ import io
 import re
 from dataclasses import dataclass, field, replace
 
-from services.execution.documents.parse import notation, spellings
+from services.execution.documents.parse import notation
 from services.execution.documents.parse.changes import Marks, change, mark_of, marks
 from services.execution.documents.parse.extents import assign_ids, attach
+from services.execution.documents.parse.fences import chunk, fence
 from services.execution.documents.parse.fields import apply_options
+from services.execution.documents.parse.nesting import DEEPEST, OpenBlocks
 from services.execution.documents.parse.nodes import (
-    Chunk,
+    DocumentNode,
     DocumentTree,
     Expression,
-    For,
-    If,
     Include,
     Instruction,
-    Node,
     Note,
     Parameter,
-    Prompt,
-    Suggestion,
-    children,
+    PromptBlock,
     walk,
 )
 from services.execution.documents.parse.notation import nodes_in
@@ -36,31 +33,18 @@ from shared.declarations.documents import front_matter, front_matter_fault, in_f
 
 _CODE = re.compile(r"([ \t]*)(`{3,}|~{3,})[ \t]*(.*)$")
 _BOM = "\ufeff"
-DEEPEST = 40
 _MOST_NOTES = 100
 
 
-@dataclass(slots=True)
-class _OpenBlock:
-    """A block that waits for its end."""
-
-    node: Node
-    into: list[Node]
-    colons: int
-
-
 @dataclass
-class _Reader:
+class _LineReader:
     lines: list[str]
     flavour: str
     depth: int = 0
     at: int = 0
-    root: list[Node] = field(default_factory=list)
-    open: list[_OpenBlock] = field(default_factory=list)
-    counts: dict[int, int] = field(default_factory=dict)
+    open: OpenBlocks = field(default_factory=OpenBlocks)
     notes: list[tuple[int, Note]] = field(default_factory=list)
     marks: Marks | None = None  #: of changes, once one is met
-    sink: list[Node] = field(default_factory=list)  #: for what is nested too deeply: it is dropped
     comments: list[tuple[int, int]] = field(default_factory=list)
     ended: int = -1  #: no comment ends after this line
 
@@ -71,10 +55,9 @@ class _Reader:
         self.ended = count
         while self.at < count:
             line(lines[self.at])
-        while self.open:
-            self._abandon(self.open.pop())
-        attach(self.root, self.lines)
-        tree = DocumentTree(tuple(self.lines), tuple(self.root), tuple(self.notes), tuple(self.comments))
+        self.open.close_all(count)
+        attach(self.open.root, self.lines)
+        tree = DocumentTree(tuple(self.lines), tuple(self.open.root), tuple(self.notes), tuple(self.comments))
         if self.depth == 0:
             assign_ids(tree)
         return tree
@@ -84,7 +67,7 @@ class _Reader:
         if self.at:
             text = "".join(self.lines[1 : self.at - 1])
             for declared, line in in_front_matter(text):
-                self.root.append(Parameter(line + 1, line + 2, declared=declared))
+                self.open.root.append(Parameter(line + 1, line + 2, declared=declared))
             if why := front_matter_fault(text):
                 self.notes.append((0, Note("warning", "bad_front_matter", f"The front matter cannot be read: {why}.")))
 
@@ -106,9 +89,9 @@ class _Reader:
                 self._change(mark, bare[3:].lstrip())
         elif "{" in line or "&[" in line:
             bare = line.rstrip("\r\n")
-            self._into().extend(nodes_in(bare, self.at, self.flavour))
-            if self.flavour == "quarto" and "{{<" in line and (source := spellings.shortcode(bare)):
-                self._into().append(Include(self.at, self.at + 1, source=source))
+            self.open.into.extend(nodes_in(bare, self.at, self.flavour))
+            if self.flavour == "quarto" and "{{<" in line and (source := notation.shortcode(bare)):
+                self.open.into.append(Include(self.at, self.at + 1, source=source))
         self.at += 1
 
     def _comment(self, stripped: str) -> bool:
@@ -123,9 +106,6 @@ class _Reader:
         self.comments.append((self.at, end + 1))
         self.at = end + 1
         return True
-
-    def _into(self) -> list[Node]:
-        return self.open[-1].into if self.open else self.root
 
     def _note(self, code: str, text: str) -> None:
         if len(self.notes) < _MOST_NOTES:
@@ -148,47 +128,29 @@ class _Reader:
             end += 1
         closed = end < count
         self.at = end + 1 if closed else end
-        fence = notation.fence(info, self.flavour)
-        if fence.executable:
-            self._chunk(begin, end, closed, len(indent), fence)
+        behind = fence(info, self.flavour)
+        if behind.executable:
+            self.open.into.append(chunk(behind, lines, begin, end, len(indent), self.flavour))
         elif self.flavour == "myst" and info.startswith("{") and closed:
             self._directive(begin, end, info)
         return True
 
-    def _chunk(self, begin: int, end: int, closed: bool, width: int, fence: notation.Fence) -> None:
-        options = dict(fence.options)
-        if self.flavour == "myst":
-            own, first = spellings.options_of(self.lines, begin + 1, end)
-            if label := own.get("label", own.get("name")):
-                own["id"] = label
-            options |= own
-        else:
-            first = begin + 1
-        body = [_dedented(line, width) for line in self.lines[first:end]] if width else self.lines[first:end]
-        if body and "| " in body[0][:4]:
-            options |= spellings.cell_options(body)
-        chunk = Chunk(begin, self.at, language=fence.language, code="".join(body), options=options, closed=closed)
-        if not closed:
-            text = f"The code fence of line {begin + 1} is never closed; it did not run."
-            chunk.notes.append(Note("error", "unclosed_block", text))
-        self._into().append(chunk)
-
     def _directive(self, begin: int, end: int, info: str) -> None:
         """MyST's blocks between backticks: their content is read as a document of its own."""
-        header = spellings.header(info, "myst")
-        if self.depth >= DEEPEST or not (header.word in spellings.WORDS or header.word in spellings.PROSE):
+        header = notation.header(info, "myst")
+        if self.depth >= DEEPEST or not (header.word in notation.WORDS or header.word in notation.PROSE):
             return
-        options, first = spellings.options_of(self.lines, begin + 1, end)
-        node, content = opened(spellings.Header(header.word, header.text, options), begin)
+        options, first = notation.options_of(self.lines, begin + 1, end)
+        node, content = opened(notation.Header(header.word, header.text, options), begin)
         node.end = end + 1
         if content is not None:
             content.extend(self._inside(first, end))
             self._filled(node, first, end)
-        self._into().append(node)
+        self.open.into.append(node)
 
-    def _inside(self, begin: int, end: int) -> list[Node]:
+    def _inside(self, begin: int, end: int) -> list[DocumentNode]:
         """Some of the lines, read as a document of its own."""
-        tree = _Reader(self.lines[begin:end], self.flavour, self.depth + 1).read()
+        tree = _LineReader(self.lines[begin:end], self.flavour, self.depth + 1).read()
         self.comments += [(first + begin, last + begin) for first, last in tree.comments]
         return [_shifted(each, begin) for each in tree.content]
 
@@ -196,27 +158,28 @@ class _Reader:
         if not rest:
             self._close(colons)
             return
-        header = spellings.header(rest, self.flavour)
+        header = notation.header(rest, self.flavour)
         if header.word in ("elif", "else"):
-            self._clause(header.word, header.text)
+            if not self.open.add_clause(clause(header.word, header.text)):
+                self._note("unmatched_clause", f"{header.word} belongs to no if or for.")
             return
         try:
             node, content = opened(header, self.at)
         except LookupError:
             self._note("unknown_block", f"there is no block called {header.word[:40]!r}; it is text.")
             return
-        self._into().append(node)
+        self.open.into.append(node)
         if content is not None:
-            self._push(node, content, colons)
+            self.open.push(node, content, colons)
             if self.flavour == "myst" and rest[0] == "{":
-                options, after = spellings.options_of(self.lines, self.at + 1, len(self.lines))
+                options, after = notation.options_of(self.lines, self.at + 1, len(self.lines))
                 if isinstance(node, Instruction) and after > self.at + 1:
                     apply_options(node, options)
                     self.at = after - 1
         elif self.flavour == "myst" and rest[0] == "{" and not rest.endswith(":::"):
             self._skip_end(node, colons)
 
-    def _skip_end(self, node: Node, colons: int) -> None:
+    def _skip_end(self, node: DocumentNode, colons: int) -> None:
         """A directive without content has an end mark too."""
         end = self.at + 1
         while end < len(self.lines) and not self.lines[end].strip():
@@ -224,68 +187,26 @@ class _Reader:
         if end < len(self.lines) and self.lines[end].strip() == ":" * colons:
             node.end, self.at = end + 1, end
 
-    def _push(self, node: Node, into: list[Node], colons: int) -> None:
-        if len(self.open) >= DEEPEST:
-            node.notes.append(Note("error", "too_deep", f"Blocks stand at most {DEEPEST} deep; this one did not run."))
-            _break(node)
-            into = self.sink
-        self.open.append(_OpenBlock(node, into, colons))
-        self.counts[colons] = self.counts.get(colons, 0) + 1
-
-    def _pop(self) -> _OpenBlock:
-        top = self.open.pop()
-        self.counts[top.colons] -= 1
-        return top
-
     def _close(self, colons: int) -> None:
-        if not self.open:
+        node = self.open.close(colons, len(self.lines))
+        if node is None:
             self._note("unmatched_end", "this closes a block that was not opened.")
             return
-        if self.counts.get(colons):
-            while self.open[-1].colons != colons:
-                self._abandon(self._pop())
-        node = self._pop().node
         node.end = self.at + 1
         self._filled(node, node.start + 1, self.at)
 
-    def _filled(self, node: Node, begin: int, end: int) -> None:
+    def _filled(self, node: DocumentNode, begin: int, end: int) -> None:
         """The content of a block is what its instruction is about; when there is only prose, it is the message."""
-        if isinstance(node, Prompt) and not node.message:
+        if isinstance(node, PromptBlock) and not node.message:
             node.message = "".join(self.lines[begin:end]).strip()
         if not isinstance(node, Instruction):
             return
         if self.flavour == "myst":
-            begin = spellings.options_of(self.lines, begin, end)[1]
+            begin = notation.options_of(self.lines, begin, end)[1]
         if node.message or node.content or node.type == "fix" or _has_code(self.lines[begin:end]):
             node.inner = (begin, end)
         else:
             node.message = "".join(self.lines[begin:end]).strip()
-
-    def _abandon(self, left: _OpenBlock) -> None:
-        """A block without an end is one line with a note; its content belongs to the block around it."""
-        node = left.node
-        text = f"The block of line {node.start + 1} is never closed; it did not run."
-        node.notes.append(Note("error", "unclosed_block", text))
-        _break(node)
-        if isinstance(node, Suggestion):
-            node.end = len(self.lines)
-            return
-        around = self.open[-1].into if self.open else self.root
-        node.end = node.start + 1
-        if left.into is around:
-            return
-        for content in children(node):
-            around.extend(content)
-            content.clear()
-
-    def _clause(self, word: str, rest: str) -> None:
-        top = self.open[-1] if self.open else None
-        if top is None or not isinstance(top.node, (If, For)):
-            self._note("unmatched_clause", f"{word} belongs to no if or for.")
-        elif top.into is not self.sink:
-            added = clause(word, rest)
-            top.node.clauses.append(added)
-            top.into = added.content
 
     def _change(self, mark: str, rest: str) -> None:
         """The part of a change that counts is part of the document; the rest is opaque."""
@@ -300,7 +221,7 @@ class _Reader:
         begin, end = proposed.counts
         if begin < end and self.depth < DEEPEST:
             proposed.node.content = self._inside(begin, end)
-        self._into().append(proposed.node)
+        self.open.into.append(proposed.node)
         self.at = proposed.end
 
 
@@ -308,7 +229,7 @@ def parse(markdown: str, flavour: str = "stencila") -> DocumentTree:
     """The document as a tree over its own lines: joined, they are the text that came in."""
     if markdown.startswith(_BOM):
         return _marked(parse(markdown.removeprefix(_BOM), flavour))
-    return _Reader(list(io.StringIO(markdown, newline="\n")), flavour).read()
+    return _LineReader(list(io.StringIO(markdown, newline="\n")), flavour).read()
 
 
 def _marked(tree: DocumentTree) -> DocumentTree:
@@ -320,20 +241,11 @@ def _marked(tree: DocumentTree) -> DocumentTree:
     return replace(tree, lines=(f"{_BOM}{first}", *others))
 
 
-def _dedented(line: str, width: int) -> str:
-    return line[min(width, len(line) - len(line.lstrip(" \t"))) :]
-
-
 def _has_code(lines: list[str]) -> bool:
     return any(line.lstrip()[:3] in ("```", "~~~") for line in lines)
 
 
-def _break(node: Node) -> None:
-    if isinstance(node, (Instruction, If, For)):
-        node.broken = True
-
-
-def _shifted(node: Node, by: int) -> Node:
+def _shifted(node: DocumentNode, by: int) -> DocumentNode:
     for each in walk([node]):
         each.start, each.end = each.start + by, each.end + by
         if isinstance(each, Instruction) and each.inner is not None:

@@ -13,7 +13,6 @@ import os
 import resource
 import signal
 import socket
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -159,7 +158,10 @@ def limit() -> None:
 
 def serve(made: Environment, connection: socket.socket) -> None:
     """One template: its names out, their values in, its text out."""
-    send = _sender(connection)
+
+    def send(message: object) -> None:
+        connection.sendall(json.dumps(message).encode() + b"\n")
+
     try:
         received = connection.makefile("rb")
         source = json.loads(received.readline() or "{}").get("source")
@@ -217,12 +219,8 @@ def forked(made: Environment, connection: socket.socket) -> None:
 
 
 def start(descriptor: int) -> None:
-    """The whole process, on the socket over which forks are requested."""
-    main(socket.socket(fileno=descriptor))
-
-
-def main(requests: socket.socket) -> None:
     """Fork for a request that brings a socket, end the fork of one that brings none, until the other side closes."""
+    requests = socket.socket(fileno=descriptor)
     made = environment()
     prewarm(made)
     gc.collect()
@@ -253,10 +251,3 @@ def _described(error: Exception) -> str:
     if isinstance(error, TypeError) and "Undefined" in text:
         return "a part of it is undefined"
     return f"{type(error).__name__}: {text}"
-
-
-def _sender(connection: socket.socket) -> Callable[[object], None]:
-    def send(message: object) -> None:
-        connection.sendall(json.dumps(message).encode() + b"\n")
-
-    return send

@@ -4,46 +4,34 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import cast
 
 from pydantic import JsonValue
 
 from services.execution.documents.parse.nodes import Chunk, Expression
 from services.execution.documents.resolve import values
-from services.execution.documents.run import state
+from services.execution.documents.run.deferred import DeferredBlock, DeferredBlocks
 from services.execution.documents.run.running import RunningDocument
 from services.execution.documents.run.state import CachedBlock
+from services.execution.execute import save_display
 from services.execution.languages.table import analysis_of, names_of
-from services.execution.sandbox.analysis import CodeNames
-from services.execution.sandbox.run import KernelError, Outcome, Shown, Value
+from services.execution.sandbox.language import CodeNames
+from services.execution.sandbox.run import KernelError, Outcome, Value
 from services.execution.sandbox.values import rows_of
 from shared.contracts.document import Block
 from shared.contracts.execute import Display, Verdict
 from shared.errors import LanguageUnavailable, SandboxUnavailable
 from shared.languages import LANGUAGES
 
-_SUFFIXES = {"image/png": "png", "image/svg+xml": "svg", "image/jpeg": "jpg", "text/html": "html"}
 _MOST_TEXT = 100_000
 _MOST_ROWS = 1000  #: of a table that a loop goes through
 
 
 @dataclass
-class DeferredBlock:
-    """A block that did not run because nothing changed; its values are restored when a later block needs them."""
-
-    language: str
-    code: str
-    names: CodeNames
-    cached: CachedBlock
-
-
-@dataclass
 class Chunks:
     document: RunningDocument
-    folder: Path
-    deferred: dict[str, DeferredBlock] = field(default_factory=dict)  #: by the names that it set
+    deferred: DeferredBlocks
     last: str = "python"  #: the language of the last code that has variables: what expressions without one are in
 
     def run(self, node: Chunk) -> None:
@@ -77,21 +65,26 @@ class Chunks:
         self._mark_broken(block, sets)
         return False
 
+    def _lacks(self, block: Block, uses: Iterable[str]) -> bool:
+        """Whether a name that the block uses has no value; then the block is skipped."""
+        missing = sorted(set(uses) & set(self.document.broken))
+        if missing:
+            why = f"{missing[0]} is missing because {self.document.broken[missing[0]]} failed or was skipped."
+            self.document.skip(block, "warning", "dependency_failed", why)
+        return bool(missing)
+
     def _mark_broken(self, block: Block, sets: Iterable[str]) -> None:
         for name in sets:
             self.document.broken[name] = block.id
             self.document.digests.pop(name, None)
-            self.deferred.pop(name, None)
+            self.deferred.forget(name)
 
     def _run(self, block: Block, language: str, code: str, again: str | None = None) -> None:
         document = self.document
         if analysis_of(language).has_variables:
             self.last = language
         names = names_of(language, code)
-        missing = sorted((names.uses - (names.sets - names.uses)) & set(document.broken))
-        if missing:
-            why = f"{missing[0]} is missing because {document.broken[missing[0]]} failed or was skipped."
-            document.skip(block, "warning", "dependency_failed", why)
+        if self._lacks(block, names.uses):
             self._mark_broken(block, names.sets)
             return
         key = again or document.numbered(document.digest_of("chunk", names.uses | names.sets, language, code))
@@ -104,7 +97,7 @@ class Chunks:
     def _executed(self, block: Block, language: str, code: str, names: CodeNames, key: str, *, first: bool) -> None:
         document = self.document
         try:
-            self.restore(names.uses)
+            self.deferred.restore(names.uses)
             self._share(block, language, names.uses)
             outcome = document.kernels.execute(language, code)
         except KernelError as error:
@@ -117,19 +110,15 @@ class Chunks:
             self._mark_broken(block, names.sets)
             return
         except LanguageUnavailable as error:
-            document.note(block, "error", "language_unavailable", error.detail)
+            document.note(block, "error", error.code, error.detail)
             self._mark_broken(block, names.sets)
             return
         self.add_outputs(block, outcome)
         if outcome.verdict is not Verdict.OK:
             self._failed(block, language, outcome, names)
             return
-        document.kernels.set_owner(language, names.sets)
-        for name in names.sets:
-            document.digests[name] = key
-            document.broken.pop(name, None)
-            self.deferred.pop(name, None)
-        document.after.blocks[key] = self._cache(block, language, names)
+        self.deferred.defined(language, names.sets, key)
+        document.after.blocks[key] = self.deferred.cache(block, language, names)
 
     def _share(self, block: Block, language: str, uses: frozenset[str]) -> None:
         for crossing in self.document.kernels.share(language, uses & set(self.document.kernels.owner)):
@@ -159,75 +148,17 @@ class Chunks:
         document = self.document
         block.status, block.outputs, block.messages = "fresh", list(cached.outputs), list(cached.messages)
         document.after.blocks[key] = cached
-        deferred = DeferredBlock(language, code, names, cached)
-        for name in names.sets:
-            document.digests[name] = key
-            document.broken.pop(name, None)
-            self.deferred[name] = deferred
-            document.kernels.owner.pop(name, None)
-
-    def restore(self, names: Iterable[str]) -> None:
-        """Restore the deferred blocks that set these names. Raises: KernelError, LanguageUnavailable."""
-        for name in sorted(names):
-            deferred = self.deferred.get(name)
-            if deferred is not None:
-                self._restore_block(deferred)
-
-    def _restore_block(self, deferred: DeferredBlock) -> None:
-        document = self.document
-        mine = [name for name in deferred.names.sets if self.deferred.get(name) is deferred]
-        for name in mine:
-            del self.deferred[name]
-        self.restore(deferred.names.uses)
-        document.kernels.share(deferred.language, deferred.names.uses & set(document.kernels.owner))
-        restored = deferred.cached.whole and all(self._restore_value(deferred, name) for name in deferred.cached.values)
-        if restored and (code := analysis_of(deferred.language).definitions(deferred.code)):
-            document.kernels.execute(deferred.language, code)
-        if not restored:
-            document.kernels.execute(deferred.language, deferred.code)
-        document.kernels.set_owner(deferred.language, mine)
-
-    def _restore_value(self, deferred: DeferredBlock, name: str) -> bool:
-        cached = deferred.cached.values[name]
-        value = Value(kind="json", type=cached.type, text=cached.text, exact=cached.data)
-        if cached.file_id is not None:
-            target = self.folder / f"{cached.file_id}.arrow"
-            if not state.fetch(self.document.context, cached.file_id, target):
-                return False
-            value = Value(kind="table", type=cached.type, text=cached.text, table=target, rows=cached.rows)
-        try:
-            return not self.document.kernels.session(deferred.language).set(name, value)
-        except KernelError:
-            return False
-
-    def _cache(self, block: Block, language: str, names: CodeNames) -> CachedBlock:
-        cached = CachedBlock(outputs=block.outputs, messages=block.messages)
-        wanted = names.sets - names.defines
-        try:
-            for name, (kernel, look) in self.document.kernels.find(sorted(wanted)).items():
-                value = state.cached_value(self.document.kernels, self.document.context.files, kernel, name, look)
-                if value is not None:
-                    cached.values[name] = value
-        except KernelError:
-            cached.values.clear()
-        cached.whole = wanted <= cached.values.keys()
-        return cached
+        self.deferred.defer(DeferredBlock(language, code, names, cached), key)
 
     def add_outputs(self, block: Block, outcome: Outcome) -> None:
         outputs = [Display(media_type="text/plain", text=outcome.stdout[:_MOST_TEXT])] if outcome.stdout else []
         if outcome.stderr and outcome.verdict is Verdict.OK:
             outputs.append(Display(media_type="text/plain", text=outcome.stderr[:_MOST_TEXT]))
-        outputs += [self._display(block, number, shown) for number, shown in enumerate(outcome.displays, 1)]
+        files, name = self.document.context.files, block.id.replace("/", "-")
+        outputs += [save_display(files, f"{name}-{number}", shown) for number, shown in enumerate(outcome.displays, 1)]
         if outcome.value is not None and outcome.value.type not in ("NoneType", "NULL", "undefined", "null"):
             outputs.append(Display(media_type="text/plain", text=outcome.value.text))
         block.outputs = [*block.outputs, *outputs]
-
-    def _display(self, block: Block, number: int, shown: Shown) -> Display:
-        if shown.content is None:
-            return Display(media_type=shown.media_type, text=shown.text)
-        name = f"{block.id.replace('/', '-')}-{number}.{_SUFFIXES.get(shown.media_type, 'bin')}"
-        saved = self.document.context.files.save(name, shown.content, shown.media_type)
-        return Display(media_type=shown.media_type, file_id=saved.id)
 
     def expression(self, node: Expression) -> None:
         """Code within a line: its value is an output, and stands in the HTML."""
@@ -256,9 +187,7 @@ class Chunks:
             )
             return None
         uses = names_of(language, code).uses
-        if missing := sorted(uses & set(document.broken)):
-            why = f"{missing[0]} is missing because {document.broken[missing[0]]} failed or was skipped."
-            document.skip(block, "warning", "dependency_failed", why)
+        if self._lacks(block, uses):
             return None
         key = document.numbered(document.digest_of("value", uses, language, code, plain))
         block.digest = key
@@ -267,7 +196,7 @@ class Chunks:
             document.after.blocks[key] = cached
             return cached.value
         try:
-            self.restore(uses)
+            self.deferred.restore(uses)
             self._share(block, language, uses)
             value = document.kernels.evaluate(language, code)
         except KernelError as error:

@@ -11,8 +11,10 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from services.execution.sandbox.host.sandbox import Sandbox
+from services.execution.sandbox.host.session import Session
 from services.execution.sandbox.protocol.exact import Encoder
-from services.execution.sandbox.run import KernelError, Look, Outcome, Sandbox, Session, Value
+from services.execution.sandbox.run import KernelError, Look, Outcome, Value
 from shared.contracts.execute import CodeError, Limits, Verdict
 from shared.loop import Budget
 

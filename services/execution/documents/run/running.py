@@ -5,23 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import cast
 
 from pydantic import JsonValue
 
-from services.execution.documents.parse.nodes import (
-    Assertion,
-    Chunk,
-    Expression,
-    For,
-    If,
-    Include,
-    Instruction,
-    Level,
-    Node,
-    Parameter,
-    Prompt,
-    Suggestion,
-)
+from services.execution.documents.parse.nodes import Assertion, DocumentNode, Level
 from services.execution.documents.resolve.renderer import Renderer
 from services.execution.documents.run.kernels import Kernels
 from services.execution.documents.run.state import CachedBlock, DocumentState, digest
@@ -69,7 +57,7 @@ class RunningDocument:
         except BudgetSpent as spent:
             self.spent = self.spent or spent.what
 
-    def begin(self, node: Node) -> Block:
+    def begin(self, node: DocumentNode) -> Block:
         """The block of a node, with the notes of its parser; in a loop the same one again."""
         self.check()
         identity = f"{self.prefix}{node.id}"
@@ -143,20 +131,5 @@ class RunningDocument:
         self.broken[name] = identity
 
 
-_KINDS: tuple[tuple[type[Node], BlockKind], ...] = (
-    (Chunk, "chunk"),
-    (Expression, "expression"),
-    (Assertion, "expression"),
-    (Instruction, "instruction"),
-    (Suggestion, "suggestion"),
-    (Prompt, "prompt"),
-    (Parameter, "parameter"),
-    (If, "if"),
-    (For, "for"),
-)
-
-
-def kind_of(node: Node) -> BlockKind:
-    if isinstance(node, Include):
-        return "call" if node.call else "include"
-    return next(kind for type_, kind in _KINDS if isinstance(node, type_))
+def kind_of(node: DocumentNode) -> BlockKind:
+    return "expression" if isinstance(node, Assertion) else cast("BlockKind", node.kind)

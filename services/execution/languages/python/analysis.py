@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import warnings
 
-from services.execution.sandbox.analysis import Analysis, CodeNames, SyntaxFault
+from services.execution.sandbox.language import Analysis, CodeNames, SyntaxFault
 
-_EXACT = frozenset(
-    ("NoneType", "bool", "int", "float", "str", "list", "dict", "tuple", "set", "Decimal", "date", "datetime", "time",
-     "timedelta", "bytes", "complex", "UUID", "ndarray", "DataFrame")
-)  # fmt: skip
+_EXACT = (
+    "NoneType bool int float str list dict tuple set Decimal date datetime time timedelta bytes complex UUID ndarray"
+    " DataFrame"
+)
 
 
 def _names(code: str) -> CodeNames:
@@ -135,4 +135,4 @@ def _root(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-PYTHON_ANALYSIS = Analysis(names=_names, fault=_fault, definitions=_definitions, exact=_EXACT)
+PYTHON_ANALYSIS = Analysis(names=_names, fault=_fault, definitions=_definitions, exact=frozenset(_EXACT.split()))

@@ -6,8 +6,7 @@ import platform
 from typing import Any
 
 from services.execution.languages.python.analysis import PYTHON_ANALYSIS
-from services.execution.sandbox.codec import Codec
-from services.execution.sandbox.language import Guest, LanguageSpec
+from services.execution.sandbox.language import Codec, Guest, LanguageSpec
 from shared.languages import LANGUAGES
 
 _GUEST = "services.execution.languages.python.guest"

@@ -1,4 +1,4 @@
-"""Exact values as R expressions: each becomes what R has for it; only lists, texts and numbers are built."""
+"""Messages of ours, and exact values in them, as R expressions: they only ever build lists, texts and numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import cast
 
 from services.execution.languages.columns import NA_INTEGER
-from services.execution.sandbox.protocol.wire import Json
+from services.execution.sandbox.protocol.wire import Json, Message
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,33 @@ class Exact:
     """Marks a part of a message as a value, to be built as such."""
 
     value: Json
+
+
+def expression(message: Message) -> bytes:
+    return _plain(message).encode("ascii")
+
+
+def _plain(value: Json) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "NULL", True: "TRUE", False: "FALSE"}[value]
+    if isinstance(value, (int, float)):
+        return number(value)
+    if isinstance(value, str):
+        return text_of(value)
+    if isinstance(value, Exact):
+        return value_of(value.value)
+    if isinstance(value, Mapping):
+        return f"list({', '.join(f'{text_of(name, tick=True)} = {_plain(inner)}' for name, inner in value.items())})"
+    return _plain_vector(value)
+
+
+def _plain_vector(values: Sequence[Json]) -> str:
+    """Scalars of one kind become a vector, anything else a list."""
+    kinds = {type(value) for value in values if value is not None}
+    plain = (len(kinds) == 1 and kinds <= {bool, str, int, float}) or kinds == {int, float}
+    if values and plain:
+        return f"c({', '.join('NA' if value is None else _plain(value) for value in values)})"
+    return f"list({', '.join(_plain(value) for value in values)})"
 
 
 def value_of(exact: Json) -> str:

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
-from services.execution.sandbox.analysis import Analysis, names_by_pattern
-from services.execution.sandbox.codec import Codec
-from services.execution.sandbox.language import Guest, LanguageSpec
+from services.execution.sandbox.language import Analysis, Codec, Guest, LanguageSpec, names_by_pattern
 from shared.languages import LANGUAGES
 
 _GUEST = "services.execution.languages.sql.guest"

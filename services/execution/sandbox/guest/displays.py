@@ -62,10 +62,6 @@ class Displays:
         pyplot.close("all")
 
 
-def is_plot(value: object) -> bool:
-    return figure_of(value) is not None
-
-
 def figure_of(value: object) -> Any:
     """The matplotlib figure that a value is, belongs to, or holds; else ``None``."""
     figure = sys.modules.get("matplotlib.figure")

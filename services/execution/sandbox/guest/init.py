@@ -7,9 +7,9 @@ import os
 import resource
 import select
 import signal
-import socket
 import stat
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import NoReturn, cast
@@ -26,9 +26,10 @@ from services.execution.sandbox.guest.isolate import (
     WORK,
     Ends,
     drop_privileges,
-    resize_store,
 )
-from services.execution.sandbox.guest.meter import FairShare, Meter, Reading
+from services.execution.sandbox.guest.meter import FairShare, Meter, Reading, Uncounted
+from services.execution.sandbox.guest.watch import ChildWatch
+from services.execution.sandbox.protocol.control import Control
 from services.execution.sandbox.protocol.wire import Json, Message, control_pair, receive, send
 
 _INTERVAL = 0.01  #: seconds between two looks at what is used
@@ -45,43 +46,64 @@ class Allowance:
 
     deadline: float
     cpu_seconds: float
-    memory_kb: int
+    memory_kb: int  #: beyond what was there when the run began
+    begun_kb: int
+    forked: bool  #: from the warm interpreter
     tasks: int
-    interval: float = _INTERVAL
+    refused: bool  #: beyond that number the kernel refuses; if not, the run is ended
+    interval: float
 
     def exceeded(self, now: Reading, fair: FairShare) -> str | None:
         if now.cpu_seconds > self.cpu_seconds:
             return "cpu"
         if time.monotonic() >= self.deadline:
             return "wall"
-        if now.memory_kb <= self.memory_kb:
+        if not self.refused and now.tasks > self.tasks:
+            return "processes"
+        if now.memory_kb <= self.begun_kb + self.memory_kb:
             return None
-        return "memory" if now.processes == 1 or fair.over(self.memory_kb) else None
+        return "memory" if now.processes == 1 or fair.over(self.memory_kb, self.begun_kb, self.forked) else None
+
+
+@dataclass(frozen=True)
+class Means:
+    """What differs with the kernel that init runs on."""
+
+    control: Control
+    meter: Meter
+    resize: Callable[
+        [int, int], None
+    ]  #: the place that the code writes to: megabytes, and files beyond the usual number
+    user: int | None = None  #: that the code runs under, where init itself has rights over it
+    counts_tasks: bool = True  #: the kernel refuses processes beyond a number; where it does not, they end the run
+    interval: float = _INTERVAL
 
 
 class Init:
     """Runs as process 1 of the sandbox, out of the code's sight and reach."""
 
-    def __init__(self, descriptors: list[int], program: Message, meter: Meter) -> None:
-        control, requests, replies, stdin, stdout, stderr = descriptors
-        self._control = socket.socket(fileno=control)
+    def __init__(self, descriptors: list[int], program: Message, means: Means) -> None:
+        requests, replies, stdin, stdout, stderr = descriptors
+        self._control = means.control
+        self._means = means
         self._passing, passed = control_pair()
         ends = Ends(requests, replies, stdin, stdout, stderr, passed.fileno())
+        self._forked = program["module"] is not None
         self._own_tasks = 1 + int(cast("int", program["threads"]))
         # Its control group, if there is one, must be set before there is a child that would stay outside.
-        send(self._control, {"t": "ready"})
-        if receive(self._control)[0] is None:
+        self._control.send({"t": "ready"})
+        if self._control.receive()[0] is None:
             os._exit(0)
         self._job = os.fork()
         if self._job == 0:
-            _run_job(ends, program)
+            _run_job(ends, program, means.user)
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
         for descriptor in (ends.requests, ends.replies, ends.stdin, ends.stdout, ends.stderr):
             os.close(descriptor)
         passed.close()
         with contextlib.suppress(OSError), open(f"/proc/{self._job}/oom_score_adj", "w", encoding="ascii") as handle:
             handle.write("1000")
-        self._watch = os.pidfd_open(self._job)
+        self._watch = ChildWatch(self._job)
         self._allowed: Allowance | None = None
         self._first = Reading(0, 0, 0, 0, 0.0)
         self._begun_cpu = 0.0
@@ -90,8 +112,8 @@ class Init:
         self._most_resident_kb = 0  #: of a process that has ended
         # What a program replaced when it was started counts in its process's maximum: below that nothing is known.
         self._unknown_kb = 0 if program["module"] is not None else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        self._meter = meter
-        self._fair = FairShare(meter)
+        self._meter = means.meter
+        self._fair = FairShare(means.meter)
         self._crowded = False
         self._full = False
         self._status: int | None = None
@@ -103,7 +125,7 @@ class Init:
         """Go once the ways of a run, now that nobody waits: what they touch is no longer shared with the parent."""
         self._meter.read()
         self._data_bytes()
-        resize_store(EMPTY_MB, 0)
+        self._means.resize(EMPTY_MB, 0)
         os.statvfs(WORK)
         gather(WORK, ArtifactCollector(ArtifactLimits(0, 0), snapshot(WORK), lambda _path, _size, _descriptor: None))
         here, there = control_pair()
@@ -113,10 +135,12 @@ class Init:
 
     def run(self) -> None:
         """From the first word of the supervisor to the last file."""
-        reason = self._supervise()
+        try:
+            reason = self._supervise()
+        except Uncounted as uncounted:
+            reason = uncounted.reason
         last = self._end_all()
-        send(
-            self._control,
+        self._control.send(
             {
                 "t": "ended",
                 "reason": reason,
@@ -128,7 +152,7 @@ class Init:
         )
         if self._caps is not None:
             self._hand_out(self._caps)
-        send(self._control, {"t": "bye"})
+        self._control.send({"t": "bye"})
 
     def _used(self, now: Reading) -> Message:
         """By the run, or by the last call of a session; memory is all that the code has added so far.
@@ -149,14 +173,14 @@ class Init:
     def _supervise(self) -> str:
         poll = select.poll()
         poll.register(self._control.fileno(), select.POLLIN)
-        poll.register(self._watch, select.POLLIN)
+        poll.register(self._watch.fileno(), select.POLLIN)
         while True:
             ready = {descriptor for descriptor, _ in poll.poll(self._timeout())}
             if self._control.fileno() in ready:
                 reason = self._handle_message()
                 if reason is not None:
                     return reason
-            if self._watch in ready:
+            if self._watch.fileno() in ready and self._watch.ended(self._reap, lambda: self._status is not None):
                 return "exit"
             if self._allowed is not None:
                 now = self._look(self._allowed)
@@ -182,17 +206,17 @@ class Init:
 
     def _handle_message(self) -> str | None:
         """Do what the supervisor asks; a reason to end, if it gives one."""
-        message, descriptors, _ = receive(self._control)
+        message, descriptors = self._control.receive()
         if message is None or message["t"] == "stop":
             return "stopped"
         if message["t"] == "start":
             self._start(message, descriptors)
         elif message["t"] == "put":
             self._put(message, descriptors)
-            send(self._control, {"t": "put"})
+            self._control.send({"t": "put"})
         elif message["t"] == "rest" and self._allowed is not None:
             now = self._look(self._allowed)
-            send(self._control, {"t": "used", **self._used(now)})
+            self._control.send({"t": "used", **self._used(now)})
             self._count_anew(now)
             endless = float("inf")
             self._allowed = replace(self._allowed, deadline=endless, cpu_seconds=endless, interval=_REST)
@@ -212,7 +236,7 @@ class Init:
         descriptors = descriptors[: len(files)]
         given = sum(os.fstat(descriptor).st_size for descriptor in descriptors)
         disk = int(cast("int", message["disk_mb"]))
-        resize_store(disk + -(-given // 1_000_000) + len(files) // 200 + 1, 2 * len(files))
+        self._means.resize(disk + -(-given // 1_000_000) + len(files) // 200 + 1, 2 * len(files))
         self._put(message, descriptors)
         self._before = snapshot(WORK)
         if message["collect"] is not None:
@@ -236,7 +260,7 @@ class Init:
         for limit, value in limits.items():
             resource.prlimit(self._job, limit, (value, value))
         self._allow(message)
-        send(self._control, {"t": "started"})
+        self._control.send({"t": "started"})
 
     def _hand_over(self, descriptors: list[int]) -> None:
         """Files that the kernel gets as they are, without a copy; the socket is open once, before any code."""
@@ -251,8 +275,12 @@ class Init:
         self._allowed = Allowance(
             float("inf") if wall is None else time.monotonic() + wall,
             now.cpu_seconds + float(cast("float", message["cpu_seconds"])),
-            self._first.memory_kb + (int(cast("int", message["memory_mb"])) << 10),
+            int(cast("int", message["memory_mb"])) << 10,
+            self._first.memory_kb,
+            self._forked,
             int(cast("int", message["processes"])) + self._own_tasks - 1,
+            self._means.counts_tasks,
+            self._means.interval,
         )
 
     def _data_bytes(self) -> int:
@@ -261,21 +289,35 @@ class Init:
 
     def _put(self, message: Message, descriptors: list[int]) -> None:
         for file, descriptor in zip(cast("list[dict[str, str]]", message["files"]), descriptors, strict=True):
-            target = os.path.join(_ROOTS[file["root"]], file["path"])
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            # A file of an earlier call may still be mapped: it is replaced, never cut.
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(target)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            written = os.open(target, flags, 0o644)
-            offset, size = 0, os.fstat(descriptor).st_size
-            os.truncate(written, size)  # only within their size do files get large pages
-            while offset < size:
-                sent = os.sendfile(written, descriptor, offset, size - offset)
-                if sent == 0:
-                    break
-                offset += sent
-            os.close(written)
+            with self._as_owner(file["root"]):
+                target = os.path.join(_ROOTS[file["root"]], file["path"])
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                # A file of an earlier call may still be mapped: it is replaced, never cut.
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(target)
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+                written = os.open(target, flags, 0o644)
+                offset, size = 0, os.fstat(descriptor).st_size
+                os.truncate(written, size)  # only within their size do files get large pages
+                while offset < size:
+                    sent = os.sendfile(written, descriptor, offset, size - offset)
+                    if sent == 0:
+                        break
+                    offset += sent
+                os.close(written)
+
+    @contextlib.contextmanager
+    def _as_owner(self, root: str) -> Iterator[None]:
+        """What is put into the work folder is the code's own."""
+        user = self._means.user if _ROOTS[root] == WORK else None
+        if user is None:
+            yield
+            return
+        os.seteuid(user)
+        try:
+            yield
+        finally:
+            os.seteuid(os.getuid())
 
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
@@ -290,7 +332,7 @@ class Init:
     def _end_all(self) -> Reading:
         """Kill whatever is left, until nothing is; then nobody can change the files any more."""
         store = os.statvfs(WORK)
-        self._full = store.f_bavail == 0 or store.f_favail == 0
+        self._full = store.f_bavail == 0 or (store.f_favail == 0 and store.f_files > 0)
         self._reap()
         if self._status is None:
             with contextlib.suppress(ProcessLookupError):
@@ -307,23 +349,23 @@ class Init:
 
     def _hand_out(self, caps: ArtifactLimits) -> None:
         def take(path: str, size: int, descriptor: int) -> None:
-            send(self._control, {"t": "file", "path": path, "size": size}, [descriptor])
+            self._control.send({"t": "file", "path": path, "size": size}, [descriptor])
 
         collector = ArtifactCollector(caps, self._before, take)
         gather(WORK, collector)
         for name in sorted(os.listdir(OUT)):
             self._give(name)
         refusals: list[Json] = list(collector.refused)
-        send(self._control, {"t": "refused", "names": refusals})
+        self._control.send({"t": "refused", "names": refusals})
 
     def _give(self, name: str) -> None:
         """A file of the way out, by its name: the code chose it, and in a session it lives while we look."""
         descriptor = _opened_out(name)
         if descriptor is None:
-            send(self._control, {"t": "missing", "path": name})
+            self._control.send({"t": "missing", "path": name})
             return
         try:
-            send(self._control, {"t": "out", "path": name, "size": os.fstat(descriptor).st_size}, [descriptor])
+            self._control.send({"t": "out", "path": name, "size": os.fstat(descriptor).st_size}, [descriptor])
         finally:
             os.close(descriptor)
 
@@ -342,10 +384,12 @@ def _opened_out(name: str) -> int | None:
     return None
 
 
-def _run_job(ends: Ends, program: Message) -> NoReturn:
+def _run_job(ends: Ends, program: Message, user: int | None) -> NoReturn:
     try:
-        drop_privileges(ends, bool(program["memfd"]))
+        signal.set_wakeup_fd(-1)
+        drop_privileges(ends, bool(program["memfd"]), user)
         if program["module"] is not None:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # until its service hears interrupts
             import_module(str(program["module"])).serve(REQUESTS, REPLIES)
         else:
             path, *arguments = cast("list[str]", program["command"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import platform
 import signal
@@ -16,11 +17,10 @@ CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
 CLONE_NEWNET = 0x40000000
 
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
-MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE, MS_SLAVE = 32, 4096, 16384, 1 << 18, 1 << 19
+MS_NOSUID, MS_NODEV, MS_NOEXEC = 2, 4, 8
+MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
 
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 4, 22, 24
-PR_SET_SECUREBITS, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 28, 38, 47
+PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 4, 22, 24, 38, 47
 _COLLAPSE = 25  #: MADV_COLLAPSE, since Linux 6.1
 _READ_AND_WRITE, _MAP_PRIVATE = 3, 2
 _CAPSET = {"x86_64": 126, "aarch64": 91}
@@ -72,19 +72,29 @@ def prctl(option: int, second: int = 0, third: int = 0) -> None:
 
 
 def close_from(first: int) -> None:
-    os.closerange(first, 1 << 20) if not hasattr(_libc, "close_range") else _checked(
-        _libc.close_range(ctypes.c_uint(first), ctypes.c_uint(0xFFFFFFFF), 0), "close_range"
-    )
+    if hasattr(_libc, "close_range"):
+        _checked(_libc.close_range(ctypes.c_uint(first), ctypes.c_uint(0x7FFFFFFF), 0), "close_range")
+    else:
+        os.closerange(first, 1 << 20)
 
 
-def drop_capabilities() -> None:
-    """Give up every capability, for good: bounding, ambient, and the three sets."""
+def drop_bounding_capabilities() -> None:
+    """Let no program that is started have any; this takes a right that another user would not have any more."""
     for capability in range(64):
         try:
             prctl(PR_CAPBSET_DROP, capability)
         except OSError:
             break  # past the last one that this kernel knows, or already without the right to drop
-    prctl(PR_CAP_AMBIENT, 4)
+
+
+def drop_capabilities() -> None:
+    """Give up every capability, for good: bounding, ambient, and the three sets."""
+    drop_bounding_capabilities()
+    try:
+        prctl(PR_CAP_AMBIENT, 4)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a kernel without them: Linux has them since 4.3, gVisor has none
+            raise
     header = ctypes.create_string_buffer(struct.pack("Ii", 0x20080522, 0))
     sets = ctypes.create_string_buffer(bytes(24))
     _checked(_libc.syscall(_CAPSET[platform.machine()], header, sets), "capset")

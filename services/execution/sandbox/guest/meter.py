@@ -3,23 +3,57 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import resource
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 _TICKS = os.sysconf("SC_CLK_TCK")
-_COUNTED = frozenset((b"RssAnon", b"RssShmem", b"Threads", b"VmHWM", b"VmRSS"))
+_COUNTED = frozenset((b"RssAnon", b"RssShmem", b"Threads", b"VmHWM", b"VmPTE", b"VmRSS"))
+_SOCKETS = 32  #: that most programs never have
+_SOCKET_KB = 208  #: the kernel's own limit for each
+_SHARES = (b"Pss_Anon", b"Pss_Shmem", b"Private_Dirty")
+_PUT_OFF = 0.25  #: seconds
 _ENOUGH = 4096  #: bytes of a status or stat file
+_GONE = (errno.ENOENT, errno.ESRCH)  #: what /proc says of a process that has ended meanwhile
+
+
+class Uncounted(Exception):
+    """A process is there that cannot be counted: whatever it did to that end, the run must end."""
+
+    def __init__(self, code: int | None = None) -> None:
+        super().__init__(errno.errorcode.get(code or 0, "no figures"))
+        self.reason = "memory" if code == errno.ENOMEM else "uncounted"
 
 
 @dataclass(frozen=True)
 class Reading:
     processes: int
     tasks: int
-    memory_kb: int  #: private and shared memory that is not of a file; forks count what they share again
+    memory_kb: int  #: not of files; with page tables, and what sockets may hold; forks count what they share again
     added_kb: int  #: the same, but of forks only what they have added to what they began with
     cpu_seconds: float
+
+
+@dataclass(frozen=True)
+class _Look:
+    """One process, now."""
+
+    started: bytes
+    memory_kb: int
+    threads: int
+    cpu_seconds: float
+    children_cpu_seconds: float  #: of those that it waited for
+
+
+@dataclass(frozen=True)
+class _Share:
+    """What a process has of memory that others have too: pages that n of them share count an nth."""
+
+    all_kb: int
+    shared_kb: int | None  #: of that, what it has not alone; ``None`` when it is not known, and all of it counts
 
 
 @dataclass
@@ -44,27 +78,28 @@ class Meter:
         return [int(name) for name in os.listdir(self._proc) if name.isdigit() and name != "1"]
 
     def read(self) -> Reading:
+        """Raises: Uncounted."""
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        processes, tasks, memory, added = 0, 0, 0, 0
+        sockets = self._sockets_kb()
+        processes, tasks, memory, added = 0, 0, sockets, sockets
         cpu = usage.ru_utime + usage.ru_stime
         seen: dict[int, _Seen] = {}
         for pid in self.others():
-            try:
-                kilobytes, threads = self._status(pid)
-                fields = self._file(f"{pid}/stat").rpartition(b")")[2].split()  # the name before it may hold anything
-                own = time.clock_gettime((~pid << 3) | 2)
-            except (OSError, ValueError, IndexError):
-                continue  # it ended meanwhile, or is a zombie
+            looked_at = self._look(pid)
+            if looked_at is None:
+                continue
             known = self._seen.get(pid)
-            if known is None or known.started != fields[19]:
-                known = _Seen(fields[19], kilobytes if seen else 0)  # the first one's is no copy of another's
-            known.least_kb, known.cpu_seconds = min(known.least_kb, kilobytes), max(known.cpu_seconds, own)
+            if known is None or known.started != looked_at.started:
+                # The first one's memory is no copy of another's.
+                known = _Seen(looked_at.started, looked_at.memory_kb if seen else 0)
+            known.least_kb = min(known.least_kb, looked_at.memory_kb)
+            known.cpu_seconds = max(known.cpu_seconds, looked_at.cpu_seconds)
             seen[pid] = known
-            cpu += own + (int(fields[13]) + int(fields[14])) / _TICKS
+            cpu += looked_at.cpu_seconds + looked_at.children_cpu_seconds
             processes += 1
-            tasks += threads
-            memory += kilobytes
-            added += kilobytes - known.least_kb
+            tasks += looked_at.threads
+            memory += looked_at.memory_kb
+            added += looked_at.memory_kb - known.least_kb
         return Reading(processes, tasks, memory, added, max(cpu, self._cpu_of_all(seen)))
 
     def _cpu_of_all(self, seen: dict[int, _Seen]) -> float:
@@ -75,18 +110,50 @@ class Meter:
         self._seen = seen
         return self._gone_cpu + sum(known.cpu_seconds for known in seen.values())
 
-    def fair_kb(self) -> int:
-        """Memory with shared pages counted once."""
-        total = 0
+    def _look(self, pid: int) -> _Look | None:
+        """``None`` of a process that has ended. Raises: Uncounted."""
+        with _counting():
+            kilobytes, threads = self._status(pid)
+            fields = self._file(f"{pid}/stat").rpartition(b")")[2].split()  # the name before it may hold anything
+            waited_for = (int(fields[13]) + int(fields[14])) / _TICKS
+            return _Look(fields[19], kilobytes, threads, _cpu_seconds(pid), waited_for)
+        return None
+
+    def fairly_added_kb(self, begun_kb: int, forked: bool) -> int:
+        """Memory with shared pages counted once, beyond the ``begun_kb`` that were there before. Raises: Uncounted.
+
+        A fork counts its part only of what it shares with the warm interpreter, and that part changes: init, a fork
+        too, knows how large it is now. A program of its own shares nothing.
+        """
+        warm, total, spared = self._share(1).shared_kb or 0, self._sockets_kb(), 0
         for pid in self.others():
-            try:
-                lines = self._file(f"{pid}/smaps_rollup").splitlines()
-                total += sum(int(line.split()[1]) for line in lines if line.startswith((b"Pss_Anon:", b"Pss_Shmem:")))
-            except PermissionError:  # it does not let itself be looked into: then all of it counts
-                total += self._status(pid)[0]
-            except (OSError, ValueError):
-                continue
-        return total
+            with _counting():
+                share = self._share(pid)
+                total += share.all_kb
+                spared += begun_kb if share.shared_kb is None else min(share.shared_kb, warm)
+        return total - min(spared if forked else begun_kb, begun_kb)
+
+    def _share(self, pid: int) -> _Share:
+        """Raises: OSError."""
+        try:
+            lines = _lines(self._file(f"{pid}/smaps_rollup"))
+        except (PermissionError, ProcessLookupError):
+            lines = []
+        sizes = {
+            name: int(rest.split()[0]) for name, _, rest in (line.partition(b":") for line in lines) if name in _SHARES
+        }
+        if not sizes:  # it does not let itself be looked into, or its first thread has ended: then all of it counts
+            return _Share(self._status(pid)[0], None)
+        anonymous = sizes.get(b"Pss_Anon", 0)
+        shared = max(0, anonymous - sizes.get(b"Private_Dirty", 0))
+        return _Share(anonymous + sizes.get(b"Pss_Shmem", 0) + self._size(pid, b"VmPTE"), shared)
+
+    def _sockets_kb(self) -> int:
+        """What the sandbox's socket pairs may hold unread, each as much as it can: it is no process's memory."""
+        with contextlib.suppress(FileNotFoundError):
+            words = self._file("1/net/sockstat").split()[:3]  # sockets: used 5
+            return max(0, int(words[2]) - _SOCKETS) * _SOCKET_KB
+        return 0
 
     def most_resident_kb(self, pid: int) -> int:
         """The most that a living process had resident; 0 of one that is gone."""
@@ -113,10 +180,11 @@ class Meter:
         threads = counts.get(b"Threads", 0)
         if b"RssAnon" not in counts and threads > 1:  # its first thread has ended, and knows of no memory any more
             for task in os.listdir(f"/proc/self/fd/{self._proc}/{pid}/task"):
-                counts = _counts(self._file(f"{pid}/task/{task}/status"))
+                with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # others are still there
+                    counts = _counts(self._file(f"{pid}/task/{task}/status"))
                 if b"RssAnon" in counts:
                     break
-        return counts.get(b"RssAnon", 0) + counts.get(b"RssShmem", 0), threads
+        return sum(counts.get(name, 0) for name in (b"RssAnon", b"RssShmem", b"VmPTE")), threads
 
     def _file(self, name: str) -> bytes:
         descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._proc)
@@ -126,23 +194,78 @@ class Meter:
             os.close(descriptor)
 
 
+@contextlib.contextmanager
+def _counting() -> Iterator[None]:
+    """Passes over a process that has ended meanwhile. Raises: Uncounted for one that cannot be counted."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _GONE:
+            raise Uncounted(error.errno) from None
+    except (ValueError, LookupError):
+        raise Uncounted from None
+
+
+def _cpu_seconds(pid: int) -> float:
+    """Raises: ProcessLookupError."""
+    try:
+        return time.clock_gettime((~pid << 3) | 2)
+    except OSError as error:
+        if error.errno == errno.EINVAL:  # the clock of a process that is gone is no clock
+            raise ProcessLookupError(errno.ESRCH, "gone") from None
+        raise
+
+
+def _lines(text: bytes) -> list[bytes]:
+    """A name that a process gives itself may hold any sign but a newline: the kernel escapes that one."""
+    return text.split(b"\n")
+
+
 def _counts(status: bytes) -> dict[bytes, int]:
-    pairs = (line.partition(b":") for line in status.splitlines())
+    pairs = (line.partition(b":") for line in _lines(status))
     return {name: int(rest.split()[0]) for name, _, rest in pairs if name in _COUNTED}
 
 
+class SentryMeter(Meter):
+    """On gVisor, whose kernel counts all anonymous memory once, whoever has it: no name or state hides any of it.
+
+    What the code writes to files counts as disk; memory without a name is not to be had there.
+    """
+
+    def read(self) -> Reading:
+        reading = super().read()
+        memory = self._anonymous_kb()
+        return replace(reading, memory_kb=memory, added_kb=memory)
+
+    def fairly_added_kb(self, begun_kb: int, forked: bool) -> int:
+        del forked
+        return self._anonymous_kb() - begun_kb
+
+    def _anonymous_kb(self) -> int:
+        """Raises: Uncounted."""
+        with _counting():
+            lines = (line.partition(b":") for line in _lines(self._file("meminfo")))
+            sizes = {name: int(rest.split()[0]) for name, _, rest in lines if name in (b"AnonPages", b"Shmem")}
+            return sizes[b"AnonPages"] - sizes[b"Shmem"]
+        raise Uncounted
+
+    def _sockets_kb(self) -> int:
+        return 0  # the host counts what its kernel holds for them
+
+
 class FairShare:
-    """Asks for the memory with shared pages counted once; that is slow, so it takes a sixth of the time at most."""
+    """Asks for the memory with shared pages counted once: seldom, as that is slow, yet in time."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
         self._not_before = 0.0
 
-    def over(self, limit_kb: int) -> bool:
+    def over(self, limit_kb: int, begun_kb: int, forked: bool) -> bool:
         begun = time.monotonic()
         if begun < self._not_before:
             return False
-        total = self._meter.fair_kb()
+        added = self._meter.fairly_added_kb(begun_kb, forked)
         ended = time.monotonic()
-        self._not_before = ended + 5 * (ended - begun)
-        return total > limit_kb
+        # Code can make it slower still.
+        self._not_before = ended + min(5 * (ended - begun), _PUT_OFF)
+        return added > limit_kb

@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 from typing import Protocol, cast
 
 from services.execution.sandbox.guest.displays import Displays
-from services.execution.sandbox.guest.isolate import PASSED
+from services.execution.sandbox.guest.isolate import PASSED, WORK
 from services.execution.sandbox.guest.program import described, exit_status
-from services.execution.sandbox.protocol.wire import Json, Message, frame, read_frame, receive, write_frame
+from services.execution.sandbox.protocol.wire import MOST_BYTES, Json, Message, frame, read_frame, receive, write_all
 
 
 class Replies:
@@ -26,6 +26,7 @@ class Replies:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._asked = os.getpid()
+        self._one_at_a_time = threading.RLock()  #: threads of the code's show things too
         self.nonce = ""
         self.cut = False
         self.answered = True  #: the last request has its result
@@ -38,9 +39,18 @@ class Replies:
         if self.mine:
             self.answered = self.answered or message.get("t") == "result"
             try:
-                write_frame(self._descriptor, {**message, "nonce": self.nonce})
+                with self._one_at_a_time:
+                    write_all(self._descriptor, self._small_enough({**message, "nonce": self.nonce}))
             except OSError:  # the code has closed it: then it ends as it would without us, and says no more
                 self.cut = True
+
+    def _small_enough(self, message: Message) -> bytes:
+        """The frame; of a result that is too large for one, that it is."""
+        data = frame(message)
+        if len(data) <= MOST_BYTES:
+            return data
+        error: Json = {"type": "TooLarge", "message": "What it answers is too large.", "traceback": "", "limit": None}
+        return frame({"t": "result", "error": error, "exit": message.get("exit"), "nonce": self.nonce})
 
 
 class Kernel(Protocol):
@@ -137,14 +147,18 @@ def serve(make: Callable[[Displays], Kernel], requests: int, replies: int) -> No
             if request["op"] == "prewarm":
                 _prewarm(kernel, displays, answers)
                 continue
+            if not answers.nonce:
+                os.chdir(WORK)  # init may have put another folder there for the run
             answers.nonce, answers.answered = str(request["nonce"]), False
             status = _answer(kernel, displays, answers, _with_passed_files(request, passing), interrupts)
-            if status is not None or request["once"] or answers.cut:
-                leave(status or 0)
+            if status is not None:
+                leave(status)
         except KeyboardInterrupt as late:  # one too many, while the error of the first was sent
             interrupts.wanted = False
             if not answers.answered:
                 answers.send({"t": "result", "error": described(late), "exit": None})
+            if answers.cut:
+                leave(1)
 
 
 def _prewarm(kernel: Kernel, displays: Displays, answers: Replies) -> None:
@@ -173,7 +187,7 @@ def _with_passed_files(request: Message, passing: socket.socket) -> Message:
 def _answer(
     kernel: Kernel, displays: Displays, answers: Replies, request: Message, interrupts: Interrupts
 ) -> int | None:
-    """Do one operation; an exit status when the code asked to exit."""
+    """Do one operation; an exit status when it was the last one."""
     reply: dict[str, Json] = {"t": "result", "error": None}
     status: int | None = None
     operation = str(request["op"])
@@ -198,9 +212,10 @@ def _answer(
     flush()
     if status is None or not request["once"]:
         answers.send({**reply, "exit": status})
-    if status is None and answers.cut and reply["error"] is not None:
-        status = 1  # nobody has heard of the error
-    return status if request["once"] else None
+    if not request["once"] and not answers.cut:
+        return None
+    # A failure is known by it even where nobody hears of the error.
+    return int(reply["error"] is not None) if status is None else status
 
 
 def _tell_as_a_script_would(text: str) -> None:

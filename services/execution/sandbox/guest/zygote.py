@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from typing import NoReturn, cast
 
 from services.execution.sandbox.guest import linux as kernel
-from services.execution.sandbox.guest.init import Init
-from services.execution.sandbox.guest.isolate import NAMESPACES, map_user, mount_filesystems
+from services.execution.sandbox.guest.init import Init, Means
+from services.execution.sandbox.guest.isolate import NAMESPACES, map_user, mount_filesystems, resize_store
 from services.execution.sandbox.guest.meter import Meter
-from services.execution.sandbox.protocol.wire import Json, Message, receive, send
+from services.execution.sandbox.protocol.control import SocketControl
+from services.execution.sandbox.protocol.wire import Message, receive, send
 
 _LARGE = 1 << 21  #: bytes of a large page
 
@@ -27,16 +28,11 @@ def serve(control: socket.socket) -> None:
     wanted, _, _ = receive(control)
     if wanted is None:
         return
-    libraries = _load([str(name) for name in cast("list[str]", wanted["warm"])])
-    sys.path[:] = [path for path in sys.path if path != wanted["root"]]
-    site.setquit()
-    site.sethelper()
-    gc.collect()
-    gc.freeze()
+    become_warm(cast("list[str]", wanted["warm"]), str(wanted["root"]))
     gather_memory()
     who = os.getuid(), os.getgid()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how a sandbox ended
-    send(control, {"t": "warm", "python": sys.version.split()[0], "libraries": libraries})
+    send(control, {"t": "warm"})
     while True:
         message, descriptors, _ = receive(control)
         if message is None:
@@ -50,14 +46,18 @@ def serve(control: socket.socket) -> None:
             os.close(descriptor)
 
 
-def _load(modules: Sequence[str]) -> list[Json]:
-    """Import the modules, and have those that can load libraries do so; the names of the libraries."""
-    libraries: list[Json] = []
+def become_warm(modules: Sequence[str], root: str) -> None:
+    """Import the modules, and have those that can load libraries do so; the code does not import from ``root``."""
     for name in modules:
         with contextlib.suppress(ImportError):  # it needs libraries that a sandbox may do without
             module = importlib.import_module(name)
-            libraries += module.load() if hasattr(module, "load") else []
-    return libraries
+            if hasattr(module, "load"):
+                module.load()
+    sys.path[:] = [path for path in sys.path if path != root]
+    site.setquit()
+    site.sethelper()
+    gc.collect()
+    gc.freeze()
 
 
 def gather_memory() -> None:
@@ -89,8 +89,8 @@ def _run_init(message: Message, descriptors: list[int], control: socket.socket, 
         map_user(uid, gid)
         # Its own process group: a signal to the sandbox's group is not for the job.
         os.setsid()
-        meter = Meter(mount_filesystems())
-        Init(descriptors, message, meter).run()
+        means = Means(SocketControl(socket.socket(fileno=descriptors[0])), Meter(mount_filesystems()), resize_store)
+        Init(descriptors[1:], message, means).run()
         status = 0
     except BaseException as error:
         _complain(error)

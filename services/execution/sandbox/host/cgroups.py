@@ -32,6 +32,7 @@ class Counted:
 
     memory_kills: int = 0
     refused_forks: int = 0
+    broke: bool = False  #: by such a refusal the sandbox, which cannot go on without
 
 
 class Group:
@@ -42,6 +43,8 @@ class Group:
         self._hierarchies = hierarchies
         self._folders = {each.controller: each.root / name for each in hierarchies}
         self._limited: tuple[int, int] | None = None
+        self._earlier = Counted()
+        self._open: dict[str, int] = {}
         for folder in dict.fromkeys(self._folders.values()):
             folder.mkdir()
 
@@ -79,20 +82,40 @@ class Group:
                 if not higher:
                     _write_if_there(folder / "memory.memsw.limit_in_bytes", str(memory_mb << 20))
 
+    def count_anew(self) -> None:
+        """What was counted until now is an earlier call's."""
+        self._earlier = self._in_all()
+
     def counted(self) -> Counted:
+        now = self._in_all()
+        kills = now.memory_kills - self._earlier.memory_kills
+        return Counted(kills, now.refused_forks - self._earlier.refused_forks)
+
+    def _in_all(self) -> Counted:
         kills = forks = 0
         for hierarchy in self._hierarchies:
-            folder = self._folders[hierarchy.controller]
             if hierarchy.controller == "pids":
-                forks = _field(folder / "pids.events", "max")
-            elif hierarchy.version == 2:
-                kills = _field(folder / "memory.events", "oom_kill")
+                forks = self._field(hierarchy, "pids.events", b"max")
             else:
-                kills = _field(folder / "memory.oom_control", "oom_kill")
+                name = "memory.events" if hierarchy.version == 2 else "memory.oom_control"
+                kills = self._field(hierarchy, name, b"oom_kill")
         return Counted(kills, forks)
+
+    def _field(self, hierarchy: Hierarchy, name: str, field: bytes) -> int:
+        """A number of one of the kernel's files, which stays open: it is read twice for each call of a session."""
+        with contextlib.suppress(OSError, ValueError):
+            if name not in self._open:
+                self._open[name] = os.open(self._folders[hierarchy.controller] / name, os.O_RDONLY | os.O_CLOEXEC)
+            for line in os.pread(self._open[name], 4096, 0).splitlines():
+                key, _, value = line.partition(b" ")
+                if key == field:
+                    return int(value)
+        return 0
 
     def remove(self) -> None:
         """After the last process; the kernel may need a moment to let go of it."""
+        while self._open:
+            os.close(self._open.popitem()[1])
         deadline = time.monotonic() + _GONE_WITHIN
         for folder in dict.fromkeys(self._folders.values()):
             while folder.exists() and time.monotonic() < deadline:
@@ -106,15 +129,6 @@ class Group:
 def _write_if_there(path: Path, text: str) -> None:
     with contextlib.suppress(OSError):
         path.write_text(text)
-
-
-def _field(path: Path, name: str) -> int:
-    with contextlib.suppress(OSError, ValueError):
-        for line in path.read_text().splitlines():
-            key, _, value = line.partition(" ")
-            if key == name:
-                return int(value)
-    return 0
 
 
 class Groups:
@@ -149,10 +163,6 @@ class Groups:
                     with contextlib.suppress(OSError):
                         folder.rmdir()
         return usable
-
-    @property
-    def controllers(self) -> tuple[str, ...]:
-        return tuple(each.controller for each in self._hierarchies)
 
     def make(self) -> Group | None:
         if not self._hierarchies:

@@ -9,9 +9,10 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from services.execution.sandbox.host.cgroups import Counted, Group
-from services.execution.sandbox.host.zygote import Zygote
+from services.execution.sandbox.host.launcher import Launcher
 from services.execution.sandbox.language import LanguageSpec
 from services.execution.sandbox.protocol.wire import FrameReader, Message, control_pair, frame, receive, send
 from shared.contracts.execute import Limits
@@ -20,17 +21,16 @@ from shared.errors import SandboxUnavailable
 _READY_WITHIN = 20.0
 _PREWARMED_WITHIN = 5.0
 _HELLO_WITHIN = 60.0  #: for an interpreter that starts, and loads its libraries, in the sandbox
-_INIT_TASKS = 1
-_OVERHEAD_MB = 96  #: of init, the kernel itself, and results on their way out
+_BOOTED_WITHIN = 120.0  #: for a kernel of its own, and an interpreter that loads its libraries there
 
 
 class Container:
     """Single use. Made isolated and waiting; closed, nothing of it is left."""
 
-    def __init__(self, zygote: Zygote, spec: LanguageSpec, group: Group | None) -> None:
+    def __init__(self, launcher: Launcher, spec: LanguageSpec, group: Group | None) -> None:
         """Raises: SandboxUnavailable."""
         self.spec = spec
-        self._zygote = zygote
+        self._launcher = launcher
         self.created_at = time.monotonic()
         self.group = group
         self._forked = spec.guest.module is not None  #: from the warm interpreter: ready when its init is
@@ -49,12 +49,14 @@ class Container:
             theirs = [request_end, reply_end, stdin_end, stdout_end, stderr_end]
             try:
                 memfd = group is not None and group.counts_memory
-                zygote.fork(spec.guest, [inside.fileno(), *theirs], memfd)
+                launcher.fork(spec.guest, [inside.fileno(), *theirs], memfd)
             finally:
                 inside.close()
                 for descriptor in theirs:
                     self._close(descriptor)
             self.init = self._wait_ready()
+            if launcher.boots:
+                self._wait_booted()
             if not self._forked:
                 self._wait_hello()
         except BaseException:
@@ -65,7 +67,7 @@ class Container:
         ends = os.pipe2(os.O_CLOEXEC)
         self._open += ends
         if os.geteuid() == 0:
-            os.fchown(ends[0], self._zygote.uid, self._zygote.uid)
+            os.fchown(ends[0], self._launcher.uid, self._launcher.uid)
         return ends
 
     def _close(self, descriptor: int) -> None:
@@ -80,7 +82,7 @@ class Container:
         except OSError:
             message, sender = None, None
         if message is None or message["t"] != "ready" or sender is None:
-            raise SandboxUnavailable(self._zygote.why("A sandbox could not be isolated."))
+            raise SandboxUnavailable(self._launcher.why("A sandbox could not be isolated."))
         pid, uid = sender
         if uid == 0:
             raise SandboxUnavailable("Code would run as this machine's root; the sandbox refuses that.")
@@ -90,6 +92,21 @@ class Container:
             self.group.add(pid)
         self.tell({"t": "go"})
         return pid
+
+    def _wait_booted(self) -> None:
+        """Until its own kernel has said what it is. Raises: SandboxUnavailable."""
+        self.control.settimeout(_BOOTED_WITHIN)
+        try:
+            message, _, _ = receive(self.control)
+        except OSError:
+            message = None
+        self.control.settimeout(None)
+        if message is None or message["t"] != "booted":
+            raise SandboxUnavailable(self._launcher.why("A sandbox of gVisor did not start."))
+        if message["gvisor"] is not True:
+            raise SandboxUnavailable(
+                "The kernel of a sandbox is not gVisor's; code would run with less than was asked for."
+            )
 
     def prewarm(self) -> None:
         """Do in it what most code does first; nobody may have it meanwhile."""
@@ -122,7 +139,7 @@ class Container:
 
     @property
     def grouped(self) -> bool:
-        return self.group is not None and self.group.counts_tasks
+        return self.group is not None and self.group.counts_tasks and not self._launcher.boots
 
     @property
     def alive(self) -> bool:
@@ -135,11 +152,14 @@ class Container:
     def limit(self, limits: Limits, given_mb: int) -> None:
         """The group's limits; files count as memory in it, so what may be written is on top of it."""
         if self.group is not None:
-            memory = limits.memory_mb + limits.disk_mb + given_mb + _OVERHEAD_MB
-            self.group.limit(memory, limits.processes + _INIT_TASKS + self.spec.guest.threads)
+            more = self._launcher.overhead
+            memory = limits.memory_mb + limits.disk_mb + given_mb + more.megabytes
+            tasks = more.each * (limits.processes + self.spec.guest.threads) + more.tasks
+            self.group.limit(memory, tasks)
 
     def counted(self) -> Counted:
-        return Counted() if self.group is None else self.group.counted()
+        counted = Counted() if self.group is None else self.group.counted()
+        return replace(counted, broke=self._launcher.overhead.breaks and counted.refused_forks > 0)
 
     def tell(self, message: Message, descriptors: Sequence[int] = ()) -> None:
         """A word to init; one that is gone hears nothing."""

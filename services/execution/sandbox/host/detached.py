@@ -1,4 +1,8 @@
-"""Files that show no name of this machine: whoever maps a file can read its path in ``/proc/self/maps``."""
+"""Files that show no name of this machine: whoever maps a file can read its path in ``/proc/self/maps``.
+
+``python detached.py DESCRIPTOR``, in a user namespace of its own, opens what it is asked for: a path comes in, the open
+file goes out; it ends when nobody asks any more.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ import sys
 import threading
 from pathlib import Path
 
-OPEN_TREE, CLONE, EMPTY_PATH, CLOEXEC = 428, 1, 0x1000, 0o2000000
+_OPEN_TREE, _CLONE, _EMPTY_PATH, _CLOEXEC, _HERE = 428, 1, 0x1000, 0o2000000, -100
 _ANSWERS_WITHIN = 10.0
 _OPEN_FILES = Path("/proc/self/fd")
 
@@ -33,7 +37,7 @@ class DetachedFiles:
             if path.parent == _OPEN_FILES:
                 return os.dup(plain)  # it came out of a sandbox, where no folder of this machine is above it
             detached = _detached(plain) if self._helper is None else self._helper.open(path, plain)
-            return copied(plain) if detached is None else detached
+            return _copied(plain) if detached is None else detached
         finally:
             os.close(plain)
 
@@ -44,9 +48,12 @@ class DetachedFiles:
 
 def _detached(plain: int) -> int | None:
     """The file through a mount of its own; ``None`` where this process may make none."""
-    tree: int = ctypes.CDLL(None).syscall(
-        ctypes.c_long(OPEN_TREE), plain, ctypes.create_string_buffer(b""), EMPTY_PATH | CLONE | CLOEXEC
-    )
+    return _through_a_mount(plain, b"", _EMPTY_PATH)
+
+
+def _through_a_mount(folder: int, path: bytes, flags: int = 0) -> int | None:
+    call, flags = ctypes.c_long(_OPEN_TREE), flags | _CLONE | _CLOEXEC
+    tree: int = ctypes.CDLL(None).syscall(call, folder, ctypes.create_string_buffer(path), flags)
     if tree < 0:
         return None
     try:
@@ -57,7 +64,7 @@ def _detached(plain: int) -> int | None:
         os.close(tree)
 
 
-def copied(plain: int) -> int:
+def _copied(plain: int) -> int:
     """A copy in memory that nobody can change any more."""
     size, offset = os.fstat(plain).st_size, 0
     copy = os.memfd_create("table", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
@@ -80,19 +87,9 @@ class _MountHelper:
         self._control, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.settimeout(_ANSWERS_WITHIN)
         with inside:
-            python = [sys.executable, "-I", "-S", str(Path(__file__).with_name("detach_file.py")), str(inside.fileno())]
+            python = [sys.executable, "-I", "-S", __file__, str(inside.fileno())]
             self._process = subprocess.Popen(
-                [
-                    str(bubblewrap),
-                    "--dev-bind",
-                    "/",
-                    "/",
-                    "--unshare-user",
-                    "--cap-add",
-                    "CAP_SYS_ADMIN",
-                    "--",
-                    *python,
-                ],
+                [bubblewrap, "--dev-bind", "/", "/", "--unshare-user", "--cap-add", "CAP_SYS_ADMIN", "--", *python],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -117,3 +114,15 @@ class _MountHelper:
     def close(self) -> None:
         self._control.close()
         self._process.wait()
+
+
+def _open_what_is_asked_for(control: socket.socket) -> None:
+    while path := control.recv(8192):
+        opened = _through_a_mount(_HERE, path)
+        socket.send_fds(control, [b"none" if opened is None else b"file"], [] if opened is None else [opened])
+        if opened is not None:
+            os.close(opened)
+
+
+if __name__ == "__main__":
+    _open_what_is_asked_for(socket.socket(fileno=int(sys.argv[1])))

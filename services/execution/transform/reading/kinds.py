@@ -7,9 +7,18 @@ from collections.abc import Collection, Iterable
 
 import polars as pl
 
-from .cells import FLOAT, INT, LEADING_ZERO, MISSING, MISSING_IN_NUMBERS, ColumnReading, cells_of, count_missing
+from .cells import (
+    FLOAT,
+    INT,
+    LEADING_ZERO,
+    MISSING,
+    MISSING_IN_NUMBERS,
+    ColumnReading,
+    cells_of,
+    count_missing,
+    typed_at_once,
+)
 from .moments import moment
-from .plain import typed_at_once
 
 _SAMPLE = 2000
 _COMMA_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")

@@ -6,25 +6,11 @@ import polars as pl
 
 from .cells import ColumnReading, cells_of
 
+#: Two digits of a year only beside a month's name: 01/02/03 could be anything.
 _DATES = (
-    "%Y-%m-%d",
-    "%Y/%m/%d",
-    "%d.%m.%Y",
-    "%d/%m/%Y",
-    "%m/%d/%Y",
-    "%d-%m-%Y",
-    "%m-%d-%Y",
-    "%d %b %Y",
-    "%d-%b-%Y",
-    "%b %d, %Y",
-    "%b %d %Y",
-    "%d %B %Y",
-    "%B %d, %Y",
-    "%B %d %Y",
-    # Two digits of a year only beside a month's name: 01/02/03 could be anything.
-    "%d-%b-%y",
-    "%d %b %y",
-)
+    "%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d %b %Y", "%d-%b-%Y",
+    "%b %d, %Y", "%b %d %Y", "%d %B %Y", "%B %d, %Y", "%B %d %Y", "%d-%b-%y", "%d %b %y",
+)  # fmt: skip
 _TIMES = ("%H:%M:%S%.f", "%H:%M", "%I:%M:%S %p", "%I:%M %p")
 _ZONED = ("%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f %#z", "%Y-%m-%dT%H:%M%#z")
 _AMBIGUOUS = ({"%d/%m/%Y", "%m/%d/%Y"}, {"%d-%m-%Y", "%m-%d-%Y"})

@@ -9,8 +9,8 @@ import polars as pl
 import pyarrow as pa
 
 from .delimited import check_names
-from .failure import MOST_COLUMNS, MOST_JSON_BYTES, Unreadable
 from .portable import portable
+from .source import MOST_COLUMNS, MOST_JSON_BYTES, Unreadable
 
 _DEEPEST = 30  #: levels of lists and objects in a cell; what is nested further is kept as text
 _NO_OBJECTS = "a JSON file needs a list of objects, one for each row"

@@ -11,13 +11,12 @@ import polars as pl
 
 from .cells import ColumnReading
 from .columnar import check_size, read_arrow, read_parquet
-from .columns import profile
+from .columns import profile, type_name
 from .delimited import NotUtf8, read_delimited
-from .failure import MOST_TABLE_BYTES, Unreadable
 from .kinds import infer
-from .names import type_name
 from .objects import read_json, read_json_lines
-from .source import detect, is_plain, read_text
+from .sizes import too_large
+from .source import MOST_TABLE_BYTES, Unreadable, detect, is_plain, read_text
 
 Reader = Literal["pandas", "polars", "r", "sql"]
 _MOST_HEAD_CELLS = 20_000
@@ -76,8 +75,7 @@ def _read_text_table(path: Path, tabs: bool) -> tuple[pl.DataFrame, dict[str, Co
 
 def as_seen_by(frame: pl.DataFrame, reader: Reader) -> pl.DataFrame:
     """In the shape that the code's language handles best: pandas has no dates, only moments."""
-    plain = frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
-    return plain.with_columns(pl.col(pl.Date).cast(pl.Datetime("us"))) if reader == "pandas" else plain
+    return frame.with_columns(pl.col(pl.Date).cast(pl.Datetime("us"))) if reader == "pandas" else frame
 
 
 def answer(path: str, name: str, reader: Reader, rows: int) -> pl.DataFrame | None:
@@ -101,7 +99,10 @@ def answer(path: str, name: str, reader: Reader, rows: int) -> pl.DataFrame | No
             "types": types,
             "height": frame.height,
             "profiles": [asdict(one) for one in profile(frame, types)],
-            "head": [[_cut(cell) for cell in row] for row in frame.head(shown).iter_rows()],
+            "head": [
+                [cell[:_LONGEST_CELL] if isinstance(cell, str) else cell for cell in row]
+                for row in frame.head(shown).iter_rows()
+            ],
         }
     )
     return as_seen_by(frame, reader)
@@ -124,24 +125,11 @@ def _unrounded(frame: pl.DataFrame, reader: Reader, notes: dict[str, str]) -> pl
 
 def _check_bytes(frame: pl.DataFrame) -> None:
     """Cells may share what they hold, here but not on their way out: each one counts."""
-    size = max(frame.estimated_size(), sum(map(_spelled_out, frame.iter_columns())))
+    text = sum(int(column.str.len_bytes().sum()) for column in frame.select(pl.col(pl.String)).iter_columns())
+    size = max(frame.estimated_size(), text)
     if size > MOST_TABLE_BYTES:
-        most = MOST_TABLE_BYTES // 1_000_000
-        raise Unreadable(f"the table takes {size // 1_000_000:,} MB in memory, at most {most} MB can be worked with")
-
-
-def _spelled_out(column: pl.Series) -> int:
-    if column.dtype == pl.String:
-        return int(column.str.len_bytes().sum())
-    if isinstance(column.dtype, (pl.Categorical, pl.Enum)):
-        counts = column.alias("text").value_counts(name="count")
-        return int((counts["text"].cast(pl.String).str.len_bytes().cast(pl.Int64) * counts["count"]).sum() or 0)
-    return 0
+        raise too_large(size)
 
 
 def _tell(report: dict[str, object]) -> None:
     print(json.dumps(report, default=str), flush=True)  # noqa: T201 - the report's way out of the sandbox
-
-
-def _cut(cell: object) -> object:
-    return cell[:_LONGEST_CELL] if isinstance(cell, str) else cell

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from .failure import MOST_UNPACKED_BYTES, Unreadable
+#: What one data set may hold; beyond it the answer is a clear error, never a slow death.
+MOST_COLUMNS = 2_000
+MOST_ROWS = 20_000_000
+MOST_CELLS = 200_000_000
+MOST_UNPACKED_BYTES = 2_000_000_000
+MOST_JSON_BYTES = 200_000_000
+MOST_TABLE_BYTES = 300_000_000  #: in memory, and on the way out of the sandbox
 
 Format = Literal["csv", "json", "jsonl", "parquet", "arrow", "excel"]
 _HEAD = 65536
@@ -25,6 +31,10 @@ _FOREIGN = (
     (b"SQLite format 3", "an SQLite database"),
 )
 _READABLE = "CSV, TSV, JSON, JSON lines, Parquet, Arrow and Excel can be read"
+
+
+class Unreadable(Exception):
+    """The file is not what it should be; the text says what is wrong and where."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from .columnar import framed
 from .delimited import check_names
-from .failure import Unreadable
+from .source import Unreadable
 
 _NO_YEAR = 1899  #: of a cell that holds a time of day only: days are counted from 1900
 

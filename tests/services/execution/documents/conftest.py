@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from services.execution.documents.resolve.renderer import Renderer
-from services.execution.sandbox.host.sandbox import WarmSandbox
+from services.execution.sandbox.host.sandbox import Sandbox
 from tests.services.execution.documents.support import DocumentJobs
 
 
@@ -18,5 +18,5 @@ def renderer() -> Iterator[Renderer]:
 
 
 @pytest.fixture
-def jobs(sandbox: WarmSandbox, renderer: Renderer) -> DocumentJobs:
+def jobs(sandbox: Sandbox, renderer: Renderer) -> DocumentJobs:
     return DocumentJobs(sandbox, renderer)

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from services.execution.documents.document import Documents
 from services.execution.documents.resolve.renderer import Renderer
-from services.execution.sandbox.run import Sandbox
+from services.execution.sandbox.host.sandbox import Sandbox
 from shared.contracts.document import Block, DocumentInput, DocumentResult
 from shared.jobs.job import FinishedJob
 from shared.loop import Budget

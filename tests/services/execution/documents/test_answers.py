@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from shared.llm.chat import ChatRequest
+from shared.llm.chat import ChatReply, ChatRequest, Finish, TokenUsage
 from shared.loop import Budget
 from tests.services.execution.documents.support import DocumentJobs, block, codes, python
 
@@ -191,3 +191,53 @@ def test_an_instruction_that_does_not_exist_is_a_message_and_the_rest_goes_on(jo
     assert first.instruction_type == "polish"
     assert second.status == "ok"
     assert jobs.sent() == ["it"]
+
+
+@pytest.mark.parametrize(
+    ("finish", "code", "words"),
+    [
+        (Finish.LENGTH, "answer_cut", "was cut after 1873 tokens"),
+        (Finish.REFUSAL, "answer_refused", "refused to answer. Babble"),
+    ],
+)
+def test_a_cut_answer_and_a_refusal_are_errors_and_stay_out_of_the_document(
+    jobs: DocumentJobs, finish: Finish, code: str, words: str
+) -> None:
+    reply = ChatReply("Babble babble", "local", "small", finish, usage=TokenUsage(10, 1873))
+    text = f"::: create as=word A word :::\n\n{python('word')}\n"
+    result = jobs.run(text, answer=lambda request: reply)
+    asked, chunk = block(result, "instruction-1"), block(result, "chunk-1")
+    assert (asked.status, codes(asked), chunk.status) == ("error", [code], "skipped")
+    assert words in asked.messages[0].text
+    assert "babble" not in result.markdown.lower()
+
+
+def test_marks_of_data_and_paths_of_models_stay_out_of_the_document(jobs: DocumentJobs) -> None:
+    def answer(request: ChatRequest) -> ChatReply:
+        mark = request.messages[-1].content.split("<")[1].split(">")[0]
+        assert mark.startswith("data-")
+        return ChatReply(f"<{mark}>\nSums.\n</{mark}>\n", "local", "/srv/models/small.gguf")
+
+    document = python("text = 'a\\nb'") + "\n::: describe About {{ text }} :::\n"
+    result = jobs.run(document, answer=answer)
+    asked = block(result, "instruction-1")
+    assert (asked.status, asked.model) == ("ok", "local/small.gguf")
+    assert "Sums." in result.markdown
+    assert "data-" not in result.markdown
+    assert "/srv" not in result.markdown
+
+
+def test_the_schema_of_an_answer_is_sent_where_it_is_an_object(jobs: DocumentJobs) -> None:
+    jobs.run(f"::: create as=city schema={CITY} A city :::\n", answer='{"n": 4}')
+    (request,) = jobs.llm.requests
+    assert request.schema is not None
+    assert dict(request.schema.schema)["required"] == ["n"]
+    jobs.run("::: create as=n schema=integer A number :::\n", answer="4")
+    assert jobs.llm.requests[0].schema is None
+
+
+def test_figures_that_the_model_did_not_see_are_told(jobs: DocumentJobs) -> None:
+    result = jobs.run(
+        "::: create A word :::\n", answer=lambda request: ChatReply("A word.", "local", "small", unseen=1)
+    )
+    assert codes(block(result, "instruction-1")) == ["image_not_seen"]

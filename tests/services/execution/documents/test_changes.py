@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from services.execution.documents.parse.changes import ModelAnswer, answer_splices, spliced
 from services.execution.documents.parse.nodes import Chunk, Instruction, Suggestion, walk
 from services.execution.documents.parse.reader import parse
-from services.execution.documents.splice import ModelAnswer, answer_splices, spliced
 
 OLD, NEW = "```python exec\nold\n```\n", "```python exec\nnew\n```\n"
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.execution.documents.parse.nodes import Chunk, Expression, If, Instruction, Node, walk
+from services.execution.documents.parse.changes import ModelAnswer, answer_splices, spliced
+from services.execution.documents.parse.nodes import Chunk, DocumentNode, Expression, If, Instruction, walk
 from services.execution.documents.parse.reader import parse
-from services.execution.documents.splice import ModelAnswer, answer_splices, spliced
 from shared.declarations.documents import declarations
 from shared.declarations.parameters import parse_declaration
 from tests.services.execution.documents.support import python
@@ -133,7 +133,7 @@ def test_two_hundred_real_documents_are_read_without_a_change() -> None:
         pytest.skip(f"all {len(documents)} here are read, but 200 are wanted; R and npm, if installed, bring the rest")
 
 
-def kinds(text: str, flavour: str = "stencila") -> list[type[Node]]:
+def kinds(text: str, flavour: str = "stencila") -> list[type[DocumentNode]]:
     return [type(node) for node in walk(parse(text, flavour).content)]
 
 

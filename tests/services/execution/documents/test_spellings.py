@@ -7,25 +7,25 @@ import pytest
 from services.execution.documents.parse.nodes import (
     Assertion,
     Chunk,
+    DocumentNode,
     Expression,
     For,
     If,
     Include,
     Instruction,
-    Node,
     Parameter,
-    Prompt,
+    PromptBlock,
     Section,
     walk,
 )
 from services.execution.documents.parse.reader import parse
 
 
-def nodes(text: str, flavour: str) -> list[Node]:
+def nodes(text: str, flavour: str) -> list[DocumentNode]:
     return walk(parse(text, flavour).content)
 
 
-def only(text: str, flavour: str) -> Node:
+def only(text: str, flavour: str) -> DocumentNode:
     (node,) = parse(text, flavour).content
     return node
 
@@ -145,8 +145,8 @@ def test_a_front_matter_that_cannot_be_read_declares_nothing(front: str) -> None
 
 def test_prompts_and_assertions_and_calls() -> None:
     one, two = parse("::: prompt @tone Be kind. :::\n\n::: prompt @long\n\nBe\nlong.\n\n:::\n").content
-    assert isinstance(one, Prompt)
-    assert isinstance(two, Prompt)
+    assert isinstance(one, PromptBlock)
+    assert isinstance(two, PromptBlock)
     assert [(each.name, each.message) for each in (one, two)] == [("tone", "Be kind."), ("long", "Be\nlong.")]
     check = only("::: assert `x > {1: 2}[1]` {python} :::\n", "stencila")
     assert isinstance(check, Assertion)

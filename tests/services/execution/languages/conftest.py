@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import pytest
 
-from services.execution.sandbox.host.sandbox import WarmSandbox
-from services.execution.sandbox.run import Session
+from services.execution.sandbox.host.sandbox import Sandbox
+from services.execution.sandbox.host.session import Session
 from shared.contracts.execute import Limits
 
 _LIMITS = Limits(wall_seconds=100, cpu_seconds=100)  #: nothing here is meant to hit them
@@ -17,7 +17,7 @@ Open: TypeAlias = Callable[[str], Session]
 
 
 @pytest.fixture(scope="session")
-def kernel(sandbox: WarmSandbox) -> Iterator[Open]:
+def kernel(sandbox: Sandbox) -> Iterator[Open]:
     """The living kernel of a language, or a new one when the last has ended."""
     with ExitStack() as stack:
         known: dict[str, Session] = {}

@@ -38,6 +38,7 @@ class Attack:
     value: str | None = None
     limits: dict[str, float] = field(default_factory=dict)
     needs: str | None = None  #: the machine that the code speaks to
+    language: str = "python"
 
     def __str__(self) -> str:
         return f"{self.number}-{self.name.replace(' ', '-')}"
@@ -145,8 +146,46 @@ HIDERS = [
     Attack(3, "children that cannot be looked into", "_libc.prctl(4, 0, 0, 0, 0)\nif os.fork() == 0: burn(9)\nhold()",
            (Verdict.TIMEOUT_CPU,)),
 ]  # fmt: skip
+
+#: Names that processes give themselves, each of which looks like something else in what the kernel tells of them.
+NAMES = (
+    b"\rRssAnon:", b"\rRssAnon:\t0 kB", b"\rThreads:", b"\nRssAnon:\t0", b"a) R 0 0 0 (", b")", b"\xff\xfe",
+    b"\x0bVmRSS:\x0c",
+    b"\x1cRssAnon:", b"\xe2\x80\xa8Rss", b"Threads:\r", b"\\nRssAnon:", b" ", b"",
+)  # fmt: skip
+HIDERS += [
+    Attack(7, f"memory under the name {name!r}", f"called({name!r})\nfill(250); hold()", (MEMORY,))
+    for name in NAMES[:6]
+] + [
+    Attack(7, f"children under the name {name!r}",
+           f"called({name!r})\nfor _ in range(5):\n    if os.fork() == 0: fill(60); hold()\nhold()", (MEMORY,))
+    for name in NAMES[:2]
+] + [
+    Attack(3, f"time under the name {name!r}", f"called({name!r})\nburn(9)", (Verdict.TIMEOUT_CPU,))
+    for name in NAMES[:2]
+] + [
+    Attack(7, "children without their first threads", "import threading\nfor _ in range(5):\n    if os.fork() == 0:\n"
+           "        threading.Thread(target=lambda: (fill(60), hold())).start()\n"
+           "        _libc.syscall(93 if platform.machine() == 'aarch64' else 60, 0)\nhold()", (MEMORY,)),
+    Attack(7, "memory in many pieces", "import mmap\nfor n in range(30000):\n    kept.append(mmap.mmap(-1, 8192))\n"
+           "    if n % 2: kept[-1].write(b'x' * 8192)\n"
+           "for _ in range(5):\n    if os.fork() == 0: fill(60); hold()\nhold()", (MEMORY,)),
+    Attack(7, "beside children that share it", "fill(250)\nfor _ in range(3):\n    if os.fork() == 0: hold()\nhold()",
+           (MEMORY,)),
+    Attack(7, "beside a child", "if os.fork() == 0: hold()\nfill(250); hold()", (MEMORY,)),
+    Attack(8, "page tables", "_libc.mmap.restype = ctypes.c_void_p\n"
+           "start = _libc.mmap(None, ctypes.c_size_t(1 << 41), 1, 0x4022, -1, ctypes.c_long(0))\n"
+           "for place in range(start, start + (1 << 41), 1 << 21): ctypes.string_at(place, 1)", (MEMORY,)),
+    Attack(8, "full sockets", "import socket\ndef stuff(end):\n    end.setblocking(False)\n    try:\n"
+           "        while True: end.send(bytes(60000))\n    except BlockingIOError: pass\n"
+           "def hoard():\n    while True:\n        for end in socket.socketpair(): kept.append(end); stuff(end)\n"
+           "for _ in range(12):\n    if os.fork() == 0:\n        tried(hoard); hold()\nhold()", (MEMORY,)),
+    Attack(7, "stopped children", "for _ in range(5):\n"
+           "    if os.fork() == 0: fill(60); os.kill(os.getpid(), 19)\nhold()", (MEMORY,)),
+]  # fmt: skip
 HIDING = """
 import platform, signal, time
+def called(name): _libc.prctl(15, name, 0, 0, 0)
 kept = []
 def hold(): time.sleep(100)
 def fill(megabytes): kept.append(bytearray(b'x') * (megabytes * 10**6))
@@ -284,15 +323,51 @@ REACHES = [
         value=every("EPERM", "EPERM", "EPERM"),
         needs="x86_64",
     ),
+    Attack(
+        53,
+        "locks and watches on the system's files",
+        "import fcntl\nfile = os.open('/usr/bin/env', os.O_RDONLY)\nfolder = os.open('/usr/bin', os.O_RDONLY)\n"
+        "[tried(fcntl.flock, file, fcntl.LOCK_SH), tried(fcntl.fcntl, folder, 1026, 1),"
+        " tried(fcntl.fcntl, file, 1024, 0), call(294, 0), call(451, file, 0, 0, 0)]",
+        value=every("ENOSYS", "EPERM", "EPERM", "EPERM", "EPERM"),
+        needs="x86_64",
+    ),
     Attack(53, "control groups", "[os.path.exists(path) for path in ('/sys/fs/cgroup', '/sys')]",
            value="[False, False]"),
-    Attack(56, "forged frames", "for n in (3, 4):\n"
-           "    try: os.write(n, b'\\x00\\x00\\x00\\x02{}' + b'{\"t\":\"result\"}')\n"
-           "    except OSError: pass\n'mine'", (OK, USER_ERROR)),
     Attack(57, "patched builtins", "import builtins, json\nbuiltins.print = None\nbuiltins.len = lambda x: 10**18\n"
-           "json.dumps = lambda *a, **k: '{}'\n'patched'", (OK, USER_ERROR)),
+           "json.dumps = lambda *a, **k: '{}'\n'patched'", (USER_ERROR,)),
     Attack(57, "last words", "import atexit\natexit.register(lambda: os.kill(os.getpid(), 9))\n"
            "class Last:\n    def __del__(self): os.abort()\nkept = Last()\n'said'", (OK, SIGNAL)),
     Attack(64, "kernel's own news", "[tried(open, path) for path in ('/proc/kallsyms', '/proc/kcore', '/proc/meminfo',"
            " '/sys/kernel', '/dev/kmsg')]", value=every(*["ENOENT"] * 5)),
 ]  # fmt: skip
+
+#: What code may do by the way that its kernel answers by. None of it may look like success, where the code then fails.
+SPRAYS = {
+    "random bytes": "__import__('random').Random(5).randbytes(5000)",
+    "zeros": "bytes(64)",
+    "half a head": "b'\\x00\\x00'",
+    "half a frame": 'b\'\\x00\\x00\\x10\\x00{"t": "result", "error": null\'',
+    "a size beyond all": "b'\\xff\\xff\\xff\\xff'",
+    "an empty frame": "framed(b'')",
+    "an empty object": "framed(b'{}')",
+    "no object": "framed(b'[1]')",
+    "no JSON": "framed(b'{result}')",
+    "a result without a nonce": 'framed(b\'{"t": "result", "error": null, "value": null}\')',
+    "a result with a guessed nonce": 'framed(b\'{"t": "result", "error": null, "nonce": "0011223344556677"}\')',
+    "results without end": 'framed(b\'{"t": "result", "error": null, "nonce": ""}\') * 1000',
+    "a hello": 'framed(b\'{"t": "hello", "nonce": ""}\')',
+    "deep lists": "framed(b'[' * 10**6)",
+    "a forest of lists": "framed(b'{\"a\": [' + b'[],' * 2 * 10**6 + b'[]]}')",
+}
+SPRAYING = """
+import os, struct
+def framed(body): return struct.pack('>I', len(body)) + body
+def spray(data):
+    for descriptor in range(3, 64):
+        try:
+            os.set_blocking(descriptor, True)
+            left = data
+            while left: left = left[os.write(descriptor, left):]
+        except OSError: pass
+"""

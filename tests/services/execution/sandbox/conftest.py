@@ -6,7 +6,7 @@ from typing import Protocol
 
 import pytest
 
-from services.execution.sandbox.host.sandbox import WarmSandbox
+from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.run import Outcome, Run
 from shared.contracts.execute import Limits
 
@@ -16,7 +16,7 @@ class RunCode(Protocol):
 
 
 @pytest.fixture
-def run_code(sandbox: WarmSandbox) -> RunCode:
+def run_code(sandbox: Sandbox) -> RunCode:
     """Run code and take the outcome; its files are gone afterwards."""
 
     def run(code: str, language: str = "python", **limits: float) -> Outcome:

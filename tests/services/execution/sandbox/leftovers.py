@@ -39,20 +39,23 @@ def children_of(pid: int) -> set[int]:
                 parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
             except (OSError, ValueError):
                 continue
-    found = {pid}
+    family = {pid}
     while True:
-        more = {child for child, parent in parents.items() if parent in found} - found
+        more = {child for child, parent in parents.items() if parent in family} - family
         if not more:
-            return found - {pid}
-        found |= more
+            return family - {pid}
+        family |= more
 
 
-def _state(folder: str) -> dict[str, list[str]]:
-    groups = Path("/sys/fs/cgroup").glob(f"*/**/assay-{os.getpid()}-*")
+def state_of(folder: str) -> dict[str, list[str]]:
+    """What of this process stands on the machine."""
+    own = f"assay-{os.getpid()}-"
+    # Groups of others come and go meanwhile.
+    groups = [f"{at}/{name}" for at, names, _ in os.walk("/sys/fs/cgroup") for name in names if name.startswith(own)]
     return {
         "processes": sorted(str(pid) for pid in children_of(os.getpid())),
         "mounts": Path("/proc/self/mounts").read_text().splitlines(),
-        "groups": sorted(str(group) for group in groups),
+        "groups": sorted(groups),
         "descriptors": sorted(os.listdir("/proc/self/fd")),
         "files": sorted(os.listdir(folder)),
     }
@@ -60,7 +63,7 @@ def _state(folder: str) -> dict[str, list[str]]:
 
 def main() -> None:
     tempfile.tempdir = sys.argv[1]
-    before = _state(sys.argv[1])
+    before = state_of(sys.argv[1])
     with open_sandbox(SandboxSettings(slots=2)) as sandbox:
 
         def run(job: Run) -> None:
@@ -71,7 +74,7 @@ def main() -> None:
             list(threads.map(run, _JOBS))
         with sandbox.session("python", Limits(), {}) as session:
             session.execute("import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()")
-    after = _state(sys.argv[1])
+    after = state_of(sys.argv[1])
     left = {kind: [each for each in after[kind] if each not in before[kind]] for kind in after}
     print(json.dumps({kind: names for kind, names in left.items() if names}))  # noqa: T201
 

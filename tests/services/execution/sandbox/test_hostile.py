@@ -7,6 +7,8 @@ import platform
 import resource
 import secrets
 import socket
+import subprocess
+import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -19,13 +21,24 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
-from services.execution.sandbox.host.sandbox import WarmSandbox
+from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.run import Frame, KernelError, Run
 from services.execution.sandbox.settings import SandboxSettings
 from services.execution.wiring import open_sandbox
 from shared.contracts.execute import Limits, Verdict
-from tests.services.execution.sandbox.attacks import HIDERS, HIDING, HOARDS, PRELUDE, REACHES, TIMEOUT, Attack
+from tests.services.execution.sandbox.attacks import (
+    HIDERS,
+    HIDING,
+    HOARDS,
+    PRELUDE,
+    REACHES,
+    SPRAYING,
+    SPRAYS,
+    TIMEOUT,
+    Attack,
+)
 from tests.services.execution.sandbox.conftest import RunCode
+from tests.support.wait import until
 
 _TIGHT: dict[str, float] = {
     "wall_seconds": 1.5,
@@ -52,8 +65,100 @@ def test_what_hoards_is_ended_under_its_own_verdict(attack: Attack, run_code: Ru
         assert outcome.value.text == attack.value
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("attack", HIDERS[::2], ids=str)
+def test_what_hides_is_counted_by_control_groups_too(attack: Attack, run_code: RunCode) -> None:
+    seconds = 1 if Verdict.TIMEOUT_CPU in attack.verdicts else 30
+    outcome = run_code(PRELUDE + HIDING + attack.code, wall_seconds=60, cpu_seconds=seconds, memory_mb=200)
+    assert outcome.verdict in attack.verdicts, outcome
+
+
+@pytest.mark.parametrize("spray", SPRAYS)
+def test_56_code_that_speaks_for_its_kernel_is_rejected_and_never_fine(spray: str, run_code: RunCode) -> None:
+    for last in ("1 / 0", "import sys; sys.exit(3)", "'fine'"):
+        outcome = run_code(f"{SPRAYING}\nspray({SPRAYS[spray]})\n{last}", wall_seconds=60)
+        assert outcome.verdict is Verdict.REJECTED, outcome
+        assert outcome.value is None
+
+
+def test_56_failures_are_failures_with_every_descriptor_closed_or_taken(run_code: RunCode) -> None:
+    for first in ("os.closerange(3, 64)", "[os.dup2(1, n) for n in (3, 4)]", "os.dup2(os.open('/dev/null', 1), 4)"):
+        outcome = run_code(f"import os\n{first}\n1 / 0")
+        assert outcome.verdict in (Verdict.USER_ERROR, Verdict.REJECTED), outcome
+
+
+def test_56_what_answers_far_too_much_is_ended_by_its_output(run_code: RunCode) -> None:
+    large = 'framed(b\'{"t": "display", "media_type": "text/plain", "text": "\' + b\'x\' * 15_900_000 + b\'"}\')'
+    outcome = run_code(f"{SPRAYING}\nspray({large} * 3)", memory_mb=1000, wall_seconds=60)
+    assert outcome.verdict in (Verdict.OUTPUT, Verdict.REJECTED)
+    outcome = run_code("for n in range(800): display.__self__.begin(); display('x' * 59_000)", wall_seconds=60)
+    assert outcome.verdict is Verdict.OUTPUT
+
+
+_HELD = """
+import resource
+from services.execution.sandbox.run import Run
+from services.execution.sandbox.settings import SandboxSettings
+from services.execution.wiring import open_sandbox
+from shared.contracts.execute import Limits
+CODE = '''
+import gc
+answers = next(each for each in gc.get_objects() if type(each).__name__ == "Replies")
+for _ in range(3): answers.send({"t": "display", "media_type": "text/plain", "text": "x", "more": MORE})
+'''
+limits = Limits(memory_mb=2000, wall_seconds=100, cpu_seconds=100)
+with open_sandbox(SandboxSettings(slots=1)) as sandbox:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for more in ("[[]] * 3_900_000", "[0.5] * 3_000_000", "'x' * 15_000_000", "[{}] * 900_000"):
+        with sandbox.run(Run("python", CODE.replace("MORE", more), limits=limits)) as outcome:
+            print(outcome.verdict)
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+@pytest.mark.slow
+def test_56_what_comes_back_does_not_inflate_the_worker() -> None:
+    answer = subprocess.run([sys.executable, "-c", _HELD], capture_output=True, text=True, check=True)
+    *verdicts, megabytes = answer.stdout.split()
+    assert verdicts == ["rejected", "output", "output", "ok"]
+    assert int(megabytes) < 300
+
+
+def test_56_a_session_whose_code_speaks_for_its_kernel_is_ended(sandbox: Sandbox) -> None:
+    for spray in ("results without end", "an empty object", "random bytes"):
+        with sandbox.session("python", Limits(wall_seconds=60), {}) as session:
+            assert session.execute(SPRAYING).verdict is Verdict.OK
+            assert session.execute(f"spray({SPRAYS[spray]})").verdict is Verdict.REJECTED
+            with pytest.raises(KernelError, match="open a new session"):
+                session.evaluate("1")
+
+
+def test_56_a_session_hears_no_answer_before_it_asks(sandbox: Sandbox) -> None:
+    code = (
+        "import threading, time\n"
+        "def later():\n    time.sleep(0.2); open('said', 'w').close(); spray(RESULT)\n"
+        "threading.Thread(target=later, daemon=True).start()"
+    ).replace("RESULT", SPRAYS["a result with a guessed nonce"])
+    with sandbox.session("python", Limits(wall_seconds=60), {}) as session:
+        session.execute(SPRAYING + code)
+        with pytest.raises(KernelError, match=r"Rejected|open a new session"):
+            until(lambda: session.evaluate("1") is None, "an answer that nobody asked for")
+
+
+def test_56_what_a_thread_shows_between_calls_is_no_offence(sandbox: Sandbox) -> None:
+    code = (
+        "import threading, time\nover = threading.Event()\n"
+        "def later():\n    for _ in range(20): time.sleep(0.01); display('late')\n    over.set()\n"
+        "threading.Thread(target=later, daemon=True).start()"
+    )
+    with sandbox.session("python", Limits(wall_seconds=60), {}) as session:
+        session.execute(code)
+        until(lambda: session.evaluate("over.is_set()").text == "True", "the end of a thread", 50)
+        assert session.evaluate("6 * 7").text == "42"
+
+
 @pytest.fixture(scope="module")
-def uncounted() -> Iterator[WarmSandbox]:
+def uncounted() -> Iterator[Sandbox]:
     """A machine without control groups."""
     with open_sandbox(SandboxSettings(slots=1, cgroups=False)) as opened:
         yield opened
@@ -61,7 +166,7 @@ def uncounted() -> Iterator[WarmSandbox]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("attack", HIDERS, ids=str)
-def test_what_hides_from_being_counted_is_counted(attack: Attack, uncounted: WarmSandbox) -> None:
+def test_what_hides_from_being_counted_is_counted(attack: Attack, uncounted: Sandbox) -> None:
     seconds = 1 if Verdict.TIMEOUT_CPU in attack.verdicts else 30
     limits = Limits(wall_seconds=60, cpu_seconds=seconds, memory_mb=200)
     with uncounted.run(Run("python", PRELUDE + HIDING + attack.code, limits=limits)) as outcome:
@@ -69,10 +174,11 @@ def test_what_hides_from_being_counted_is_counted(attack: Attack, uncounted: War
 
 
 @pytest.mark.slow
-def test_7_what_forks_share_is_counted_once(uncounted: WarmSandbox) -> None:
+def test_7_what_forks_share_is_counted_once(uncounted: Sandbox) -> None:
+    limits = Limits(memory_mb=200, wall_seconds=60)
     code = "fill(100)\nfor _ in range(5):\n    if os.fork() == 0: time.sleep(0.5); os._exit(0)\ntime.sleep(1)"
-    with uncounted.run(Run("python", PRELUDE + HIDING + code, limits=Limits(memory_mb=200))) as outcome:
-        assert outcome.verdict is Verdict.OK
+    with uncounted.run(Run("python", PRELUDE + HIDING + code, limits=limits)) as outcome:
+        assert outcome.verdict is Verdict.OK, outcome
         assert 90 <= outcome.usage.peak_memory_mb <= 200
 
 
@@ -148,7 +254,7 @@ def test_20_and_21_links_pipes_and_sockets_are_refused(run_code: RunCode) -> Non
 
 
 def test_21_sockets_and_devices_cannot_be_made_and_a_pipe_in_place_of_a_table_ends_nowhere(
-    run_code: RunCode, sandbox: WarmSandbox
+    run_code: RunCode, sandbox: Sandbox
 ) -> None:
     # A device with the number 0:0 needs no right of the kernel's, and neither does a socket's node.
     code = (
@@ -191,7 +297,7 @@ def test_22_and_23_files_are_collected_when_nobody_can_swap_them(run_code: RunCo
         assert product.size == 4
 
 
-def test_24_a_table_that_does_not_hold_together_is_refused(sandbox: WarmSandbox) -> None:
+def test_24_a_table_that_does_not_hold_together_is_refused(sandbox: Sandbox) -> None:
     code = (
         "import atexit, pandas as pd\n"
         "atexit.register(lambda: open('/out/result.arrow', 'r+b').write(b'ARROW1\\0\\0' + b'\\xff' * 200))\n"
@@ -218,7 +324,7 @@ _BOMBS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bomb", _BOMBS)
-def test_24_a_small_file_that_holds_far_too_much_is_no_table(bomb: str, sandbox: WarmSandbox) -> None:
+def test_24_a_small_file_that_holds_far_too_much_is_no_table(bomb: str, sandbox: Sandbox) -> None:
     code = (
         "import atexit, numpy as np, pandas as pd, pyarrow as pa, pyarrow.ipc\n"
         "options = pa.ipc.IpcWriteOptions(allow_64bit=True, compression='zstd')\n"
@@ -236,7 +342,7 @@ def test_24_a_small_file_that_holds_far_too_much_is_no_table(bomb: str, sandbox:
         assert "does not hold together" in outcome.refused[-1]
 
 
-def test_24_every_kind_of_column_that_spells_out_small_is_a_table(sandbox: WarmSandbox) -> None:
+def test_24_every_kind_of_column_that_spells_out_small_is_a_table(sandbox: Sandbox) -> None:
     code = """
 import pyarrow as pa
 words = pa.array(['x', 'y', None])
@@ -276,7 +382,7 @@ def _parquet_claiming(rows: int, path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_24_bombs_as_input_go_off_in_the_room(sandbox: WarmSandbox, tmp_path: Path) -> None:
+def test_24_bombs_as_input_go_off_in_the_room(sandbox: Sandbox, tmp_path: Path) -> None:
     _parquet_claiming(2**40, tmp_path / "claims.parquet")
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("zeros", bytes(300 * 10**6))
@@ -295,7 +401,7 @@ def test_24_bombs_as_input_go_off_in_the_room(sandbox: WarmSandbox, tmp_path: Pa
             assert outcome.verdict in verdicts, (code, outcome)
 
 
-def test_25_nothing_is_unpickled_here(sandbox: WarmSandbox, tmp_path: Path) -> None:
+def test_25_nothing_is_unpickled_here(sandbox: Sandbox, tmp_path: Path) -> None:
     canary = tmp_path / "canary"
     code = (
         f"class Evil:\n    def __reduce__(self): return (open, ({str(canary)!r}, 'w'))\n"
@@ -318,7 +424,7 @@ def test_28_files_of_the_host_are_not_there(run_code: RunCode, tmp_path: Path) -
     assert value.text == "[False, False, False, False]"
 
 
-def test_28_no_path_of_the_machine_reaches_the_code_with_its_table(sandbox: WarmSandbox, tmp_path: Path) -> None:
+def test_28_no_path_of_the_machine_reaches_the_code_with_its_table(sandbox: Sandbox, tmp_path: Path) -> None:
     table = pyarrow.table({"n": range(100_000)})
     path = tmp_path / "the-name-outside.arrow"
     with pyarrow.OSFile(str(path), "wb") as sink, pyarrow.ipc.new_file(sink, table.schema) as writer:
@@ -442,7 +548,7 @@ def many_descriptors() -> Iterator[None]:
 @pytest.mark.slow
 @pytest.mark.timeout(150)
 @pytest.mark.usefixtures("many_descriptors")
-def test_59_two_hundred_hostile_runs_at_once_get_their_own_verdicts(sandbox: WarmSandbox) -> None:
+def test_59_two_hundred_hostile_runs_at_once_get_their_own_verdicts(sandbox: Sandbox) -> None:
     limits = Limits(wall_seconds=100, cpu_seconds=60, memory_mb=60, disk_mb=20, processes=8, output_bytes=20_000)
     brief = limits.model_copy(update={"cpu_seconds": 0.2})
     together = Barrier(200)
@@ -468,7 +574,7 @@ def test_60_memory_is_counted_anew_for_each_run(run_code: RunCode) -> None:
         assert run_code(fill.format(100, 0.1), memory_mb=200, wall_seconds=60).verdict is Verdict.OK
 
 
-def test_62_files_of_the_job_do_not_stand_in_for_libraries(sandbox: WarmSandbox, tmp_path: Path) -> None:
+def test_62_files_of_the_job_do_not_stand_in_for_libraries(sandbox: Sandbox, tmp_path: Path) -> None:
     (tmp_path / "evil").write_text("raise SystemExit('hijacked')")
     files = dict.fromkeys(("json.py", "sitecustomize.py", "usercustomize.py", "x.pth", "csv.py"), tmp_path / "evil")
     with sandbox.run(Run("python", "import json, csv\n(json.__file__, csv.__file__)", files=files)) as outcome:

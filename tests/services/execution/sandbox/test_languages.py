@@ -13,7 +13,7 @@ import pyarrow
 import pyarrow.ipc
 import pytest
 
-from services.execution.sandbox.host.sandbox import WarmSandbox
+from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.run import Frame, KernelError, Run
 from shared.contracts.execute import Limits, Verdict
 from tests.services.execution.sandbox.conftest import RunCode
@@ -58,13 +58,13 @@ SAMPLES = [
 
 
 @pytest.fixture(params=SAMPLES, ids=lambda sample: sample.language)
-def sample(request: pytest.FixtureRequest, sandbox: WarmSandbox) -> Sample:
-    found: Sample = request.param
-    if sandbox.languages()[found.language] is None:
+def sample(request: pytest.FixtureRequest, sandbox: Sandbox) -> Sample:
+    chosen: Sample = request.param
+    if sandbox.languages()[chosen.language] is None:
         if os.environ.get("CI") == "true" and os.geteuid() == 0 and shutil.which("apt-get"):
-            pytest.fail(f"{found.language} is missing: run scripts/install-optional")
-        pytest.skip(f"{found.language} is not installed here; scripts/install-optional installs it")
-    return found
+            pytest.fail(f"{chosen.language} is missing: run scripts/install-optional")
+        pytest.skip(f"{chosen.language} is not installed here; scripts/install-optional installs it")
+    return chosen
 
 
 def test_the_last_expression_is_the_value(sample: Sample, run_code: RunCode) -> None:
@@ -113,7 +113,7 @@ def test_displays_are_shown(sample: Sample, run_code: RunCode) -> None:
         assert [shown.text for shown in run_code(sample.shows, sample.language).displays] == ["shown"]
 
 
-def test_files_go_in_and_come_out(sample: Sample, sandbox: WarmSandbox, tmp_path: Path) -> None:
+def test_files_go_in_and_come_out(sample: Sample, sandbox: Sandbox, tmp_path: Path) -> None:
     (tmp_path / "in").write_text("abcde\n" if sample.language != "python" else "abcde")
     files = {"in.txt": tmp_path / "in"}
     with sandbox.run(Run(sample.language, sample.reads, files=files)) as outcome:
@@ -124,7 +124,7 @@ def test_files_go_in_and_come_out(sample: Sample, sandbox: WarmSandbox, tmp_path
 
 
 @pytest.mark.slow
-def test_a_session_keeps_sets_and_gives_variables(sample: Sample, sandbox: WarmSandbox) -> None:
+def test_a_session_keeps_sets_and_gives_variables(sample: Sample, sandbox: Sandbox) -> None:
     with sandbox.session(sample.language, Limits(), {}) as session:
         assert session.info().language == sample.language
         assert session.packages()
@@ -141,7 +141,7 @@ def test_a_session_keeps_sets_and_gives_variables(sample: Sample, sandbox: WarmS
         assert "x" not in {variable.name for variable in session.list()}
 
 
-def test_a_table_goes_in_and_the_result_comes_out(sample: Sample, sandbox: WarmSandbox, tmp_path: Path) -> None:
+def test_a_table_goes_in_and_the_result_comes_out(sample: Sample, sandbox: Sandbox, tmp_path: Path) -> None:
     source = pyarrow.table({"name": ["a", "b", None], "number": [1, 2, 3]})
     with pyarrow.OSFile(str(tmp_path / "in.arrow"), "wb") as sink, pyarrow.ipc.new_file(sink, source.schema) as writer:
         writer.write_table(source)
@@ -182,7 +182,7 @@ def test_a_table_goes_in_and_the_result_comes_out(sample: Sample, sandbox: WarmS
     ],
 )
 def test_what_programs_often_do_is_done(
-    sandbox: WarmSandbox, run_code: RunCode, language: str, code: str, value: str
+    sandbox: Sandbox, run_code: RunCode, language: str, code: str, value: str
 ) -> None:
     if sandbox.languages()[language] is None:
         pytest.skip("not installed")
@@ -193,7 +193,7 @@ def test_what_programs_often_do_is_done(
     assert outcome.stderr == ""
 
 
-def test_what_javascript_prints_is_out_before_it_exits_with_its_status(sandbox: WarmSandbox, run_code: RunCode) -> None:
+def test_what_javascript_prints_is_out_before_it_exits_with_its_status(sandbox: Sandbox, run_code: RunCode) -> None:
     _needs_javascript(sandbox)
     long = "for (let n = 0; n < 1000; n++) process.stdout.write('x'.repeat(1000))\n"
     for leaves in ("process.exit(3)", "process.exitCode = 3"):
@@ -212,13 +212,13 @@ def test_an_error_of_sql_has_no_frames_of_what_runs_it(run_code: RunCode) -> Non
         assert "File " not in outcome.error.traceback + outcome.stderr
 
 
-def _needs_javascript(sandbox: WarmSandbox) -> None:
+def _needs_javascript(sandbox: Sandbox) -> None:
     if sandbox.languages()["javascript"] is None:
         pytest.skip("javascript is not installed here; scripts/install-optional installs it")
 
 
 @pytest.mark.slow
-def test_flat_objects_are_a_table_and_other_things_are_not(sandbox: WarmSandbox) -> None:
+def test_flat_objects_are_a_table_and_other_things_are_not(sandbox: Sandbox) -> None:
     _needs_javascript(sandbox)
     code = """[
         { whole: 1, big: 9007199254740991, exact: 2n ** 62n, part: 0.5, yes: true, at: new Date(1500),
@@ -247,7 +247,7 @@ def test_flat_objects_are_a_table_and_other_things_are_not(sandbox: WarmSandbox)
             assert outcome.refused == ()
 
 
-def test_what_javascript_cannot_remove_it_says(sandbox: WarmSandbox) -> None:
+def test_what_javascript_cannot_remove_it_says(sandbox: Sandbox) -> None:
     _needs_javascript(sandbox)
     with sandbox.session("javascript", Limits(), {}) as session:
         session.execute("var loose = 1; free = 2\nlet kept = 3\nconst firm = 4")

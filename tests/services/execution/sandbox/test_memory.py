@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.execution.sandbox.host.sandbox import WarmSandbox
+from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.run import Run
 from shared.contracts.execute import Verdict
 from tests.services.execution.sandbox.conftest import RunCode
@@ -14,14 +14,14 @@ from tests.services.execution.sandbox.conftest import RunCode
     ("language", "code"),
     [("python", "print(1)"), ("javascript", "console.log(1)"), ("r", "print(1)"), ("sql", "SELECT 1")],
 )
-def test_a_short_run_used_something(sandbox: WarmSandbox, run_code: RunCode, language: str, code: str) -> None:
+def test_a_short_run_used_something(sandbox: Sandbox, run_code: RunCode, language: str, code: str) -> None:
     if sandbox.languages()[language] is None:
         pytest.skip(f"{language} is not installed")
     usage = run_code(code, language).usage
     assert 0 < usage.peak_memory_mb < 60
 
 
-def test_memory_that_was_there_for_a_moment_counts(sandbox: WarmSandbox) -> None:
+def test_memory_that_was_there_for_a_moment_counts(sandbox: Sandbox) -> None:
     code = "import time\nx = bytearray(b'x') * (100 << 20)\ntime.sleep(0.005)\ndel x"
     with sandbox.run(Run("python", code)) as outcome:
         assert outcome.verdict is Verdict.OK

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from threading import Event, Thread
 
 import pytest
 
-from services.execution.sandbox.host.sandbox import WarmSandbox
+from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.run import KernelError
 from services.execution.sandbox.settings import SandboxSettings
 from services.execution.wiring import open_sandbox
 from shared.contracts.execute import Limits, Verdict
+from tests.support.wait import until
 
 
-def test_a_session_remembers_shows_and_survives_errors(sandbox: WarmSandbox) -> None:
+def test_a_session_remembers_shows_and_survives_errors(sandbox: Sandbox) -> None:
     with sandbox.session("python", Limits(), {}) as session:
         assert session.execute("x = 41\nprint('one')").stdout == "one\n"
         failed = session.execute("1 / 0")
@@ -29,7 +29,7 @@ def test_a_session_remembers_shows_and_survives_errors(sandbox: WarmSandbox) -> 
         assert "numpy" in session.packages()
 
 
-def test_variables_are_listed_got_set_and_removed(sandbox: WarmSandbox) -> None:
+def test_variables_are_listed_got_set_and_removed(sandbox: Sandbox) -> None:
     with sandbox.session("python", Limits(), {}) as session:
         session.execute("import math\ndef f(): pass\na = [1, 2.5, None]\n_hidden = 1")
         session.set("b", {"k": [True, "text"]})
@@ -41,7 +41,7 @@ def test_variables_are_listed_got_set_and_removed(sandbox: WarmSandbox) -> None:
             session.get("a")
 
 
-def test_each_call_is_told_what_it_used(sandbox: WarmSandbox) -> None:
+def test_each_call_is_told_what_it_used(sandbox: Sandbox) -> None:
     burn = "import time\nkept = bytearray(b'x' * 80_000_000)\nend = time.process_time() + 0.2\n"
     with sandbox.session("python", Limits(), {}) as session:
         first = session.execute(f"{burn}while time.process_time() < end: pass").usage
@@ -51,7 +51,7 @@ def test_each_call_is_told_what_it_used(sandbox: WarmSandbox) -> None:
     assert 0 < second.cpu_ms < first.cpu_ms
 
 
-def test_a_table_crosses_from_python_to_sql_and_back(sandbox: WarmSandbox) -> None:
+def test_a_table_crosses_from_python_to_sql_and_back(sandbox: Sandbox) -> None:
     with sandbox.session("python", Limits(), {}) as python, sandbox.session("sql", Limits(), {}) as sql:
         python.execute("import pandas as pd\nframe = pd.DataFrame({'k': ['a', 'b', 'a'], 'v': [1, 2, 3]})")
         sql.set("frame", python.get("frame"))
@@ -64,14 +64,14 @@ def test_a_table_crosses_from_python_to_sql_and_back(sandbox: WarmSandbox) -> No
 
 
 @pytest.mark.slow
-def test_too_long_a_call_is_interrupted_and_the_kernel_lives_on(sandbox: WarmSandbox) -> None:
+def test_too_long_a_call_is_interrupted_and_the_kernel_lives_on(sandbox: Sandbox) -> None:
     with sandbox.session("python", Limits(wall_seconds=0.5), {}) as session:
         session.execute("kept = 1")
         assert session.execute("while True: pass").verdict is Verdict.TIMEOUT_WALL
         assert session.evaluate("kept").text == "1"
 
 
-def test_interrupting_stops_the_call_only(sandbox: WarmSandbox) -> None:
+def test_interrupting_stops_the_call_only(sandbox: Sandbox) -> None:
     with sandbox.session("python", Limits(), {}) as session:
         running = Event()
 
@@ -86,7 +86,7 @@ def test_interrupting_stops_the_call_only(sandbox: WarmSandbox) -> None:
         assert session.evaluate("1 + 1").text == "2"
 
 
-def test_a_kernel_that_hit_a_limit_is_gone_and_says_so(sandbox: WarmSandbox) -> None:
+def test_a_kernel_that_hit_a_limit_is_gone_and_says_so(sandbox: Sandbox) -> None:
     with sandbox.session("python", Limits(memory_mb=100), {}) as session:
         assert session.execute("x = [bytearray(10**6) for _ in range(10**5)]").verdict is Verdict.MEMORY
         with pytest.raises(KernelError, match="open a new session"):
@@ -100,14 +100,12 @@ def test_a_session_that_nobody_uses_is_ended() -> None:
         sandbox.session("python", Limits(), {}) as session,
     ):
         assert session.evaluate("1").text == "1"
-        deadline = time.monotonic() + 20
-        while session.alive and time.monotonic() < deadline:
-            Event().wait(0.05)
+        until(lambda: not session.alive, "the end of a session that nobody uses", 60)
         with pytest.raises(KernelError, match="open a new session"):
             session.evaluate("1")
 
 
-def test_a_session_reads_its_files(sandbox: WarmSandbox, tmp_path: Path) -> None:
+def test_a_session_reads_its_files(sandbox: Sandbox, tmp_path: Path) -> None:
     (tmp_path / "x").write_text("hello")
     with sandbox.session("python", Limits(), {"sub/x.txt": tmp_path / "x"}) as session:
         assert session.evaluate("open('sub/x.txt').read()").text == "'hello'"

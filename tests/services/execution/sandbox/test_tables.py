@@ -9,7 +9,7 @@ import pyarrow
 import pyarrow.ipc
 import pytest
 
-from services.execution.sandbox.host.sandbox import WarmSandbox
+from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.run import Frame, Run
 from shared.contracts.execute import Limits, Verdict
 
@@ -38,7 +38,7 @@ def _written(table: pyarrow.Table, path: Path) -> Path:
 
 
 def test_a_given_frame_can_be_written_to_in_every_column_and_its_file_stays_as_it_was(
-    sandbox: WarmSandbox, file: Path
+    sandbox: Sandbox, file: Path
 ) -> None:
     code = """
 import pandas as pd
@@ -58,7 +58,7 @@ list(data.iloc[1, :8].astype(str))
 
 
 @pytest.mark.parametrize(("language", "code"), [("python", "data"), ("sql", "SELECT * FROM data")])
-def test_a_table_comes_back_as_it_went_in(sandbox: WarmSandbox, file: Path, language: str, code: str) -> None:
+def test_a_table_comes_back_as_it_went_in(sandbox: Sandbox, file: Path, language: str, code: str) -> None:
     with sandbox.run(Run(language, code, frames={"data": Frame(file)}, take="table")) as outcome:
         assert outcome.table is not None, outcome
         with pyarrow.memory_map(str(outcome.table)) as source:
@@ -68,13 +68,13 @@ def test_a_table_comes_back_as_it_went_in(sandbox: WarmSandbox, file: Path, lang
 
 
 @pytest.mark.parametrize("table", [pyarrow.table({}), pyarrow.table({"a": pyarrow.array([], "int64")})])
-def test_an_empty_table_goes_in_and_out(sandbox: WarmSandbox, tmp_path: Path, table: pyarrow.Table) -> None:
+def test_an_empty_table_goes_in_and_out(sandbox: Sandbox, tmp_path: Path, table: pyarrow.Table) -> None:
     frames = {"data": Frame(_written(table, tmp_path / "empty.arrow"))}
     with sandbox.run(Run("python", "data", frames=frames, take="table")) as outcome:
         assert outcome.table is not None, outcome
 
 
-def test_the_code_has_no_descriptor_of_the_file_that_it_was_given(sandbox: WarmSandbox, file: Path) -> None:
+def test_the_code_has_no_descriptor_of_the_file_that_it_was_given(sandbox: Sandbox, file: Path) -> None:
     code = "import os\nsorted(int(name) for name in os.listdir('/proc/self/fd'))"
     shown = []
     for frames in ({}, {"data": Frame(file)}, {"data": Frame(file, "polars")}):
@@ -84,7 +84,7 @@ def test_the_code_has_no_descriptor_of_the_file_that_it_was_given(sandbox: WarmS
     assert shown == ["[0, 1, 2, 3, 4, 5]"] * 3  # 5 is the listing's own
 
 
-def test_the_mapped_file_cannot_be_made_writable_or_opened_again(sandbox: WarmSandbox, file: Path) -> None:
+def test_the_mapped_file_cannot_be_made_writable_or_opened_again(sandbox: Sandbox, file: Path) -> None:
     code = """
 import os
 kept = []
@@ -107,7 +107,7 @@ kept
 
 
 @pytest.mark.parametrize("rows", [3, 1_000_000], ids=["copied out", "taken from a dead sandbox"])
-def test_with_the_answer_a_table_is_here_whatever_the_code_does_after_it(sandbox: WarmSandbox, rows: int) -> None:
+def test_with_the_answer_a_table_is_here_whatever_the_code_does_after_it(sandbox: Sandbox, rows: int) -> None:
     code = f"""
 import atexit, os, time
 import pandas as pd
@@ -125,7 +125,7 @@ pd.DataFrame({{"a": range({rows})}})
 
 
 @pytest.mark.parametrize("language", ["python", "sql", "r"])
-def test_every_language_hands_its_table_over_with_the_answer(sandbox: WarmSandbox, language: str) -> None:
+def test_every_language_hands_its_table_over_with_the_answer(sandbox: Sandbox, language: str) -> None:
     if sandbox.languages().get(language) is None:
         pytest.skip(f"{language} is not installed")
     code = {
@@ -153,7 +153,7 @@ def test_every_language_hands_its_table_over_with_the_answer(sandbox: WarmSandbo
     ],
 )
 def test_any_other_answer_waits_for_what_the_end_tells(
-    sandbox: WarmSandbox, code: str, verdict: Verdict, kind: str | None
+    sandbox: Sandbox, code: str, verdict: Verdict, kind: str | None
 ) -> None:
     limits = Limits(disk_mb=16, wall_seconds=1 if "while" in code else 60)
     with sandbox.run(Run("python", code, take="table", collect=False, until="table", limits=limits)) as outcome:
@@ -161,7 +161,7 @@ def test_any_other_answer_waits_for_what_the_end_tells(
 
 
 @pytest.mark.parametrize("name", ["nothing.arrow", "../etc/passwd", "a" * 300, "\\ud800"])
-def test_a_forged_answer_that_names_no_table_of_its_room_gives_none(sandbox: WarmSandbox, name: str) -> None:
+def test_a_forged_answer_that_names_no_table_of_its_sandbox_gives_none(sandbox: Sandbox, name: str) -> None:
     code = f"""
 import gc
 from services.execution.sandbox.guest.service import Replies
@@ -169,4 +169,6 @@ replies = next(one for one in gc.get_objects() if isinstance(one, Replies))
 replies.send({{"t": "result", "error": None, "table": "{name}"}})
 """
     with sandbox.run(Run("python", code, take="table", collect=False, until="table")) as outcome:
-        assert (outcome.verdict, outcome.table) == (Verdict.OK, None), outcome.error
+        # Rejected when the kernel's own answer, which is a second one, comes before that table is found missing.
+        assert outcome.verdict in (Verdict.OK, Verdict.REJECTED), outcome.error
+        assert outcome.table is None

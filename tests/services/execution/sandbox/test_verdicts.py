@@ -8,7 +8,7 @@ from threading import Event, Thread
 
 import pytest
 
-from services.execution.sandbox.host.sandbox import WarmSandbox
+from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.run import Run
 from shared.contracts.execute import Limits, Verdict
 from shared.errors import JobCancelled
@@ -150,7 +150,7 @@ def test_closing_every_descriptor_is_the_codes_right(run_code: RunCode, last: st
 
 
 @pytest.mark.parametrize("language", ["python", "sql", "javascript", "r"])
-def test_a_byte_order_mark_is_no_code(sandbox: WarmSandbox, run_code: RunCode, language: str) -> None:
+def test_a_byte_order_mark_is_no_code(sandbox: Sandbox, run_code: RunCode, language: str) -> None:
     if sandbox.languages()[language] is None:
         pytest.skip("not installed")
     code = "\ufeffSELECT 42" if language == "sql" else "\ufeff40 + 2"
@@ -168,7 +168,7 @@ def test_displays_that_are_left_out_are_named(run_code: RunCode) -> None:
     assert outcome.refused == ("a display of text/plain: displays may be 50 MB in all",)
 
 
-def test_cancelling_ends_the_program_at_once(sandbox: WarmSandbox) -> None:
+def test_cancelling_ends_the_program_at_once(sandbox: Sandbox) -> None:
     cancelled, seen = Event(), Event()
 
     def cancel() -> None:
@@ -181,7 +181,7 @@ def test_cancelling_ends_the_program_at_once(sandbox: WarmSandbox) -> None:
         pass
 
 
-def test_files_go_in_and_new_or_changed_ones_come_out(sandbox: WarmSandbox, tmp_path: Path) -> None:
+def test_files_go_in_and_new_or_changed_ones_come_out(sandbox: Sandbox, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("a,b\n1,2\n")
     code = textwrap.dedent("""
         import os, pandas as pd
@@ -204,7 +204,7 @@ def test_files_go_in_and_new_or_changed_ones_come_out(sandbox: WarmSandbox, tmp_
     assert not any(path.exists() for path in kept)
 
 
-def test_standard_input_is_read_to_its_end(sandbox: WarmSandbox) -> None:
+def test_standard_input_is_read_to_its_end(sandbox: Sandbox) -> None:
     with sandbox.run(Run("python", "import sys; len(sys.stdin.read())", stdin=b"x" * 300_000)) as outcome:
         assert outcome.value is not None
         assert outcome.value.text == "300000"
@@ -218,7 +218,7 @@ def test_standard_input_is_read_to_its_end(sandbox: WarmSandbox) -> None:
         ("sql", "SELECT random()"),
     ],
 )
-def test_a_seed_makes_two_runs_draw_alike_and_no_seed_does_not(sandbox: WarmSandbox, language: str, code: str) -> None:
+def test_a_seed_makes_two_runs_draw_alike_and_no_seed_does_not(sandbox: Sandbox, language: str, code: str) -> None:
     def draw(seed: int | None) -> str:
         with sandbox.run(Run(language, code, seed=seed)) as outcome:
             assert outcome.value is not None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from services.execution.sandbox.host.sandbox import WarmSandbox
+from services.execution.sandbox.host.sandbox import Sandbox
 from tests.services.execution.transform.support import TransformJobs
 
 
 @pytest.fixture
-def jobs(sandbox: WarmSandbox) -> TransformJobs:
+def jobs(sandbox: Sandbox) -> TransformJobs:
     return TransformJobs(sandbox)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shared.errors import BudgetSpentError, JobCancelled, ProvidersFailed
+from shared.llm.chat import ChatReply, Finish
 from tests.services.execution.transform.support import TransformJobs, cut, python
 
 SALES = "city,amount\nBerlin,10\nParis,20\nBerlin,5\n"
@@ -105,6 +106,7 @@ def test_the_last_good_result_survives_later_bad_turns(jobs: TransformJobs) -> N
     assert result.table is not None
     assert result.table.rows == [["Berlin", 15], ["Paris", 20]]
     assert [one.outcome for one in result.iterations] == ["result", "error", "error"]
+    assert jobs.report.warnings == ["the best result so far is given: the budget of turns is spent."]
 
 
 @pytest.mark.slow
@@ -188,3 +190,14 @@ def test_a_word_about_being_done_is_no_explanation_and_an_error_is_said_once(job
     result = jobs.transform(python("boom"), f"I take one.\n{python('result = data.head(1)')}\nDONE", "DONE", data=SALES)
     assert result.explanation == "I take one."
     assert result.iterations[0].message.count("NameError") == 1
+
+
+def test_cut_replies_and_refusals_are_no_question_to_the_person(jobs: TransformJobs) -> None:
+    refused = ChatReply("I cannot.", "script", "scripted", finish=Finish.REFUSAL)
+    with pytest.raises(BudgetSpentError) as spent:
+        jobs.transform(cut("Let me think about"), cut("Once more, let me"), refused, data=SALES, max_iterations=3)
+    iterations = spent.value.extra["iterations"]
+    assert isinstance(iterations, list)
+    messages = [str(each["message"]) for each in iterations if isinstance(each, dict)]
+    assert ["cut off" in message for message in messages] == [True, True, False]
+    assert messages[2].startswith("You refused")

@@ -20,11 +20,10 @@ SECRETS = ("ann.smith", "bob.jones", "cid.brown", "corp.example", "91234", "8341
 MASK = {"mask": ["email", "salary"]}
 
 
-def clean(jobs: TransformJobs) -> None:
-    said = jobs.script.said()
-    assert [secret for secret in SECRETS if secret.lower() in said.lower()] == []
-    told = json.dumps(jobs.report.said)
-    assert [secret for secret in SECRETS if secret in told] == []
+def leaked(jobs: TransformJobs) -> list[str]:
+    """The secrets that a model or an event was told."""
+    said, told = jobs.script.said().lower(), json.dumps(jobs.report.said)
+    return [secret for secret in SECRETS if secret.lower() in said or secret in told]
 
 
 CODES = [
@@ -53,7 +52,7 @@ def test_no_masked_value_is_in_any_message(jobs: TransformJobs, code: str, strat
     again = calls(("run_code", {"code": "result = data.head(2)"}), ("look", {"code": "print(data.email.tolist())"}))
     more = [again] if strategy == "tools" else [python("result = data.head(2)"), "DONE"]
     jobs.transform(reply, *more, data=PEOPLE, preview=MASK, strategy=strategy)
-    clean(jobs)
+    assert leaked(jobs) == []
 
 
 @pytest.mark.slow
@@ -61,7 +60,7 @@ def test_a_look_sees_pseudonyms_only(jobs: TransformJobs) -> None:
     look = "```python look\nprint(data.email.tolist(), data.salary.sum())\ndata\n```"
     jobs.transform(look, python("result = data.head(2)"), "DONE", data=PEOPLE, preview=MASK)
     assert "@" in jobs.script.last() or "@" in jobs.script.asked[1].messages[-1].content
-    clean(jobs)
+    assert leaked(jobs) == []
 
 
 def test_the_caller_gets_the_real_values(jobs: TransformJobs) -> None:
@@ -95,7 +94,7 @@ def test_what_was_masked_stays_masked_in_a_follow_up(jobs: TransformJobs) -> Non
     assert first.masked_columns == ["login"]
     jobs.keep("one", first, preview={"mask": ["email", "salary"]})
     jobs.transform(python("result = data.head(1)"), "DONE", data=PEOPLE)
-    clean(jobs)
+    assert leaked(jobs) == []
 
 
 @pytest.mark.slow
@@ -103,10 +102,10 @@ def test_own_code_and_branches_do_not_lift_the_mask(jobs: TransformJobs) -> None
     code = "result = data.assign(login=data.email.str.upper())[['login', 'team']].head(2)"
     jobs.keep("one", jobs.transform(data=PEOPLE, code=code, preview=MASK), preview={"mask": ["email", "salary"]})
     jobs.transform(python("result = data.head(1)"), "DONE", data=PEOPLE)
-    clean(jobs)
+    assert leaked(jobs) == []
     branch = {"job_id": "one", "iteration": 1}
     jobs.transform(python("result = data.head(1)"), "DONE", data=PEOPLE, branch=branch)
-    clean(jobs)
+    assert leaked(jobs) == []
 
 
 def test_cells_cannot_close_their_fence_or_speak_as_instructions(jobs: TransformJobs) -> None:

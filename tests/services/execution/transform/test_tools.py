@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shared.errors import BudgetSpentError
-from tests.services.execution.transform.support import TransformJobs, calls, python
+from tests.services.execution.transform.support import TransformJobs, calls, cut, python
 
 SALES = "city,amount\nBerlin,10\nParis,20\nBerlin,5\n"
 SUM = "result = data.groupby('city', as_index=False)['amount'].sum()"
@@ -99,3 +99,9 @@ def test_talk_instead_of_tools_becomes_a_question(jobs: TransformJobs) -> None:
     assert result.status == "done"
     result = jobs.transform(python(SUM), RUN, FINISH, data=SALES, strategy="tools")
     assert result.status == "done"
+
+
+def test_cut_talk_is_no_question_to_the_person(jobs: TransformJobs) -> None:
+    with pytest.raises(BudgetSpentError):
+        jobs.transform(cut("Let me"), cut("Let me"), data=SALES, strategy="tools", max_iterations=2)
+    assert "cut off" in jobs.script.last()

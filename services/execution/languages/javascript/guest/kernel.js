@@ -6,9 +6,8 @@ const path = require("node:path");
 const util = require("node:util");
 const vm = require("node:vm");
 const { createRequire } = require("node:module");
-const { decode, exactly } = require("./exact.js");
 const { asTable, lookAt, rowsFrom, tableOf, tableOrigin } = require("./tables.js");
-const { shapeOf, typeOf, view } = require("./views.js");
+const { decode, exactly, shapeOf, typeOf, view } = require("./values.js");
 
 const REQUESTS = 3;
 const REPLIES = 4;
@@ -17,14 +16,21 @@ const CODE = "/code";
 const OUT = "/out";
 const MOST_DISPLAYS = 50;
 const LONGEST_INLINE = 60000;
+const MOST_BYTES = 16000000;
+const INTERRUPTED_WITHIN = 50; // milliseconds, of a call that waits
 
 let nonce = "";
 let calls = 0;
 let shown = 0;
 const exit = process.exit.bind(process);
+const stringify = JSON.stringify; // as it was before any code could change it
 
 function send(message) {
-  const body = Buffer.from(JSON.stringify({ ...message, nonce }));
+  let body = Buffer.from(stringify({ ...message, nonce }));
+  if (body.length > MOST_BYTES) {
+    const error = { type: "TooLarge", message: "What it answers is too large.", traceback: "", limit: null };
+    body = Buffer.from(stringify({ t: "result", error, nonce }));
+  }
   const head = Buffer.alloc(4);
   head.writeUInt32BE(body.length);
   const data = Buffer.concat([head, body]);
@@ -256,7 +262,7 @@ function isDefined(name) {
 }
 
 function remember(code) {
-  for (const found of code.matchAll(/^(?:let|const|class)\s+([A-Za-z_$][\w$]*)/gm)) lexical.add(found[1]);
+  for (const [, name] of code.matchAll(/^(?:let|const|class)\s+([A-Za-z_$][\w$]*)/gm)) lexical.add(name);
 }
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
@@ -272,25 +278,47 @@ function identifier(name) {
 
 // -- the loop ----------------------------------------------------------------------------------------------------
 
-let interrupted = () => {}; // ends a call that waits for something; vm ends one that computes
+// Each script that vm may interrupt has Node's own handler of SIGINT put in place and taken away again; in between the signal
+// would end the kernel. Held here for good, the handler stays, and remembers a signal that no script was there for.
+const watchdog = process.binding("contextify");
+watchdog.startSigintWatchdog();
+
+/** Whether an interrupt has come while no script ran; it is forgotten then. */
+function wasInterrupted() {
+  watchdog.startSigintWatchdog();
+  return watchdog.stopSigintWatchdog();
+}
+
 let finish = null; // of a single use: called when nothing is left to do
 
 function answer(request) {
+  if (nonce === "") process.chdir(WORK); // init may have put another folder there for the run
   nonce = request.nonce;
   shown = 0;
   let reply = { t: "result", error: null };
+  let ended = false;
   const end = () => {
+    if (ended) return;
+    ended = true;
     finish = null;
+    clearInterval(waiting);
     send(reply);
-    if (request.once) reply.error === null ? exit() : exit(0); // without a status it is the one that the code has set
+    if (request.once) reply.error === null ? exit() : exit(1); // without a status it is the one that the code has set
     else setImmediate(() => nextRequest(answer));
   };
   const failed = (error) => {
     reply = { t: "result", error: described(error) };
     if (request.once && request.take === "view") process.stderr.write(`${reply.error.traceback}\n`);
   };
-  const cut = new Promise((_, reject) => {
-    interrupted = () => reject(new Error("interrupted"));
+  if (process.listenerCount("SIGINT") > 0) {
+    process.removeAllListeners("SIGINT"); // the code has put its own in the handler's place
+    watchdog.stopSigintWatchdog();
+    watchdog.startSigintWatchdog();
+  }
+  wasInterrupted(); // was for an earlier call
+  let waiting = null;
+  const cut = new Promise((_, reject) => { // ends a call that waits for something; vm ends one that computes
+    if (!request.once) waiting = setInterval(() => wasInterrupted() && reject(new Error("interrupted")), INTERRUPTED_WITHIN);
   });
   process.removeAllListeners("uncaughtException");
   process.on("uncaughtException", (error) => {
@@ -311,7 +339,6 @@ function answer(request) {
 process.on("beforeExit", () => {
   if (finish !== null) finish();
 });
-process.on("SIGINT", () => interrupted());
 // Node buffers what a full pipe does not take, and drops it when the code exits.
 for (const stream of [process.stdout, process.stderr]) stream._handle?.setBlocking?.(true);
 const [warn] = process.listeners("warning");

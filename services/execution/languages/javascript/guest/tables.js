@@ -3,8 +3,7 @@
 
 const fs = require("node:fs");
 const path = require("node:path");
-const { ORIGIN, decode, exactly, marked } = require("./exact.js");
-const { shapeOf, typeOf, view } = require("./views.js");
+const { ORIGIN, decode, exactly, marked, shapeOf, typeOf, view } = require("./values.js");
 
 const OUT = "/out";
 const MISSING_INTEGER = -(2n ** 63n);

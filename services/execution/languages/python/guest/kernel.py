@@ -12,11 +12,9 @@ from importlib import metadata
 from typing import Any, cast
 
 from services.execution.languages.python.guest import tables
-from services.execution.languages.python.guest.libraries import use_pandas
-from services.execution.languages.python.guest.repeatable import seed_all
+from services.execution.languages.python.guest.libraries import seed_all, use_pandas
 from services.execution.languages.python.guest.soundness import demand_sound
-from services.execution.languages.python.guest.values import exactly, inward, listed, looks, outward
-from services.execution.languages.python.guest.views import view
+from services.execution.languages.python.guest.values import exactly, inward, listed, looks, outward, view
 from services.execution.sandbox.guest import service
 from services.execution.sandbox.guest.displays import Displays, figure_of, picture, rendered
 from services.execution.sandbox.guest.isolate import CODE, OUT, WORK

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import inspect
 import io
+import random
+import sys
 from typing import Any
 
 #: In this order. PIL's writers and pandas' bridge to Arrow load late otherwise, in every child anew.
@@ -25,25 +28,15 @@ LIBRARIES = (
 )
 
 
-def load() -> list[str]:
-    """Import what is installed, and use it once; the names of what was loaded."""
-    loaded: list[str] = []
+def load() -> None:
+    """Import what is installed, and use it once."""
     for name in LIBRARIES:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-            loaded.append(name)
-    _warm_up(loaded)
-    return loaded
-
-
-def _warm_up(loaded: list[str]) -> None:
-    """First uses fill caches. Never of polars: it waits for threads that no child has, once it has been used."""
-    if "pandas" in loaded:
+    # First uses fill caches. Never of polars: it waits for threads that no child has, once it has been used.
+    for name, use in (("pandas", use_pandas), ("matplotlib.pyplot", _draw)):
         with contextlib.suppress(Exception):
-            use_pandas(importlib.import_module("pandas"))
-    if "matplotlib.pyplot" in loaded:
-        with contextlib.suppress(Exception):
-            _draw(importlib.import_module("matplotlib.pyplot"))
+            use(importlib.import_module(name))
 
 
 def use_pandas(pandas: Any) -> Any:
@@ -63,3 +56,34 @@ def _draw(pyplot: Any) -> None:
     pyplot.close("all")
     # It forgets its open fonts in every fork; once, here, is enough.
     importlib.import_module("matplotlib.font_manager")._get_font.cache_clear()
+
+
+#: Methods of polars whose rows come in any order unless they are asked to keep it.
+_KEEPING = (
+    ("DataFrame", "group_by"),
+    ("LazyFrame", "group_by"),
+    ("DataFrame", "unique"),
+    ("LazyFrame", "unique"),
+    ("Series", "unique"),
+    ("Expr", "unique"),
+)
+
+
+def seed_all(seed: int | None) -> None:
+    """A given seed makes the run repeatable; without one no two forks of the warm parent may draw alike."""
+    random.seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed)
+    polars = sys.modules.get("polars")
+    if polars is not None and seed is not None:
+        with contextlib.suppress(Exception):  # another version of polars: then it is as random as it likes
+            polars.set_random_seed(seed)
+            for owner, name in _KEEPING:
+                _keep_order(getattr(getattr(polars, owner), name))
+
+
+def _keep_order(method: Any) -> None:
+    defaults = inspect.unwrap(method).__kwdefaults__
+    if defaults and defaults.get("maintain_order") is False:
+        defaults["maintain_order"] = True

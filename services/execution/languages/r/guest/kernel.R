@@ -8,50 +8,8 @@ local({
   plots <- 0L
   longest <- 10000L
 
-  # -- JSON, written -----------------------------------------------------------------------------------------------
-
-  text <- function(value) {
-    value <- iconv(enc2utf8(as.character(value)), "UTF-8", "UTF-8", sub = "byte")
-    value <- gsub("\\", "\\\\", value, fixed = TRUE)
-    value <- gsub("\"", "\\\"", value, fixed = TRUE)
-    value <- gsub("\n", "\\n", value, fixed = TRUE)
-    value <- gsub("\r", "\\r", value, fixed = TRUE)
-    value <- gsub("\t", "\\t", value, fixed = TRUE)
-    odd <- grepl("[\001-\037\177]", value, useBytes = TRUE)
-    if (any(odd, na.rm = TRUE)) {
-      for (code in c(1:31, 127L)) value <- gsub(rawToChar(as.raw(code)), sprintf("\\u%04x", code), value, fixed = TRUE)
-    }
-    paste0("\"", value, "\"")
-  }
-
-  number <- function(value) {
-    ifelse(is.finite(value), format(value, digits = 17L, scientific = NA, trim = TRUE, justify = "none"), "null")
-  }
-
-  scalar <- function(value) {
-    if (is.logical(value)) return(ifelse(is.na(value), "null", ifelse(value, "true", "false")))
-    if (is.numeric(value)) return(vapply(as.numeric(value), number, ""))
-    ifelse(is.na(value), "null", text(value))
-  }
-
-  json <- function(value) {
-    if (is.null(value)) return("null")
-    if (inherits(value, "json")) return(unclass(value))
-    if (is.factor(value)) value <- as.character(value)
-    if (inherits(value, c("Date", "POSIXct", "difftime"))) value <- format(value)
-    if (is.list(value)) {
-      inner <- vapply(value, json, "", USE.NAMES = FALSE)
-      if (is.null(names(value))) return(paste0("[", paste(inner, collapse = ","), "]"))
-      return(paste0("{", paste(paste0(text(names(value)), ":", inner), collapse = ","), "}"))
-    }
-    if (!is.atomic(value) || is.complex(value) || is.raw(value)) stop("no plain value")
-    parts <- scalar(value)
-    if (length(value) == 1L && is.null(names(value))) return(parts)
-    if (is.null(names(value))) return(paste0("[", paste(parts, collapse = ","), "]"))
-    paste0("{", paste(paste0(text(names(value)), ":", parts), collapse = ","), "}")
-  }
-
-  always_list <- function(value) structure(json(as.list(unname(value))), class = "json")
+  here <- commandArgs()[match("-f", commandArgs()) + 1L]
+  for (part in c("json.R", "tables.R")) sys.source(file.path(dirname(here), part), environment())
 
   # closeAllConnections() takes ours too; what they read from and write to is still there.
   lives <- function(connection) tryCatch(isOpen(connection), error = function(problem) FALSE)
@@ -59,13 +17,15 @@ local({
   send <- function(message) {
     if (!lives(replies)) replies <<- file("/proc/self/fd/4", open = "wb", raw = TRUE)
     body <- charToRaw(enc2utf8(json(c(message, list(nonce = nonce)))))
+    if (length(body) > 16000000L) {
+      if (message$t == "display") return(send(list(t = "unshown")))
+      error <- list(type = "TooLarge", message = "What it answers is too large.", traceback = "", limit = NULL)
+      body <- charToRaw(json(list(t = "result", error = error, nonce = nonce)))
+    }
     writeBin(length(body), replies, size = 4L, endian = "big")
     writeBin(body, replies)
     flush(replies)
   }
-
-  here <- commandArgs()[match("-f", commandArgs()) + 1L]
-  for (part in c("exact.R", "tables.R")) sys.source(file.path(dirname(here), part), environment())
 
   # -- looks at values ---------------------------------------------------------------------------------------------
 
@@ -238,8 +198,8 @@ local({
     },
     info = function(request) list(language = "r", version = paste(R.version$major, R.version$minor, sep = ".")),
     packages = function(request) {
-      found <- utils::installed.packages()[, "Version"]
-      list(packages = as.list(found[!duplicated(names(found))]))
+      versions <- utils::installed.packages()[, "Version"]
+      list(packages = as.list(versions[!duplicated(names(versions))]))
     }
   )
 
@@ -259,6 +219,7 @@ local({
   }
 
   answer <- function(request) {
+    if (nonce == "") setwd("/work") # init may have put another folder there for the run
     nonce <<- request$nonce
     shown <<- 0L
     calls <- character()
@@ -288,7 +249,7 @@ local({
     try(show_plots(), silent = TRUE)
     flush(stdout())
     send(reply)
-    if (request$once) quit(save = "no", status = 0L, runLast = FALSE)
+    if (request$once) base::quit(save = "no", status = if (is.null(reply$error)) 0L else 1L, runLast = FALSE)
   }
 
   options(

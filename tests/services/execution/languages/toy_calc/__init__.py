@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 
 from services.execution.languages.table import LANGUAGE_SPECS
-from services.execution.sandbox.analysis import Analysis, names_by_pattern
-from services.execution.sandbox.codec import Codec
-from services.execution.sandbox.language import Guest, LanguageSpec
+from services.execution.sandbox.language import Analysis, Codec, Guest, LanguageSpec, names_by_pattern
 from shared.languages import LANGUAGES, Language
 
 _GUEST = f"{__name__}.guest"

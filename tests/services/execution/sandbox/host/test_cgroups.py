@@ -16,8 +16,8 @@ def _machine(root: Path, mounts: list[str], own: str, controllers: str | None = 
         (root / folder).mkdir(parents=True)
     if controllers is not None:
         (root / "unified/job/cgroup.controllers").write_text(controllers)
-    found = find_hierarchies(root / "mounts", root / "own")
-    return [(each.controller, each.version, str(each.root.relative_to(root))) for each in found]
+    hierarchies = find_hierarchies(root / "mounts", root / "own")
+    return [(each.controller, each.version, str(each.root.relative_to(root))) for each in hierarchies]
 
 
 _V1 = [
@@ -37,8 +37,8 @@ def test_version_2_has_one_folder_with_the_controllers_that_were_delegated(tmp_p
 
 
 def test_a_hybrid_machine_is_decided_per_controller(tmp_path: Path) -> None:
-    found = _machine(tmp_path, [_V1[0], *_V2], "4:memory:/job\n0::/job\n", "pids memory\n")
-    assert found == [("memory", 1, "memory/job"), ("pids", 2, "unified/job")]
+    hierarchies = _machine(tmp_path, [_V1[0], *_V2], "4:memory:/job\n0::/job\n", "pids memory\n")
+    assert hierarchies == [("memory", 1, "memory/job"), ("pids", 2, "unified/job")]
 
 
 def test_without_control_groups_there_are_none(tmp_path: Path) -> None:
@@ -62,3 +62,6 @@ def test_a_group_is_told_its_limits_in_the_words_of_its_version(tmp_path: Path, 
     events = "memory.events" if version == 2 else "memory.oom_control"
     (folder / events).write_text("oom 1\noom_kill 2\n")
     assert (group.counted().memory_kills, group.counted().refused_forks) == (2, 3)
+    group.count_anew()
+    (folder / "pids.events").write_text("max 4\n")
+    assert (group.counted().memory_kills, group.counted().refused_forks) == (0, 1)

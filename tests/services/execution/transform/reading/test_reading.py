@@ -20,9 +20,9 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 
-from services.execution.transform.reading.failure import Unreadable
-from services.execution.transform.reading.names import type_name
+from services.execution.transform.reading.columns import type_name
 from services.execution.transform.reading.read import answer, read
+from services.execution.transform.reading.source import Unreadable
 
 Read = Callable[..., pl.DataFrame]
 
@@ -331,16 +331,6 @@ def test_a_claim_of_many_gigabytes_is_refused_before_anything_is_unpacked(table:
     content[at : at + 8] = (80_000_000_000).to_bytes(8, "little")
     with pytest.raises(Unreadable, match=r"unpack to 80\.0 GB"):
         table(bytes(content), "data.arrow")
-
-
-@pytest.mark.slow
-def test_words_that_share_their_letters_count_each_time(tmp_path: Path) -> None:
-    shared = pa.DictionaryArray.from_arrays(pa.array(np.zeros(4_000, dtype=np.int32)), pa.array(["x" * 100_000]))
-    (tmp_path / "file").write_bytes(arrow(pa.table({"a": shared}), "zstd"))
-    buffer = io.StringIO()
-    with contextlib.redirect_stdout(buffer):
-        assert answer(str(tmp_path / "file"), "data.arrow", "pandas", 5) is None
-    assert "takes 400 MB in memory, at most 300 MB" in json.loads(buffer.getvalue())["refused"]
 
 
 @pytest.mark.parametrize("at", range(8, 1200, 37))

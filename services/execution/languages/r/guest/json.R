@@ -1,5 +1,50 @@
-# Values as JSON without loss: what JSON has no word for is {"$": kind, "v": ...}, as in every language's kernel.
-# Read by kernel.R into its own environment; `text` is that file's.
+# Messages as JSON, and values as JSON without loss: what JSON has no word for is {"$": kind, "v": ...}, as in every language's kernel.
+# Read by kernel.R into its own environment.
+
+text <- function(value) {
+  value <- iconv(enc2utf8(as.character(value)), "UTF-8", "UTF-8", sub = "byte")
+  value <- gsub("\\", "\\\\", value, fixed = TRUE)
+  value <- gsub("\"", "\\\"", value, fixed = TRUE)
+  value <- gsub("\n", "\\n", value, fixed = TRUE)
+  value <- gsub("\r", "\\r", value, fixed = TRUE)
+  value <- gsub("\t", "\\t", value, fixed = TRUE)
+  odd <- grepl("[\001-\037\177]", value, useBytes = TRUE)
+  if (any(odd, na.rm = TRUE)) {
+    for (code in c(1:31, 127L)) value <- gsub(rawToChar(as.raw(code)), sprintf("\\u%04x", code), value, fixed = TRUE)
+  }
+  paste0("\"", value, "\"")
+}
+
+number <- function(value) {
+  ifelse(is.finite(value), format(value, digits = 17L, scientific = NA, trim = TRUE, justify = "none"), "null")
+}
+
+scalar <- function(value) {
+  if (is.logical(value)) return(ifelse(is.na(value), "null", ifelse(value, "true", "false")))
+  if (is.numeric(value)) return(vapply(as.numeric(value), number, ""))
+  ifelse(is.na(value), "null", text(value))
+}
+
+json <- function(value) {
+  if (is.null(value)) return("null")
+  if (inherits(value, "json")) return(unclass(value))
+  if (is.factor(value)) value <- as.character(value)
+  if (inherits(value, c("Date", "POSIXct", "difftime"))) value <- format(value)
+  if (is.list(value)) {
+    inner <- vapply(value, json, "", USE.NAMES = FALSE)
+    if (is.null(names(value))) return(paste0("[", paste(inner, collapse = ","), "]"))
+    return(paste0("{", paste(paste0(text(names(value)), ":", inner), collapse = ","), "}"))
+  }
+  if (!is.atomic(value) || is.complex(value) || is.raw(value)) stop("no plain value")
+  parts <- scalar(value)
+  if (length(value) == 1L && is.null(names(value))) return(parts)
+  if (is.null(names(value))) return(paste0("[", paste(parts, collapse = ","), "]"))
+  paste0("{", paste(paste0(text(names(value)), ":", parts), collapse = ","), "}")
+}
+
+always_list <- function(value) structure(json(as.list(unname(value))), class = "json")
+
+# -- exact values --------------------------------------------------------------------------------------------------
 
 deepest <- 60L
 most_items <- 200000L

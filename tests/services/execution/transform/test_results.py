@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.execution.transform.progress import CodeRun, Progress, RunOutcome
+from services.execution.transform.results import CodeRun, Progress, RunOutcome
 
 
 def run(code: str, outcome: RunOutcome) -> CodeRun:

@@ -1,4 +1,4 @@
-// Values, exactly: what JSON has no word for is {"$": kind, "v": ...}, as in every language's kernel.
+// Values: a bounded look at each; and exactly: what JSON has no word for is {"$": kind, "v": ...}, as in every language's kernel.
 "use strict";
 
 const util = require("node:util");
@@ -6,6 +6,7 @@ const util = require("node:util");
 const MOST_ITEMS = 200000;
 const MOST_CHARACTERS = 4000000;
 const DEEPEST = 60;
+const LONGEST_VIEW = 10000;
 const ORIGIN = Symbol("origin"); // what a date or an array was in the language that it came from
 const TEXTS = ["uuid", "time", "decimal"];
 
@@ -151,4 +152,30 @@ function moment(exact) {
   return marked(made, { time: made.getTime(), exact });
 }
 
-module.exports = { ORIGIN, decode, exactly, marked };
+function typeOf(value) {
+  if (value === null) return "null";
+  if (typeof value !== "object") return typeof value;
+  try {
+    return value.constructor?.name || "Object";
+  } catch {
+    return "Object";
+  }
+}
+
+function shapeOf(value) {
+  if (Array.isArray(value) || ArrayBuffer.isView(value)) return [value.length ?? value.byteLength];
+  if (value instanceof Map || value instanceof Set) return [value.size];
+  return null;
+}
+
+function view(value) {
+  let text;
+  try {
+    text = util.inspect(value, { depth: 4, maxArrayLength: 200, maxStringLength: LONGEST_VIEW });
+  } catch (error) {
+    text = `<${typeOf(value)}: it cannot be shown (${error?.name})>`;
+  }
+  return { type: typeOf(value), shape: shapeOf(value), text: text.slice(0, LONGEST_VIEW) };
+}
+
+module.exports = { ORIGIN, decode, exactly, marked, shapeOf, typeOf, view };

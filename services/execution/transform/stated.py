@@ -1,0 +1,121 @@
+"""Self-checked answers: what a model states of its result, verified beside checks of our own, ends the work at once.
+
+A check that holds of a spoilt result as well says nothing, so each is tried on ten of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from services.execution.transform.checks import holds_of
+from services.execution.transform.replies import fenced_blocks
+from services.execution.transform.results import CodeRun
+from shared.contracts.transform import Check
+from shared.declarations.assertions import Assertion, AssertionSyntax, parse_assertion
+
+_TAGS = frozenset({"checks", "check"})
+_MOST_CHECKS, _MOST_CHARACTERS = 20, 500
+#: Of the result and of the input: beyond so many, ten spoilt results cost more than a call of a model.
+_MOST_CELLS = 2_000_000
+#: What the checks together have to notice, where a result can be spoilt so: lost rows, repeated rows, other numbers.
+_MUST_BE_NOTICED = ("the first half", "all but the last row", "every row twice", "the last row twice", "other numbers")
+#: Of a result without numbers, at least one of these.
+_ANY_VALUES = ("other numbers", "in reverse", "a column moved down")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What came of the checks; ``sufficient`` when the model need not be asked whether the result is right."""
+
+    checks: list[Check]
+    sufficient: bool
+
+    @property
+    def failing(self) -> list[str]:
+        """Those of the model's that do not hold."""
+        return [check.text for check in self.checks if check.from_ == "model" and not check.held]
+
+
+def stated_in(reply: str) -> list[str]:
+    """The lines of the blocks that are tagged as checks."""
+    blocks = [block.text for block in fenced_blocks(reply) if block.tag in _TAGS]
+    lines = (line.strip().removeprefix("- ").strip() for block in blocks for line in block.split("\n"))
+    return [line[: _MOST_CHARACTERS + 1] for line in lines if line][: _MOST_CHECKS + 1]
+
+
+def judge(stated: Sequence[str], run: CodeRun, inputs: Sequence[pl.DataFrame]) -> Judgement:
+    """Verify what the model stated of the result of a run, beside what holds of every plain result."""
+    if run.table is None or not stated or len(stated) > _MOST_CHECKS:
+        return Judgement([], False)
+    after = run.table.frame
+    if not after.width or max(frame.height * frame.width for frame in (*inputs, after)) > _MOST_CELLS:
+        return Judgement([], False)
+    before = inputs[0]
+    parsed = {text: _parsed(text) for text in stated}
+    held = {text: one is not None and holds_of(one, before, after)[0] for text, one in parsed.items()}
+    own = _own_checks(run, inputs, after)
+    checks = [Check(text=text, held=holds, from_="model") for text, holds in held.items()]
+    checks += [Check(text=text, held=holds, from_="assay") for text, holds in own.items()]
+    understood = [one for one in parsed.values() if one is not None]
+    holding = all(held.values()) and all(own.values())
+    return Judgement(checks, holding and _tell_it_from_spoilt(understood, before, after))
+
+
+def _parsed(text: str) -> Assertion | None:
+    try:
+        return parse_assertion(text) if len(text) <= _MOST_CHARACTERS else None
+    except AssertionSyntax:
+        return None
+
+
+def _own_checks(run: CodeRun, inputs: Sequence[pl.DataFrame], after: pl.DataFrame) -> Mapping[str, bool]:
+    """Signs of code that ran and did something else: nothing found, a join that matched nothing or too much."""
+    missing = run.effect.nulls if run.effect is not None else {}
+    emptied = [counts for counts in missing.values() if isinstance(counts, list) and counts[0] == 0]
+    return {
+        "the result differs from the input": run.outcome == "result",
+        "the result has rows": after.height > 0,
+        "every column has a value": all(column.null_count() < after.height for column in after.iter_columns()),
+        "no value is missing where none was": not emptied,
+        "a join gives no more rows than its largest input": len(inputs) == 1
+        or after.height <= max(frame.height for frame in inputs),
+    }
+
+
+def _tell_it_from_spoilt(checks: Sequence[Assertion], before: pl.DataFrame, after: pl.DataFrame) -> bool:
+    """Whether each check fails on a spoilt result, and together they notice rows and values."""
+    spoilt = dict(spoilt_results(after))
+    noticed: set[str] = set()
+    for check in checks:
+        mine = {name for name, frame in spoilt.items() if not holds_of(check, before, frame)[0]}
+        if not mine:
+            return False
+        noticed |= mine
+    return all(name in noticed for name in _MUST_BE_NOTICED if name in spoilt) and any(
+        name in noticed for name in _ANY_VALUES
+    )
+
+
+def spoilt_results(frame: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Up to ten wrong results, by what is wrong with each; those that come out the same are left out."""
+    last = frame.columns[-1]
+    numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
+    rows = pl.int_range(pl.len())
+    spoilt = {
+        "no rows": frame.clear(),
+        "the first half": frame.head(frame.height // 2),
+        "all but the last row": frame.head(max(frame.height - 1, 0)),
+        "every row twice": pl.concat([frame, frame]),
+        "the last row twice": pl.concat([frame, frame.tail(1)]),
+        "in reverse": frame.reverse(),
+        "a column moved down": frame.with_columns(pl.col(last).gather((rows - 1) % pl.len())),
+        "other numbers": frame.with_columns(pl.col(numbers) * 2 + 1),
+        "the first row without values": frame.with_columns(pl.when(rows > 0).then(pl.all())),
+        "without the last column": frame.drop(last),
+    }
+    for name, wrong in spoilt.items():
+        if not wrong.equals(frame):
+            yield name, wrong

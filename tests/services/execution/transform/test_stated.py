@@ -1,0 +1,160 @@
+"""Self-checked answers: when what a model states of its result ends the work, and when it does not."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from services.execution.transform.checks import holds_of
+from services.execution.transform.effect import measure
+from services.execution.transform.results import CodeRun, ResultTable
+from services.execution.transform.stated import Judgement, judge, spoilt_results, stated_in
+from shared.declarations.assertions import parse_assertion
+from tests.services.execution.transform.support import TransformJobs, python
+
+SALES = "city,amount\nBerlin,10\nParis,20\nBerlin,5\n"
+GOOD = "result = data.groupby('city', as_index=False)['amount'].sum()"
+STATED = ("rows == distinct(city)", "sum(amount) unchanged", "sorted(city)")
+INPUT = pl.DataFrame({"city": ["Berlin", "Paris", "Berlin"], "amount": [10, 20, 5]})
+RESULT = pl.DataFrame({"city": ["Berlin", "Paris"], "amount": [15, 20]})
+
+
+def reply(code: str, *checks: str) -> str:
+    return python(code) + "\n```checks\n" + "\n".join(checks) + "\n```"
+
+
+def judged(after: pl.DataFrame, *stated: str, inputs: tuple[pl.DataFrame, ...] = (INPUT,)) -> Judgement:
+    effect = measure(inputs[0], after, inputs[1:])
+    outcome = "no_op" if effect.no_op else "result"
+    return judge(stated, CodeRun("code", outcome, "", table=ResultTable(after), effect=effect), inputs)  # type: ignore[arg-type]
+
+
+def test_checks_that_say_enough_and_hold_end_the_work_after_one_call(jobs: TransformJobs) -> None:
+    result = jobs.transform(reply(GOOD, *STATED), data=SALES)
+    assert result.status == "done"
+    assert len(jobs.script.asked) == 1
+    assert [(check.text, check.held) for check in result.checks if check.from_ == "model"] == [
+        (s, True) for s in STATED
+    ]
+    assert {check.held for check in result.checks if check.from_ == "assay"} == {True}
+    assert result.model_dump(mode="json")["checks"][0] == {"text": STATED[0], "held": True, "from": "model"}
+
+
+@pytest.mark.parametrize(
+    "checks",
+    [
+        (),
+        ("rows >= 1",),
+        ("sorted(city)",),
+        (*STATED, "rows >= 0"),
+        (*STATED, "rows == 3"),
+        (*STATED, "the sums are right"),
+        ("rows == 2", "unique(city)"),
+    ],
+    ids=["none", "lazy", "order alone", "a trivial one", "a wrong one", "no check", "nothing about values"],
+)
+def test_otherwise_the_model_is_shown_the_result_as_ever(jobs: TransformJobs, checks: tuple[str, ...]) -> None:
+    result = jobs.transform(reply(GOOD, *checks), "DONE", data=SALES)
+    assert result.status == "done"
+    assert len(jobs.script.asked) == 2
+    assert "answer with the single word DONE" in jobs.script.last()
+
+
+def test_a_check_of_the_models_that_does_not_hold_is_told(jobs: TransformJobs) -> None:
+    wrong = "result = data.groupby('city', as_index=False)['amount'].max()"
+    result = jobs.transform(reply(wrong, *STATED), reply(GOOD, *STATED), data=SALES)
+    assert result.table is not None
+    assert result.table.rows == [["Berlin", 15], ["Paris", 20]]
+    assert len(jobs.script.asked) == 2
+    assert "You stated a check that does not hold: sum(amount) unchanged" in jobs.script.last()
+    assert "does not hold: rows" not in jobs.script.last()
+
+
+@pytest.mark.parametrize(("confirm", "calls"), [("always", 2), ("auto", 1), ("never", 1)])
+def test_confirm_says_whether_checks_of_the_model_count(jobs: TransformJobs, confirm: str, calls: int) -> None:
+    jobs.transform(reply(GOOD, *STATED), "DONE", data=SALES, confirm=confirm)
+    assert len(jobs.script.asked) == calls
+    asked_for = "```checks" in jobs.script.asked[0].messages[-1].content
+    assert asked_for is (confirm == "auto")
+
+
+def test_a_caller_who_asserts_or_masks_gets_no_checks_of_the_model(jobs: TransformJobs) -> None:
+    asserted = jobs.transform(reply(GOOD, "rows == 9"), data=SALES, assertions=["rows == 2"])
+    assert [(check.text, check.from_) for check in asserted.checks] == [("rows == 2", "caller")]
+    assert "```checks" not in jobs.script.said()
+    jobs.transform(reply(GOOD, *STATED), "DONE", data=SALES, preview={"mask": ["city"]})
+    assert len(jobs.script.asked) == 2
+    assert "```checks" not in jobs.script.asked[0].messages[-1].content
+
+
+def test_there_are_ten_spoilt_results() -> None:
+    assert len(dict(spoilt_results(RESULT))) == 10
+    assert "in reverse" not in dict(spoilt_results(RESULT.head(1)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rows == 2",
+        "rows < input",
+        "rows == distinct(city)",
+        "rows == count(amount > 5)",
+        "rows unchanged",
+        "columns are city, amount",
+        "columns contain amount",
+        "unique(city)",
+        "no_nulls(city, amount)",
+        "sum(amount) unchanged",
+        "sum(amount) == sum(amount)",
+        "type(amount) is int",
+        "sorted(amount)",
+        "sorted(amount desc)",
+    ],
+)
+def test_every_form_fails_on_one_of_them_at_least(text: str) -> None:
+    result = {"rows unchanged": INPUT, "sorted(amount desc)": RESULT.reverse()}.get(text, RESULT)
+    check = parse_assertion(text)
+    assert holds_of(check, INPUT, result)[0]
+    assert [name for name, frame in spoilt_results(result) if not holds_of(check, INPUT, frame)[0]]
+
+
+@pytest.mark.parametrize("text", ["rows >= 0", "rows < 1000000", "rows != 77", "rows <= 99"])
+def test_a_check_that_holds_of_all_of_them_says_nothing(text: str) -> None:
+    assert judged(RESULT, *STATED).sufficient
+    assert not judged(RESULT, *STATED, text).sufficient
+
+
+@pytest.mark.parametrize(
+    ("after", "inputs", "broken"),
+    [
+        (INPUT, (INPUT,), "the result differs from the input"),
+        (RESULT.clear(), (INPUT,), "the result has rows"),
+        (RESULT.with_columns(note=pl.lit(None, pl.String)), (INPUT,), "every column has a value"),
+        (pl.DataFrame({"city": ["Berlin", None], "amount": [15, 20]}), (INPUT,), "no value is missing where none was"),
+        (pl.concat([INPUT, INPUT, INPUT]), (INPUT, RESULT), "a join gives no more rows than its largest input"),
+    ],
+)
+def test_signs_of_wrong_code_are_checked_whatever_the_model_states(
+    after: pl.DataFrame, inputs: tuple[pl.DataFrame, ...], broken: str
+) -> None:
+    judgement = judged(after, f"rows == {after.height}", inputs=inputs)
+    assert broken in [check.text for check in judgement.checks if check.from_ == "assay" and not check.held]
+    assert not judgement.sufficient
+
+
+def test_a_result_of_one_row_needs_its_number_stated_otherwise() -> None:
+    days = pl.DataFrame({"days": [2]})
+    assert not judged(days, "rows == 1", "columns are days").sufficient
+    assert judged(days, "rows == 1", "sum(days) == count(amount >= 10)").sufficient
+
+
+def test_checks_are_read_from_their_blocks_only() -> None:
+    text = "rows == 1\n```python\nrows = 3\n```\n```checks\n- rows == 2\n\nunique(city)\n```\n"
+    assert stated_in(text) == ["rows == 2", "unique(city)"]
+    assert stated_in("```checks\n" + "rows == 2\n" * 500 + "```") == ["rows == 2"] * 21
+
+
+def test_large_tables_are_not_spoilt_ten_times() -> None:
+    large = pl.DataFrame({"city": ["a"] * 1_100_000, "amount": [1] * 1_100_000})
+    assert not judged(RESULT, *STATED, inputs=(large,)).sufficient
+    assert judged(RESULT, *STATED, inputs=(large,)).checks == []
