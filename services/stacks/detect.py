@@ -14,7 +14,7 @@ import orjson
 from pydantic import JsonValue
 
 from services.stacks.cache import Answer, ResultCache, cache_key, engine_version
-from services.stacks.engine import Engine, Options
+from services.stacks.engine import DetectOptions, StackEngine
 from services.stacks.llm.identifier import Identifier, llm_detectors
 from services.stacks.outputs.cyclonedx import cyclonedx
 from services.stacks.outputs.dockerfile import dockerfile
@@ -25,7 +25,7 @@ from services.stacks.sightings import custom_sightings
 from services.stacks.sources.archive import open_archive
 from services.stacks.sources.git import open_git
 from services.stacks.sources.local import open_folder
-from services.stacks.store import NoStore, Store
+from services.stacks.store import StackStore
 from services.stacks.tree import Tree
 from shared import VERSION
 from shared.contracts.definitions import Definition, DefinitionSet
@@ -33,6 +33,7 @@ from shared.contracts.detect import DetectInput, DetectResult, RuleSet
 from shared.contracts.files import FileInfo
 from shared.errors import JobCancelled, SourceNotAllowed
 from shared.jobs.job import Context
+from shared.stacks.definitions import EMPTY
 
 #: A smaller archive is detected in less time than a look-up in the shared store takes.
 SHARED_FROM_BYTES = 64 << 10
@@ -40,7 +41,7 @@ _NOT_ASKED = "no model provider is configured: the detection ran as static"
 
 
 @dataclass(frozen=True)
-class Run:
+class DetectRun:
     """One job, with the rules that hold for it."""
 
     context: Context
@@ -68,15 +69,15 @@ class Detect:
     def __init__(
         self,
         settings: StacksSettings,
-        engine: Engine,
+        engine: StackEngine,
         provider_configured: Callable[[], bool] | None = None,
-        store: Store | None = None,
+        store: StackStore | None = None,
         version: str | None = None,
     ) -> None:
         self._settings = settings
         self._engine = engine
         self._provider_configured = provider_configured or (lambda: True)
-        self._store = store or NoStore()
+        self._store = store  #: None without a database: no definitions, no known results, nothing stored
         self._cache = ResultCache(settings.cache_entries)
         self._version = version or engine_version()
 
@@ -84,10 +85,10 @@ class Detect:
         """Raises: SourceNotAllowed, SourceTooLarge, SourceUnreadable, UnknownFormat, NotFound, InvalidRequest."""
         began = time.perf_counter()
         without_model = request.mode == "full" and not self._provider_configured()
-        own = self._store.definitions(context.job.tenant_id, request.definitions_version)
+        own = self._store.definitions(context.job.tenant_id, request.definitions_version) if self._store else EMPTY
         file_id = request.source.file_id
         archive = context.files.info(file_id) if file_id is not None else None
-        run = Run(context, request, own, "static" if without_model else request.mode, archive)
+        run = DetectRun(context, request, own, "static" if without_model else request.mode, archive)
         result, warnings = self._answer(run)
         if without_model:
             warnings = [*warnings, _NOT_ASKED]
@@ -98,7 +99,7 @@ class Detect:
         self._forms(context, result)
         return result
 
-    def _answer(self, run: Run) -> Answer:
+    def _answer(self, run: DetectRun) -> Answer:
         """What is known of the tree under these rules, else what the engine detects."""
         key = self._key(run, f"archive:{run.archive.sha256}") if run.archive and run.archive.sha256 else None
         answer = self._known(run, key)  # the same upload is not even opened again
@@ -111,24 +112,24 @@ class Detect:
                     answer = self._detect(run, tree, key)
         return answer
 
-    def _known(self, run: Run, key: str | None) -> Answer | None:
+    def _known(self, run: DetectRun, key: str | None) -> Answer | None:
         """From the memory of this process, else from the store of all workers."""
         if key is None or self._settings.cache_entries == 0:
             return None
         answer = self._cache.get(key)
-        if answer is None and run.shared:
+        if answer is None and run.shared and self._store:
             answer = self._store.answer(run.context.job.tenant_id, key)
             if answer is not None:
                 self._cache.put(key, answer)
         return answer
 
-    def _detect(self, run: Run, tree: Tree, key: str | None) -> Answer:
+    def _detect(self, run: DetectRun, tree: Tree, key: str | None) -> Answer:
         context = run.context
         identifier = Identifier(
             context.llm, context.prompts, context.budget, self._engine.rules, run.mode == "llm_only",
             context.report.turn,
         )  # fmt: skip
-        options = Options(
+        options = DetectOptions(
             mode=run.mode,
             root=run.request.root,
             disable=frozenset(run.request.disable),
@@ -140,15 +141,15 @@ class Detect:
         result, warnings = self._engine.detect(tree, options)
         result.rules = RuleSet(version=self._engine.rules.version, definitions=run.own.version)
         seen = custom_sightings(result, self._engine.rules, self._engine.tables)
-        if seen:
+        if seen and self._store:
             self._store.add_sightings(context, _repository(run, tree), seen)
         if key is not None and self._settings.cache_entries and not identifier.asked:  # a model may answer otherwise
             self._cache.put(key, (result, warnings))
-            if run.shared:
+            if run.shared and self._store:
                 self._store.keep_answer(context, key, warnings)
         return result, warnings
 
-    def _key(self, run: Run, tree: str) -> str:
+    def _key(self, run: DetectRun, tree: str) -> str:
         request = run.request.model_dump_json(exclude={"source", "mode", "definitions_version"})
         tenant = run.context.job.tenant_id
         return cache_key(tenant, tree, self._version, run.own.version, f"{run.mode}\0{request}")
@@ -180,7 +181,7 @@ class Detect:
             context.report.form(name, media_type, body)
 
 
-def _repository(run: Run, tree: Tree) -> str:
+def _repository(run: DetectRun, tree: Tree) -> str:
     """One hash for one repository, at whatever commit."""
     source = run.request.source
     known = source.git or source.path or "\0".join(sorted(tree.folders))

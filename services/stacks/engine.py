@@ -7,14 +7,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from services.stacks.detectors.definitions import add_packages
-from services.stacks.detectors.detector import Detector
-from services.stacks.detectors.registry import build_detectors
+from services.stacks.detectors.registry import Detector, build_detectors
 from services.stacks.linguist.tables import Tables, load_tables
 from services.stacks.packages.discovery import find_packages
 from services.stacks.packages.survey import Survey
 from services.stacks.phases.assemble import assemble
 from services.stacks.rules.loading import load_rules
-from services.stacks.rules.technologies import PREFIXES, Rules
+from services.stacks.rules.technologies import PREFIXES, TechnologyRules
 from services.stacks.scan.scanner import Scanner
 from services.stacks.tree import Tree
 from shared.contracts.detect import Definition, DetectResult
@@ -22,7 +21,7 @@ from shared.errors import InvalidRequest
 
 
 @dataclass(frozen=True)
-class Options:
+class DetectOptions:
     mode: str = "static"
     root: str = ""
     disable: Collection[str] = ()
@@ -31,17 +30,17 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Engine:
+class StackEngine:
     """Detection with one rule set; made once, used for every tree."""
 
-    rules: Rules = field(default_factory=load_rules)
+    rules: TechnologyRules = field(default_factory=load_rules)
     tables: Tables = field(default_factory=load_tables)
     scanner: Scanner = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scanner", Scanner(self.tables))
 
-    def detect(self, tree: Tree, options: Options = Options()) -> tuple[DetectResult, list[str]]:
+    def detect(self, tree: Tree, options: DetectOptions = DetectOptions()) -> tuple[DetectResult, list[str]]:
         """The result, and the warnings about the source.
 
         Raises: InvalidRequest when ``root`` is no folder of the tree; what a detector that asks raises.

@@ -5,26 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from services.stacks.linguist.tables import DOMINANT, Tables
-from services.stacks.manifests.kinds import kind_of
-from services.stacks.manifests.version_files import READERS
+from services.stacks.manifests.kinds import REQUIREMENT_FOLDERS, kind_of
 from services.stacks.phases.facts.code import ENTRIES
 from services.stacks.phases.facts.configuration import CONFIGS
 from services.stacks.phases.facts.languages import ENDINGS
-from services.stacks.scan.markers import COMPOSE
-from services.stacks.scan.noise import is_noise
+from services.stacks.scan.filenames import is_noise
+from services.stacks.scan.markers import MARKERS
 from services.stacks.scan.scanner import MOST_AMBIGUOUS, SMALL_TREE
 from services.stacks.tree import HEAD_BYTES, MANIFEST_BYTES, NEVER_FIRST_PARTY
 
-_LOCKFILES = frozenset(
-    ("package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "uv.lock", "poetry.lock",
-     "pdm.lock", "Pipfile.lock", "Cargo.lock", "Gemfile.lock", "composer.lock", "mix.lock", "pubspec.lock")
-)  # fmt: skip
 _READ = frozenset(
-    (".gitignore", ".gitattributes", "go.work", "pnpm-workspace.yaml", "lerna.json", "rush.json", "melos.yaml",
-     "libs.versions.toml", "gradle-wrapper.properties", "maven-wrapper.properties", "build.properties", "Procfile",
-     "plugins.sbt", "Rocket.toml",
-     "fly.toml", "railway.json", "render.yaml", "launchSettings.json", "appsettings.json", "Directory.Build.props",
-     "Directory.Packages.props", ".yarnrc.yml", "Containerfile", *COMPOSE, *CONFIGS, *READERS)
+    (".gitignore", ".gitattributes", "libs.versions.toml", "gradle-wrapper.properties", "maven-wrapper.properties",
+     "build.properties", "plugins.sbt", "launchSettings.json", "appsettings.json", "Directory.Build.props",
+     "Directory.Packages.props", *CONFIGS, *MARKERS)
 )  # fmt: skip
 _SETTINGS = ("vite.config.", "nuxt.config.", "vue.config.", "astro.config.")
 _KUBERNETES = ("/k8s/", "/kubernetes/", "/deploy/", "/deployment/", "/manifests/", "/workflows/")
@@ -50,7 +43,7 @@ class ArchiveSelector:
             self._foreign = not NEVER_FIRST_PARTY.isdisjoint(folder.split("/"))
         if self._foreign:
             return 0
-        if name in _READ or name in _LOCKFILES or kind_of(name) is not None:
+        if name in _READ or kind_of(name) is not None:
             return MANIFEST_BYTES
         if name.startswith((".env", "Dockerfile", *_SETTINGS)) or name.endswith(".Dockerfile"):
             return HEAD_BYTES
@@ -58,6 +51,10 @@ class ArchiveSelector:
             path.count("/") <= 1 or any(part in "/" + path for part in _KUBERNETES)
         ):
             return HEAD_BYTES * 4
+        if name.endswith((".txt", ".in")) and (
+            folder.rpartition("/")[2] in REQUIREMENT_FOLDERS or "constraints" in name
+        ):
+            return HEAD_BYTES
         return self._of_code(path, name)
 
     def _of_code(self, path: str, name: str) -> int:

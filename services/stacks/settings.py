@@ -7,8 +7,8 @@ from pathlib import Path
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from services.stacks.sources.collector import Limits
-from services.stacks.sources.git import GitLimits
+from services.stacks.sources.collector import SourceLimits
+from services.stacks.sources.git_process import GitLimits
 
 
 class StacksSettings(BaseSettings):
@@ -30,5 +30,5 @@ class StacksSettings(BaseSettings):
         return GitLimits(self.git_seconds, self.git_mb, self.git_private_hosts, self.git_ca_file)
 
     @property
-    def limits(self) -> Limits:
-        return Limits(entries=self.max_entries, unpacked_bytes=int(self.max_unpacked_gb * (1 << 30)))
+    def limits(self) -> SourceLimits:
+        return SourceLimits(entries=self.max_entries, unpacked_bytes=int(self.max_unpacked_gb * (1 << 30)))

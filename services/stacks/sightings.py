@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 from services.stacks.linguist.tables import Tables
 from services.stacks.manifests.kinds import kind_of
-from services.stacks.rules.technologies import Rules
-from services.stacks.scan.noise import is_plain
+from services.stacks.rules.technologies import TechnologyRules
+from services.stacks.scan.filenames import is_plain
 from shared.contracts.definitions import Kind, SightedFile
 from shared.contracts.detect import Candidate, DetectResult, Evidence
 from shared.stacks.proposals import Seen
@@ -19,7 +19,7 @@ _MOST_SEEN = 200
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
-def custom_sightings(result: DetectResult, rules: Rules, tables: Tables) -> list[Seen]:
+def custom_sightings(result: DetectResult, rules: TechnologyRules, tables: Tables) -> list[Seen]:
     """The custom technologies of a result that only a model named."""
     match = [
         Seen(
@@ -41,7 +41,7 @@ def custom_sightings(result: DetectResult, rules: Rules, tables: Tables) -> list
     return match[:_MOST_SEEN]
 
 
-def resembling(rules: Rules, kind: Kind, id: str) -> str | None:
+def resembling(rules: TechnologyRules, kind: Kind, id: str) -> str | None:
     """A known technology of the kind that is spelled much alike; a person decides whether it is meant."""
     known = [technology.id for technology in rules.of(kind)]
     return next(iter(difflib.get_close_matches(id, known, 1, 0.8)), None)

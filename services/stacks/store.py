@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from pydantic import ValidationError
 from sqlalchemy import Engine
@@ -22,47 +21,15 @@ from shared.stacks.proposals import Seen
 _MOST_SETS = 100
 
 
-class Store(Protocol):
-    """Every method is about one tenant; what is written is committed with the completion of the job."""
-
-    def definitions(self, tenant: str, version: int | None) -> DefinitionSet:
-        """One version of the tenant's own set, by default the newest. Raises: NotFound."""
-        ...
-
-    def answer(self, tenant: str, key: str) -> Answer | None:
-        """What an earlier job of the tenant answered under that cache key."""
-        ...
-
-    def keep_answer(self, context: Context, key: str, warnings: Sequence[str]) -> None:
-        """Store that this job's result answers the cache key from now on."""
-        ...
-
-    def add_sightings(self, context: Context, source: str, seen: Sequence[Seen]) -> None: ...
-
-
-class NoStore:
-    """Without a database: no definitions, no known results, nothing stored."""
-
-    def definitions(self, tenant: str, version: int | None) -> DefinitionSet:
-        return definitions.EMPTY
-
-    def answer(self, tenant: str, key: str) -> Answer | None:
-        return None
-
-    def keep_answer(self, context: Context, key: str, warnings: Sequence[str]) -> None: ...
-
-    def add_sightings(self, context: Context, source: str, seen: Sequence[Seen]) -> None: ...
-
-
 @dataclass
-class PostgresStore:
-    """Shared by all workers; every row names its tenant."""
+class StackStore:
+    """Shared by all workers; every method is about one tenant. What is written is committed as the job completes."""
 
     engine: Engine  #: in autocommit: each statement stands alone
     _sets: OrderedDict[tuple[str, int], DefinitionSet] = field(default_factory=OrderedDict)
 
     def definitions(self, tenant: str, version: int | None) -> DefinitionSet:
-        """Raises: NotFound."""
+        """One version of the tenant's own set, by default the newest. Raises: NotFound."""
         if version == 0:
             return definitions.EMPTY
         with self.engine.connect() as connection:
@@ -80,6 +47,7 @@ class PostgresStore:
         return definition_set
 
     def answer(self, tenant: str, key: str) -> Answer | None:
+        """What an earlier job of the tenant answered under that cache key."""
         with self.engine.connect() as connection:
             row = connection.execute(results.find(tenant, key)).one_or_none()
         if row is None:
@@ -90,6 +58,7 @@ class PostgresStore:
             return None  # not what this version writes: detect it again
 
     def keep_answer(self, context: Context, key: str, warnings: Sequence[str]) -> None:
+        """This job's result answers the cache key from now on."""
         context.report.effect(results.keep(context.job.tenant_id, key, context.job.id, warnings))
 
     def add_sightings(self, context: Context, source: str, seen: Sequence[Seen]) -> None:

@@ -62,12 +62,18 @@ class Tree:
 
     def text(self, path: str, limit: int = MANIFEST_BYTES) -> str | None:
         body = self.read(path, limit)
-        return None if body is None else body.decode("utf-8-sig", "replace")
+        return None if body is None else decoded(body)
 
     def ordered(self) -> Iterator[Folder]:
         """Every folder, parents first, in the order of their paths."""
         for path in sorted(self.folders):
             yield self.folders[path]
+
+
+def decoded(body: bytes) -> str:
+    """UTF-8, or UTF-16 as some editors of Windows write it, without the mark at the beginning."""
+    utf_16 = body[:2] in {b"\xff\xfe", b"\xfe\xff"}
+    return body.decode("utf-16" if utf_16 else "utf-8-sig", "replace")
 
 
 def join(folder: str, name: str) -> str:
@@ -87,63 +93,30 @@ def ancestors(path: str) -> Iterator[str]:
         path = parent(path)
 
 
+def resolved(folder: str, relative: str) -> str | None:
+    """The path that a file in ``folder`` means; None when it leaves the tree."""
+    parts = folder.split("/") if folder else []
+    for part in relative.split("/"):
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in {"", "."}:
+            parts.append(part)
+    return "/".join(parts)
+
+
 def within(path: str, root: str) -> bool:
     return not root or path == root or path.startswith(root + "/")
 
 
 #: Folders that tools fill and nobody writes; a package in them is someone else's.
 NEVER_FIRST_PARTY = frozenset(
-    [
-        ".git",
-        ".hg",
-        ".svn",
-        ".bzr",
-        "node_modules",
-        "bower_components",
-        "jspm_packages",
-        "__pycache__",
-        ".tox",
-        ".nox",
-        ".venv",
-        ".mypy_cache",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".next",
-        ".nuxt",
-        ".svelte-kit",
-        ".turbo",
-        ".parcel-cache",
-        ".gradle",
-        ".terraform",
-        ".dart_tool",
-        ".bundle",
-        ".eggs",
-        "site-packages",
-        ".stack-work",
-        "dist-newstyle",
-        "elm-stuff",
-        ".zig-cache",
-        "zig-cache",
-        "zig-out",
-        ".build",
-        ".pnpm-store",
-        ".pnp",
-        ".cache",
-        ".direnv",
-        ".idea",
-        ".angular",
-        ".expo",
-        ".serverless",
-        ".vercel",
-        ".netlify",
-        ".astro",
-        ".output",
-        ".bloop",
-        ".metals",
-        ".import_linter_cache",
-        ".hypothesis",
-        "DerivedData",
-        ".Rproj.user",
-        ".ipynb_checkpoints",
-    ]
-)
+    (".git", ".hg", ".svn", ".bzr", "node_modules", "bower_components", "jspm_packages", "__pycache__", ".tox",
+     ".nox", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".next", ".nuxt", ".svelte-kit", ".turbo",
+     ".parcel-cache", ".gradle", ".terraform", ".dart_tool", ".bundle", ".eggs", "site-packages", ".stack-work",
+     "dist-newstyle", "elm-stuff", ".zig-cache", "zig-cache", "zig-out", ".build", ".pnpm-store", ".pnp",
+     ".cache", ".direnv", ".idea", ".angular", ".expo", ".serverless", ".vercel", ".netlify", ".astro",
+     ".output", ".bloop", ".metals", ".import_linter_cache", ".hypothesis", "DerivedData", ".Rproj.user",
+     ".ipynb_checkpoints")
+)  # fmt: skip

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import gc
-
 from services.stacks.detect import Detect
-from services.stacks.engine import Engine
+from services.stacks.engine import StackEngine
+from services.stacks.memory import collect_rarely
 from services.stacks.settings import StacksSettings
-from services.stacks.store import PostgresStore
+from services.stacks.store import StackStore
 from shared.db import connect
-from shared.jobs.process import open_worker
+from shared.jobs.worker import open_worker
+from shared.llm.endpoints import EndpointRegistry
 from shared.llm.settings import CallSettings, ProviderSettings, endpoints
 from shared.plugins import load_plugins
 from shared.settings import JobSettings, PluginSettings, StoreSettings
@@ -21,10 +21,12 @@ def main() -> None:
     asks = calls.record in {"replay", "auto"} or any(
         endpoint.configured for endpoint in endpoints(ProviderSettings(), calls)
     )
-    engine = Engine()
-    gc.freeze()  # the collector need not scan the rule set and the language tables again
+    engine = StackEngine()
+    collect_rarely()
     worker = open_worker("stacks")
+    # An endpoint may be named while the worker runs.
     database = connect(StoreSettings().database_url, JobSettings().concurrency)
-    store = PostgresStore(database.execution_options(isolation_level="AUTOCOMMIT"))
-    worker.serve("detect", Detect(StacksSettings(), engine, lambda: asks, store))
+    named = EndpointRegistry(database, ProviderSettings(), calls, ())
+    store = StackStore(database.execution_options(isolation_level="AUTOCOMMIT"))
+    worker.serve("detect", Detect(StacksSettings(), engine, lambda: asks or bool(named.all()), store))
     worker.run()

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from services.stacks.globs import glob_regex
-from services.stacks.packages.package import Finding, Package, Proof
+from services.stacks.packages.package import Package, Proof, TechnologyFinding
 from services.stacks.packages.survey import Survey, split_off
-from services.stacks.rules.technologies import Rules
+from services.stacks.rules.technologies import TechnologyRules
 from services.stacks.tree import ancestors
 from shared.contracts.detect import Definition, Kind
 
@@ -26,18 +26,18 @@ class Definitions:
     """One definition, as a detector."""
 
     definition: Definition
-    rules: Rules
+    rules: TechnologyRules
 
     @property
     def kind(self) -> Kind:
         return self.definition.kind
 
-    def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
+    def detect(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]:
         for package in survey.packages.values():
             proofs = [*self._files(package), *self._dependencies(survey, package)]
             if proofs:
                 known = self.rules.get(self.definition.kind, self.definition.id)
-                yield package, Finding(
+                yield package, TechnologyFinding(
                     self.definition.kind, self.definition.id, self.definition.name, proofs,
                     custom=known is None, source="user", tier=known.tier if known else 0,
                 )  # fmt: skip

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from services.stacks.detectors.detector import file_proof, finding
 from services.stacks.manifests.model import Dependency
-from services.stacks.packages.package import Finding, Package, Proof
+from services.stacks.packages.package import Package, Proof, TechnologyFinding
 from services.stacks.packages.survey import Survey
-from services.stacks.rules.technologies import Rules, Technology
-from services.stacks.tree import join
+from services.stacks.rules.technologies import TIERS, Technology, TechnologyRules
+from services.stacks.tree import HEAD_BYTES, join, resolved
 from shared.contracts.detect import Kind
 
 #: How much a dependency proves, by where it is declared.
@@ -22,16 +21,18 @@ _MODULE_MAJOR = re.compile(r"/v\d+$")
 
 @dataclass(frozen=True)
 class Frameworks:
-    rules: Rules
+    rules: TechnologyRules
     kind: Kind = "framework"
 
-    def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
+    def detect(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]:
         for package in survey.packages.values():
             for dependency in package.dependencies.values():
                 technology = self._named(dependency)
                 if technology is not None:
                     yield package, self._by_dependency(survey, package, dependency, technology)
             yield from ((package, by_file) for by_file in self._by_files(survey, package))
+            yield from ((package, by_source) for by_source in self._by_sources(survey, package))
+        yield from self._functions(survey)
 
     def _named(self, dependency: Dependency) -> Technology | None:
         ecosystem, name = dependency.ecosystem, dependency.name
@@ -49,7 +50,7 @@ class Frameworks:
 
     def _by_dependency(
         self, survey: Survey, package: Package, dependency: Dependency, technology: Technology
-    ) -> Finding:
+    ) -> TechnologyFinding:
         weight = _WEIGHTS[dependency.scope] * min(1.0, technology.number("weight", 1.0))
         if dependency.scope == "dev" and technology.usual_in_dev:
             weight = _USUAL_IN_DEV
@@ -58,43 +59,78 @@ class Frameworks:
         manifest, line = dependency.manifest, dependency.line
         proof = Proof(manifest.path, line, technology.rule, manifest.snippet(line), round(weight, 4))
         if dependency.name in technology.list("companions"):
-            return finding(technology, [proof])  # whose version is its own
+            return TechnologyFinding.of(technology, [proof], ecosystem=dependency.ecosystem)  # whose version is its own
         version = locked_version(survey, package, dependency) or declared(dependency) or managed(dependency)
-        return finding(technology, [proof], version)
+        finding = TechnologyFinding.of(technology, [proof], version, ecosystem=dependency.ecosystem)
+        if any((dependency.ecosystem, adapter) in package.dependencies for adapter in technology.list("ssr")):
+            finding.tier = TIERS["meta"]  # it stands above the server that it brings along
+        return finding
 
-    def _by_files(self, survey: Survey, package: Package) -> Iterable[Finding]:
+    def _by_files(self, survey: Survey, package: Package) -> Iterable[TechnologyFinding]:
         for name in package.files.keys() & self.rules.by_file.keys():
             for technology in self.rules.by_file[name]:
-                if self._fits(package, technology):
-                    yield finding(
-                        technology, [file_proof(package, name, technology, technology.number("file_weight", 0.6))]
-                    )
+                if _fits(package, technology):
+                    yield _by_file(package, name, technology)
         for top in package.folders[0].folders if package.folders else ():
             for path, technology in self.rules.by_path.get(top, ()):
-                if self._fits(package, technology) and survey.scan.tree.has(join(package.path, path)):
-                    yield finding(
-                        technology, [file_proof(package, path, technology, technology.number("file_weight", 0.6))]
-                    )
+                if _fits(package, technology) and survey.scan.tree.has(join(package.path, path)):
+                    yield _by_file(package, path, technology)
         for manifest in package.manifests:
-            if manifest.kind in _OWN:
-                for technology in self.rules.of("framework"):
-                    if manifest.kind in technology.list("manifest_kinds"):
-                        yield finding(
-                            technology, [file_proof(package, manifest.path.rpartition("/")[2], technology, 0.9)]
-                        )
+            for technology in self.rules.by_kind_of_manifest.get(manifest.kind, ()):
+                proof = Proof(manifest.path, None, technology.rule, None, 0.9)
+                own = "" if technology.anywhere else manifest.ecosystem
+                yield TechnologyFinding.of(technology, [proof], ecosystem=own)
 
-    def _fits(self, package: Package, technology: Technology) -> bool:
-        """A file proves a framework only in a package of its ecosystem."""
-        if technology.id in {"hugo", "wordpress", "jekyll"}:
-            return True
-        return any(
-            manifest.ecosystem in _FAMILIES.get(technology.ecosystem, (technology.ecosystem,))
-            for manifest in package.manifests
-        )
+    def _by_sources(self, survey: Survey, package: Package) -> Iterable[TechnologyFinding]:
+        """What the package's own sources import, and the components of Blazor."""
+        if "Swift" in package.sources and package.manifest_of("swift", "xcode", "cocoapods"):
+            yield from self._by_imports(survey, package)
+        blazor = self.rules.get("framework", "blazor")
+        if blazor and "HTML+Razor" in package.sources and package.manifest_of("nuget"):
+            page = next((path for name, path in package.own_files() if name.endswith(".razor")), None)
+            if page:
+                yield TechnologyFinding.of(blazor, [Proof(page, None, blazor.rule, None, 0.7)])
+
+    def _by_imports(self, survey: Survey, package: Package) -> Iterable[TechnologyFinding]:
+        sources = [path for name, path in package.own_files() if name.endswith(".swift") and name != "Package.swift"]
+        seen: set[str] = set()
+        for path in sources[:_MOST_READ]:
+            head = survey.scan.heads.get(path) or survey.scan.tree.read(path, HEAD_BYTES) or b""
+            for match in _IMPORT.finditer(head.decode("utf-8", "replace")):
+                technology = self.rules.by_import.get(match[1])
+                if technology and technology.id not in seen:
+                    seen.add(technology.id)
+                    line = head.count(b"\n", 0, match.start(1)) + 1
+                    yield TechnologyFinding.of(technology, [Proof(path, line, technology.rule, match[0].strip(), 0.8)])
+
+    def _functions(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]:
+        """The folders that a template deploys as functions."""
+        technology = self.rules.get("framework", "aws-lambda")
+        templates = [m for p in survey.packages.values() for m in p.manifests if m.kind == "sam-template"]
+        for template in templates if technology else ():
+            for uri in template.facts["functions"].split("\n"):
+                package = survey.packages.get(resolved(template.folder, uri) or "")
+                if package and technology:
+                    proof = survey.line_proof(template, template.line_of(uri), technology.rule, 0.8)
+                    yield package, TechnologyFinding.of(technology, [proof], ecosystem="")
 
 
-_OWN = frozenset(("hugo", "_config.yml"))
-_FAMILIES: Mapping[str, tuple[str, ...]] = {"npm": ("npm", "deno")}
+def _fits(package: Package, technology: Technology) -> bool:
+    """A file proves a framework only in a package of its ecosystem."""
+    families = _FAMILIES.get(technology.ecosystem, (technology.ecosystem,))
+    return technology.anywhere or package.manifest_of(*families) is not None
+
+
+def _by_file(package: Package, path: str, technology: Technology) -> TechnologyFinding:
+    proof = package.file_proof(path, technology.rule, technology.number("file_weight", 0.6))
+    own = "" if technology.anywhere else technology.ecosystem
+    return TechnologyFinding.of(technology, [proof], ecosystem=own)
+
+
+#: So many sources of a package are searched for what they import.
+_MOST_READ = 60
+_IMPORT = re.compile(r"(?m)^[ \t]*(?:@testable[ \t]+)?import[ \t]+(\w+)")
+_FAMILIES: Mapping[str, tuple[str, ...]] = {"npm": ("npm", "deno", "bower")}
 
 
 def locked_version(survey: Survey, package: Package, dependency: Dependency) -> str | None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from services.stacks.detectors.detector import finding
 from services.stacks.manifests.javascript import package_manager
 from services.stacks.manifests.model import Manifest, dig, snippet, table, text_of
-from services.stacks.packages.package import Finding, Package, Proof
+from services.stacks.packages.package import Package, Proof, TechnologyFinding
 from services.stacks.packages.survey import Survey
-from services.stacks.rules.technologies import Rules
+from services.stacks.rules.technologies import TechnologyRules
 from services.stacks.scan.markers import NODE_LOCKFILES, NODE_SETTINGS
 from services.stacks.tree import join
 from shared.contracts.detect import Conflict, Kind
@@ -35,18 +34,32 @@ class Claim:
     version: str | None = None
 
 
+@dataclass
+class _ReadOnce:
+    """What files say to all the packages below them."""
+
+    commanded: dict[str, Claim | None] = field(default_factory=dict)
+    _spoken: dict[tuple[str, int], list[Claim]] = field(default_factory=dict)
+
+    def spoken(self, manifest: Manifest, depth: int) -> list[Claim]:
+        key = (manifest.path, depth)
+        if key not in self._spoken:
+            self._spoken[key] = list(_spoken(manifest, depth))
+        return self._spoken[key]
+
+
 @dataclass(frozen=True)
 class JavaScriptManagers:
-    rules: Rules
+    rules: TechnologyRules
     kind: Kind = "build_system"
 
-    def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
-        commanded: dict[str, Claim | None] = {}
+    def detect(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]:
+        read = _ReadOnce()
         for package in survey.packages.values():
             manifest = package.manifest_of("npm")
             if manifest is None:
                 continue
-            claims = list(self._claims(survey, package, commanded))
+            claims = list(self._claims(survey, package, read))
             winner = choose(claims)
             for manager in MANAGERS if claims else ("npm",):
                 mine = [claim for claim in claims if claim.manager == manager]
@@ -61,19 +74,20 @@ class JavaScriptManagers:
 
     def _both(
         self, package: Package, manager: str, proofs: list[Proof], version: str | None, source: str
-    ) -> Iterable[tuple[Package, Finding]]:
+    ) -> Iterable[tuple[Package, TechnologyFinding]]:
         for kind in ("build_system", "package_manager"):
             technology = self.rules.get(kind, manager)
             if technology:
-                yield package, finding(technology, [proof.under(technology.rule) for proof in proofs], version, source)
+                mine = [proof.under(technology.rule) for proof in proofs]
+                yield package, TechnologyFinding.of(technology, mine, version, source)
 
-    def _claims(self, survey: Survey, package: Package, commanded: dict[str, Claim | None]) -> Iterable[Claim]:
+    def _claims(self, survey: Survey, package: Package, read: _ReadOnce) -> Iterable[Claim]:
         locked = False
         named = False
         for depth, (folder, names, markers, manifests) in enumerate(survey.above(package.path)):
             if manifests and not named:
                 manifest = next((manifest for manifest in manifests if manifest.ecosystem == "npm"), None)
-                for claim in _spoken(manifest, depth) if manifest else ():
+                for claim in read.spoken(manifest, depth) if manifest else ():
                     named = named or claim.step == "packageManager"
                     yield claim
             if not markers:
@@ -94,7 +108,7 @@ class JavaScriptManagers:
                     "pnpm", "config", Proof(join(folder, "pnpm-workspace.yaml"), None, "build.pnpm", None, 0.8), depth
                 )
         if not locked and not named:
-            yield from _commands(survey, package, commanded)
+            yield from _commands(survey, package, read.commanded)
 
 
 def choose(claims: list[Claim]) -> Claim | None:

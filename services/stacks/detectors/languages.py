@@ -1,4 +1,4 @@
-"""Languages: what the manifests are for, and what the package's own sources are written in."""
+"""Languages: what the manifests are for, and what the sources are written in; and the runtimes that they need."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from services.stacks.detectors.detector import finding
 from services.stacks.manifests.model import Manifest
-from services.stacks.packages.package import Finding, Package, Proof
+from services.stacks.packages.package import Package, Proof, TechnologyFinding
+from services.stacks.packages.ranking import primary_language, primary_of
 from services.stacks.packages.survey import Survey
-from services.stacks.rules.technologies import Rules, Technology
+from services.stacks.rules.technologies import TechnologyRules
 from services.stacks.tree import HEAD_BYTES, join
 from shared.contracts.detect import Kind
 
 _JVM = ("java", "kotlin", "scala", "groovy")
+_JVM_BUILDS = frozenset(
+    ("pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "build.xml", "build.sbt")
+)
 _PROJECTS = {"*.csproj": "csharp", "*.fsproj": "fsharp", "*.vbproj": "vbnet"}
-_BY_SOURCES = {"CMakeLists.txt", "meson.build", "configure.ac", "Makefile", "bazel", "pants.toml", ".buckconfig",
-    "conanfile",
-               "vcpkg.json", "*.sln", "packages.config", "xcode"}  # fmt: skip
+_BY_SOURCES = frozenset(
+    ("CMakeLists.txt", "meson.build", "configure.ac", "Makefile", "bazel", "pants.toml", ".buckconfig", "conanfile",
+     "vcpkg.json", "*.sln", "packages.config", "xcode", "SConstruct", "wscript", "premake", "xmake.lua", "Jamroot",
+     "*.pro", "*.vcxproj", "*.uproject", "project.godot", "ProjectVersion.txt")
+)  # fmt: skip
 _KOTLIN = ("plugin:org.jetbrains.kotlin", "org.jetbrains.kotlin:", "plugin:kotlin", "plugin:org.jetbrains.kotlin.jvm")
 _SCALA = ("org.scala-lang:", "plugin:scala")
 
@@ -34,16 +39,16 @@ def _typed(survey: Survey, path: str) -> bool:
 
 @dataclass(frozen=True)
 class Languages:
-    rules: Rules
+    rules: TechnologyRules
     kind: Kind = "language"
 
-    def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
+    def detect(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]:
         for package in survey.packages.values():
             for manifest in package.manifests:
                 for id, proof in self._of(survey, package, manifest):
                     technology = self.rules.get("language", id)
                     if technology:
-                        yield package, finding(technology, [_under(proof, technology)])
+                        yield package, TechnologyFinding.of(technology, [proof.under(technology.rule)])
             yield from ((package, one) for one in self._sources(package))
 
     def _of(self, survey: Survey, package: Package, manifest: Manifest) -> Iterable[tuple[str, Proof]]:
@@ -54,7 +59,7 @@ class Languages:
         elif kind == "deno.json":
             only_javascript = "JavaScript" in package.sources and not {"TypeScript", "TSX"} & set(package.sources)
             yield "javascript" if only_javascript else "typescript", proof
-        elif kind in {"pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"}:
+        elif kind in _JVM_BUILDS:
             yield self._jvm(package, manifest), proof
         elif kind in _PROJECTS:
             yield _PROJECTS[kind], proof
@@ -62,8 +67,6 @@ class Languages:
             yield from self._compiled(package, manifest)
         elif manifest.ecosystem == "pypi":
             yield "python", proof
-        elif kind in {"_config.yml", "hugo"}:
-            return
         elif kind == "wordpress":
             yield "php", proof
         else:
@@ -82,6 +85,10 @@ class Languages:
                 for sources in (package.sources.get(name) for name in _COMPONENTS)
                 if sources and _typed(survey, sources.first)
             ]
+        if not typed and plain is None and not package.sources and self._typescript_settings(package):
+            yield "typescript", package.file_proof(self._typescript_settings(package), "", 0.8)
+            yield "javascript", Proof(manifest.path, None, "", None, 0.5)
+            return
         if typed and (told or plain is None):
             yield "typescript", Proof(typed[0].first, None, "", None, 0.6)
             if told:
@@ -89,6 +96,11 @@ class Languages:
         if not typed or plain is not None:
             weight = 0.5 if typed and told else 0.9
             yield "javascript", Proof(manifest.path, None, "", None, weight)
+
+    def _typescript_settings(self, package: Package) -> str:
+        """A file that only a package in TypeScript has, where no source tells."""
+        names = (name for name in package.files if name == "tsconfig.json" or name.endswith(".config.ts"))
+        return min(names, default="")
 
     def _typescript_told(self, survey: Survey, package: Package) -> Proof | None:
         for folder, names, markers, manifests in survey.above(package.path):
@@ -107,6 +119,8 @@ class Languages:
         best = max(_JVM, key=lambda id: (weight[id], -_JVM.index(id)))
         if weight[best]:
             return best
+        if manifest.kind == "build.sbt":
+            return "scala"
         names = [dependency.name for dependency in manifest.dependencies]
         if any(name.startswith(_KOTLIN) for name in names):
             return "kotlin"
@@ -148,14 +162,14 @@ class Languages:
     def _bytes(self, package: Package, id: str) -> int:
         return sum(sources.bytes for name, sources in package.sources.items() if self.rules.language_of.get(name) == id)
 
-    def _sources(self, package: Package) -> Iterable[Finding]:
+    def _sources(self, package: Package) -> Iterable[TechnologyFinding]:
         """Every other language of the package's own code, weighed by its share; hardly ever the primary one."""
         total = sum(sources.bytes for sources in package.sources.values()) or 1
         for id, written in self._by_id(package).items():
             share = written.bytes / total
             technology = self.rules.get("language", id) if share >= 0.02 and id not in {"html", "shell"} else None
             if technology:
-                yield finding(
+                yield TechnologyFinding.of(
                     technology, [Proof(written.first, None, technology.rule, None, round(min(0.4, 0.4 * share), 4))]
                 )
 
@@ -166,5 +180,62 @@ class _Written:
     bytes: int = 0
 
 
-def _under(proof: Proof, technology: Technology) -> Proof:
-    return Proof(proof.file, proof.line, technology.rule, proof.snippet, proof.weight)
+@dataclass(frozen=True)
+class Runtimes:
+    rules: TechnologyRules
+    kind: Kind = "runtime"
+
+    def detect(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]:
+        for package in survey.packages.values():
+            main = primary_language(package)
+            for language in package.findings_of("language"):
+                if language.source == "llm" or language.custom or (language is not main and language.confidence < 0.5):
+                    continue
+                id, weight = self._of(package, language.id)
+                technology = self.rules.get("runtime", id) if id else None
+                if technology:
+                    sure = weight if language is main else weight / 2
+                    first = max(language.proofs, key=lambda proof: proof.weight)
+                    yield (
+                        package,
+                        TechnologyFinding.of(
+                            technology, [Proof(first.file, first.line, technology.rule, first.snippet, sure)]
+                        ),
+                    )
+            yield from self._static(package)
+
+    def _of(self, package: Package, language: str) -> tuple[str | None, float]:
+        technology = self.rules.get("language", language)
+        runtime = technology.text("runtime") if technology else None
+        if runtime == "node":
+            return self._javascript(package), 0.9
+        if language == "gleam":
+            manifest = package.manifest("gleam.toml")
+            return ("node" if manifest and manifest.facts.get("target") == "javascript" else "beam"), 0.9
+        if language == "rust" and ("framework", "yew") in package.findings:
+            return "wasm", 0.8
+        return runtime, 0.9
+
+    def _javascript(self, package: Package) -> str:
+        node, deno = package.manifest_of("npm"), package.manifest("deno.json")
+        if deno and not (node and (node.dependencies or "scripts" in node.data)):
+            return "deno"
+        built = primary_of(package, "build_system")
+        says_node = any(
+            statement.runtime == "node" for manifest in package.manifests for statement in manifest.statements
+        )
+        if built and built.id == "bun" and not says_node and ".nvmrc" not in package.files:
+            return "bun"
+        return "node"
+
+    def _static(self, package: Package) -> Iterable[tuple[Package, TechnologyFinding]]:
+        """A page that a build leaves as files needs no server of its own: a second candidate."""
+        framework = primary_of(package, "framework")
+        technology = self.rules.get("framework", framework.id) if framework else None
+        static = self.rules.get("runtime", "static")
+        if framework and technology and technology.static and static and framework.confidence >= 0.5:
+            weight = 0.95 if framework.id == "hugo" else 0.4  # no program of another language serves it
+            yield (
+                package,
+                TechnologyFinding.of(static, [framework.proofs[0].under(static.rule, weight)]),
+            )

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from services.stacks.detectors.detector import finding
 from services.stacks.manifests.model import Manifest, dig, table
-from services.stacks.packages.package import Finding, Package, Proof
+from services.stacks.packages.package import Package, Proof, TechnologyFinding
 from services.stacks.packages.survey import Survey
-from services.stacks.rules.technologies import Rules
+from services.stacks.rules.technologies import TechnologyRules
 from services.stacks.scan.markers import PYTHON_LOCKFILES
 from services.stacks.tree import join
 from shared.contracts.detect import Conflict, Kind
 
 #: In the order of precedence.
-MANAGERS = ("uv", "poetry", "pdm", "hatch", "pipenv", "pixi", "conda", "pip")
+MANAGERS = ("uv", "poetry", "pdm", "hatch", "pipenv", "pixi", "conda", "buildout", "pip")
 _SECTIONS = (
     ("uv", ("tool", "uv"), 0.85),
     ("poetry", ("tool", "poetry"), 0.9),
@@ -31,16 +30,17 @@ _FILES = {
     "environment.yml": ("conda", 0.9),
     "requirements.txt": ("pip", 0.8),
     "setup.py": ("pip", 0.7),
+    "buildout.cfg": ("buildout", 0.8),
     "setup.cfg": ("pip", 0.6),
 }
 
 
 @dataclass(frozen=True)
 class PythonManagers:
-    rules: Rules
+    rules: TechnologyRules
     kind: Kind = "build_system"
 
-    def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
+    def detect(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]:
         for package in survey.packages.values():
             if package.manifest_of("pypi") is None:
                 continue
@@ -57,7 +57,7 @@ class PythonManagers:
                     if technology and mine:
                         share = 1.0 if manager == chosen else 0.5
                         shown = [proof._replace(rule=technology.rule, weight=proof.weight * share) for proof in mine]
-                        yield package, finding(technology, shown)
+                        yield package, TechnologyFinding.of(technology, shown)
 
 
 def claims(survey: Survey, package: Package) -> dict[str, list[Proof]]:

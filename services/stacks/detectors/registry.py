@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
-from services.stacks.detectors.build_systems import BuildSystems, PackageManagers
+from services.stacks.detectors.build_systems import BuildSystems, Orchestrators, PackageManagers
 from services.stacks.detectors.definitions import Definitions
-from services.stacks.detectors.detector import Detector
 from services.stacks.detectors.frameworks import Frameworks
 from services.stacks.detectors.javascript import JavaScriptManagers
-from services.stacks.detectors.languages import Languages
-from services.stacks.detectors.orchestrators import Orchestrators
+from services.stacks.detectors.languages import Languages, Runtimes
 from services.stacks.detectors.python import PythonManagers
-from services.stacks.detectors.runtimes import Runtimes
-from services.stacks.rules.technologies import Rules
-from shared.contracts.detect import Definition
+from services.stacks.packages.package import Package, TechnologyFinding
+from services.stacks.packages.survey import Survey
+from services.stacks.rules.technologies import TechnologyRules
+from shared.contracts.detect import Definition, Kind
+
+
+class Detector(Protocol):
+    """Looks at every package of a survey for technologies of one kind; the phases cannot tell which of them answers."""
+
+    @property
+    def kind(self) -> Kind: ...
+
+    def detect(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]: ...
+
 
 #: A new detector is a class in this package and one row here; later ones see what earlier ones found.
-RULE_DETECTORS: tuple[Callable[[Rules], Detector], ...] = (
+RULE_DETECTORS: tuple[Callable[[TechnologyRules], Detector], ...] = (
     JavaScriptManagers,
     PythonManagers,
     BuildSystems,
@@ -30,7 +40,7 @@ RULE_DETECTORS: tuple[Callable[[Rules], Detector], ...] = (
 
 
 def build_detectors(
-    rules: Rules, mode: str, definitions: Sequence[Definition] = (), llm: Sequence[Detector] = ()
+    rules: TechnologyRules, mode: str, definitions: Sequence[Definition] = (), llm: Sequence[Detector] = ()
 ) -> list[Detector]:
     """``static`` leaves out the detectors that ask a model, ``llm_only`` everything else."""
     if mode == "llm_only":

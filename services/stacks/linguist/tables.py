@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+import re2
+
 #: What a file most probably is when its extension is shared and its content is not read or does not tell.
 MOST_LIKELY = {
     ".as": "ActionScript", ".asm": "Assembly", ".cl": "OpenCL", ".cls": "TeX", ".cs": "C#", ".d": "D",
@@ -29,7 +31,7 @@ DOMINANT = frozenset(
 )
 
 
-#: Linguist's patterns go over whole lines and more: what they are given is bounded, so that no file can hold them up.
+#: Some of Linguist's patterns look around: what they are given is bounded, so that no file can hold them up.
 MOST_JUDGED = 12_000
 
 
@@ -126,6 +128,15 @@ def load_tables() -> Tables:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
+    """For re2, whose time grows no faster than the text; for ``re`` when a pattern looks around, which re2 cannot."""
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        linear: re.Pattern[str] = re2.compile(f"(?m){pattern}", options)
+    except re2.error:
+        pass
+    else:
+        return linear
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         return re.compile(pattern, re.M)

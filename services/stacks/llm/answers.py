@@ -12,7 +12,7 @@ from services.stacks.llm.questions import KINDS, Subject
 from services.stacks.manifests.model import snippet, table, text_of
 from services.stacks.packages.package import Proof
 from services.stacks.packages.survey import Survey
-from services.stacks.rules.technologies import Rules
+from services.stacks.rules.technologies import TechnologyRules
 from services.stacks.tree import join, within
 from shared.contracts.detect import Kind
 from shared.llm.chat import JsonSchema
@@ -24,7 +24,7 @@ SILENT_ABOVE = 0.7
 _MOST_ITEMS = 200
 
 
-class Citation(BaseModel):
+class CitedFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     file: str
@@ -38,7 +38,7 @@ class Identification(BaseModel):
     kind: Kind
     name: str
     confidence: float = Field(ge=0, le=1)
-    evidence: list[Citation]
+    evidence: list[CitedFile]
 
 
 class Identifications(BaseModel):
@@ -76,7 +76,7 @@ def parse(text: str) -> tuple[list[Mapping[str, JsonValue]], list[str]]:
 
 
 def accept(
-    item: Mapping[str, JsonValue], roots: Mapping[str, Subject], survey: Survey, rules: Rules
+    item: Mapping[str, JsonValue], roots: Mapping[str, Subject], survey: Survey, rules: TechnologyRules
 ) -> tuple[Fact | None, str | None, tuple[str, str] | None]:
     """The fact, or what to tell the model about it; and a note for the person with the root that it is about."""
     kind, name = text_of(item.get("kind")), (text_of(item.get("name")) or "").strip()

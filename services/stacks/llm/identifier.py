@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from services.stacks.llm.answers import Fact, accept, parse, schema
-from services.stacks.llm.questions import KINDS, Subject, open_questions
-from services.stacks.llm.redaction import redacted
-from services.stacks.packages.package import Finding, Package
+from services.stacks.llm.questions import KINDS, Subject, open_questions, redacted
+from services.stacks.packages.package import Package, TechnologyFinding
 from services.stacks.packages.survey import Survey, split_off
-from services.stacks.rules.technologies import Rules
+from services.stacks.rules.technologies import TechnologyRules
 from services.stacks.tree import join
 from shared.contracts.detect import Kind
 from shared.errors import NoProviderConfigured, ProvidersFailed
-from shared.llm.chat import ChatMessage, ChatRequest, Prompts, Provider
+from shared.llm.chat import ChatMessage, ChatRequest, Finish, Prompts, Provider
 from shared.loop import Again, Budget, BudgetSpent, Done, Turn, run_loop
 
 ROLE = "stacks.identify"
@@ -24,6 +23,10 @@ _MOST_NAMES = 150
 _MOST_SHOWN = 6
 _SHOWN_CHARACTERS = 3000
 _MOST_CHARACTERS = 48_000
+_ENDED = {
+    Finish.LENGTH: ("the answer was cut before its end: give fewer identifications",),
+    Finish.REFUSAL: ("the model refused to answer",),
+}
 _MARK = ("BEGIN PACKAGE", "END PACKAGE")
 
 
@@ -34,7 +37,7 @@ class Identifier:
     llm: Provider
     prompts: Prompts
     budget: Budget
-    rules: Rules
+    rules: TechnologyRules
     every: bool
     on_turn: Callable[[int, JsonValue, JsonValue], None] = lambda number, proposal, outcome: None
     facts: list[tuple[Package, Fact]] | None = None
@@ -70,7 +73,7 @@ class Identifier:
                 raise
             survey.warnings.append(f"the model could not be asked, the rest is from rules: {failed.detail[:200]}")
         except BudgetSpent as spent:
-            survey.warnings.append(f"{spent}: some packages were not asked about")
+            survey.warnings.append(f"{spent}: some packages were not asked about.{spent.why}")
         else:
             survey.warnings += [f"dropped what the model said: {problem}" for problem in problems]
             return True
@@ -81,6 +84,7 @@ class Identifier:
         roots = {subject.root: subject for subject, _ in batch}
         prompt = self.prompts.render(ROLE, kinds=", ".join(KINDS), packages="\n\n".join(text for _, text in batch))
         answers: list[str] = []
+        endings: list[Finish] = []
 
         def propose(turns: Sequence[Turn[str, list[str]]]) -> str:
             messages = [ChatMessage("user", prompt.text)]
@@ -89,11 +93,12 @@ class Identifier:
                     messages += [ChatMessage("assistant", turn.proposal), ChatMessage("user", turn.outcome.feedback)]
             reply = self.llm.complete(ChatRequest(ROLE, tuple(messages), schema=schema(), prompt=prompt.version))
             self.calls += 1
+            endings.append(reply.finish)
             return reply.text
 
         def execute(text: str) -> Done[list[str]] | Again:
             answers.append(text)
-            problems = self._accept(survey, text, roots)
+            problems = [*_ENDED.get(endings[-1], ()), *self._accept(survey, text, roots)]
             return Again(_feedback(problems), "; ".join(problems)) if problems and len(answers) == 1 else Done(problems)
 
         return run_loop(propose, execute, self.budget, self._tell)
@@ -194,7 +199,7 @@ class LlmDetector:
     identifier: Identifier
     kind: Kind
 
-    def detect(self, survey: Survey) -> Iterable[tuple[Package, Finding]]:
+    def detect(self, survey: Survey) -> Iterable[tuple[Package, TechnologyFinding]]:
         for package, fact in self.identifier.facts_of(survey):
             if fact.kind != self.kind:
                 continue
@@ -203,7 +208,7 @@ class LlmDetector:
             if known is not None:  # what a rule found keeps its own confidence
                 proofs = [proof._replace(weight=0.0) for proof in proofs]
             technology = self.identifier.rules.get(fact.kind, fact.id)
-            yield package, Finding(
+            yield package, TechnologyFinding(
                 fact.kind, fact.id, fact.name, proofs, custom=fact.custom, source="llm",
                 tier=technology.tier if technology else 0, ecosystem=technology.ecosystem if technology else "",
             )  # fmt: skip

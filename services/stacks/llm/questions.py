@@ -1,4 +1,4 @@
-"""What a model is asked about: packages with an open question, and folders that nothing explains."""
+"""What a model is asked about: packages with an open question, folders that nothing explains; and what it is shown."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from services.stacks.packages.package import Package
 from services.stacks.packages.ranking import is_aggregator, primary_language, primary_of
 from services.stacks.packages.survey import Survey
-from services.stacks.rules.technologies import Rules
+from services.stacks.rules.technologies import TechnologyRules
+from services.stacks.scan.filenames import _PLAIN_NAMES, is_noise
 from services.stacks.scan.model import ScannedFolder
-from services.stacks.scan.noise import _PLAIN_NAMES, is_noise
 from services.stacks.tree import ancestors, join
 from shared.contracts.detect import Kind
 
@@ -39,7 +39,7 @@ class Subject:
     folders: tuple[ScannedFolder, ...]
 
 
-def open_questions(survey: Survey, rules: Rules, every: bool) -> list[Subject]:
+def open_questions(survey: Survey, rules: TechnologyRules, every: bool) -> list[Subject]:
     """In order of their paths; ``every`` asks for all kinds of all packages."""
     subjects = []
     for path, package in sorted(survey.packages.items()):
@@ -56,7 +56,7 @@ def open_questions(survey: Survey, rules: Rules, every: bool) -> list[Subject]:
     return sorted(subjects, key=lambda subject: subject.root)[:MOST_SUBJECTS]
 
 
-def _open_kinds(survey: Survey, package: Package, rules: Rules) -> Iterable[Kind]:
+def _open_kinds(survey: Survey, package: Package, rules: TechnologyRules) -> Iterable[Kind]:
     language = primary_language(package)
     framework = primary_of(package, "framework")
     if language is None or language.confidence < 0.5:
@@ -74,7 +74,7 @@ def _open_kinds(survey: Survey, package: Package, rules: Rules) -> Iterable[Kind
         yield from ("framework", "runtime")
 
 
-def _unexplained(survey: Survey, rules: Rules) -> list[str]:
+def _unexplained(survey: Survey, rules: TechnologyRules) -> list[str]:
     """The topmost folders with sources, and something like a manifest, that no package's rules account for."""
     marked: list[str] = []
     for path, folder in survey.scan.folders.items():
@@ -85,7 +85,7 @@ def _unexplained(survey: Survey, rules: Rules) -> list[str]:
     return marked
 
 
-def _looks_foreign(survey: Survey, rules: Rules, folder: ScannedFolder) -> bool:
+def _looks_foreign(survey: Survey, rules: TechnologyRules, folder: ScannedFolder) -> bool:
     unknown = [name for name in folder.unknown if not is_noise(name)]
     manifest_like = [
         name for name in folder.files
@@ -116,7 +116,7 @@ _KNOWN_SETTINGS = frozenset(
 )  # fmt: skip
 
 
-def _foreign_languages(survey: Survey, rules: Rules, path: str, below: list[ScannedFolder]) -> set[str]:
+def _foreign_languages(survey: Survey, rules: TechnologyRules, path: str, below: list[ScannedFolder]) -> set[str]:
     """Languages of the folder that the package around it is not written in."""
     written = {language for inner in below for language in inner.sources} - _NOT_LANGUAGES
     owner = next((survey.packages[above] for above in ancestors(path) if above in survey.packages), None)
@@ -137,3 +137,24 @@ def _below(survey: Survey, path: str) -> Iterable[ScannedFolder]:
         inside = [above for above in ancestors(folder.path) if above in survey.packages and above.startswith(prefix)]
         if not inside or path in inside:
             yield folder
+
+
+_PATTERNS = (
+    re.compile(
+        r"(?i)((?:[\w-]*(?:password|passwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|auth)[\w-]*)"
+        r"[\"']?\s*[:=]\s*[\"']?)[^\s\"',}]{3,}"
+    ),
+    re.compile(r"()\b(?:sk|pk|rk)[-_](?:live|test|proj|ant)?[-_]?[A-Za-z0-9_-]{16,}"),
+    re.compile(r"()\bgh[pousr]_[A-Za-z0-9]{20,}|()\bgithub_pat_\w{20,}"),
+    re.compile(r"()\bAKIA[0-9A-Z]{16}\b"),
+    re.compile(r"()\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{5,}"),
+    re.compile(r"()-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.S),
+    re.compile(r"((?:[a-z][a-z0-9+.-]*)://[^\s:/@]+:)[^\s/@]+(?=@)"),
+    re.compile(r"()\bxox[abprs]-[A-Za-z0-9-]{10,}"),
+)
+
+
+def redacted(text: str) -> str:
+    for pattern in _PATTERNS:
+        text = pattern.sub(lambda match: (match[1] or "") + "[redacted]", text)
+    return text

@@ -9,16 +9,15 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 
 import orjson
-import yaml
 
 from services.stacks.manifests.model import Json
+from shared import plain_yaml
 
 _YAML_BYTES = 512 << 10
+_MOST_VALUES = 100_000  #: of one document, with what its aliases stand for
 _TOML_BYTES = 1 << 20
 #: In one line: what a key of so many parts takes to read grows with their square.
 _MOST_DOTS = 5000
-_MOST_NESTED = 500
-_BRACKETS = re.compile(r"[\[{]+|[\]}]+")
 _AT_LINE = re.compile(r"line (\d+)")
 _COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.S)
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[}\]])', re.S)
@@ -33,17 +32,23 @@ class Broken(Exception):
         self.reason = reason
 
 
-def read_json(text: str, comments: bool = False) -> Json:
+def read_json(text: str) -> Json:
     """Raises: Broken."""
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        if comments:
-            return read_json(without_comments(text))
         raise Broken(error.lineno, f"not valid JSON ({error.msg})") from None
     if not isinstance(value, dict):
         raise Broken(1, "not a JSON object")
     return value
+
+
+def read_jsonc(text: str) -> Json:
+    """JSON that may hold comments and trailing commas. Raises: Broken."""
+    try:
+        return read_json(text)
+    except Broken:
+        return read_json(without_comments(text))
 
 
 def without_comments(text: str) -> str:
@@ -77,25 +82,10 @@ def read_documents(text: str) -> Iterator[object]:
     """Every document of a YAML file, one after the other. Raises: Broken."""
     if len(text) > _YAML_BYTES:
         raise Broken(None, "larger than Assay reads")
-    if _nesting(text) > _MOST_NESTED:
-        raise Broken(None, "not valid YAML (nested too deeply)")
     try:
-        yield from yaml.load_all(text, yaml.CSafeLoader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        raise Broken(mark.line + 1 if mark else None, f"not valid YAML ({error.problem})") from None
-    except (yaml.YAMLError, RecursionError, ValueError, OverflowError):
-        raise Broken(None, "not valid YAML") from None
-
-
-def _nesting(text: str) -> int:
-    """How deep the brackets go at most: the parser's time grows with the square of that."""
-    depth = deepest = 0
-    for match in _BRACKETS.finditer(text):
-        depth += len(match[0]) if match[0][0] in "[{" else -len(match[0])
-        depth = max(depth, 0)
-        deepest = max(deepest, depth)
-    return deepest
+        yield from plain_yaml.documents(text, most=_MOST_VALUES, aliases=True)
+    except plain_yaml.NotPlain as error:
+        raise Broken(error.line, f"not valid YAML ({error.reason})") from None
 
 
 #: Of an element's own text; what is asked for are names, versions and paths.
@@ -157,6 +147,9 @@ def read_xml(text: str) -> Element:
         parser.Parse(re.sub(r"^\s*<\?xml[^>]*\?>", lambda match: "\n" * match[0].count("\n"), text), True)
     except expat.ExpatError as error:
         raise Broken(error.lineno, f"not valid XML ({expat.errors.messages[error.code]})") from None
+    finally:  # the parser knows the handlers, and they know the parser: it would wait for the collector
+        parser.StartElementHandler = parser.EndElementHandler = None
+        parser.CharacterDataHandler = parser.EntityDeclHandler = None
     return top.children[0]
 
 

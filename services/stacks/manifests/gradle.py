@@ -9,39 +9,45 @@ from services.stacks.manifests.formats import Broken, blank_comments, read_toml
 from services.stacks.manifests.model import Manifest, Scope, table, text_of
 
 _PLUGIN = re.compile(
-    r"""\bid\s*\(?\s*["']([\w.-]+)["']\s*\)?(?:\s*version\s*\(?\s*["']([^"']+)["'])?(\s*\)?\s*apply\s*\(?\s*false)?"""
+    r"""\bid\s*+\(?\s*+["']([\w.-]+)["']\s*+\)?(?:\s*+version\s*+\(?\s*+["']([^"']+)["'])?(\s*+\)?\s*+apply\s*+\(?\s*+false)?"""
 )
 _KOTLIN_PLUGIN = re.compile(
-    r"""\bkotlin\(\s*["']([\w.-]+)["']\s*\)(?:\s*version\s*["']([^"']+)["'])?(\s*apply\s*\(?\s*false)?"""
+    r"""\bkotlin\(\s*+["']([\w.-]+)["']\s*+\)(?:\s*+version\s*+["']([^"']+)["'])?(\s*+apply\s*+\(?\s*+false)?"""
 )
-_ALIAS = re.compile(r"""\balias\s*\(?\s*libs\.plugins\.([\w.]+)\s*\)?(\s*apply\s*\(?\s*false)?""")
-_APPLY = re.compile(r"""\bapply\s*\(?\s*plugin\s*[:=]\s*["']([\w.-]+)["']""")
+_ALIAS = re.compile(
+    r"""\b(?:alias|id)\s*+\(?\s*+(\w+)\.plugins\.([\w.]+?)(?:\.get\(\)\.pluginId)?(?![\w.(])\s*+\)?(\s*+apply\s*+\(?\s*+false)?"""
+)
+_SCRIPT = re.compile(
+    r"""\bapply\s*+\(?\s*+from\s*+[:=]\s*+\(?["'](?:\$\{?root(?:Project\.(?:root|project))?Dir\}?/)?([^"'$]+)["']"""
+)
+_APPLY = re.compile(r"""\bapply\s*+\(?\s*+plugin\s*+[:=]\s*+["']([\w.-]+)["']""")
 _CONFIGURATION = (
     r"\b(implementation|api|compile|compileOnly|runtimeOnly|runtime|developmentOnly|annotationProcessor|kapt|ksp"
     r"|providedRuntime|provided|testImplementation|testCompile|testRuntimeOnly|androidTestImplementation"
     r"|debugImplementation|integrationTestImplementation|classpath|commonMainImplementation|jvmMainImplementation)\b"
 )
 _COORDINATES = re.compile(
-    _CONFIGURATION + r"""\s*\(?\s*(?:(?:enforcedPlatform|platform|kotlin)\s*\(\s*)?["']([\w.-]+(?::[\w.${}-]+)*)["']"""
+    _CONFIGURATION
+    + r"""\s*+\(?\s*+(?:(?:enforcedPlatform|platform|kotlin)\s*+\(\s*+)?["']([\w.-]+(?::[\w.${}-]+)*)["']"""
 )
 _MAP_FORM = re.compile(
-    _CONFIGURATION + r"""\s*\(?\s*group\s*[:=]\s*["']([\w.-]+)["']\s*,\s*name\s*[:=]\s*["']([\w.-]+)["']"""
-    r"""(?:\s*,\s*version\s*[:=]\s*["']([^"']+)["'])?"""
+    _CONFIGURATION + r"""\s*+\(?\s*+group\s*+[:=]\s*+["']([\w.-]+)["']\s*+,\s*+name\s*+[:=]\s*+["']([\w.-]+)["']"""
+    r"""(?:\s*+,\s*+version\s*+[:=]\s*+["']([^"']+)["'])?"""
 )
-_CATALOG = re.compile(_CONFIGURATION + r"""\s*\(?\s*(?:(?:enforcedPlatform|platform)\s*\(\s*)?libs\.([\w.]+)""")
+_CATALOG = re.compile(_CONFIGURATION + r"""\s*+\(?\s*+(?:(?:enforcedPlatform|platform)\s*+\(\s*+)?(\w+)\.([\w.]+)""")
 _JAVA = (
-    (re.compile(r"JavaLanguageVersion\.of\(\s*[\"']?(\d+)"), "toolchain"),
-    (re.compile(r"jvmToolchain\s*[({]?\s*(\d+)"), "toolchain"),
-    (re.compile(r"(?:options\.)?release(?:\.set\(|\s*=)\s*(\d+)"), "options.release"),
-    (re.compile(r"sourceCompatibility\s*=?\s*[\"']?(?:JavaVersion\.)?(?:VERSION_)?(?:toVersion\([\"']?)?(1[._])?(\d+)"),
+    (re.compile(r"JavaLanguageVersion\.of\(\s*+[\"']?(\d+)"), "toolchain"),
+    (re.compile(r"jvmToolchain\s*+[({]?\s*+(\d+)"), "toolchain"),
+    (re.compile(r"(?:options\.)?release(?:\.set\(|\s*+=)\s*+(\d+)"), "options.release"),
+    (re.compile(r"sourceCompatibility\s*+=?\s*+[\"']?(?:JavaVersion\.)?(?:VERSION_)?(?:toVersion\([\"']?)?(1[._])?(\d+)"),
      "sourceCompatibility"),
 )  # fmt: skip
-_BLOCK = re.compile(r"\b(subprojects|allprojects)\s*\{")
-_INCLUDE = re.compile(r"\binclude(?:Flat)?\b\s*\(?((?:\s*[\"'][^\"']+[\"']\s*,?)+)")
+_BLOCK = re.compile(r"\b(subprojects|allprojects)\s*+\{")
+_INCLUDE = re.compile(r"\binclude(?:Flat)?\b\s*+\(?((?:\s*+[\"'][^\"']+[\"']\s*+,?)+)")
 _ONE_NAME = re.compile(r"[\"']([^\"']+)[\"']")
-_ROOT_NAME = re.compile(r"rootProject\.name\s*=\s*[\"']([^\"']+)[\"']")
+_ROOT_NAME = re.compile(r"rootProject\.name\s*+=\s*+[\"']([^\"']+)[\"']")
 _PROJECT_FOLDER = re.compile(
-    r"project\(\s*[\"'](:[^\"']+)[\"']\s*\)\.projectDir\s*=\s*(?:new\s+File|file)\s*\(?[^\"'\n]*[\"']([^\"']+)[\"']"
+    r"project\(\s*+[\"'](:[^\"']+)[\"']\s*+\)\.projectDir\s*+=\s*+(?:new\s+File|file)\s*+\(?[^\"'\n]*[\"']([^\"']+)[\"']"
 )
 
 
@@ -54,8 +60,8 @@ def read_build_gradle(manifest: Manifest) -> None:
             if not match[3]:
                 _plugin(manifest, build.format(match[1]), match[2], match.start(), shared)
     for match in _ALIAS.finditer(text):
-        if not match[2]:
-            manifest.facts[f"alias:{match[1]}"] = str(match.start())
+        if not match[3]:
+            manifest.facts[f"alias:{match[1]}:{match[2]}"] = str(match.start())
     for match in _APPLY.finditer(text):
         _plugin(manifest, match[1], None, match.start(), shared)
     for match in _COORDINATES.finditer(text):
@@ -65,7 +71,10 @@ def read_build_gradle(manifest: Manifest) -> None:
     for match in _MAP_FORM.finditer(text):
         _depend(manifest, f"{match[2]}:{match[3]}", match[4], match, shared)
     for match in _CATALOG.finditer(text):
-        manifest.facts[f"library:{match[2]}"] = f"{match.start()} {_scope(match[1])}"
+        manifest.facts[f"library:{match[2]}:{match[3]}"] = f"{match.start()} {_scope(match[1])}"
+    scripts = [match[1] for match in _SCRIPT.finditer(text)]
+    if scripts:
+        manifest.facts["scripts"] = "\n".join(scripts)
     for pattern, source in _JAVA:
         said = pattern.search(text)
         if said:
@@ -168,11 +177,12 @@ def _accessor(alias: str) -> str:
     return re.sub(r"[-_]", ".", alias)
 
 
-def apply_catalog(manifest: Manifest, catalog: Catalog) -> None:
-    """Resolve what a build file takes from its catalog."""
-    libraries, plugins = catalog
+def apply_catalogs(manifest: Manifest, catalogs: Mapping[str, Catalog]) -> None:
+    """Resolve what a build file takes from the catalogs, by their names."""
     for key, value in list(manifest.facts.items()):
-        kind, _, accessor = key.partition(":")
+        kind, _, rest = key.partition(":")
+        named, _, accessor = rest.partition(":")
+        libraries, plugins = catalogs.get(named, ({}, {}))
         if kind == "alias" and accessor in plugins:
             name, version = plugins[accessor]
             manifest.facts[f"plugin:{name}"] = value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from services.stacks.manifests.formats import Broken, read_json, read_yaml, without_comments
+from services.stacks.manifests.formats import Broken, read_json, read_jsonc, read_yaml, without_comments
 from services.stacks.manifests.model import Json, Manifest, Scope, dig, table, text_of, texts
 
 _SCOPES: tuple[tuple[str, Scope], ...] = (
@@ -93,7 +93,7 @@ def workspace_globs(data: Mapping[str, object]) -> list[str]:
 
 def read_deno_json(manifest: Manifest) -> None:
     """Raises: Broken."""
-    data = manifest.data = read_json(manifest.text, comments=True)
+    data = manifest.data = read_jsonc(manifest.text)
     manifest.name, manifest.version = text_of(data.get("name")), text_of(data.get("version"))
     manifest.package = bool(set(data) & {"tasks", "imports", "exports", "name", "importMap", "deploy"}) or not data.get(
         "workspace"
@@ -109,22 +109,16 @@ def add_imports(manifest: Manifest, imports: Mapping[str, object]) -> None:
         offset = manifest.text.find(f'"{alias}"')
         at = offset if offset >= 0 else None
         if match := _SPECIFIER.match(target):
-            _depend(manifest, match[1], match[2], match[3], at)
+            manifest.depend(match[2], match[3], "prod", at, ecosystem=match[1])
         elif match := _DENO_LAND.match(target):
-            _depend(manifest, "deno", match[1], match[2], at)
+            manifest.depend(match[1], match[2], "prod", at, ecosystem="deno")
         elif match := _ESM_SH.match(target):
-            _depend(manifest, "npm", match[1], match[2], at)
-
-
-def _depend(manifest: Manifest, ecosystem: str, name: str, version: str | None, at: int | None) -> None:
-    outer, manifest.ecosystem = manifest.ecosystem, ecosystem
-    manifest.depend(name, version, "prod", at)
-    manifest.ecosystem = outer
+            manifest.depend(match[1], match[2], "prod", at, ecosystem="npm")
 
 
 def read_nx(manifest: Manifest) -> None:
     """Raises: Broken."""
-    data = manifest.data = read_json(manifest.text, comments=True)
+    data = manifest.data = read_jsonc(manifest.text)
     manifest.name = text_of(data.get("name"))
     manifest.facts["projectType"] = text_of(data.get("projectType")) or ""
     manifest.facts["targets"] = "\n".join(table(data.get("targets")))

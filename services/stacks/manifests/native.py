@@ -1,11 +1,12 @@
-"""What native build tools' files say: CMake, Meson, Conan, vcpkg, Xcode, Zig."""
+"""What builds native programs: CMake, Meson, Conan, vcpkg, Xcode, Zig, Cargo, Go modules."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from services.stacks.manifests.formats import blank_comments, read_json
-from services.stacks.manifests.model import Manifest, table, text_of
+from services.stacks.manifests.formats import blank_comments, read_json, read_toml
+from services.stacks.manifests.model import Manifest, Scope, dig, table, text_of
 
 
 def read_cmake(manifest: Manifest) -> None:
@@ -78,5 +79,90 @@ def read_zig(manifest: Manifest) -> None:
 def read_zon(manifest: Manifest) -> None:
     if match := re.search(r"\.name\s*=\s*(?:\.(\w+)|\"([^\"]+)\")", manifest.text):
         manifest.name = match[1] or match[2]
-    if match := re.search(r"\.minimum_zig_version\s*=\s*\"([^\"]+)\"", manifest.text):
-        manifest.state("zig", "build.zig.zon", match[1], manifest.line_at(match.start()))
+    manifest.state_by(re.search(r"\.minimum_zig_version\s*=\s*\"([^\"]+)\"", manifest.text), "zig", "build.zig.zon")
+
+
+_CARGO: tuple[tuple[str, Scope], ...] = (
+    ("dependencies", "prod"),
+    ("dev-dependencies", "dev"),
+    ("dev_dependencies", "dev"),
+    ("build-dependencies", "dev"),
+)
+
+
+def read_cargo(manifest: Manifest) -> None:
+    """Raises: Broken."""
+    data = manifest.data = read_toml(manifest.text)
+    package = table(data.get("package") or data.get("project"))
+    manifest.name, manifest.version = text_of(package.get("name")), text_of(package.get("version"))
+    manifest.package = bool(package) or "workspace" not in data
+    targets = [data, *(table(target) for target in table(data.get("target")).values())]
+    for target in targets:
+        for key, scope in _CARGO:
+            _crates(manifest, table(target.get(key)), scope)
+    if (value := text_of(package.get("rust-version"))) or (
+        value := text_of(dig(data, "workspace", "package", "rust-version"))
+    ):
+        manifest.state("rust", "rust-version", value, manifest.line_of("rust-version"))
+    if "bin" in data or text_of(package.get("default-run")):
+        manifest.facts["bin"] = text_of(package.get("default-run")) or _first_binary(data) or manifest.name or ""
+    if "lib" in data:
+        manifest.facts["lib"] = "yes"
+
+
+def _first_binary(data: Mapping[str, object]) -> str | None:
+    binaries = data.get("bin")
+    return text_of(table(binaries[0]).get("name")) if isinstance(binaries, list) and binaries else None
+
+
+def _crates(manifest: Manifest, wanted: Mapping[str, object], scope: Scope) -> None:
+    for alias, wanted_version in wanted.items():
+        spec = table(wanted_version)
+        name = text_of(spec.get("package")) or alias
+        version = wanted_version if isinstance(wanted_version, str) else text_of(spec.get("version"))
+        if spec.get("workspace") is True:
+            version = "workspace"
+        match = re.search(
+            rf"(?m)^[ \t]*(?:\[[\w.-]*dependencies\.)?[\"']?{re.escape(alias)}[\"']?\s*[\].=]", manifest.text
+        )
+        optional = spec.get("optional") is True and scope == "prod"
+        manifest.depend(name, version, "optional" if optional else scope, match.start() if match else None)
+
+
+_REQUIRE = re.compile(
+    r"(?m)^[ \t]*(?:require[ \t]+)?"
+    r"((?<![\w.~/-])(?:[\w~-][\w.~-]{0,200}/[^\s]{1,300}|[\w-]{1,60}(?:\.[\w-]{1,60}){1,5}))[ \t]+(v[^\s/]+)"
+    r"([ \t]*//[ \t]*indirect)?"
+)
+_DIRECTIVE = re.compile(r"(?m)^(module|go|toolchain)[ \t]+\"?([^\s\"]+)")
+
+
+def read_go_mod(manifest: Manifest) -> None:
+    text = blank_replace(manifest.text)
+    for match in _DIRECTIVE.finditer(text):
+        line = manifest.line_at(match.start())
+        if match[1] == "module":
+            manifest.name = match[2]
+        elif match[1] == "go":
+            manifest.state("go", "go.mod", match[2], line)
+        elif match[2] != "default":
+            manifest.state("go", "toolchain", match[2].removeprefix("go"), line)
+    for match in _REQUIRE.finditer(text):
+        manifest.depend(match[1], match[2], "indirect" if match[3] else "prod", match.start(1))
+
+
+def blank_replace(text: str) -> str:
+    """Without ``replace`` and ``exclude``: they name modules that may not be used."""
+    blank = re.compile(r"(?ms)^(?:replace|exclude|retract|tool)\b[ \t]*(?:\(.*?^\)|[^\n]*)")
+    return blank.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+
+
+_GO_USE = re.compile(r"(?m)^[ \t]*(?:use[ \t]+)?\"?(\.{1,2}(?:/[^\s\")]*)?|[\w-][^\s\")(]*)\"?[ \t]*$")
+
+
+def go_work_members(text: str) -> list[str]:
+    plain = blank_comments(text)
+    inside = [block[1] for block in re.finditer(r"(?ms)^use[ \t]*\((.*?)^\)", plain)]
+    single = [match[1] for match in re.finditer(r"(?m)^use[ \t]+([^\s(]+)", plain)]
+    listed = [match[1] for block in inside for match in _GO_USE.finditer(block)]
+    return [*single, *listed]

@@ -1,43 +1,18 @@
-"""The smaller ecosystems: functional, mobile, scientific and others, a function for each manifest."""
+"""The smaller ecosystems: mobile, scientific and others, a function for each manifest."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
-from services.stacks.manifests.formats import blank_comments, read_json, read_toml, read_yaml
-from services.stacks.manifests.model import Manifest, Scope, dig, table, text_of
-
-
-def read_cabal(manifest: Manifest) -> None:
-    text = re.sub(r"--[^\n]*", lambda match: " " * len(match[0]), manifest.text)
-    if match := re.search(r"(?mi)^name:\s*([\w-]+)", text):
-        manifest.name = match[1]
-    if match := re.search(r"(?mi)^executable[ \t]+([\w-]+)", text):
-        manifest.facts["executable"] = match[1]
-    for block in re.finditer(r"(?mis)^([ \t]*)build-depends:(.*?)(?=^\1\w[\w-]*:|^\S|\Z)", text):
-        for match in re.finditer(r"([A-Za-z][\w-]*)([^,\n]*)", block[2]):
-            manifest.depend(match[1], match[2].strip() or None, "prod", block.start(2) + match.start())
-
-
-def read_hpack(manifest: Manifest) -> None:
-    """Raises: Broken."""
-    data = manifest.data = read_yaml(manifest.text)
-    manifest.name = text_of(data.get("name"))
-    if "executables" in data or "executable" in data:
-        manifest.facts["executable"] = "yes"
-    wanted = data.get("dependencies")
-    for one in wanted if isinstance(wanted, list) else []:
-        if isinstance(one, str) and one.split():
-            manifest.depend(one.split()[0], " ".join(one.split()[1:]) or None, "prod")
+from services.stacks.manifests.formats import blank_comments, read_json, read_jsonc, read_toml, read_yaml
+from services.stacks.manifests.model import Manifest, Scope, dig, first, table, text_of
 
 
 def read_swift(manifest: Manifest) -> None:
     text = blank_comments(manifest.text)
-    if match := re.search(r"swift-tools-version:\s*([\d.]+)", manifest.text):
-        manifest.state("swift", "swift-tools-version", match[1], manifest.line_at(match.start()))
-    if match := re.search(r"Package\(\s*name:\s*\"([^\"]+)\"", text):
-        manifest.name = match[1]
+    manifest.state_by(re.search(r"swift-tools-version:\s*([\d.]+)", manifest.text), "swift", "swift-tools-version")
+    manifest.name = first(r"Package\(\s*name:\s*\"([^\"]+)\"", text)
     if match := re.search(r"\.executable(?:Target)?\(\s*name:\s*\"([^\"]+)\"", text):
         manifest.facts["executable"] = match[1]
     elif ".executableTarget(" in text or ".executable(" in text:
@@ -76,20 +51,6 @@ def read_shard(manifest: Manifest) -> None:
         manifest.state("crystal", "shard.yml", value, manifest.line_of("crystal"))
 
 
-def read_dune(manifest: Manifest) -> None:
-    if match := re.search(r"\(name\s+([\w-]+)\)", manifest.text):
-        manifest.name = match[1]
-    if match := re.search(r"\(depends(.*?)\)\s*\)?\s*(?:\(|\Z)", manifest.text, re.S):
-        for item in re.finditer(r"(?<=[\s(])([a-z][\w-]*)", match[1]):
-            manifest.depend(item[1], None, "prod", match.start(1) + item.start())
-
-
-def read_opam(manifest: Manifest) -> None:
-    if match := re.search(r"(?ms)^depends:\s*\[(.*?)^\]", manifest.text):
-        for item in re.finditer(r"\"([\w-]+)\"", match[1]):
-            manifest.depend(item[1], None, "prod", match.start(1) + item.start())
-
-
 def read_julia(manifest: Manifest) -> None:
     """Raises: Broken."""
     data = manifest.data = read_toml(manifest.text)
@@ -111,8 +72,7 @@ def read_renv(manifest: Manifest) -> None:
 
 
 def read_description(manifest: Manifest) -> None:
-    if match := re.search(r"(?m)^Package:\s*(\S+)", manifest.text):
-        manifest.name = match[1]
+    manifest.name = first(r"(?m)^Package:\s*(\S+)", manifest.text)
     manifest.package = manifest.name is not None or "Imports:" in manifest.text
     for block in re.finditer(r"(?ms)^(Depends|Imports|Suggests):(.*?)(?=^\S|\Z)", manifest.text):
         for item in re.finditer(r"([A-Za-z][\w.]*)\s*(?:\(([^)]*)\))?\s*(?:,|$)", block[2], re.M):
@@ -147,8 +107,7 @@ def read_nimble(manifest: Manifest) -> None:
 
 def read_rockspec(manifest: Manifest) -> None:
     text = re.sub(r"--[^\n]*", lambda match: " " * len(match[0]), manifest.text)
-    if match := re.search(r"(?m)^[ \t]*package\s*=\s*[\"']([^\"'\n]+)", text):
-        manifest.name = match[1]
+    manifest.name = first(r"(?m)^[ \t]*package\s*=\s*[\"']([^\"'\n]+)", text)
     if match := re.search(r"\bdependencies\s*=\s*\{([^}]{0,20000})\}", text):
         for one in re.finditer(r"[\"']([\w.-]+)([^\"'\n]*)[\"']", match[1]):
             at = match.start(1) + one.start(1)
@@ -168,7 +127,7 @@ def read_dub(manifest: Manifest) -> None:
         for one in re.finditer(r"(?m)^dependency\s+\"([^\"\n]+)\"(?:\s+version=\"([^\"\n]*)\")?", manifest.text):
             manifest.depend(one[1], one[2], "prod", one.start(1))
     else:
-        data = manifest.data = read_json(manifest.text, comments=True)
+        data = manifest.data = read_jsonc(manifest.text)
         manifest.name = text_of(data.get("name"))
         library = "ibrary" in (text_of(data.get("targetType")) or "")
         for name, version in table(data.get("dependencies")).items():
@@ -183,22 +142,8 @@ def read_generic_toml(manifest: Manifest) -> None:
     manifest.name = text_of(data.get("name")) or text_of(dig(data, "package", "name"))
 
 
-def read_elm(manifest: Manifest) -> None:
-    """Raises: Broken."""
-    data = manifest.data = read_json(manifest.text)
-    manifest.name = text_of(data.get("name"))
-    direct = table(dig(data, "dependencies", "direct")) or table(data.get("dependencies"))
-    for name, version in direct.items():
-        manifest.depend(name, text_of(version), "prod")
-    if value := text_of(data.get("elm-version")):
-        manifest.state("elm", "elm.json", value, manifest.line_of("elm-version"))
-    if data.get("type") == "application":
-        manifest.facts["executable"] = "yes"
-
-
 def read_terraform(manifest: Manifest) -> None:
-    if match := re.search(r"required_version\s*=\s*\"([^\"]+)\"", manifest.text):
-        manifest.state("terraform", "required_version", match[1], manifest.line_at(match.start()))
+    manifest.state_by(re.search(r"required_version\s*=\s*\"([^\"]+)\"", manifest.text), "terraform", "required_version")
     for match in re.finditer(r"source\s*=\s*\"([\w.-]+/[\w-]+)\"(?:\s*version\s*=\s*\"([^\"]+)\")?", manifest.text):
         manifest.depend(match[1], match[2], "prod", match.start())
 

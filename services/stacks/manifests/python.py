@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from services.stacks.manifests.formats import Broken, read_toml, read_yaml
-from services.stacks.manifests.model import Manifest, Scope, dig, table, text_of, texts
+from services.stacks.manifests.model import Manifest, Scope, dig, first, table, text_of, texts
 
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(.*?)(?:\s+#.*|;.*)?\s*$")
 _PROJECT_TOOLS = frozenset({"poetry", "pdm", "hatch", "uv", "pixi", "flit", "setuptools", "rye", "maturin"})
@@ -43,6 +43,11 @@ def read_pyproject(manifest: Manifest) -> None:
         _requirements(manifest, texts(dig(environment, "dependencies")), "dev")
     _named(manifest, table(dig(tools, "pixi", "dependencies")), "prod")
     _named(manifest, table(dig(tools, "pixi", "pypi-dependencies")), "prod")
+    for path in (
+        *_paths(dig(tools, "setuptools", "dynamic", "dependencies", "file")),
+        *_paths(dig(tools, "hatch", "metadata", "hooks", "requirements_txt", "files")),
+    ):
+        _include(manifest, "r", path)
     if value := text_of(project.get("requires-python")):
         manifest.state("python", "requires-python", value, manifest.line_of("requires-python"))
     backend = text_of(dig(data, "build-system", "build-backend"))
@@ -80,12 +85,27 @@ def _requirements(manifest: Manifest, wanted: Iterable[str], scope: Scope) -> No
             manifest.depend(normal(match[1]), match[2].strip() or None, scope, at if at >= 0 else None)
 
 
+#: Another file with requirements (r), or one that only says their versions (c).
+_INCLUDED = re.compile(r"^(?:-r|--requirement|-c|--constraint)[ \t=]*(\S+)")
+_TEXT_FILES = re.compile(r"""["']([\w./-]+\.(?:txt|in|pip))["']""")
+
+
+def _paths(value: object) -> list[str]:
+    return [value] if isinstance(value, str) else texts(value)
+
+
+def _include(manifest: Manifest, how: str, path: str) -> None:
+    manifest.facts["includes"] = f"{manifest.facts.get('includes', '')}{how} {path}\n"
+
+
 def read_requirements(manifest: Manifest) -> None:
     name = manifest.path.rpartition("/")[2]
     scope: Scope = "dev" if re.search(r"(?i)dev|test|lint|doc|ci\b|type", name) else "prod"
     offset = 0
     for line in manifest.text.splitlines(keepends=True):
         bare = line.strip()
+        if included := _INCLUDED.match(bare):
+            _include(manifest, "c" if bare.startswith(("-c", "--c")) else "r", included[1])
         if bare and bare[0] not in "#-./" and "://" not in bare.partition("@")[0]:
             match = _REQUIREMENT.match(bare)
             if match:
@@ -94,12 +114,12 @@ def read_requirements(manifest: Manifest) -> None:
 
 
 def read_setup_py(manifest: Manifest) -> None:
-    """By its text, never by running it: the lists behind the usual keywords."""
+    """By its text, never by running it: the lists behind the usual keywords, and files that it may read them from."""
     text = manifest.text
-    if match := re.search(r"""\bname\s*=\s*["']([\w.-]+)["']""", text):
-        manifest.name = match[1]
-    if match := re.search(r"""python_requires\s*=\s*["']([^"']+)["']""", text):
-        manifest.state("python", "python_requires", match[1], manifest.line_at(match.start()))
+    for included in dict.fromkeys(match[1] for match in _TEXT_FILES.finditer(text)):
+        _include(manifest, "r", included)
+    manifest.name = first(r"""\bname\s*=\s*["']([\w.-]+)["']""", text)
+    manifest.state_by(re.search(r"""python_requires\s*=\s*["']([^"']+)["']""", text), "python", "python_requires")
     for keyword, scope in (("install_requires", "prod"), ("setup_requires", "dev"), ("tests_require", "test")):
         if match := re.search(rf"\b{keyword}\s*=\s*\[(.*?)\]", text, re.S):
             _quoted(manifest, match, scope)  # type: ignore[arg-type]
@@ -134,6 +154,10 @@ def read_setup_cfg(manifest: Manifest) -> None:
     manifest.name = parser.get("metadata", "name", fallback=None)
     manifest.package = parser.has_section("options") or manifest.name is not None
     wanted = parser.get("options", "install_requires", fallback="")
+    if wanted.startswith("file:"):
+        for path in wanted.removeprefix("file:").split(","):
+            _include(manifest, "r", path.strip())
+        wanted = ""
     _requirements(manifest, [line for line in wanted.splitlines() if line.strip()], "prod")
     if value := parser.get("options", "python_requires", fallback=""):
         manifest.state("python", "python_requires", value, manifest.line_of("python_requires"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from services.stacks.manifests.formats import blank_comments, read_json
-from services.stacks.manifests.model import Manifest, Scope, dig, table, text_of
+from services.stacks.manifests.model import Manifest, Scope, dig, first, table, text_of
 
 _GEM = re.compile(r"""(?m)^([ \t]*)gem[ (]+["']([\w.-]+)["']((?:\s*,\s*["'][^"'\n]*["'])*)([^\n]*)""")
 _GROUP = re.compile(r"(?m)^([ \t]*)group[ (]+([^\n]*?)\)?\s+do\b")
@@ -43,10 +43,8 @@ def _groups(text: str) -> list[tuple[int, int, str]]:
 
 
 def read_gemspec(manifest: Manifest) -> None:
-    if match := re.search(r"""\.name\s*=\s*["']([\w.-]+)["']""", manifest.text):
-        manifest.name = match[1]
-    if match := re.search(r"""required_ruby_version\s*=\s*["']([^"']+)["']""", manifest.text):
-        manifest.state("ruby", "gemspec", match[1], manifest.line_at(match.start()))
+    manifest.name = first(r"""\.name\s*=\s*["']([\w.-]+)["']""", manifest.text)
+    manifest.state_by(re.search(r"""required_ruby_version\s*=\s*["']([^"']+)["']""", manifest.text), "ruby", "gemspec")
     for match in _SPEC.finditer(blank_comments(manifest.text, hashes=True)):
         manifest.depend(match[2], match[3], "dev" if match[1] == "development" else "prod", match.start(2))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from services.stacks.manifests.formats import Broken, read_json, read_toml
-from services.stacks.manifests.model import Statement, dig, table, text_of, texts
+from services.stacks.manifests.formats import read_jsonc, read_toml
+from services.stacks.manifests.model import Statement, dig, table, text_of
 
 #: A plain file with one version in it, to the runtime that it pins.
 PLAIN = {
@@ -17,16 +17,14 @@ PLAIN = {
     ".exenv-version": "elixir", ".zigversion": "zig", ".deno-version": "deno", ".rust-version": "rust",
     ".R-version": "r", ".hugo-version": "hugo",
 }  # fmt: skip
-_TOOL_NAMES = {
-    "nodejs": "node", "node": "node", "golang": "go", "go": "go", "python": "python", "ruby": "ruby", "php": "php",
-    "java": "java", "rust": "rust", "elixir": "elixir", "erlang": "erlang", "deno": "deno", "bun": "bun",
-    "dotnet-core": "dotnet", "dotnet": "dotnet", "dotnetcore": "dotnet", "pnpm": "pnpm", "yarn": "yarn", "npm": "npm",
-    "maven": "maven", "gradle": "gradle", "kotlin": "kotlin", "scala": "scala", "sbt": "sbt", "clojure": "clojure",
-    "terraform": "terraform", "zig": "zig", "crystal": "crystal", "gleam": "gleam", "flutter": "flutter",
-    "dart": "dart",
-    "swift": "swift", "julia": "julia", "ocaml": "ocaml", "haskell": "haskell", "ghc": "haskell", "nim": "nim",
-    "perl": "perl", "r": "r", "lua": "lua", "poetry": "poetry", "uv": "uv", "hugo": "hugo", "bazel": "bazel",
-    "cmake": "cmake",
+#: What .tool-versions, mise and SDKMAN call the tools whose versions count.
+_TOOL_NAMES = {name: name for name in (
+    "node", "go", "python", "ruby", "php", "java", "rust", "elixir", "erlang", "deno", "bun", "dotnet", "pnpm",
+    "yarn", "npm", "maven", "gradle", "kotlin", "scala", "sbt", "clojure", "terraform", "zig", "crystal", "gleam",
+    "flutter", "dart", "swift", "julia", "ocaml", "haskell", "nim", "perl", "r", "lua", "poetry", "uv", "hugo",
+    "bazel", "cmake"
+)} | {
+    "nodejs": "node", "golang": "go", "dotnet-core": "dotnet", "dotnetcore": "dotnet", "ghc": "haskell"
 }  # fmt: skip
 _ENVIRONMENT = {
     "NODE_VERSION": "node", "PYTHON_VERSION": "python", "RUBY_VERSION": "ruby", "GO_VERSION": "go",
@@ -54,7 +52,7 @@ def _line(text: str, offset: int) -> int:
     return text.count("\n", 0, offset) + 1
 
 
-def plain(path: str, text: str) -> Iterable[Statement]:
+def plain_file(path: str, text: str) -> Iterable[Statement]:
     name = path.rpartition("/")[2]
     for number, line in enumerate(text.splitlines()[:50], 1):
         value = line.partition("#")[0].strip()
@@ -89,7 +87,7 @@ def rust_toolchain(path: str, text: str) -> Iterable[Statement]:
 
 
 def global_json(path: str, text: str) -> Iterable[Statement]:
-    value = text_of(dig(read_json(text, comments=True), "sdk", "version"))
+    value = text_of(dig(read_jsonc(text), "sdk", "version"))
     if value:
         yield Statement("dotnet", "global.json", value, path, _line(text, text.find(value)))
 
@@ -166,7 +164,7 @@ def dockerfile(path: str, text: str) -> Iterable[Statement]:
 
 
 READERS: dict[str, Callable[[str, str], Iterable[Statement]]] = {
-    **dict.fromkeys(PLAIN, plain),
+    **dict.fromkeys(PLAIN, plain_file),
     ".tool-versions": tool_versions,
     "mise.toml": mise,
     ".mise.toml": mise,
@@ -201,6 +199,3 @@ def read(path: str, text: str) -> list[Statement]:
         else READERS[name]
     )
     return list(reader(path, text))
-
-
-__all__ = ["NESTED", "READERS", "Broken", "read", "texts"]

@@ -1,4 +1,7 @@
-"""CycloneDX 1.6: the frameworks, languages and tools of each service as components, the services as applications."""
+"""CycloneDX 1.6: the frameworks, languages and tools of each service as components, the services as applications.
+
+The databases, brokers and services of others that they use stand under ``services``, each once.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from services.stacks.rules.technologies import Rules
-from shared.contracts.detect import Candidate, DetectResult, Service
+from services.stacks.rules.technologies import TechnologyRules
+from shared.contracts.detect import BackingService, Candidate, DetectResult, Service
 
 _PURL = {
     "npm": "npm", "pypi": "pypi", "cargo": "cargo", "go": "golang", "maven": "maven", "nuget": "nuget", "gem": "gem",
@@ -18,7 +21,7 @@ _PURL = {
 _NAMESPACE = uuid.UUID("5d3c1f52-9f7a-5c4b-8f2e-0f4a5be0a1c7")
 
 
-def cyclonedx(result: DetectResult, rules: Rules, version: str) -> JsonValue:
+def cyclonedx(result: DetectResult, rules: TechnologyRules, version: str) -> JsonValue:
     """Without a time stamp: the same tree gives the same document."""
     components: list[JsonValue] = []
     dependencies: list[JsonValue] = []
@@ -28,7 +31,11 @@ def cyclonedx(result: DetectResult, rules: Rules, version: str) -> JsonValue:
             _component(candidate, service, rules) for candidate in service.candidates if candidate.confidence >= 0.5
         ]
         components.append(_application(service, reference, inner))
-        dependencies.append({"ref": reference, "dependsOn": [str(component["bom-ref"]) for component in inner]})
+        needed = [
+            *(str(component["bom-ref"]) for component in inner),
+            *map(_backing_reference, service.backing_services),
+        ]
+        dependencies.append({"ref": reference, "dependsOn": list(needed)})
     serial = uuid.uuid5(_NAMESPACE, result.model_dump_json(by_alias=True, exclude={"stats"}))
     return {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
@@ -44,7 +51,8 @@ def cyclonedx(result: DetectResult, rules: Rules, version: str) -> JsonValue:
         },
         "components": components,
         "services": [
-            _service(service) for service in result.services if service.role == "app" and service.runtime.ports
+            *(_service(service) for service in result.services if service.role == "app" and service.runtime.ports),
+            *_backing(result),
         ],
         "dependencies": dependencies,
     }
@@ -65,7 +73,7 @@ def _application(service: Service, reference: str, inner: list[dict[str, JsonVal
     }
 
 
-def _component(candidate: Candidate, service: Service, rules: Rules) -> dict[str, JsonValue]:
+def _component(candidate: Candidate, service: Service, rules: TechnologyRules) -> dict[str, JsonValue]:
     component: dict[str, JsonValue] = {
         "type": {"framework": "framework", "runtime": "platform"}.get(candidate.kind, "application"),
         "bom-ref": f"{service.path or '.'}#{candidate.kind}:{candidate.id}",
@@ -96,7 +104,7 @@ def _component(candidate: Candidate, service: Service, rules: Rules) -> dict[str
     return component
 
 
-def _purl(candidate: Candidate, rules: Rules) -> str | None:
+def _purl(candidate: Candidate, rules: TechnologyRules) -> str | None:
     """Of a framework that is a package of a registry, by the first name that its rule knows."""
     technology = rules.get("framework", candidate.id) if candidate.kind == "framework" else None
     kind = _PURL.get(technology.ecosystem) if technology else None
@@ -120,3 +128,30 @@ def _service(service: Service) -> JsonValue:
             for port in service.runtime.ports
         ],
     }
+
+
+def _backing(result: DetectResult) -> list[JsonValue]:
+    """What the services use over the network, in the order of their ids."""
+    users: dict[str, list[tuple[Service, BackingService]]] = {}
+    for service in result.services:
+        for used in service.backing_services:
+            users.setdefault(used.id, []).append((service, used))
+    return [_backing_service(users[id]) for id in sorted(users)]
+
+
+def _backing_service(users: list[tuple[Service, BackingService]]) -> JsonValue:
+    used = users[0][1]
+    properties: list[JsonValue] = [
+        {"name": "assay:category", "value": used.category},
+        {"name": "assay:id", "value": used.id},
+        {"name": "assay:confidence", "value": f"{max(one.confidence for _, one in users):g}"},
+    ]
+    for service, one in users:
+        for proof in one.evidence[:1]:
+            place = f"{proof.file}:{proof.line}" if proof.line else proof.file
+            properties.append({"name": f"assay:evidence:{service.path or '.'}", "value": place})
+    return {"bom-ref": _backing_reference(used), "name": used.name, "group": used.category, "properties": properties}
+
+
+def _backing_reference(used: BackingService) -> str:
+    return f"backing:{used.id}"

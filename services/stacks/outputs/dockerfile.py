@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from services.stacks.rules.technologies import Rules
+from services.stacks.rules.technologies import TechnologyRules
 from shared.contracts.detect import DetectResult, Service
 
 _BUILD_IMAGES = {
@@ -41,7 +41,7 @@ _FINAL = {"cargo": "debian:bookworm-slim", "go-mod": "debian:bookworm-slim", "ma
           "gradle": "eclipse-temurin:{java}-jre", "dotnet": "mcr.microsoft.com/dotnet/aspnet:{dotnet}"}  # fmt: skip
 
 
-def dockerfile(result: DetectResult, rules: Rules) -> str:
+def dockerfile(result: DetectResult, rules: TechnologyRules) -> str:
     """Raises nothing: a service that cannot be built by an image of its own is named in a comment."""
     running = [service for service in result.services if service.role == "app"] or result.services[:1]
     if not running:

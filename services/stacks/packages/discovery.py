@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from services.stacks.manifests.kinds import kind_of
 from services.stacks.manifests.model import Manifest
 from services.stacks.packages.inheritance import Inheritance
-from services.stacks.packages.nx import drop_foreign_projects
+from services.stacks.packages.javascript import add_listed_projects, drop_foreign_projects
 from services.stacks.packages.package import Package
 from services.stacks.scan.model import Scan, ScannedFolder, Sources
 from services.stacks.tree import ancestors, parent
@@ -18,17 +17,25 @@ _COMPILED = frozenset(
 _TOPMOST_ONLY = frozenset(("CMakeLists.txt", "meson.build", "Makefile", "*.tf", "configure.ac", "BUILD"))
 #: A result with more services than this is nothing that anybody reads, and nothing that a worker can hold.
 MOST_PACKAGES = 20_000
+#: Files that say how the code beside them is run.
+_DEPLOYS = frozenset(("Dockerfile", "Containerfile", "Procfile", "fly.toml", "railway.json"))
+#: Languages in which no service is written, for all that is known of it.
+_NO_PROGRAM = frozenset(
+    ("Shell", "Makefile", "Dockerfile", "HTML", "CSS", "SCSS", "Less", "HCL", "PowerShell", "Batchfile")
+)
 _SHELLS = ("android", "ios", "macos", "linux", "windows", "web")
 
 
 def find_packages(scan: Scan, most: int = MOST_PACKAGES) -> dict[str, Package]:
     """By path; of more than ``most``, those nearest to the root."""
     packages: dict[str, Package] = {}
+    add_listed_projects(scan)
     drop_foreign_projects(scan)
     for path, folder in scan.folders.items():
         if folder.manifests and _makes_package(scan, folder, packages):
             packages[path] = Package(path, list(folder.manifests), folder.files, markers=folder.markers)
     _drop_inner_parts(packages)
+    _add_deployed_code(scan, packages)
     if len(packages) > most:
         scan.warnings.append(
             f"the source holds {len(packages):,} packages: only the {most:,} nearest to its root are told"
@@ -47,8 +54,6 @@ def find_packages(scan: Scan, most: int = MOST_PACKAGES) -> dict[str, Package]:
                 mine = owner.sources[language] = Sources(first=sources.first)
             mine.bytes += sources.bytes
             mine.files += sources.files
-        if folder.manifests and path not in packages:
-            _adopt(folder, owner)
     paths = sorted(packages)
     for package in [package for package in packages.values() if _hollow(package, paths)]:
         del packages[package.path]
@@ -56,14 +61,29 @@ def find_packages(scan: Scan, most: int = MOST_PACKAGES) -> dict[str, Package]:
     return packages
 
 
+def _add_deployed_code(scan: Scan, packages: dict[str, Package]) -> None:
+    """Folders without a manifest whose code a platform or a container is told to run; scripts alone are no service."""
+    for path, folder in scan.folders.items():
+        if folder.fixture or folder.aside or _DEPLOYS.isdisjoint(folder.markers):
+            continue
+        if any(above in packages for above in ancestors(path)) or not _languages_below(scan, path) - _NO_PROGRAM:
+            continue
+        packages[path] = Package(path, [], folder.files, markers=folder.markers)
+    paths = sorted(packages)
+    for path in paths:
+        prefix = path + "/" if path else ""
+        at = bisect_right(paths, prefix)
+        if not packages[path].manifests and at < len(paths) and paths[at].startswith(prefix):
+            del packages[path]  # what it deploys is the packages below
+
+
 def _makes_package(scan: Scan, folder: ScannedFolder, packages: dict[str, Package]) -> bool:
     makers = [manifest for manifest in folder.manifests if manifest.package or manifest.problems]
-    kinds = [(manifest, kind_of(manifest.path.rpartition("/")[2])) for manifest in makers]
-    strong = [manifest for manifest, kind in kinds if kind and not kind.weak]
+    strong = [manifest for manifest in makers if not manifest.weak]
     above = [packages[path] for path in ancestors(parent(folder.path)) if path in packages] if folder.path else []
     if any(not _nested(manifest, above) for manifest in strong):
         return True
-    weak = [manifest for manifest, kind in kinds if kind and kind.weak]
+    weak = [manifest for manifest in makers if manifest.weak]
     return any(_weak_counts(scan, manifest, folder, above) for manifest in weak) or _tool_settings_only(folder, above)
 
 
@@ -85,7 +105,12 @@ def _weak_counts(scan: Scan, manifest: Manifest, folder: ScannedFolder, above: l
             not folder.path and bool(languages - {"Shell", "Makefile", "Dockerfile"})
         )
     if manifest.kind == "_config.yml":
-        return "_posts" in folder.folders or "_layouts" in folder.folders or "Gemfile" in folder.files
+        jekyll = {"_posts", "_layouts", "_includes", "_sass", "_data", "_drafts", "_pages"} & set(folder.folders)
+        return bool(jekyll) or "Gemfile" in folder.files or ("jekyll" in manifest.facts and _pages(folder))
+    if manifest.kind == "build.xml":
+        return not above and bool(languages & {"Java", "Kotlin", "Groovy", "Scala"})
+    if manifest.ecosystem in {"hugo", "site"}:
+        return not any(package.path == folder.path for package in above)
     if manifest.kind == "*.tf":
         return not _nested(manifest, above)
     if manifest.kind in {"mkdocs.yml", "dist.ini", "configure.ac"}:
@@ -122,9 +147,23 @@ def _drop_inner_parts(packages: dict[str, Package]) -> None:
         for above in ancestors(parent(path)) if path else ():
             top = (path[len(above) + 1 :] if above else path).partition("/")[0]
             outer = packages.get(above)
-            if outer and ((top in _SHELLS and _mobile(outer)) or (top == "themes" and outer.manifest("hugo"))):
+            if outer and ((top in _SHELLS and _mobile(outer)) or (top in {"themes", "theme"} and _site(outer))):
                 packages.pop(path, None)
                 break
+
+
+def _pages(folder: ScannedFolder) -> bool:
+    return any(name.endswith((".md", ".markdown", ".html")) for name in folder.files)
+
+
+def _site(package: Package) -> bool:
+    """Whether it is a site, whose themes are not programs of their own."""
+    return package.manifest_of("hugo", "site", "jekyll") is not None or any(
+        dependency.name in _THEMED for manifest in package.manifests for dependency in manifest.dependencies
+    )
+
+
+_THEMED = frozenset(("hexo", "ghost", "pelican", "jekyll", "gridsome", "gatsby", "typecho"))
 
 
 def _mobile(package: Package) -> bool:
@@ -133,10 +172,3 @@ def _mobile(package: Package) -> bool:
         return True
     mobile = {"react-native", "expo", "@capacitor/core", "@ionic/angular", "@ionic/react", "@ionic/vue", "cordova"}
     return node is not None and any(dependency.name in mobile for dependency in node.dependencies)
-
-
-def _adopt(folder: ScannedFolder, owner: Package) -> None:
-    """Requirement files in a folder of their own belong to the package around it."""
-    for manifest in folder.manifests:
-        if manifest.kind == "requirements.txt" and folder.path.rpartition("/")[2] == "requirements":
-            owner.manifests.append(manifest)

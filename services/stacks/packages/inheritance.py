@@ -9,14 +9,16 @@ from itertools import islice
 
 from services.stacks.manifests.dotnet import read_shared
 from services.stacks.manifests.formats import Broken
-from services.stacks.manifests.gradle import Catalog, apply_catalog, read_catalog
 from services.stacks.manifests.model import Dependency, Manifest, Statement
-from services.stacks.packages.catalogs import Catalogs
-from services.stacks.packages.nx import shared_dependencies
+from services.stacks.manifests.python import read_requirements
+from services.stacks.packages.gradle import GradleBuilds
+from services.stacks.packages.javascript import Catalogs, shared_dependencies
 from services.stacks.packages.package import Package
 from services.stacks.scan.model import Scan
-from services.stacks.tree import ancestors, join, parent
+from services.stacks.tree import ancestors, join, parent, resolved
 
+#: So many requirement files are followed from one.
+_MOST_INCLUDED = 40
 #: So many parents of a Maven project are followed.
 _MOST_PARENTS = 40
 _CENTRAL = ("Directory.Build.props", "Directory.Packages.props")
@@ -44,12 +46,13 @@ class Inheritance:
 
     scan: Scan
     catalogs: Catalogs = field(init=False)
+    gradle: GradleBuilds = field(init=False)
     _own: dict[str, OwnContent] = field(default_factory=dict)  #: by path, before anything was inherited
-    _version_catalogs: dict[str, Catalog] = field(default_factory=dict)
     _central: dict[str, CentralProps | Broken] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.catalogs = Catalogs(self.scan)
+        self.gradle = GradleBuilds(self.scan)
 
     def complete(self, packages: Iterable[Package]) -> None:
         """Dependencies by name, with what parents, catalogs and central lists add to them."""
@@ -77,6 +80,8 @@ class Inheritance:
                 self._maven(manifest)
             elif manifest.ecosystem == "nuget":
                 self._dotnet(package, manifest)
+            elif "includes" in manifest.facts:
+                self._requirements(manifest)
             elif manifest.kind == "build.sbt":
                 self._sbt(manifest)
 
@@ -96,21 +101,11 @@ class Inheritance:
             plugins.depend(f"{match[1]}:{match[2]}", match[3], "prod", match.start())
         manifest.dependencies.extend(plugins.dependencies)
 
-    def _manifests(self, folder: str) -> list[Manifest]:
-        scanned = self.scan.folders.get(folder) or self.scan.outside.get(folder)
-        return scanned.manifests if scanned else []
-
     def _gradle(self, package: Package, manifest: Manifest) -> None:
-        for folder in ancestors(package.path):
-            path = join(folder, "gradle/libs.versions.toml")
-            if self.scan.tree.has(path):
-                if path not in self._version_catalogs:
-                    self._version_catalogs[path] = read_catalog(self.scan.tree.text(path) or "")
-                apply_catalog(manifest, self._version_catalogs[path])
-                break
+        self.gradle.complete(manifest, package.path)
         self._by_itself(manifest)
         for folder in islice(ancestors(package.path), 1, None):
-            for outer in self._manifests(folder):
+            for outer in self.scan.manifests_at(folder):
                 if outer.kind in {"build.gradle", "build.gradle.kts"}:
                     self._shared(manifest, outer)
 
@@ -125,6 +120,30 @@ class Inheritance:
             if key.startswith("shared-plugin:"):
                 name = "plugin:" + key.partition(":")[2]
                 manifest.dependencies.append(Dependency("maven", name, None, "prod", outer, int(at)))
+
+    def _requirements(self, manifest: Manifest) -> None:
+        """Follow the requirement files that a manifest reads, and those that they read."""
+        left, seen = [manifest], {manifest.path}
+        versions: dict[str, str] = {}
+        while left and len(seen) <= _MOST_INCLUDED:
+            here = left.pop()
+            for line in here.facts.get("includes", "").splitlines():
+                how, _, relative = line.partition(" ")
+                path = resolved(here.folder, relative)
+                if path is None or path in seen or not self.scan.tree.has(path):
+                    continue
+                seen.add(path)
+                read = Manifest(path, "requirements.txt", "pypi", self.scan.tree.text(path, 1 << 20) or "")
+                read_requirements(read)
+                if how == "c":
+                    versions |= {one.name: one.version for one in read.dependencies if one.version}
+                else:
+                    manifest.dependencies.extend(read.dependencies)
+                left.append(read)
+        manifest.dependencies[:] = [
+            replace(one, version=versions[one.name]) if one.version is None and one.name in versions else one
+            for one in manifest.dependencies
+        ]
 
     def _dotnet(self, package: Package, manifest: Manifest) -> None:
         """What ``Directory.Build.props`` sets and ``Directory.Packages.props`` pins, from the nearest folder."""
@@ -163,14 +182,11 @@ class Inheritance:
         self._by_itself(manifest)
         seen, here = {manifest.path}, manifest
         while (relative := here.facts.get("parent")) and len(seen) <= _MOST_PARENTS:
-            path = _resolve(here.folder, relative)
+            path = resolved(here.folder, relative)
             if path is not None and not path.endswith(".xml"):
                 path = join(path, "pom.xml")
-            outer = (
-                next((manifest for manifest in self._manifests(parent(path or "")) if manifest.path == path), None)
-                if path
-                else None
-            )
+            beside = self.scan.manifests_at(parent(path)) if path else []
+            outer = next((manifest for manifest in beside if manifest.path == path), None)
             if outer is None or outer.path in seen:
                 return
             seen.add(outer.path)
@@ -184,15 +200,3 @@ class Inheritance:
                     manifest.facts.setdefault(key, value)
             manifest.statements.extend(own.statements)
             here = outer
-
-
-def _resolve(folder: str, relative: str) -> str | None:
-    parts = folder.split("/") if folder else []
-    for part in relative.split("/"):
-        if part == "..":
-            if not parts:
-                return None
-            parts.pop()
-        elif part not in {"", "."}:
-            parts.append(part)
-    return "/".join(parts)

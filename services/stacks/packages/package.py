@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from services.stacks.manifests.model import Dependency, Manifest
+from services.stacks.rules.technologies import Technology
 from services.stacks.scan.model import ScannedFolder, Sources
 from services.stacks.tree import join
 from shared.contracts.detect import Kind
@@ -24,12 +25,13 @@ class Proof(NamedTuple):
     snippet: str | None
     weight: float
 
-    def under(self, rule: str) -> Proof:
-        return Proof(self.file, self.line, rule, self.snippet, self.weight)
+    def under(self, rule: str, weight: float | None = None) -> Proof:
+        """The same evidence for another rule."""
+        return Proof(self.file, self.line, rule, self.snippet, self.weight if weight is None else weight)
 
 
 @dataclass(slots=True)
-class Finding:
+class TechnologyFinding:
     """A technology that a detector found in a package."""
 
     kind: Kind
@@ -45,6 +47,16 @@ class Finding:
 
     def __post_init__(self) -> None:
         self.weigh()
+
+    @classmethod
+    def of(
+        cls, technology: Technology, proofs: list[Proof], version: str | None = None, source: str = "rule",
+        ecosystem: str | None = None,
+    ) -> TechnologyFinding:  # fmt: skip
+        return cls(
+            technology.kind, technology.id, technology.name, proofs, version=version, source=source,
+            tier=technology.tier, ecosystem=technology.ecosystem if ecosystem is None else ecosystem,
+        )  # fmt: skip
 
     def weigh(self) -> None:
         """Independent proofs together: one minus the product of what each leaves open."""
@@ -65,12 +77,12 @@ class Package:
     sources: dict[str, Sources] = field(default_factory=dict)
     folders: list[ScannedFolder] = field(default_factory=list)  #: its own ones, without nested packages
     markers: Sequence[str] = ()
-    findings: dict[tuple[Kind, str], Finding] = field(default_factory=dict)
-    by_kind: dict[Kind, list[Finding]] = field(default_factory=dict)  #: the same findings
+    findings: dict[tuple[Kind, str], TechnologyFinding] = field(default_factory=dict)
+    by_kind: dict[Kind, list[TechnologyFinding]] = field(default_factory=dict)  #: the same findings
     warnings: list[str] = field(default_factory=list)
     dependencies: dict[tuple[str, str], Dependency] = field(default_factory=dict)
-    ranked: dict[Kind, list[Finding]] = field(default_factory=dict)  #: until the next finding
-    primary: dict[Kind, Finding | None] = field(default_factory=dict)  #: until the next finding
+    ranked: dict[Kind, list[TechnologyFinding]] = field(default_factory=dict)  #: until the next finding
+    primary: dict[Kind, TechnologyFinding | None] = field(default_factory=dict)  #: until the next finding
 
     def manifest(self, kind: str) -> Manifest | None:
         for manifest in self.manifests:
@@ -78,13 +90,13 @@ class Package:
                 return manifest
         return None
 
-    def manifest_of(self, ecosystem: str) -> Manifest | None:
+    def manifest_of(self, *ecosystems: str) -> Manifest | None:
         for manifest in self.manifests:
-            if manifest.ecosystem == ecosystem:
+            if manifest.ecosystem in ecosystems:
                 return manifest
         return None
 
-    def add(self, finding: Finding) -> None:
+    def add(self, finding: TechnologyFinding) -> None:
         key = (finding.kind, finding.id)
         if finding.kind in _RANKING:
             self.ranked.clear()
@@ -105,7 +117,7 @@ class Package:
         known.weigh()
         known.version = known.version or finding.version
 
-    def findings_of(self, kind: Kind) -> list[Finding]:
+    def findings_of(self, kind: Kind) -> list[TechnologyFinding]:
         return self.by_kind.get(kind, [])
 
     def own_files(self) -> Iterator[tuple[str, str]]:
@@ -114,6 +126,5 @@ class Package:
             for name in folder.files:
                 yield name, join(folder.path, name)
 
-    @property
-    def depth(self) -> int:
-        return self.path.count("/") + 1 if self.path else 0
+    def file_proof(self, name: str, rule: str, weight: float) -> Proof:
+        return Proof(join(self.path, name), None, rule, None, weight)

@@ -6,22 +6,21 @@ import re
 from functools import cache
 
 from services.stacks.manifests.javascript import workspace_globs
-from services.stacks.packages.package import Finding, Package
+from services.stacks.packages.package import Package, TechnologyFinding
 from services.stacks.packages.survey import Survey
-from services.stacks.rules.ecosystems import ecosystems_of
-from services.stacks.rules.technologies import SERVING, TIERS
+from services.stacks.rules.technologies import SERVING, TIERS, ecosystems_of
 from shared.contracts.detect import Kind
 
 _ORIGIN = {"user": 3, "rule": 2, "default": 1, "llm": 0}
 
 
-def primary_language(package: Package) -> Finding | None:
+def primary_language(package: Package) -> TechnologyFinding | None:
     """By the caller's word, then the weight of manifest, frameworks and sources together."""
     languages = ordered(package, "language")
     return languages[0] if languages else None
 
 
-def _languages(package: Package) -> list[Finding]:
+def _languages(package: Package) -> list[TechnologyFinding]:
     """The primary language first, the others by how sure they are."""
     findings = package.findings_of("language")
     if len(findings) < 2:
@@ -40,7 +39,7 @@ def _languages(package: Package) -> list[Finding]:
             best[framework.ecosystem] = max(best.get(framework.ecosystem, 0), framework.tier)
     manifests = {manifest.ecosystem for manifest in package.manifests if manifest.kind != "Makefile"}
 
-    def order(finding: Finding) -> tuple[bool, bool, float, float, str]:
+    def order(finding: TechnologyFinding) -> tuple[bool, bool, float, float, str]:
         mine = ecosystems_of(finding.id)
         share = shares.get(finding.id, 0) / total
         tier = max((best[ecosystem] for ecosystem in mine if ecosystem in best), default=0)
@@ -58,7 +57,7 @@ def _languages(package: Package) -> list[Finding]:
     return _behind(max(findings, key=order), findings)
 
 
-def _behind(main: Finding, findings: list[Finding]) -> list[Finding]:
+def _behind(main: TechnologyFinding, findings: list[TechnologyFinding]) -> list[TechnologyFinding]:
     return [
         main,
         *sorted(
@@ -81,7 +80,7 @@ def _written_as(linguist: str) -> tuple[str, ...]:
     return named if linguist.lower() in _LINGUIST else (*named, linguist.lower())
 
 
-def ordered(package: Package, kind: Kind) -> list[Finding]:
+def ordered(package: Package, kind: Kind) -> list[TechnologyFinding]:
     """Every finding of one kind, the primary one first."""
     known = package.ranked.get(kind)
     if known is None:
@@ -89,14 +88,14 @@ def ordered(package: Package, kind: Kind) -> list[Finding]:
     return known
 
 
-def _others(package: Package, kind: Kind) -> list[Finding]:
+def _others(package: Package, kind: Kind) -> list[TechnologyFinding]:
     findings = package.findings_of(kind)
     if len(findings) < 2:
         return findings
     language = primary_language(package)
     mine = ecosystems_of(language.id) if language else frozenset()
 
-    def order(finding: Finding) -> tuple[object, ...]:
+    def order(finding: TechnologyFinding) -> tuple[object, ...]:
         sure = finding.confidence >= 0.5
         family = not mine or not finding.ecosystem or finding.ecosystem in mine or finding.source in {"user", "llm"}
         above = finding.tier if kind == "framework" else 0
@@ -106,14 +105,32 @@ def _others(package: Package, kind: Kind) -> list[Finding]:
     return sorted(findings, key=order)
 
 
-def _late(finding: Finding) -> int:
+def _late(finding: TechnologyFinding) -> int:
     """Build tools that run the others come first, ``make`` and the dependency fetchers last."""
     if finding.id in {"bazel", "pants", "buck"}:
         return 0
-    return 2 if finding.id in {"make", "conan", "vcpkg", "cocoapods", "opam", "hpack", "luarocks"} else 1
+    return (
+        2
+        if finding.id
+        in {
+            "make",
+            "conan",
+            "vcpkg",
+            "cocoapods",
+            "opam",
+            "hpack",
+            "luarocks",
+            "bower",
+            "gulp",
+            "grunt",
+            "ivy",
+            "carthage",
+        }
+        else 1
+    )
 
 
-def _only_documents(package: Package, tool: Finding) -> bool:
+def _only_documents(package: Package, tool: TechnologyFinding) -> bool:
     """What a Python project documents itself with, and does not require, is not what it is made of."""
     required = any(proof.line is not None and proof.weight >= 0.8 for proof in tool.proofs)
     return not required and any(
@@ -121,7 +138,7 @@ def _only_documents(package: Package, tool: Finding) -> bool:
     )
 
 
-def primary_of(package: Package, kind: Kind) -> Finding | None:
+def primary_of(package: Package, kind: Kind) -> TechnologyFinding | None:
     """The one that counts; a framework that is only tested with, or belongs to another language, is none."""
     try:
         return package.primary[kind]
@@ -130,7 +147,7 @@ def primary_of(package: Package, kind: Kind) -> Finding | None:
         return best
 
 
-def _primary(package: Package, kind: Kind) -> Finding | None:
+def _primary(package: Package, kind: Kind) -> TechnologyFinding | None:
     findings = ordered(package, kind)
     if not findings:
         return None

@@ -1,16 +1,17 @@
-"""All packages of a source with what lies above them: what the detectors look at."""
+"""What the detectors look at: all packages of a source, what lies above them, and the versions that lockfiles pin."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from services.stacks.manifests.model import Manifest
-from services.stacks.packages.lockfiles import Locks
+from services.stacks.manifests.formats import Broken
+from services.stacks.manifests.model import Dependency, Json, Manifest
 from services.stacks.packages.package import Package, Proof
 from services.stacks.scan.model import Scan
-from services.stacks.tree import ancestors, parent
+from services.stacks.tree import MANIFEST_BYTES, Tree, ancestors, join, parent
 
 
 class Level(NamedTuple):
@@ -45,6 +46,14 @@ class Survey:
     def line_proof(self, manifest: Manifest, line: int | None, rule: str, weight: float) -> Proof:
         return Proof(manifest.path, line, rule, manifest.snippet(line), weight)
 
+    def read(self, path: str, reader: Callable[[str], Json], limit: int = MANIFEST_BYTES) -> Json:
+        """What a file of settings holds; nothing, and a warning, when it is broken."""
+        try:
+            return reader(self.scan.tree.text(path, limit) or "")
+        except Broken as broken:
+            self.warnings.append(f"{path}:{broken.line or 1}: {broken.reason}")
+            return {}
+
     def above(self, path: str) -> tuple[Level, ...]:
         """The folder and those above it up to the root of the source."""
         known = self._levels.get(path)
@@ -59,12 +68,8 @@ class Survey:
         return known
 
     def _level(self, path: str) -> Level:
-        folder = self.scan.folders.get(path) or self.scan.outside.get(path)
+        folder = self.scan.folder(path)
         return Level(path, folder.files, folder.markers, folder.manifests) if folder else Level(path, {}, (), ())
-
-    def manifests_at(self, folder: str) -> list[Manifest]:
-        scanned = self.scan.folders.get(folder) or self.scan.outside.get(folder)
-        return scanned.manifests if scanned else []
 
 
 def split_off(survey: Survey, path: str) -> None:
@@ -91,3 +96,53 @@ def split_off(survey: Survey, path: str) -> None:
                     if outer.sources[language].files <= 0:
                         del outer.sources[language]
     survey.packages[path] = new
+
+
+#: Ecosystem to its lockfiles and the pattern of one entry in each.
+_PATTERNS: dict[str, tuple[tuple[str, str], ...]] = {
+    "npm": (
+        ("package-lock.json", r'"node_modules/{name}"\s*:\s*\{{[^{{}}]*?"version"\s*:\s*"([^"]+)"'),
+        ("npm-shrinkwrap.json", r'"node_modules/{name}"\s*:\s*\{{[^{{}}]*?"version"\s*:\s*"([^"]+)"'),
+        ("pnpm-lock.yaml", r"""(?m)^ {{2,}}'?{name}'?:\n\s+specifier:[^\n]*\n\s+version:\s*'?([\w.+-]+)"""),
+        ("yarn.lock", r"""(?m)^"?{name}@(?!npm:\S*@)[^\n]*:\n\s+version:?\s+"?([^"\n]+)"""),
+        ("bun.lock", r'"{name}"\s*:\s*\[\s*"{name}@([^"]+)"'),
+    ),
+    "pypi": (
+        *((lock, r'(?m)^name = "{name}"\nversion = "([^"]+)"') for lock in ("uv.lock", "poetry.lock", "pdm.lock")),
+        ("Pipfile.lock", r'"{name}"\s*:\s*\{{.*?"version"\s*:\s*"==([^"]+)"'),
+    ),
+    "cargo": (("Cargo.lock", r'(?m)^name = "{name}"\nversion = "([^"]+)"'),),
+    "gem": (("Gemfile.lock", r"(?m)^ {{4}}{name} \(([^)]+)\)"),),
+    "composer": (("composer.lock", r'"name":\s*"{name}",\s*"version":\s*"v?([^"]+)"'),),
+    "hex": (("mix.lock", r'"{name}":\s*\{{:hex,\s*:\w+,\s*"([^"]+)"'),),
+    "pub": (("pubspec.lock", r'(?ms)^  {name}:\n.*?\n    version: "([^"]+)"'),),
+}
+
+
+@dataclass
+class Locks:
+    """The lockfiles of a source; each is read once, and searched once for each name."""
+
+    tree: Tree
+    _texts: dict[str, str] = field(default_factory=dict)
+    _versions: dict[tuple[str, str], str | None] = field(default_factory=dict)
+
+    def version(self, folder: str, names: Container[str], dependency: Dependency) -> str | None:
+        """What the lockfiles of one folder, which holds those names, pin the dependency to."""
+        for lock, pattern in _PATTERNS.get(dependency.ecosystem, ()):
+            if lock in names and (version := self._pinned(join(folder, lock), pattern, dependency)):
+                return version
+        return None
+
+    def _pinned(self, path: str, pattern: str, dependency: Dependency) -> str | None:
+        key = (path, dependency.name)
+        if key not in self._versions:
+            if path not in self._texts:
+                self._texts[path] = self.tree.text(path) or ""
+            name = re.escape(dependency.name)
+            if dependency.ecosystem == "pypi":
+                name = name.replace(r"\-", "[-_.]")
+            flags = re.S if path.endswith("Pipfile.lock") else 0
+            match = re.search(pattern.format(name=name), self._texts[path], flags)
+            self._versions[key] = match[1] if match else None
+        return self._versions[key]

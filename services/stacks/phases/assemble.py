@@ -5,24 +5,27 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from services.stacks.detectors import javascript, orchestrators, python
-from services.stacks.packages.package import Finding, Package
+from pydantic import TypeAdapter
+
+from services.stacks.detectors import build_systems, javascript, python
+from services.stacks.packages.package import Package, TechnologyFinding
 from services.stacks.packages.ranking import first_of, ordered, primary_of
 from services.stacks.packages.survey import Survey
+from services.stacks.phases.facts.backing import backing_services
 from services.stacks.phases.facts.build import build_facts
 from services.stacks.phases.facts.code import ReadBudget, code_facts
 from services.stacks.phases.facts.deployment import SharedFiles, deployment
+from services.stacks.phases.facts.roles import role_of
 from services.stacks.phases.facts.run import run_facts
-from services.stacks.phases.roles import role_of
-from services.stacks.phases.versions.precedence import FileStatements, trails
+from services.stacks.phases.versions import FileStatements, trails
 from services.stacks.phases.workspaces import find_workspace
-from services.stacks.rules.technologies import Rules
+from services.stacks.rules.backing import load_backing_rules
+from services.stacks.rules.technologies import TechnologyRules
 from shared.contracts.detect import (
     Candidate,
     Conflict,
     DetectResult,
     DetectStats,
-    Evidence,
     Kind,
     Primary,
     Service,
@@ -50,7 +53,7 @@ class ReadOnce:
     said: FileStatements = field(default_factory=dict)
 
 
-def analyse(survey: Survey, package: Package, rules: Rules, read: ReadOnce) -> Analysed:
+def analyse(survey: Survey, package: Package, rules: TechnologyRules, read: ReadOnce) -> Analysed:
     """The service phase for one package: versions, build, run, role."""
     code = code_facts(survey, package, read.code)
     deployed = deployment(survey, package, read.described)
@@ -66,17 +69,20 @@ def analyse(survey: Survey, package: Package, rules: Rules, read: ReadOnce) -> A
         name=_name(package),
         role="app" if role == "app" else "library",
         primary=Primary(**{kind: _id(primary_of(package, kind)) for kind in KINDS if kind != "orchestrator"}),
-        candidates=[_candidate(finding, versions) for kind in KINDS for finding in ordered(package, kind)],
+        candidates=_CANDIDATES.validate_python(
+            [_candidate(finding, versions, rules) for kind in KINDS for finding in ordered(package, kind)]
+        ),
         versions=versions,
         build=build_facts(survey, package, rules, code, deployed),
         runtime=runtime,
         conflicts=conflicts,
         warnings=list(dict.fromkeys(package.warnings)),
+        backing_services=backing_services(survey, package, code, deployed.images, load_backing_rules()),
     )
     return Analysed(service, deployed.named, sum(sources.bytes for sources in package.sources.values()))
 
 
-def assemble(survey: Survey, rules: Rules) -> DetectResult:
+def assemble(survey: Survey, rules: TechnologyRules) -> DetectResult:
     read = ReadOnce()
     done = {path: analyse(survey, package, rules, read) for path, package in survey.packages.items()}
     if read.code.spent:
@@ -91,7 +97,7 @@ def assemble(survey: Survey, rules: Rules) -> DetectResult:
     services += [done[path].service for path in sorted(done) if path != first]
     return DetectResult(
         services=services,
-        orchestrator=orchestrators.chosen(survey),
+        orchestrator=build_systems.chosen_orchestrator(survey),
         workspace=find_workspace(survey),
         languages=survey.scan.languages,
         root_cache=root_cache(survey, rules),
@@ -99,7 +105,7 @@ def assemble(survey: Survey, rules: Rules) -> DetectResult:
     )
 
 
-def root_cache(survey: Survey, rules: Rules) -> list[str]:
+def root_cache(survey: Survey, rules: TechnologyRules) -> list[str]:
     """Cache folders at the root: the orchestrator's, then those of the root's and the members' build systems."""
     folders: list[str] = []
     for package in survey.packages.values():
@@ -114,7 +120,7 @@ def root_cache(survey: Survey, rules: Rules) -> list[str]:
     return list(dict.fromkeys(folders))
 
 
-def _id(finding: Finding | None) -> str | None:
+def _id(finding: TechnologyFinding | None) -> str | None:
     return finding.id if finding else None
 
 
@@ -130,7 +136,12 @@ def _name(package: Package) -> str:
     return named or package.path.rpartition("/")[2] or "root"
 
 
-def _candidate(finding: Finding, versions: list[VersionTrail]) -> Candidate:
+#: All candidates of a service in one go: one object after another takes three times as long.
+_CANDIDATES = TypeAdapter(list[Candidate])
+
+
+def _candidate(finding: TechnologyFinding, versions: list[VersionTrail], rules: TechnologyRules) -> dict[str, object]:
+    """The fields of a ``Candidate``."""
     version = finding.version
     if version is None and versions and finding.kind in {"language", "runtime", "package_manager", "build_system"}:
         wanted = _VERSIONED.get(finding.id, finding.id)
@@ -138,14 +149,17 @@ def _candidate(finding: Finding, versions: list[VersionTrail]) -> Candidate:
     proofs = finding.proofs
     if len(proofs) > 1:
         proofs = sorted(proofs, key=lambda proof: (-proof.weight, proof.file, proof.line or 0))
-    return Candidate(
-        kind=finding.kind, id=finding.id, name=finding.name, custom=finding.custom,
-        confidence=finding.confidence, version=version,
-        evidence=[
-            Evidence(file=file, line=line, rule=rule, snippet=snippet) for file, line, rule, snippet, _ in proofs
+    technology = rules.get(finding.kind, finding.id)
+    return {
+        "kind": finding.kind, "id": finding.id, "name": finding.name, "custom": finding.custom,
+        "confidence": finding.confidence, "version": version,
+        "evidence": [
+            {"file": file, "line": line, "rule": rule, "snippet": snippet} for file, line, rule, snippet, _ in proofs
         ],
-        source=finding.source,
-    )  # fmt: skip
+        "source": finding.source,
+        "end_of_life": technology.text("eol") if technology else None,
+        "successor": technology.text("successor") if technology else None,
+    }  # fmt: skip
 
 
 def _build_systems(package: Package) -> list[Conflict]:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from services.stacks.globs import glob_regex
-from services.stacks.manifests.formats import Broken, read_json, read_yaml
+from services.stacks.manifests.formats import read_jsonc, read_yaml
+from services.stacks.manifests.functional import cabal_packages
 from services.stacks.manifests.javascript import pnpm_packages, workspace_globs
 from services.stacks.manifests.model import Manifest, dig, texts
-from services.stacks.manifests.rust_go import go_work_members
+from services.stacks.manifests.native import go_work_members
 from services.stacks.packages.package import Package
 from services.stacks.packages.survey import Survey
-from services.stacks.tree import join
+from services.stacks.tree import join, resolved
 from shared.contracts.detect import Workspace
 
 #: Of one workspace.
@@ -53,17 +54,22 @@ def _declared(survey: Survey, folder: str, covered: bool) -> Iterable[DeclaredWo
     manifests = {manifest.kind: manifest for manifest in survey.scan.folders[folder].manifests}
     node = manifests.get("package.json") or manifests.get("package.json5") or manifests.get("package.yaml")
     if "pnpm-workspace.yaml" in names:
-        globs = pnpm_packages(_text(survey, folder, "pnpm-workspace.yaml"))
+        globs = pnpm_packages(survey.scan.tree.text(join(folder, "pnpm-workspace.yaml")) or "")
         yield _of(survey, "pnpm", folder, globs, _is_node)
     elif node is not None and (globs := workspace_globs(node.data)):
         yield _of(survey, _node_manager(survey, folder), folder, globs, _is_node)
     elif "lerna.json" in names:
-        globs = texts(_json(survey, folder, "lerna.json").get("packages")) or ["packages/*"]
+        globs = texts(survey.read(join(folder, "lerna.json"), read_jsonc).get("packages")) or ["packages/*"]
         yield _of(survey, _node_manager(survey, folder), folder, globs, _is_node)
     elif "nx.json" in names:
-        yield DeclaredWorkspace("nx", folder, _below(survey, folder, ("project.json",)))
+        listed = (
+            scanned.path
+            for scanned in survey.scan.below(folder)
+            if any(manifest.kind == "project.json" for manifest in scanned.manifests)
+        )
+        yield DeclaredWorkspace("nx", folder, tuple(listed))
     if "rush.json" in names:
-        projects = _json(survey, folder, "rush.json").get("projects")
+        projects = survey.read(join(folder, "rush.json"), read_jsonc).get("projects")
         paths = [dig(project, "projectFolder") for project in projects] if isinstance(projects, list) else []
         yield DeclaredWorkspace("rush", folder, _existing(survey, folder, texts(paths)))
     if (deno := manifests.get("deno.json")) and (globs := _deno(deno)):
@@ -79,7 +85,7 @@ def _others(
         without = [f"!{glob}" for glob in texts(dig(cargo.data, "workspace", "exclude"))]
         yield _of(survey, "cargo", folder, [*globs, *without], lambda names: "Cargo.toml" in names)
     if "go.work" in names:
-        paths = go_work_members(_text(survey, folder, "go.work"))
+        paths = go_work_members(survey.scan.tree.text(join(folder, "go.work")) or "")
         yield DeclaredWorkspace("go", folder, _existing(survey, folder, paths, root_too=True))
     if python := manifests.get("pyproject.toml"):
         globs = texts(dig(python.data, "tool", "uv", "workspace", "members"))
@@ -100,10 +106,16 @@ def _others(
     if pubspec := manifests.get("pubspec.yaml"):
         yield DeclaredWorkspace("pub", folder, _existing(survey, folder, texts(pubspec.data.get("workspace"))))
     if "melos.yaml" in names:
-        globs = texts(_yaml(survey, folder, "melos.yaml").get("packages"))
+        globs = texts(survey.read(join(folder, "melos.yaml"), read_yaml).get("packages"))
         yield _of(survey, "melos", folder, globs, lambda names: "pubspec.yaml" in names)
     if (sbt := manifests.get("build.sbt")) and sbt.facts.get("members"):
         yield DeclaredWorkspace("sbt", folder, _existing(survey, folder, sbt.facts["members"].split("\n")))
+    if "cabal.project" in names:
+        globs = cabal_packages(survey.scan.tree.text(join(folder, "cabal.project")) or "")
+        yield _of(survey, "cabal", folder, globs, _is_haskell)
+    elif "stack.yaml" in names:
+        listed = survey.read(join(folder, "stack.yaml"), read_yaml).get("packages")
+        yield _of(survey, "stack", folder, [path for path in texts(listed) if path != "."], _is_haskell)
     if "bazel" in manifests:
         yield DeclaredWorkspace("bazel", folder, _below(survey, folder, ("BUILD.bazel", "BUILD")))
     if "pants.toml" in manifests:
@@ -119,10 +131,14 @@ def _reactor(survey: Survey, folder: str, modules: list[str]) -> tuple[str, ...]
         if here in seen:
             continue
         seen.add(here)
-        for manifest in survey.manifests_at(here):
+        for manifest in survey.scan.manifests_at(here):
             inner = manifest.facts.get("modules") if manifest.kind == "pom.xml" else None
             left.extend(_existing(survey, here, inner.split("\n")) if inner else ())
     return tuple(sorted(seen - {folder}))
+
+
+def _is_haskell(names: dict[str, int]) -> bool:
+    return "package.yaml" in names or any(name.endswith(".cabal") for name in names)
 
 
 def _is_node(names: dict[str, int]) -> bool:
@@ -169,14 +185,8 @@ def _braces(glob: str) -> list[str]:
 def _existing(survey: Survey, folder: str, paths: Iterable[str], root_too: bool = False) -> tuple[str, ...]:
     existing: set[str] = set()
     for path in paths:
-        parts = folder.split("/") if folder else []
-        for part in path.strip().strip("\"'").split("/"):
-            if part == ".." and parts:
-                parts.pop()
-            elif part not in {"", ".", ".."}:
-                parts.append(part)
-        whole = "/".join(parts)
-        if whole in survey.scan.folders and (whole != folder or root_too):
+        whole = resolved(folder, path.strip().strip("\"'"))
+        if whole is not None and whole in survey.scan.folders and (whole != folder or root_too):
             existing.add(whole)
     return tuple(sorted(existing))
 
@@ -199,23 +209,3 @@ def ranked_manager(package: Package) -> str | None:
 def _deno(manifest: Manifest) -> list[str]:
     declared = manifest.data.get("workspace")
     return texts(declared if isinstance(declared, list) else dig(declared, "members"))
-
-
-def _text(survey: Survey, folder: str, name: str) -> str:
-    return survey.scan.tree.text(join(folder, name)) or ""
-
-
-def _json(survey: Survey, folder: str, name: str) -> dict[str, object]:
-    try:
-        return dict(read_json(_text(survey, folder, name), comments=True))
-    except Broken as broken:
-        survey.warnings.append(f"{join(folder, name)}:{broken.line or 1}: {broken.reason}")
-        return {}
-
-
-def _yaml(survey: Survey, folder: str, name: str) -> dict[str, object]:
-    try:
-        return dict(read_yaml(_text(survey, folder, name)))
-    except Broken as broken:
-        survey.warnings.append(f"{join(folder, name)}:{broken.line or 1}: {broken.reason}")
-        return {}

@@ -11,8 +11,7 @@ from importlib.resources import files
 import yaml
 
 from services.stacks.manifests.model import table, text_of, texts
-from services.stacks.rules.ecosystems import ecosystem_of
-from services.stacks.rules.technologies import TIERS, Rules, Technology
+from services.stacks.rules.technologies import TIERS, Technology, TechnologyRules, ecosystem_of
 from shared.contracts.detect import Kind
 
 #: The files beside those of the frameworks (``frameworks_*.yaml``), and the kind of what they list.
@@ -24,7 +23,7 @@ _MANAGER_NAMES = {"nuget": "NuGet", "cran": "CRAN", "quicklisp": "Quicklisp"}
 
 
 @cache
-def load_rules() -> Rules:
+def load_rules() -> TechnologyRules:
     """Every ``*.yaml`` of this folder; the version is a digest of them all."""
     bodies = {
         file.name.removesuffix(".yaml"): file.read_bytes()
@@ -33,7 +32,7 @@ def load_rules() -> Rules:
     }
     technologies: dict[tuple[Kind, str], Technology] = {}
     for name, body in bodies.items():
-        for technology in _listed(name, table(yaml.load(body, yaml.CSafeLoader))):
+        for technology in _listed(name, table(yaml.load(body, yaml.CSafeLoader))) if name != "backing_services" else ():
             technologies[technology.kind, technology.id] = technology
     for technology in _managers(technologies):
         technologies[technology.kind, technology.id] = technology
@@ -73,8 +72,8 @@ def _technology(kind: Kind, id: str, spec: Mapping[str, object], ecosystem: str)
     return Technology(kind, id, name, dict(spec), text_of(spec.get("ecosystem")) or ecosystem, tier, lists)  # type: ignore[arg-type]
 
 
-def _indexed(technologies: dict[tuple[Kind, str], Technology], version: str) -> Rules:
-    rules = Rules(technologies, version)
+def _indexed(technologies: dict[tuple[Kind, str], Technology], version: str) -> TechnologyRules:
+    rules = TechnologyRules(technologies, version)
     for technology in technologies.values():
         rules.by_kind[technology.kind].append(technology)
         lower = technology.name.lower()
@@ -87,13 +86,21 @@ def _indexed(technologies: dict[tuple[Kind, str], Technology], version: str) -> 
                 rules.by_manifest[name].append(technology)
         elif technology.kind == "framework":
             _index_framework(rules, technology)
+    for prefixes in rules.by_prefix.values():
+        prefixes.sort(key=lambda one: -len(one[0]))  # the longest that fits decides
     return rules
 
 
-def _index_framework(rules: Rules, technology: Technology) -> None:
+def _index_framework(rules: TechnologyRules, technology: Technology) -> None:
     rules.unless_prefix += tuple(prefix.removesuffix("*") for prefix in technology.list("unless"))
-    for ecosystem, key in ((technology.ecosystem, "packages"), ("jsr", "jsr"), ("deno", "deno")):
-        for listed in technology.list(key):
+    wanted = {
+        technology.ecosystem: technology.list("packages"),
+        "jsr": technology.list("jsr"),
+        "deno": technology.list("deno"),
+    }
+    elsewhere = {ecosystem: texts(names) for ecosystem, names in table(technology.spec.get("elsewhere")).items()}
+    for ecosystem, names in [*wanted.items(), *elsewhere.items()]:
+        for listed in names:
             name = listed.lower() if ecosystem == "nuget" else listed
             if name.endswith("*"):
                 rules.by_prefix[ecosystem].append((name.removesuffix("*"), technology))
@@ -105,6 +112,10 @@ def _index_framework(rules: Rules, technology: Technology) -> None:
                 rules.by_path[name.partition("/")[0]].append((name, technology))
             else:
                 rules.by_file[name].append(technology)
+    for kind in technology.list("manifest_kinds"):
+        rules.by_kind_of_manifest[kind].append(technology)
+    for module in technology.list("imports"):
+        rules.by_import[module] = technology
 
 
 def _expanded(pattern: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""A technology that can be detected, and the rule set: indexed for one look-up per name."""
+"""A technology that can be detected, its ecosystem, and the rule set: indexed for one look-up per name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from services.stacks.manifests.model import Json, text_of
 from shared.contracts.detect import Kind
@@ -13,10 +14,11 @@ from shared.contracts.detect import Kind
 #: What outranks what within one package: a meta framework stands over what lies beneath it.
 TIERS = {
     "platform": 90, "meta": 80, "app": 75, "server-plus": 70, "server": 65, "native-ui": 60, "server-under": 45,
-    "ui-app": 40, "ui": 35, "ui-base": 30, "bundler": 20, "tool": 10, "docs": 5,
+    "ui-app": 40, "ui": 35, "ui-base": 30, "function": 25, "function-tool": 22, "bundler": 20, "tool": 10, "docs": 5,
 }  # fmt: skip
 
 
+FUNCTIONS = frozenset((TIERS["function"], TIERS["function-tool"]))
 SERVING = frozenset(tier for name, tier in TIERS.items() if name.startswith(("server", "meta", "platform")))
 
 
@@ -66,12 +68,17 @@ class Technology:
         return self.spec.get("dev") is True
 
     @property
+    def anywhere(self) -> bool:
+        """Whether its files prove it in a package of any ecosystem."""
+        return self.spec.get("anywhere") is True
+
+    @property
     def static(self) -> bool:
         return self.spec.get("static") is True
 
 
 @dataclass
-class Rules:
+class TechnologyRules:
     """Every technology by its kind and id, and the indexes that the loader fills."""
 
     technologies: Mapping[tuple[Kind, str], Technology]
@@ -83,6 +90,8 @@ class Rules:
     by_file: dict[str, list[Technology]] = field(default_factory=lambda: defaultdict(list))
     #: Frameworks by a file deeper in the package, by its top folder.
     by_path: dict[str, list[tuple[str, Technology]]] = field(default_factory=lambda: defaultdict(list))
+    by_kind_of_manifest: dict[str, list[Technology]] = field(default_factory=lambda: defaultdict(list))  #: frameworks
+    by_import: dict[str, Technology] = field(default_factory=dict)  #: frameworks by a module that sources import
     #: Build systems by the kind of their manifest.
     by_manifest: dict[str, list[Technology]] = field(default_factory=lambda: defaultdict(list))
     language_of: dict[str, str] = field(default_factory=dict)  #: linguist's name to our id
@@ -109,3 +118,37 @@ def _near(slug: str) -> str:
     return re.sub(
         r"[-_ ](?:workspaces?|build(?:-system)?|framework|lang(?:uage)?|package-manager|cli|runtime|js)$", "", slug
     )
+
+
+FAMILIES = {
+    "npm": ("javascript", "typescript", "coffeescript", "rescript", "purescript", "elm"),
+    "deno": ("typescript", "javascript"), "jsr": ("typescript", "javascript"), "pypi": ("python",), "cargo": ("rust",),
+    "go": ("go",), "maven": ("java", "kotlin", "scala", "groovy", "clojure"), "nuget": ("csharp", "fsharp", "vbnet"),
+    "gem": ("ruby",), "jekyll": ("ruby",), "composer": ("php",), "hex": ("elixir", "erlang", "gleam"), "pub": ("dart",),
+    "swift": ("swift",), "shards": ("crystal",), "hackage": ("haskell",), "cpan": ("perl",), "cran": ("r",),
+    "native": ("c++", "c", "objective-c", "cuda", "fortran", "assembly"), "julia": ("julia",), "opam": ("ocaml",),
+    "bower": ("javascript", "typescript", "coffeescript"), "rescript": ("rescript",), "purescript": ("purescript",),
+    "lazarus": ("pascal",), "delphi": ("pascal",), "unreal": ("c++",), "unity": ("csharp",),
+    "nimble": ("nim",), "zig": ("zig",), "cocoapods": ("swift", "objective-c"),
+    "xcode": ("swift", "objective-c"), "terraform": ("terraform",),
+    "elm": ("elm",), "luarocks": ("lua",), "v": ("v",), "dub": ("d",), "fortran": ("fortran",), "ada": ("ada",),
+}  # fmt: skip
+#: Whose versions concern a package of an ecosystem.
+TOOLS = {
+    "npm": ("node", "npm", "pnpm", "yarn", "bun"), "deno": ("deno",), "pypi": ("python", "uv", "poetry"),
+    "cargo": ("rust",), "go": ("go",), "maven": ("java", "kotlin", "scala", "clojure", "gradle", "maven", "sbt"),
+    "nuget": ("dotnet",), "gem": ("ruby",), "jekyll": ("ruby",), "composer": ("php",),
+    "hex": ("elixir", "erlang", "gleam"), "pub": ("dart", "flutter"), "swift": ("swift",), "shards": ("crystal",),
+    "hackage": ("haskell",), "cpan": ("perl",), "cran": ("r",), "native": ("c", "c++", "cmake"), "julia": ("julia",),
+    "opam": ("ocaml",), "nimble": ("nim",), "zig": ("zig",), "terraform": ("terraform",), "elm": ("elm",),
+    "hugo": ("hugo",), "luarocks": ("lua",), "bazel": ("bazel",), "xcode": ("swift",), "unity": ("unity",),
+}  # fmt: skip
+
+
+@cache
+def ecosystems_of(language: str) -> frozenset[str]:
+    return frozenset(ecosystem for ecosystem, languages in FAMILIES.items() if language in languages)
+
+
+def ecosystem_of(language: str) -> str:
+    return next((ecosystem for ecosystem, languages in FAMILIES.items() if language in languages), "")

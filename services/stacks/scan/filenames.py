@@ -1,7 +1,8 @@
-"""What a file name stands for: one dictionary look-up per file, learnt once per ending or name."""
+"""What a file name stands for, if anything: one dictionary look-up per file, learnt once per ending or name."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -32,6 +33,7 @@ class Meaning:
     manifest: ManifestKind | None
     ending: str
     marker: bool  #: it says something about the packages below it
+    telling: bool  #: whether it is a manifest, a marker or unknown: most names are none of these
     counts: bool  #: whether it may be code, which is measured
     likely: str | None  #: the language that it is taken for where its content is not asked
     settings: bool  #: whether names with that ending may be settings or declarations, and no source
@@ -65,11 +67,12 @@ class Names:
         candidates = self.tables.candidates(name)
         ending = name[name.rfind(".") :].lower() if "." in name else ""
         counted = any(one in self.tables.counted for one in candidates)
+        manifest, marker = kind_of(name), is_marker(name)
         unknown = not candidates and "." in name[1:]
         likely = self.tables.likely(ending, candidates) if len(candidates) > 1 else next(iter(candidates), None)
         return Meaning(
-            candidates, counted, len(candidates) == 1 or ending in DOMINANT, unknown, kind_of(name), ending,
-            is_marker(name), counted or not (candidates or unknown), likely,
+            candidates, counted, len(candidates) == 1 or ending in DOMINANT, unknown, manifest, ending,
+            marker, manifest is not None or marker or unknown, counted or not (candidates or unknown), likely,
             name in _NO_SOURCE_NAMES or name.endswith(_MAYBE_NO_SOURCE),
         )  # fmt: skip
 
@@ -77,3 +80,30 @@ class Names:
 def is_source(name: str) -> bool:
     """Whether a package is written in code by that name: not declarations, not settings that happen to be code."""
     return not name.endswith(_NO_SOURCE_ENDINGS) and name not in _NO_SOURCE_NAMES
+
+
+#: Names that are neither sources nor manifests, although no language table knows them.
+_NOISE = re.compile(
+    r"(?i)\.(?:lock|log|env|example|sample|tmpl|tpl|template|dist|bak|orig|map|snap|pem|crt|cer|key|pub|csr|p12|png|jpe?g|gif"
+    r"|ico|webp|avif|bmp|tiff?|woff2?|ttf|otf|eot|mp[34]|wav|ogg|webm|mov|pdf|docx?|xlsx?|pptx?|zip|gz|tgz|bz2|xz|zst|7z|jar"
+    r"|war|class|pyc|so|dll|dylib|exe|bin|dat|db|sqlite3?|parquet|arrow|npy|pkl|onnx|pt|h5|wasm|sum|mod|work|prefs|local"
+    r"|properties|plist|entitlements|sln|suo|user|iml|keep|gitkeep|pid|seed|old|patch|diff|po|mo|pot|ini|conf|cfg|config"
+    r"|lockb|resolved|tfvars|hcl|nix|editorconfig|browserslistrc|npmrc|nvmrc|tool-versions|po|md5|sha256|sig|asc|license)$"
+)
+
+
+_PLAIN_NAMES = re.compile(
+    r"(?i)^(?:license|licence|copying|notice|authors|contributors|maintainers|changelog|changes|readme|todo|version|codeowners"
+    r"|dockerfile.*|containerfile|procfile|makefile|gnumakefile|rakefile|gemfile|jenkinsfile|vagrantfile|brewfile|justfile"
+    r"|caddyfile|earthfile|tiltfile|pipfile|podfile|fastfile|appfile|berksfile|capfile|guardfile|go\.sum|manifest)$"
+)
+
+
+def is_noise(name: str) -> bool:
+    """Whether a file that no language table knows is no reason to ask a model."""
+    return name.startswith(".") or _NOISE.search(name) is not None
+
+
+def is_plain(name: str) -> bool:
+    """Whether a name stands in projects of every kind: a readme, a licence, a Dockerfile."""
+    return _PLAIN_NAMES.match(name) is not None

@@ -42,6 +42,7 @@ MARKERS = frozenset(
         "Cargo.lock", "Gemfile.lock", "composer.lock", "mix.lock", "pubspec.lock",
         "tsconfig.json", "tsconfig.base.json",
         "pnpm-workspace.yaml", "rush.json", "nx.json", "lerna.json", "go.work", "melos.yaml",
+        "cabal.project",
         "hatch.toml", "mvnw", "gradlew",
         "Procfile", "Containerfile", "fly.toml", "railway.json", *SERVERLESS,
     )

@@ -56,6 +56,14 @@ class Scan:
                 return
             yield self.folders[self._paths[at]]
 
+    def folder(self, path: str) -> ScannedFolder | None:
+        """Inside ``root`` or above it."""
+        return self.folders.get(path) or self.outside.get(path)
+
+    def manifests_at(self, folder: str) -> list[Manifest]:
+        scanned = self.folder(folder)
+        return scanned.manifests if scanned else []
+
     def names(self, folder: str) -> dict[str, int]:
         listed = self.tree.folders.get(folder)
         return listed.files if listed else {}

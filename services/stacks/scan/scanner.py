@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from services.stacks.linguist.excluded import Excluded, generated
 from services.stacks.linguist.tables import Tables
-from services.stacks.manifests.kinds import ManifestKind, parse
-from services.stacks.scan.attributes import Attributes, attributes
+from services.stacks.manifests.kinds import REQUIREMENT_FOLDERS, REQUIREMENTS_KIND, ManifestKind, kind_of, parse
 from services.stacks.scan.filenames import Meaning, Names, is_source
-from services.stacks.scan.ignore import ignored
+from services.stacks.scan.ignore import Attributes, attributes, ignored
 from services.stacks.scan.markers import is_marker
 from services.stacks.scan.model import Scan, ScannedFolder, Sources
-from services.stacks.tree import HEAD_BYTES, NEVER_FIRST_PARTY, UNASKED, Tree, join, within
+from services.stacks.scan.places import TELLING, filled_by_a_tool, hoist, place
+from services.stacks.tree import HEAD_BYTES, UNASKED, Tree, join, within
 
 #: Up to so many code files, the beginning of each is read: for generated code, shared extensions, ports and names.
 SMALL_TREE = 500
@@ -20,31 +20,6 @@ SMALL_TREE = 500
 MOST_AMBIGUOUS = 2000
 #: So many manifests of a source are read, in the order of their paths.
 MOST_MANIFESTS = 50_000
-#: Folders that belong to a build tool when this stands beside them.
-_FILLED_BY = {
-    "target": ("Cargo.toml", "pom.xml", "build.sbt", "project.clj", "deps.edn"),
-    "build": ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "CMakeLists.txt",
-              "pubspec.yaml", "meson.build", "gleam.toml", "setup.py"),
-    "dist": ("package.json", "pyproject.toml", "setup.py"),
-    "vendor": ("go.mod", "composer.json", "Gemfile"),
-    "Pods": ("Podfile",),
-    "_build": ("mix.exs", "dune-project", "rebar.config"),
-    "deps": ("mix.exs",),
-    "venv": ("pyproject.toml", "requirements.txt", "setup.py", "Pipfile"),
-    "env": (),
-    "lib": ("shard.yml",),
-    "zig-out": ("build.zig",),
-    "_site": ("_config.yml", "Gemfile", "package.json"),
-    "public": ("hugo.toml", "hugo.yaml", "gatsby-config.js", "gatsby-config.ts"),
-    "buck-out": (".buckconfig",),
-}  # fmt: skip
-_FIXTURE_NAMES = frozenset(
-    ("testdata", "__fixtures__", "__mocks__", "__snapshots__", "testfixtures", "test-fixtures", "test_fixtures",
-     "thirdparty", "third-party", "third_party", "3rdparty", "3rd-party", "3rd_party", ".yarn", ".github")
-)  # fmt: skip
-_TEST_NAMES = frozenset(("test", "tests", "spec", "specs", "__tests__", "e2e"))
-
-
 #: A file that may be code: its name, and what it stands for.
 _Entry = tuple[str, Meaning]
 
@@ -68,8 +43,13 @@ class Scanner:
         every = bool(settings.rules)
         for path in sorted(tree.folders):
             folder = tree.folders[path]
-            outer_path = path.rpartition("/")[0]
-            if path and (outer_path in left_out or path in skipped_folders or self._filled(tree, path, outer_path)):
+            outer_path, _, name = path.rpartition("/")
+            if path and (
+                outer_path in left_out
+                or path in skipped_folders
+                or (name in TELLING and filled_by_a_tool(tree, path, outer_path))
+                or "pyvenv.cfg" in folder.files
+            ):
                 left_out.add(path)
                 continue
             scanned = ScannedFolder(path, folder.files, folder.folders)
@@ -79,9 +59,12 @@ class Scanner:
                     self._manifests(scan, scanned, self._sorted(scanned, every)[0], skipped_files)
                 continue
             outer = scan.folders.get(outer_path) if path else None
-            scanned.aside = (outer is not None and outer.aside) or (bool(path) and self.excluded.folder(path))
-            if path != root:
-                _place(scanned, outer)
+            if outer is not None:
+                scanned.aside, scanned.fixture, scanned.test = outer.aside, outer.fixture, outer.test
+            if path and not scanned.aside:
+                scanned.aside = self.excluded.folder(path)
+            if path != root and name in TELLING:
+                place(scanned, name)
             scan.folders[path] = scanned
             scan.files += len(folder.files)
             manifests, entries = self._sorted(scanned, every)
@@ -89,9 +72,7 @@ class Scanner:
                 fixtures.append(path)
             elif manifests:
                 self._manifests(scan, scanned, manifests, skipped_files)
-                if outer is not None and path.endswith(".xcodeproj"):  # a project file that is a folder
-                    outer.manifests += scanned.manifests
-                    scanned.manifests = []
+                hoist(scan, scanned)
             if entries:
                 code.append((scanned, entries))
         self._languages(scan, code, settings, skipped_files)
@@ -103,17 +84,6 @@ class Scanner:
             scan.warnings.append(f"test fixtures and third-party code are not services: {shown}")
         return scan
 
-    def _filled(self, tree: Tree, path: str, outer: str) -> bool:
-        """Whether a tool fills the folder, so that nothing in it is first-party."""
-        name = path[len(outer) + 1 :] if outer else path
-        if name in NEVER_FIRST_PARTY or "pyvenv.cfg" in tree.folders[path].files:
-            return True
-        fillers = _FILLED_BY.get(name)
-        if not fillers:
-            return False
-        beside = tree.folders.get(outer)
-        return beside is not None and any(filler in beside.files for filler in fillers)
-
     def _sorted(self, folder: ScannedFolder, every: bool) -> tuple[list[tuple[str, ManifestKind]], list[_Entry]]:
         """The manifests of a folder, and the files that may be code; ``every``: attributes may make code of any."""
         by_name, by_ending, learn = self.names.by_name, self.names.by_ending, self.names.learn
@@ -123,14 +93,18 @@ class Scanner:
             dot = name.rfind(".")
             ending = name[dot:] if dot >= 0 else ""
             meaning = by_name.get(name) or by_ending.get(ending) or learn(name, ending)
-            if meaning.manifest is not None:
-                manifests.append((name, meaning.manifest))
-            if meaning.unknown:
-                folder.unknown.append(name)
+            if meaning.telling:
+                if meaning.manifest is not None:
+                    manifests.append((name, meaning.manifest))
+                if meaning.unknown:
+                    folder.unknown.append(name)
             if meaning.marker or (name[0] in ".D" and is_marker(name)):
                 folder.markers.append(name)
             if meaning.counts or every:
                 entries.append((name, meaning))
+        if folder.path.rpartition("/")[2] in REQUIREMENT_FOLDERS:
+            listed = (name for name in folder.files if name.endswith((".txt", ".in")) and kind_of(name) is None)
+            manifests += [(name, REQUIREMENTS_KIND) for name in listed]
         return manifests, entries
 
     def _manifests(
@@ -142,14 +116,12 @@ class Scanner:
                 continue
             scan.manifests += 1
             if scan.manifests <= self.most_manifests:
-                folder.manifests.append(parse(scan.tree, path, kind))
+                manifest = parse(scan.tree, path, kind)
+                if manifest.kind:  # else its text is no manifest's after all
+                    folder.manifests.append(manifest)
 
     def _languages(
-        self,
-        scan: Scan,
-        code: list[tuple[ScannedFolder, list[_Entry]]],
-        settings: Attributes,
-        skipped: set[str],
+        self, scan: Scan, code: list[tuple[ScannedFolder, list[_Entry]]], settings: Attributes, skipped: set[str]
     ) -> None:
         """Bytes per language, and whose sources they are."""
         reading = _HeadReader(scan, sum(len(entries) for _, entries in code) <= SMALL_TREE)
@@ -157,6 +129,7 @@ class Scanner:
             scan.tree.reader.prefetch([join(folder.path, name) for folder, entries in code for name, _ in entries])
         counted, total, measured = self.tables.counted, scan.languages, scan.tree.reader.size
         excluded, by_attributes, by_name_only = self.excluded, bool(settings.rules), not reading.small
+        named = excluded.by_name
         for folder, entries in code:
             spans, aside, files = excluded.spans(folder.path), folder.aside, folder.files
             prefix = folder.path + "/" if folder.path else ""
@@ -169,7 +142,12 @@ class Scanner:
                     size = files[name] = measured(path)
                 if not size:
                     continue
-                counts, forced = not (aside or excluded.file(path, name, spans)), None
+                counts, forced = not aside, None
+                if counts:
+                    left_out = named.get(name)
+                    if left_out is None:
+                        left_out = excluded.learn(name)
+                    counts = not (left_out or (spans and excluded.spanned(path)))
                 if by_attributes:
                     counts, forced = _override(counts, settings.of(path, name))
                     if meaning.unknown and not forced:
@@ -233,17 +211,6 @@ class _HeadReader:
     scan: Scan
     small: bool
     done: int = 0
-
-
-def _place(folder: ScannedFolder, outer: ScannedFolder | None) -> None:
-    """Whether a folder lies among test fixtures or the code of others; what is above it was asked before."""
-    name = folder.path.rpartition("/")[2]
-    if outer is not None:
-        folder.fixture, folder.test = outer.fixture, outer.test
-    if name in _FIXTURE_NAMES or (folder.test and name in {"fixture", "fixtures"}):
-        folder.fixture = True
-    elif name in _TEST_NAMES:
-        folder.test = True
 
 
 def _override(counts: bool, said: dict[str, str]) -> tuple[bool, str | None]:

@@ -20,7 +20,7 @@ _MOST_TOLD = 3
 
 
 @dataclass(frozen=True)
-class Limits:
+class SourceLimits:
     """How much of a source is read before it is refused."""
 
     entries: int = 1_000_000
@@ -52,7 +52,7 @@ class Collector:
     """Builds a tree from the entries of an archive, in any order, refusing what does not belong in a tree."""
 
     select: Select
-    limits: Limits
+    limits: SourceLimits
     sizes: dict[str, int] = field(default_factory=dict)
     kept: KeptFiles = field(default_factory=KeptFiles)
     entries: int = 0
@@ -144,7 +144,7 @@ class Collector:
             for why, names in self.unsafe.items()
         ]
         if self.full:
-            told.append(f"the archive's manifests exceed {self.limits.kept_bytes >> 20} MB; the rest were not read")
+            told.append(f"the manifests exceed {self.limits.kept_bytes >> 20} MB; the rest were not read")
         return told
 
 

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import zstandard
 
-from services.stacks.sources.collector import Limits
+from services.stacks.sources.collector import SourceLimits
 from shared.errors import SourceTooLarge, SourceUnreadable
 
 BLOCK = 1 << 20
@@ -26,7 +26,7 @@ def packing(head: bytes) -> str | None:
     return next((name for magic, name in MAGIC if head.startswith(magic)), None)
 
 
-def plain_blocks(stream: BinaryIO, how: str | None, limits: Limits) -> Iterator[bytes]:
+def plain_blocks(stream: BinaryIO, how: str | None, limits: SourceLimits) -> Iterator[bytes]:
     """Raises: SourceUnreadable (broken or cut), SourceTooLarge (a bomb)."""
     if how is None:
         while block := stream.read(BLOCK):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import lzma
+import time
 import zlib
 
 import pytest
@@ -12,7 +13,7 @@ from services.stacks.packages.discovery import find_packages
 from services.stacks.scan.scanner import Scanner
 from services.stacks.selector import ArchiveSelector
 from services.stacks.sources.archive import open_archive
-from services.stacks.sources.collector import Limits
+from services.stacks.sources.collector import SourceLimits
 from services.stacks.tree import Tree
 from shared.errors import SourceTooLarge
 from tests.services.stacks.archives import tar
@@ -26,8 +27,8 @@ POM = (
 )
 
 
-def opened(body: bytes, limits: Limits | None = None) -> Tree:
-    return open_archive(io.BytesIO(body), ArchiveSelector(engine().tables), limits or Limits())
+def opened(body: bytes, limits: SourceLimits | None = None) -> Tree:
+    return open_archive(io.BytesIO(body), ArchiveSelector(engine().tables), limits or SourceLimits())
 
 
 def test_a_circle_of_parents_is_inherited_from_once() -> None:
@@ -70,13 +71,13 @@ def test_a_path_that_no_system_can_hold_is_skipped_and_named() -> None:
 def test_folders_count_as_files_do() -> None:
     body = tar({f"{n}/" + "/".join(["d"] * 50) + "/x": "" for n in range(10)})
     with pytest.raises(SourceTooLarge, match="files and folders"):
-        opened(body, Limits(entries=400))
-    assert len(opened(body, Limits(entries=600)).folders) == 511
+        opened(body, SourceLimits(entries=400))
+    assert len(opened(body, SourceLimits(entries=600)).folders) == 511
 
 
 def test_all_the_names_together_are_bounded() -> None:
     with pytest.raises(SourceTooLarge, match="names of the files"):
-        opened(tar({f"{'n' * 2000}{number}": "" for number in range(20)}), Limits(names_bytes=30_000))
+        opened(tar({f"{'n' * 2000}{number}": "" for number in range(20)}), SourceLimits(names_bytes=30_000))
 
 
 def test_an_archive_does_not_say_how_much_memory_it_gets() -> None:
@@ -126,3 +127,26 @@ def test_toml_whose_keys_have_endless_parts_is_named_and_not_read() -> None:
         detected({"pyproject.toml": "[project]\nname = 'x'\n" + "a." * 6000 + "a = 1\n", "a.py": "1\n"})
     )
     assert detected_service.warnings == ["pyproject.toml:3: not valid TOML (a key with too many parts)"]
+
+
+#: Texts that are all one thing, over and over, so that a pattern which looks at each of them twice would never end.
+ENDLESS = ("\n" * 60_000, " " * 60_000, "apply" + " " * 60_000, "<javac " * 9000, "provider:" + "\n" * 60_000, "eggs =" + "\n " * 30_000,
+           "packages:" + "\n " * 30_000, "alias(" * 10_000, "id" + " " * 60_000 + "=", "import " * 9000)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "name",
+    ["build.gradle", "build.xml", "buildout.cfg", "app.pro", "config.toml", "_config.yml", "template.yaml", "stack.yml", "host.json",
+     "book.toml", "glide.yaml", "requirements.txt", "setup.py", "application.properties", "ProjectSettings/ProjectVersion.txt",
+     "cabal.project", "prisma/schema.prisma", "Sources/App/main.swift"],
+)  # fmt: skip
+def test_texts_of_one_thing_over_and_over_end(name: str) -> None:
+    for text in ENDLESS:
+        began = time.process_time()
+        found = detected(
+            {name: text, "Package.swift": "// swift-tools-version:5.9\n", "package.json": "{}", "a.py": "1\n"}
+        )
+        assert found.services, text[:20]
+        assert time.process_time() - began < 20, text[:20]

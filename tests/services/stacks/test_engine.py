@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.stacks.engine import Options
+from services.stacks.engine import DetectOptions
 from services.stacks.phases.assemble import canonical
 from shared.contracts.detect import Definition
 from shared.errors import InvalidRequest
@@ -171,5 +171,5 @@ def test_an_unknown_definition_kind_is_refused() -> None:
 
 
 def test_static_asks_nobody_even_with_detectors_that_ask() -> None:
-    result, _ = engine().detect(tree_of(WEB), Options(mode="static"))
+    result, _ = engine().detect(tree_of(WEB), DetectOptions(mode="static"))
     assert result.stats.llm_calls == 0

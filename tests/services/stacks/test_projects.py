@@ -15,8 +15,11 @@ from tests.services.stacks.projects import (
     scaffolds,
 )
 from tests.services.stacks.projects.case import Case
+from tests.services.stacks.projects.texts import read_projects
 from tests.services.stacks.trees import Files, candidate, detected, service
 
+#: Projects written down as text: one file for each axis.
+TEXTS = ("frameworks_web", "native_ui", "serverless", "sites", "tools", "backing")
 CASES = [
     *javascript.CASES,
     *python.CASES,
@@ -25,11 +28,12 @@ CASES = [
     *monorepos.CASES,
     *awkward.CASES,
     *scaffolds.CASES,
+    *(case for name in TEXTS for case in read_projects(name)),
 ]
 
 
-def test_there_are_at_least_two_hundred_and_fifty_projects() -> None:
-    assert len({case.name for case in [*CASES, *negatives.EMPTY]}) >= 250
+def test_there_are_at_least_six_hundred_projects() -> None:
+    assert len({case.name for case in [*CASES, *negatives.EMPTY]}) >= 600
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -67,6 +71,8 @@ def test_project(case: Case) -> None:
         assert result.workspace is not None
         assert (result.workspace.manager, tuple(result.workspace.members)) == case.workspace
     assert set(case.env) <= set(detected_service.runtime.env)
+    if case.uses is not None:
+        assert {used.id for used in detected_service.backing_services} == set(case.uses)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 
 from services.stacks.detect import SHARED_FROM_BYTES, Detect
 from services.stacks.settings import StacksSettings
-from services.stacks.store import PostgresStore
+from services.stacks.store import StackStore
 from shared.contracts.definitions import Definition, DefinitionSet
 from shared.contracts.detect import DetectInput, DetectResult
 from shared.db import connect
@@ -77,7 +77,7 @@ class Tenant:
 
 
 def worker(database: Engine, version: str | None = None) -> Detect:
-    store = PostgresStore(database.execution_options(isolation_level="AUTOCOMMIT"))
+    store = StackStore(database.execution_options(isolation_level="AUTOCOMMIT"))
     return Detect(StacksSettings(), engine(), lambda: True, store, version)
 
 
@@ -115,9 +115,9 @@ def test_the_jobs_own_definitions_stand_over_the_tenants(tenant: Tenant) -> None
 
 def test_definitions_are_one_tenants(tenant: Tenant, database: Engine) -> None:
     tenant.define(OWN)
-    assert PostgresStore(database).definitions("somebody-else", None) == definitions.EMPTY
+    assert StackStore(database).definitions("somebody-else", None) == definitions.EMPTY
     with pytest.raises(NotFound):
-        PostgresStore(database).definitions("somebody-else", 1)
+        StackStore(database).definitions("somebody-else", 1)
 
 
 def known(tenant: Tenant, files: Files, **input: Any) -> bool:
@@ -217,7 +217,7 @@ def test_a_promoted_proposal_answers_in_place_of_the_model(tenant: Tenant) -> No
 
 
 def test_a_set_stays_what_it_was(tenant: Tenant, database: Engine) -> None:
-    store = PostgresStore(database)
+    store = StackStore(database)
     tenant.define(OWN)
     first = store.definitions(tenant.name, None)
     tenant.define()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from functools import cache
 
-from services.stacks.engine import Engine, Options
+from services.stacks.engine import DetectOptions, StackEngine
 from services.stacks.sources.collector import KeptFiles
 from services.stacks.tree import Folder, Tree, parent
 from shared.contracts.detect import Candidate, DetectResult, Service
@@ -15,8 +15,8 @@ Files = Mapping[str, object]
 
 
 @cache
-def engine() -> Engine:
-    return Engine()
+def engine() -> StackEngine:
+    return StackEngine()
 
 
 def as_bytes(content: object) -> bytes:
@@ -42,11 +42,11 @@ def tree_of(files: Files) -> Tree:
 
 
 def detected(files: Files, **options: object) -> DetectResult:
-    return engine().detect(tree_of(files), Options(**options))[0]  # type: ignore[arg-type]
+    return engine().detect(tree_of(files), DetectOptions(**options))[0]  # type: ignore[arg-type]
 
 
 def warned(files: Files, **options: object) -> list[str]:
-    return engine().detect(tree_of(files), Options(**options))[1]  # type: ignore[arg-type]
+    return engine().detect(tree_of(files), DetectOptions(**options))[1]  # type: ignore[arg-type]
 
 
 def service(result: DetectResult, path: str = "") -> Service:

@@ -8,7 +8,7 @@ from services.stacks.packages.ranking import ordered, primary_of
 from services.stacks.packages.survey import Survey
 from services.stacks.phases.facts.configuration import CodeFacts
 from services.stacks.phases.facts.dockerfile import Deployment
-from services.stacks.rules.technologies import Rules
+from services.stacks.rules.technologies import TechnologyRules
 from services.stacks.tree import join
 from shared.contracts.detect import Build
 
@@ -36,7 +36,9 @@ _INSTALL = {
 }  # fmt: skip
 
 
-def build_facts(survey: Survey, package: Package, rules: Rules, code: CodeFacts, deployed: Deployment) -> Build:
+def build_facts(
+    survey: Survey, package: Package, rules: TechnologyRules, code: CodeFacts, deployed: Deployment
+) -> Build:
     caches: list[str] = []
     commands: list[str] = []
     main = primary_of(package, "build_system")
@@ -59,7 +61,7 @@ def build_facts(survey: Survey, package: Package, rules: Rules, code: CodeFacts,
     return Build(packages=system, env=dict.fromkeys(code.build_env), commands=commands, cache=caches)
 
 
-def _commands(survey: Survey, package: Package, rules: Rules, system: str) -> list[str]:
+def _commands(survey: Survey, package: Package, rules: TechnologyRules, system: str) -> list[str]:
     if system in {"npm", "pnpm", "yarn", "bun"}:
         return _node(survey, package, system)
     if system == "pip":
@@ -125,9 +127,10 @@ def _berry(survey: Survey, package: Package) -> bool:
 def _pip(package: Package) -> list[str]:
     if "requirements.txt" in package.files:
         return ["pip install -r requirements.txt"]
-    required = next((manifest for manifest in package.manifests if manifest.kind == "requirements.txt"), None)
-    if required and not {"pyproject.toml", "setup.py"} & package.files.keys():
-        return [f"pip install -r {required.path[len(package.path) :].lstrip('/')}"]
+    lists = [manifest.path for manifest in package.manifests if manifest.kind == "requirements.txt"]
+    if lists and not {"pyproject.toml", "setup.py"} & package.files.keys():
+        main = min(lists, key=lambda path: ("prod" not in path, "base" not in path, "common" not in path, path))
+        return [f"pip install -r {main[len(package.path) :].lstrip('/')}"]
     return ["pip install ."]
 
 

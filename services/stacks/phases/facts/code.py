@@ -84,7 +84,7 @@ def _files(package: Package, small: bool) -> list[_CodeFile]:
         if not small and depth > 3:
             continue
         for name in folder.files:
-            if name.endswith(ENDINGS) and (small or _is_entry(name)):
+            if (small or _is_entry(name)) and name.endswith(ENDINGS):
                 path = join(folder.path, name)
                 if not _TEST.search(path[base:]):
                     files.append(_CodeFile(depth, name, path))
@@ -114,7 +114,7 @@ def _search(head: bytes, facts: CodeFacts, file: _CodeFile) -> None:
     text = head.decode("utf-8", "replace")
     ending = file.name[file.name.rfind(".") :]
     if reads:
-        _variables(text, ending, facts)
+        _variables(text, ending, facts, file.path)
     if listens:
         _ports(text, ending, facts)
     if serves_health:
@@ -124,12 +124,12 @@ def _search(head: bytes, facts: CodeFacts, file: _CodeFile) -> None:
             facts.health = f"/{route[1]}"
 
 
-def _variables(text: str, ending: str, facts: CodeFacts) -> None:
+def _variables(text: str, ending: str, facts: CodeFacts, path: str) -> None:
     for match in variable_pattern(ending).finditer(text):
-        facts.add_variable(next(filter(None, match.groups())))
+        facts.add_variable(next(filter(None, match.groups())), path)
     for destructured in _DESTRUCTURED.finditer(text):
         for name in re.findall(r"\b[A-Z][A-Z0-9_]+\b", destructured[1]):
-            facts.add_variable(name)
+            facts.add_variable(name, path)
 
 
 def _ports(text: str, ending: str, facts: CodeFacts) -> None:

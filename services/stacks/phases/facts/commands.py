@@ -10,7 +10,7 @@ from services.stacks.packages.ranking import primary_language, primary_of
 from services.stacks.phases.facts.build import go_mains
 from services.stacks.phases.facts.configuration import CodeFacts
 from services.stacks.phases.facts.dockerfile import command_of
-from services.stacks.phases.facts.programs import asgi_entry, is_program
+from services.stacks.phases.facts.roles import asgi_entry, is_program
 from services.stacks.rules.technologies import SERVING, Technology
 
 #: What starts a built program, the surest first.

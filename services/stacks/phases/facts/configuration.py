@@ -15,7 +15,6 @@ from services.stacks.tree import HEAD_BYTES, Tree, join
 
 CONFIGS = ("application.properties", "application.yml", "application.yaml", "bootstrap.yml", "micronaut.yml")
 _CONFIG_FOLDERS = ("src/main/resources", "config", "src/main/conf", "")
-_DOTNET_SETTINGS = ("Properties/launchSettings.json", "appsettings.json")
 _BUILD_TIME = re.compile(r"^(?:VITE_|NEXT_PUBLIC_|REACT_APP_|PUBLIC_|NUXT_PUBLIC_|GATSBY_|EXPO_PUBLIC_|VUE_APP_)")
 #: Set by systems and tools, not by who runs the program.
 _NOT_SETTINGS = frozenset(
@@ -42,8 +41,10 @@ class CodeFacts:
     build_env: list[str] = field(default_factory=list)
     health: str | None = None
     text: dict[str, str] = field(default_factory=dict)  #: the entry files that were read
+    read_in: dict[str, str] = field(default_factory=dict)  #: variable to the first file that names it
 
-    def add_variable(self, name: str) -> None:
+    def add_variable(self, name: str, path: str) -> None:
+        self.read_in.setdefault(name, path)
         names = self.build_env if _BUILD_TIME.match(name) else self.env
         if name not in _NOT_SETTINGS and name not in names:
             names.append(name)
@@ -57,7 +58,8 @@ def read_configuration(survey: Survey, package: Package, facts: CodeFacts) -> No
     tree = survey.scan.tree
     for name in sorted(package.markers):
         if name == ".env" or name.startswith(".env."):
-            _dotenv(tree.text(join(package.path, name), 1 << 16) or "", facts)
+            path = join(package.path, name)
+            _dotenv(path, tree.text(path, 1 << 16) or "", facts)
     for name in sorted(package.markers):
         if name in SERVER_SETTINGS and (
             port := _SETTINGS_PORT.search(tree.text(join(package.path, name), HEAD_BYTES) or "")
@@ -67,30 +69,34 @@ def read_configuration(survey: Survey, package: Package, facts: CodeFacts) -> No
         for folder in _CONFIG_FOLDERS:
             for path in _existing(tree, join(package.path, folder) if folder else package.path, CONFIGS):
                 _jvm(path, tree.text(path, HEAD_BYTES) or "", facts)
-        for path in _existing(tree, package.path, _DOTNET_SETTINGS):
+        for path in (
+            *_existing(tree, join(package.path, "Properties"), ("launchSettings.json",)),
+            *_existing(tree, package.path, ("appsettings.json",)),
+        ):
             for urls in _DOTNET_URLS.finditer(tree.text(path, HEAD_BYTES) or ""):
                 for number in re.findall(r"http://[^:/\"]*:(\d{2,5})", urls[1]):
                     facts.configure_port(int(number))
 
 
 def _existing(tree: Tree, folder: str, names: Iterable[str]) -> list[str]:
-    return [path for name in names if tree.has(path := join(folder, name))]
+    listed = tree.folders.get(folder)
+    return [join(folder, name) for name in names if name in listed.files] if listed else []
 
 
-def _dotenv(text: str, facts: CodeFacts) -> None:
+def _dotenv(path: str, text: str, facts: CodeFacts) -> None:
     """Names, never values; a port is no secret."""
     for line in _DOTENV_LINE.finditer(text):
         name, value = line.groups()
         if name.endswith("_VERSION") and name.isupper():
             continue
-        facts.add_variable(name)
+        facts.add_variable(name, path)
         if name == "PORT" and value.isdigit():
             facts.configure_port(int(value))
 
 
 def _jvm(path: str, text: str, facts: CodeFacts) -> None:
     for placeholder in _PLACEHOLDER.finditer(text):
-        facts.add_variable(placeholder[1])
+        facts.add_variable(placeholder[1], path)
     port = _jvm_port(path, text)
     if port is not None:
         facts.configure_port(port)

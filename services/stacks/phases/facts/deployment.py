@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from services.stacks.manifests.formats import Broken, read_documents, read_toml, read_yaml
@@ -14,13 +15,14 @@ from services.stacks.packages.survey import Survey
 from services.stacks.phases.facts.dockerfile import (
     URL_PATH,
     Deployment,
+    UsedImage,
     add_names,
     add_port,
     command_of,
     read_dockerfile,
 )
 from services.stacks.scan.markers import COMPOSE, SERVERLESS
-from services.stacks.tree import join
+from services.stacks.tree import join, resolved
 
 _KUBERNETES = re.compile(r"(?m)^[ \t]*kind:\s*(?:Deployment|StatefulSet|DaemonSet|Pod|Service|Rollout)\b")
 
@@ -30,6 +32,9 @@ class SharedFiles:
     """What files outside of a package say about it, by its folder; each of them is read once."""
 
     composed: dict[str, dict[str, list[object]]] = field(default_factory=dict)  #: by the path of the compose file
+    images: dict[str, dict[str, UsedImage]] = field(
+        default_factory=dict
+    )  #: the same, then by the name of the container
     rendered: dict[str, list[object]] | None = None
 
 
@@ -91,24 +96,38 @@ def _compose(survey: Survey, package: Package, facts: Deployment, described: Sha
                 continue
             path = join(folder, name)
             if path not in described.composed:
-                described.composed[path] = _composed(survey, folder, path)
-            for service in described.composed[path].get(package.path, ()):
+                described.composed[path], described.images[path] = _composed(survey, folder, path)
+            mine = described.composed[path].get(package.path, [])
+            facts.images += _used(mine, described.images[path], folder == package.path)
+            for service in mine:
                 facts.named = True
                 _compose_service(service, facts)
 
 
-def _composed(survey: Survey, folder: str, path: str) -> dict[str, list[object]]:
+def _composed(survey: Survey, folder: str, path: str) -> tuple[dict[str, list[object]], dict[str, UsedImage]]:
+    """What is built from the folders of packages, and the images that are only started."""
     built: dict[str, list[object]] = {}
-    try:
-        services = table(read_yaml(survey.scan.tree.text(path, 1 << 19) or "").get("services"))
-    except Broken as broken:
-        survey.warnings.append(f"{path}:{broken.line or 1}: {broken.reason}")
-        return built
-    for service in services.values():
+    images: dict[str, UsedImage] = {}
+    for name, service in table(survey.read(path, read_yaml, 1 << 19).get("services")).items():
         place = _built_from(service, folder)
+        image = text_of(table(service).get("image"))
         if place is not None:
             built.setdefault(place, []).append(service)
-    return built
+        elif image:
+            text = survey.scan.tree.text(path, 1 << 19) or ""
+            images[name] = UsedImage(image, path, text.count("\n", 0, max(text.find(image), 0)) + 1, False)
+    return built, images
+
+
+def _used(services: list[object], images: Mapping[str, UsedImage], beside: bool) -> list[UsedImage]:
+    """The images that a package's containers depend on, else all of a file that builds it or stands in its folder."""
+    wanted = {str(name) for service in services for name in _listed(table(service).get("depends_on"))}
+    named = [replace(images[name], named=True) for name in images if name in wanted]
+    return named or (list(images.values()) if services or beside else [])
+
+
+def _listed(value: object) -> Iterable[object]:
+    return value if isinstance(value, (list, dict)) else ()
 
 
 def _built_from(service: object, folder: str) -> str | None:
@@ -116,14 +135,8 @@ def _built_from(service: object, folder: str) -> str | None:
     context = build if isinstance(build, str) else text_of(dig(build, "context"))
     if context is None or context.startswith(("http", "git", "/")):
         return None
-    parts = folder.split("/") if folder else []
     docker = text_of(dig(build, "dockerfile")) or ""
-    for part in (context + "/" + docker.rpartition("/")[0]).split("/"):
-        if part == ".." and parts:
-            parts.pop()
-        elif part not in {"", ".", ".."}:
-            parts.append(part)
-    return "/".join(parts)
+    return resolved(folder, f"{context}/{docker.rpartition('/')[0]}")
 
 
 def _compose_service(service: object, facts: Deployment) -> None:
@@ -172,11 +185,7 @@ def _platforms(survey: Survey, package: Package, facts: Deployment) -> None:
 
 def _rendered(survey: Survey) -> dict[str, list[object]]:
     by_folder: dict[str, list[object]] = {}
-    try:
-        services = read_yaml(survey.scan.tree.text("render.yaml") or "").get("services")
-    except Broken as broken:
-        survey.warnings.append(f"render.yaml:{broken.line or 1}: {broken.reason}")
-        return by_folder
+    services = survey.read("render.yaml", read_yaml).get("services")
     for one in services if isinstance(services, list) else []:
         by_folder.setdefault((text_of(table(one).get("rootDir")) or "").strip("./"), []).append(one)
     return by_folder

@@ -22,6 +22,16 @@ _APT = re.compile(
 URL_PATH = re.compile(r"https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|\$\{?\w+\}?)(?::[\w${}:-]+)?(/[\w./-]*)")
 
 
+@dataclass(frozen=True)
+class UsedImage:
+    """A container that a compose file starts beside a package."""
+
+    image: str
+    file: str
+    line: int | None
+    named: bool  #: whether the package's own container depends on it
+
+
 @dataclass
 class Deployment:
     """What was found, best first."""
@@ -31,6 +41,7 @@ class Deployment:
     health: str | None = None
     command: list[str] = field(default_factory=list)
     packages: list[str] = field(default_factory=list)
+    images: list[UsedImage] = field(default_factory=list)
     named: bool = False  #: a Procfile or an image names this package
 
 

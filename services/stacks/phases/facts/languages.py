@@ -46,8 +46,7 @@ LANGUAGES = {
         ),
     ),
     "Python": CodeLanguage(
-        (".py",),
-        variables=(r"os\.environ(?:\.get)?[\[(]\s*['\"]<name>['\"]", r"os\.getenv\(\s*['\"]<name>['\"]"),
+        (".py",), variables=(r"os\.environ(?:\.get)?[\[(]\s*['\"]<name>['\"]", r"os\.getenv\(\s*['\"]<name>['\"]")
     ),
     "Ruby": CodeLanguage(
         (".rb", ".ru"),
@@ -60,10 +59,7 @@ LANGUAGES = {
     "Go": CodeLanguage(
         (".go",),
         variables=(r"os\.(?:Getenv|LookupEnv)\(\s*\"<name>\"",),
-        ports=(
-            r"(?:ListenAndServe|\.Run|\.Start|\.Listen)\(\s*\"[\w.]*:<port>\"",
-            r"Addr:\s*\"[\w.]*:<port>\"",
-        ),
+        ports=(r"(?:ListenAndServe|\.Run|\.Start|\.Listen)\(\s*\"[\w.]*:<port>\"", r"Addr:\s*\"[\w.]*:<port>\""),
     ),
     "Rust": CodeLanguage(
         (".rs",),

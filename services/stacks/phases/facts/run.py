@@ -11,14 +11,14 @@ from services.stacks.phases.facts.build import go_mains
 from services.stacks.phases.facts.commands import START_SCRIPTS, jvm_command, rust_command, start_command
 from services.stacks.phases.facts.configuration import CodeFacts
 from services.stacks.phases.facts.dockerfile import Deployment
-from services.stacks.phases.facts.programs import is_program
-from services.stacks.rules.technologies import SERVING, TIERS, Rules, Technology
-from shared.contracts.detect import Copy, Health, Runtime
+from services.stacks.phases.facts.roles import is_program
+from services.stacks.rules.technologies import SERVING, TIERS, Technology, TechnologyRules
+from shared.contracts.detect import Copy, HealthEndpoint, Runtime
 
 _SCRIPT_PORT = re.compile(r"(?:--port|-p|--http-port|PORT)[ =](\d{2,5})\b|:(\d{4,5})\b")
 
 
-def run_facts(package: Package, rules: Rules, code: CodeFacts, deployed: Deployment) -> Runtime:
+def run_facts(package: Package, rules: TechnologyRules, code: CodeFacts, deployed: Deployment) -> Runtime:
     framework = primary_of(package, "framework")
     technology = rules.get("framework", framework.id) if framework else None
     command = deployed.command or start_command(package, technology, code)
@@ -30,12 +30,12 @@ def run_facts(package: Package, rules: Rules, code: CodeFacts, deployed: Deploym
         copy=_copies(package, technology),
         command=command,
         ports=_ports(package, rules, technology, code, deployed),
-        health=Health(endpoint=health) if health and (serves or deployed.health or command) else None,
+        health=HealthEndpoint(endpoint=health) if health and (serves or deployed.health or command) else None,
     )
 
 
 def _ports(
-    package: Package, rules: Rules, technology: Technology | None, code: CodeFacts, deployed: Deployment
+    package: Package, rules: TechnologyRules, technology: Technology | None, code: CodeFacts, deployed: Deployment
 ) -> list[int]:
     """What deployment files say, else configuration and scripts, else the code, else the framework's usual port."""
     if deployed.ports:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from services.stacks.detectors.javascript import Claim, choose
+from services.stacks.detectors.languages import Runtimes
 from services.stacks.detectors.registry import RULE_DETECTORS, build_detectors
-from services.stacks.detectors.runtimes import Runtimes
 from services.stacks.packages.package import Proof
 from services.stacks.rules.loading import load_rules
 from shared.contracts.definitions import Definition

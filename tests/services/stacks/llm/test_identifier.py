@@ -82,11 +82,7 @@ def test_an_unknown_neighbour_becomes_a_service_with_custom_ids() -> None:
         detected_service.primary.language,
         detected_service.primary.build_system,
         detected_service.primary.runtime,
-    ) == (
-        "blorb",
-        "blorb-make",
-        "native",
-    )
+    ) == ("blorb", "blorb-make", "native")
     proven = candidate(detected_service, "language", "blorb")
     assert proven is not None
     assert (proven.custom, proven.source, proven.confidence, proven.name) == (True, "llm", 0.9, "Blorb")
@@ -176,7 +172,8 @@ def test_a_model_never_outranks_a_rule() -> None:
 
 
 def test_secrets_are_not_shown() -> None:
-    files = {**NODE, **BLORB, "native/blorb.settings": "api_key = hunter2hunter2\nurl = https://bob:pa55word@x.y/\n"}
+    settings = "api_key = hunter2hunter2\nurl = https://bob:pa55word@x.y/\n"  # not a secret
+    files = {**NODE, **BLORB, "native/blorb.settings": settings}
     _, memory = run(files, said())
     asked = memory.llm.requests[0].messages[0].content
     assert "hunter2" not in asked

@@ -9,6 +9,7 @@ from services.stacks.manifests.formats import (
     blank_comments,
     read_documents,
     read_json,
+    read_jsonc,
     read_toml,
     read_xml,
     read_yaml,
@@ -18,7 +19,7 @@ from services.stacks.manifests.formats import (
 
 def test_json_may_have_comments_and_trailing_commas_where_that_is_allowed() -> None:
     text = '{\n // a\n "url": "http://x", /* b\n */ "list": [1, 2,],\n}'
-    assert read_json(text, comments=True) == {"url": "http://x", "list": [1, 2]}
+    assert read_jsonc(text) == {"url": "http://x", "list": [1, 2]}
     assert without_comments(text).count("\n") == text.count("\n")
     with pytest.raises(Broken) as broken:
         read_json(text)
@@ -57,3 +58,24 @@ def test_xml_is_read_without_its_namespaces_and_with_its_lines() -> None:
 def test_comments_become_blanks_of_the_same_length() -> None:
     assert blank_comments('a "//x" // y\nb') == 'a "//x"     \nb'
     assert blank_comments("a '#x' # y\nb", hashes=True) == "a '#x'    \nb"
+
+
+def merged(levels: int) -> str:
+    """A mapping that merges the one before eight times over, level after level."""
+    lines = ["a0: &a0 {x: 1, y: 2}"]
+    lines += [f"a{n}: &a{n}\n  <<: [{', '.join([f'*a{n - 1}'] * 8)}]" for n in range(1, levels)]
+    return "\n".join(lines)
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    "text", [merged(9), merged(40), "a: &a [*a]", "a: &a {<<: *a}", "a: &a [x, x]\n" + "b: &b [*a, *a]\n" * 60_000]
+)
+def test_yaml_whose_aliases_multiply_is_broken(text: str) -> None:
+    with pytest.raises(Broken):
+        read_yaml(text)
+
+
+def test_yaml_may_repeat_a_part_by_its_name() -> None:
+    text = "x-common: &common {image: x, restart: always}\nservices:\n  web:\n    <<: *common\n    build: .\n"
+    assert read_yaml(text)["services"] == {"web": {"image": "x", "restart": "always", "build": "."}}

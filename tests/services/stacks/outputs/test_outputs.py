@@ -123,3 +123,21 @@ def test_a_dockerfile_builds_each_service_and_the_primary_one_last() -> None:
 
 def test_nothing_to_build_is_said() -> None:
     assert dockerfile(detected({}), engine().rules).startswith("# Nothing to build")
+
+
+def test_cyclonedx_tells_each_backing_service_once_and_who_depends_on_it() -> None:
+    files = {
+        "api/package.json": {"name": "api", "dependencies": {"express": "4", "pg": "8"}},
+        "jobs/package.json": {"name": "jobs", "dependencies": {"pg": "8", "ioredis": "5"}},
+    }
+    document: Any = cyclonedx(detected(files), engine().rules, "1.0.0")
+    assert [error.message for error in validator().iter_errors(json.loads(json.dumps(document)))] == []
+    backing = {one["bom-ref"]: one for one in document["services"] if one["bom-ref"].startswith("backing:")}
+    assert list(backing) == ["backing:postgresql", "backing:redis"]
+    postgres = {one["name"]: one["value"] for one in backing["backing:postgresql"]["properties"]}
+    assert postgres["assay:category"] == "database"
+    assert {name for name in postgres if "evidence" in name} == {"assay:evidence:api", "assay:evidence:jobs"}
+    needed = {one["ref"]: one["dependsOn"] for one in document["dependencies"]}
+    assert "backing:redis" in needed["service:jobs"]
+    assert "backing:redis" not in needed["service:api"]
+    assert "backing:postgresql" in needed["service:api"]

@@ -87,6 +87,10 @@ CASES = [
     Case("a published library may start its sandbox", {"package.json": npm(main="index.js", exports="./index.js", scripts={"start": "node sandbox.js"}), "index.js": "1\n"}, role="library"),
     Case("a tool with workspaces is a tool", {"package.json": npm(bin="bin/tool.js", workspaces=["packages/*"]), "bin/tool.js": "1\n", "lib/a.js": "1\n"}, role="app"),
     Case("what documents a library is not its framework", {"pyproject.toml": '[project]\nname = "a"\n[dependency-groups]\ndocs = ["mkdocs"]\n[build-system]\nbuild-backend = "hatchling.build"\n', "mkdocs.yml": "site_name: a\n", "src/a/__init__.py": "A = 1\n"}, framework=None, role="library", candidates=(("framework", "mkdocs"),)),
+    Case("code in a container needs no manifest", {"Dockerfile": 'FROM python:3.12\nEXPOSE 8000\nCMD ["python", "app.py"]\n', "app.py": "print(1)\n"}, paths=("",), language="python", build=None, runtime="python", role="app", command="python app.py", ports=(8000,)),
+    Case("code that a platform starts needs no manifest", {"api/Procfile": "web: ruby app.rb\n", "api/app.rb": "puts 1\n", "web/package.json": npm(), "web/a.js": "1\n"}, at="api", language="ruby", runtime="ruby", command="ruby app.rb", paths=("api", "web")),
+    Case("a container of the packages below it is none of its own", {"Dockerfile": "FROM golang\n", "a/go.mod": "module a\n", "a/main.go": "package main\n", "x.py": "1\n"}, at="a", paths=("a",)),
+    Case("a container among fixtures is no service", {"package.json": npm(), "a.js": "1\n", "testdata/Dockerfile": "FROM python\n", "testdata/a.py": "1\n"}, paths=("",)),
 ]  # fmt: skip
 
 #: (files, path of the service, kind, id, version): versions that another file holds.

@@ -28,6 +28,7 @@ class Case:
     workspace: tuple[str, tuple[str, ...]] | None = None
     health: str | None = "-"
     env: tuple[str, ...] = ()
+    uses: tuple[str, ...] | None = None  #: the ids of all backing services
 
 
 def npm(**fields: object) -> dict[str, object]:

@@ -24,8 +24,8 @@ def test_every_kind_has_technologies_and_every_framework_a_tier_and_a_proof() ->
     assert all(rules.of(kind) for kind in PREFIXES)
     for framework in rules.of("framework"):
         assert framework.tier in TIERS.values(), framework.id
-        keys = ("packages", "jsr", "deno", "files", "manifest_kinds")
-        assert any(framework.list(key) for key in keys), framework.id
+        keys = ("packages", "jsr", "deno", "files", "manifest_kinds", "imports")
+        assert any(framework.list(key) for key in keys) or framework.spec.get("elsewhere"), framework.id
 
 
 def test_what_a_rule_refers_to_exists() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from services.stacks.scan.filenames import Names, is_source
+from services.stacks.scan.filenames import Names, is_noise, is_plain, is_source
 from services.stacks.scan.markers import is_marker
-from services.stacks.scan.noise import is_noise, is_plain
 from tests.services.stacks.trees import engine
 
 NAMES = Names(engine().tables)

@@ -28,13 +28,13 @@ class GitServer:
         return f"https://127.0.0.1:{self.port}/{name}/.git"
 
 
-def git(folder: Path, *arguments: str) -> str:
+def git(folder: Path, *arguments: str, stdin: str | None = None) -> str:
     environment = {
         **os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.c",
         "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b.c",
     }  # fmt: skip
     return subprocess.run(
-        ["git", "-C", str(folder), *arguments], check=True, capture_output=True, text=True, env=environment
+        ["git", "-C", str(folder), *arguments], check=True, capture_output=True, text=True, env=environment, input=stdin
     ).stdout
 
 

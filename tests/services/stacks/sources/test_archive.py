@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from services.stacks.engine import Options
+from services.stacks.engine import DetectOptions
 from services.stacks.phases.assemble import canonical
 from services.stacks.selector import ArchiveSelector
 from services.stacks.sources.archive import UnknownFormat, open_archive
-from services.stacks.sources.collector import Limits
+from services.stacks.sources.collector import SourceLimits
 from services.stacks.sources.local import open_folder
 from services.stacks.tree import Tree
 from shared.errors import AssayError, JobCancelled, SourceTooLarge, SourceUnreadable
@@ -30,12 +30,12 @@ FILES = {
 }  # fmt: skip
 
 
-def opened(body: bytes, limits: Limits | None = None) -> Tree:
-    return open_archive(io.BytesIO(body), ArchiveSelector(engine().tables), limits or Limits())
+def opened(body: bytes, limits: SourceLimits | None = None) -> Tree:
+    return open_archive(io.BytesIO(body), ArchiveSelector(engine().tables), limits or SourceLimits())
 
 
 def answer(tree: Tree) -> bytes:
-    return canonical(engine().detect(tree, Options())[0])
+    return canonical(engine().detect(tree, DetectOptions())[0])
 
 
 @pytest.mark.parametrize("packing", PACKED)
@@ -153,13 +153,13 @@ def test_a_zip_whose_content_does_not_unpack_is_refused() -> None:
 
 def test_too_many_entries_are_too_large() -> None:
     with pytest.raises(SourceTooLarge):
-        opened(tar({f"f{number}": "" for number in range(50)}), Limits(entries=49))
+        opened(tar({f"f{number}": "" for number in range(50)}), SourceLimits(entries=49))
     with pytest.raises(SourceTooLarge):
-        opened(zipped({f"f{number}": "" for number in range(50)}), Limits(entries=49))
+        opened(zipped({f"f{number}": "" for number in range(50)}), SourceLimits(entries=49))
 
 
 def test_too_many_bytes_are_too_large() -> None:
-    limits = Limits(unpacked_bytes=1 << 16)
+    limits = SourceLimits(unpacked_bytes=1 << 16)
     with pytest.raises(SourceTooLarge):
         opened(gzip.compress(tar({"a.bin": b"\0" * (1 << 17)})), limits)
     with pytest.raises(SourceTooLarge):
@@ -199,7 +199,7 @@ def test_a_huge_manifest_is_named_and_not_read() -> None:
 
 def test_reading_stops_when_the_job_is_cancelled() -> None:
     with pytest.raises(JobCancelled):
-        open_archive(io.BytesIO(tar({f"f{n}": "" for n in range(2000)})), lambda path: 0, Limits(), lambda: True)
+        open_archive(io.BytesIO(tar({f"f{n}": "" for n in range(2000)})), lambda path: 0, SourceLimits(), lambda: True)
 
 
 def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from services.stacks.sources.collector import Collector, Limits
+from services.stacks.sources.collector import Collector, SourceLimits
 
 
 def collector(**limits: int) -> Collector:
-    return Collector(lambda path: 10, Limits(**limits))
+    return Collector(lambda path: 10, SourceLimits(**limits))
 
 
 def test_a_single_top_folder_is_stripped() -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from services.stacks.engine import Options
+from services.stacks.engine import DetectOptions
 from services.stacks.selector import ArchiveSelector
-from services.stacks.sources.collector import Limits
-from services.stacks.sources.git import GitLimits, checked_address, open_git
+from services.stacks.sources.collector import SourceLimits
+from services.stacks.sources.git import checked_address, open_git
+from services.stacks.sources.git_process import GitLimits
 from shared.contracts.detect import DetectInput, DetectResult
 from shared.errors import JobCancelled, SourceNotAllowed, SourceTooLarge, SourceUnreadable
 from tests.services.stacks.sources.git_server import GitServer, commit, git, git_server, new_repository
@@ -50,9 +51,9 @@ def git_limits(server: GitServer, seconds: float = 120) -> GitLimits:
 
 def detected(server: GitServer, ref: str | None = None, name: str = "web", seconds: float = 120) -> DetectResult:
     select = ArchiveSelector(engine().tables)
-    with open_git(server.url(name), ref, select, Limits(), git_limits(server, seconds), lambda: False) as tree:
+    with open_git(server.url(name), ref, select, SourceLimits(), git_limits(server, seconds), lambda: False) as tree:
         assert tree.identity is not None
-        return engine().detect(tree, Options())[0]
+        return engine().detect(tree, DetectOptions())[0]
 
 
 @pytest.mark.slow
@@ -99,7 +100,7 @@ def test_fetching_ends_with_the_job_its_time_and_its_room(server: GitServer) -> 
     select = ArchiveSelector(engine().tables)
     with (
         pytest.raises(JobCancelled),
-        open_git(server.url("web"), None, select, Limits(), git_limits(server), lambda: True),
+        open_git(server.url("web"), None, select, SourceLimits(), git_limits(server), lambda: True),
     ):
         pass
     with pytest.raises(SourceUnreadable, match="in time"):
@@ -114,6 +115,45 @@ def test_nothing_is_left_behind(server: GitServer, tmp_path: Path, monkeypatch: 
     assert list(tmp_path.iterdir()) == []
 
 
+def warnings_of(server: GitServer, name: str, limits: SourceLimits) -> list[str]:
+    select = ArchiveSelector(engine().tables)
+    with open_git(server.url(name), None, select, limits, git_limits(server), lambda: False) as tree:
+        return engine().detect(tree, DetectOptions())[1]
+
+
+def test_more_manifests_than_are_kept_are_not_read(server: GitServer) -> None:
+    folder = new_repository(server.root, "heavy")
+    commit(folder, {f"p{n}/package.json": {"name": f"p{n}", "x": "a" * 200_000} for n in range(12)})
+    told = warnings_of(server, "heavy", SourceLimits(kept_bytes=1 << 20))
+    assert any(warning.startswith("the manifests exceed 1 MB") for warning in told), told
+
+
+def test_a_blob_at_many_paths_is_kept_once(server: GitServer) -> None:
+    folder = new_repository(server.root, "copies")
+    commit(folder, {f"p{n}/package.json": {"name": "same", "x": "a" * 200_000} for n in range(60)})
+    assert warnings_of(server, "copies", SourceLimits(kept_bytes=1 << 20)) == []
+
+
+def test_a_commit_of_endless_folders_is_refused(server: GitServer) -> None:
+    """Ten folders that are one, ten times over: a few hundred bytes that list a thousand million files."""
+    folder = new_repository(server.root, "endless")
+    commit(folder, {"package.json": {"name": "a"}})
+    tree = git(folder, "rev-parse", "HEAD^{tree}").strip()
+    for _ in range(9):
+        listed = "".join(f"040000 tree {tree}\tfolder{n}\n" for n in range(10))
+        tree = git(folder, "mktree", stdin=listed).strip()
+    git(folder, "update-ref", "HEAD", git(folder, "commit-tree", tree, "-m", "x").strip())
+    with pytest.raises(SourceTooLarge):
+        warnings_of(server, "endless", SourceLimits(entries=10_000, names_bytes=1 << 20))
+
+
+def test_a_listing_longer_than_the_limits_ends_git(server: GitServer) -> None:
+    folder = new_repository(server.root, "many")
+    commit(folder, {f"f{n}.txt": "x" for n in range(300)})
+    with pytest.raises(SourceTooLarge, match="100 entries"):
+        warnings_of(server, "many", SourceLimits(entries=100))
+
+
 REFUSED = [
     "http://github.com/a/b", "git://github.com/a/b", "ssh://git@github.com/a/b", "git@github.com:a/b", "file:///etc", "ext::sh -c id",
     "-uhttps://github.com", "https://user:pass@github.com/a/b", "https://token@github.com/a/b", "https://127.0.0.1/a", "https://localhost/a",
@@ -121,6 +161,7 @@ REFUSED = [
     "https://[::ffff:10.0.0.1]/a", "https://2130706433/a", "https://0x7f000001/a", "https://0177.0.0.1/a", "https://127.1/a", "https://intranet/a",
     "https://foo.local/a", "https://metadata.google.internal/a", "https:///a", "https://", "https://a b.com/x", "https://github.com\\@127.0.0.1/a",
     "https://[64:ff9b::7f00:1]/a", "https://[::127.0.0.1]/a", "https://0.0.0.0/a", "https://100.64.0.1/a", "HTTPS:github.com", "https://github.com:0/a", "",
+    "https://bücher.example/a", "https://evil。example/a", "https://ⓔxample.com/a", "https://a%2eexample.com/a", "https://github.com./a", "https://[fe80::1%25eth0]/a",
 ]  # fmt: skip
 
 
@@ -133,7 +174,7 @@ def test_other_urls_are_not_allowed(url: str) -> None:
     assert "pass" not in error["msg"].replace("password", "")
 
 
-@pytest.mark.parametrize("url", ["https://github.com/a/b", "https://gitlab.com/a/b.git", "https://8.8.8.8/a", "https://git.example.org:8443/a", "https://[2606:4700::1111]/a"])  # fmt: skip
+@pytest.mark.parametrize("url", ["https://github.com/a/b", "https://gitlab.com/a/b.git", "https://8.8.8.8/a", "https://git.example.org:8443/a", "https://[2606:4700::1111]/a", "https://xn--bcher-kva.example/a"])  # fmt: skip
 def test_public_https_urls_are_allowed(url: str) -> None:
     assert DetectInput.model_validate({"source": {"git": url, "ref": "feature/x-1.2"}}).source.git == url
 

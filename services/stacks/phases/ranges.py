@@ -70,13 +70,14 @@ def end_of_life(runtime: str, value: str) -> bool | None:
 
 
 def satisfies(pin: str, wanted: str, runtime: str) -> bool | None:
-    """Whether a pin lies in a range; None when either cannot be understood."""
+    """Whether a pin lies in a range; a short pin does when some version of it does. None when one is not understood."""
     if not is_pin(pin):
         return None
     if runtime == "python" and re.search(r"[<>=!~]=|[<>]|~=", wanted) and "||" not in wanted and "^" not in wanted:
         return _python(pin, wanted)
-    results = [_all(numbers(pin), part) for part in wanted.split("||")]
-    return None if any(one is None for one in results) else any(results)
+    low, high = _padded(numbers(pin)), _next(numbers(pin))
+    ranges = [_range(part, runtime) for part in wanted.split("||")]
+    return None if None in ranges else any(max(low, one[0]) < min(high, one[1]) for one in ranges if one)
 
 
 def _python(pin: str, wanted: str) -> bool | None:
@@ -91,43 +92,55 @@ def _python(pin: str, wanted: str) -> bool | None:
     return any(specifiers.contains(one, prereleases=True) for one in tries)
 
 
-_COMPARATOR = re.compile(
-    r"^(\^|~>?|>=|<=|>|<|=|v)?\s*v?(\d+|[xX*])(?:\.(\d+|[xX*]))?(?:\.(\d+|[xX*]))?(?:[-+][\w.+-]+)?$"
-)
+_COMPARATOR = re.compile(r"(\^|~>?|>=|<=|>|<|=)?v?(\d+(?:\.\d+)*)?(?:\.?[xX*](?:\.[xX*\d]+)*)?(?:[-+][\w.+-]+)?")
+_SPACE_BEHIND = re.compile(r"(\^|~>?|>=|<=|>|<|=)\s+")
+_HYPHEN = re.compile(r"(\S+)\s+-\s+(\S+)")
+_FIRST, _BEYOND = (0, 0, 0, 0), (10**9,)
+_JAVASCRIPT = frozenset(("node", "npm", "pnpm", "yarn", "bun", "deno"))
+
+#: From a version to before another.
+_Range = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-def _all(pin: tuple[int, ...], text: str) -> bool | None:
-    text = re.sub(r"(\^|~>?|>=|<=|>|<|=)\s+", r"\1", text.strip().replace(",", " "))
-    if text in {"", "*", "x", "latest"}:
-        return True
-    if hyphen := re.match(r"^(\S+)\s+-\s+(\S+)$", text):
+def _range(text: str, runtime: str) -> _Range | None:
+    """Comparators that all have to hold. None when one is not understood."""
+    text = _SPACE_BEHIND.sub(r"\1", text.strip().replace(",", " "))
+    if text == "latest":
+        return _FIRST, _BEYOND
+    if hyphen := _HYPHEN.fullmatch(text):
         text = f">={hyphen[1]} <={hyphen[2]}"
+    low: tuple[int, ...] = _FIRST
+    high: tuple[int, ...] = _BEYOND
     for part in text.split():
-        match = _COMPARATOR.match(part)
+        match = _COMPARATOR.fullmatch(part)
         if not match:
             return None
-        stated = tuple(int(part) for part in match.groups()[1:] if part and part.isdigit())
-        if not _one(pin, match[1] or "=", stated):
-            return False
-    return True
+        if match[2]:
+            one = _bounds(match[1] or "=", tuple(int(number[:9]) for number in match[2].split(".")[:4]), runtime)
+            low, high = max(low, one[0]), min(high, one[1])
+    return low, high
 
 
-def _one(pin: tuple[int, ...], operator: str, stated: tuple[int, ...]) -> bool:
-    """Compare as far as the pin goes: 20 satisfies ``>=20.9`` because some 20 does."""
-    length = min(len(pin), len(stated))
-    left, right = pin[:length], stated[:length]
-    if operator == ">=":
-        return left >= right
-    if operator == "<=":
-        return left <= right
-    if operator in {"<", ">"}:
-        open_end = len(pin) < len(stated)  # some 20 is above 20.1, and some is below
-        return (left > right if operator == ">" else left < right) or (left == right and open_end)
+def _bounds(operator: str, stated: tuple[int, ...], runtime: str) -> _Range:
+    """What one comparator allows: https://github.com/npm/node-semver#ranges, and where others differ."""
+    if operator in {">=", "<"}:
+        return (_padded(stated), _BEYOND) if operator == ">=" else (_FIRST, _padded(stated))
+    if operator in {">", "<="}:
+        return (_next(stated), _BEYOND) if operator == ">" else (_FIRST, _next(stated))
+    fixed = len(stated)
     if operator == "^":
-        fixed = next((i for i, number in enumerate(stated) if number), len(stated) - 1) + 1
-        return left[:fixed] == right[:fixed] and left >= right
-    if operator in {"~", "~>"}:
-        fixed = max(1, len(stated) - 1) if operator == "~>" or len(stated) > 1 else 1
-        fixed = min(2, fixed) if operator == "~" else fixed
-        return left[:fixed] == right[:fixed] and left >= right
-    return left == right
+        fixed = next((at for at, number in enumerate(stated, 1) if number), fixed)
+    elif (operator == "~>" and runtime not in _JAVASCRIPT) or (operator == "~" and runtime == "php"):
+        fixed = max(1, fixed - 1)  # RubyGems, Hex, Terraform; Composer: only the last number may grow
+    elif operator in {"~", "~>"}:
+        fixed = min(2, fixed)
+    return _padded(stated), _next(stated[:fixed])
+
+
+def _padded(version: tuple[int, ...]) -> tuple[int, ...]:
+    return (*version, *_FIRST[len(version) :])
+
+
+def _next(version: tuple[int, ...]) -> tuple[int, ...]:
+    """The first version that does not begin with these numbers."""
+    return _padded((*version[:-1], version[-1] + 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from services.stacks.manifests.model import Dependency, Manifest
-from services.stacks.packages.lockfiles import Locks
+from services.stacks.packages.survey import Locks
 from tests.services.stacks.trees import tree_of
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.stacks.llm.redaction import redacted
+from services.stacks.llm.questions import redacted
 
 
 @pytest.mark.parametrize(
@@ -12,8 +12,8 @@ from services.stacks.llm.redaction import redacted
     [
         "password = hunter22", '"api_key": "hunter22"', "AWS_SECRET_ACCESS_KEY=hunter22", "https://bob:hunter22@host/x",
         "sk-live-hunter22hunter22hunter22", "ghp_hunter22hunter22hunter22", "github_pat_hunter22hunter22hunter22",
-        "xoxb-hunter22hunter22", "eyJhunter22hunter22.eyJhunter22hunter22.hunter22",
-        "-----BEGIN RSA PRIVATE KEY-----\nhunter22\n-----END RSA PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nhunter22",
+        "xoxb-hunter22hunter22", "eyJhunter22hunter22.eyJhunter22hunter22.hunter22",  # not a secret
+        "-----BEGIN RSA PRIVATE KEY-----\nhunter22\n-----END RSA PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nhunter22",  # not a secret
     ],
 )  # fmt: skip
 def test_secrets_are_blanked(text: str) -> None:

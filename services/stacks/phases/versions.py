@@ -9,8 +9,8 @@ from services.stacks.manifests.formats import Broken
 from services.stacks.manifests.model import Manifest, Statement
 from services.stacks.packages.package import Package
 from services.stacks.packages.survey import Survey
-from services.stacks.phases.versions.ranges import clean, end_of_life, is_pin, satisfies
-from services.stacks.rules.ecosystems import TOOLS
+from services.stacks.phases.ranges import clean, end_of_life, is_pin, satisfies
+from services.stacks.rules.technologies import TOOLS
 from services.stacks.tree import join
 from shared.contracts.detect import Conflict, Overridden, VersionTrail
 
@@ -52,7 +52,8 @@ def trails(survey: Survey, package: Package, read: FileStatements) -> tuple[list
     for runtime in sorted(
         said, key=lambda tool: (tool not in {"node", "python", "java", "go", "rust", "ruby", "php"}, tool)
     ):
-        ranked = sorted(_unique(said[runtime]), key=lambda ranked_statement: _order(*ranked_statement))
+        nearest = any(depth == 0 and statement.source != "Dockerfile" for depth, statement in said[runtime])
+        ranked = sorted(_unique(said[runtime]), key=lambda stated: _order(stated[0], stated[1], nearest))
         winner = ranked[0][1]
         value = clean(runtime, winner.value)
         trails_found.append(_trail(runtime, value, winner, [statement for _, statement in ranked]))
@@ -85,7 +86,10 @@ def _unique(said: list[tuple[int, Statement]]) -> list[tuple[int, Statement]]:
     return list(seen.values())
 
 
-def _order(depth: int, statement: Statement) -> tuple[int, int, int, int]:
+def _order(depth: int, statement: Statement, nearest: bool) -> tuple[int, int, int, int]:
+    """``nearest``: the package itself says something, which a file that deploys a folder above does not override."""
+    if statement.source == "env" and depth and nearest:
+        return 6, depth, 0, statement.line or 0
     place, rank = _RANK.get(
         statement.source,
         _FILES

@@ -1,0 +1,17 @@
+"""How often this process looks for unreachable objects."""
+
+from __future__ import annotations
+
+import gc
+
+#: So many objects more than before: a tree of 10,000 files makes fewer, and leaves no circles of references behind.
+_NEW_OBJECTS = 200_000
+
+
+def collect_rarely() -> None:
+    """Call it once, with the rule set and the language tables loaded: they are never looked at again.
+
+    With Python's own threshold a fifth of the time of a large detection went into looking through its own objects.
+    """
+    gc.freeze()
+    gc.set_threshold(_NEW_OBJECTS, 10, 10)

@@ -1,0 +1,112 @@
+"""Which databases, caches, brokers and services a package uses: by drivers, containers, settings and variables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from services.stacks.packages.package import Package, Proof
+from services.stacks.packages.survey import Survey
+from services.stacks.phases.facts.configuration import CodeFacts
+from services.stacks.phases.facts.dockerfile import UsedImage
+from services.stacks.rules.backing import BackingRule, BackingRules
+from services.stacks.tree import HEAD_BYTES, join
+from shared.contracts.detect import BackingService, Evidence
+
+_DRIVER = {"prod": 0.85, "optional": 0.5, "peer": 0.5, "dev": 0.3, "test": 0.3, "indirect": 0.1}
+_MODULE_MAJOR = re.compile(r"/v\d+$")
+#: Settings that name a database, by their folders below a package.
+_SETTINGS = {
+    "": ("schema.prisma", "alembic.ini", "ormconfig.json", "knexfile.js", "knexfile.ts", "drizzle.config.ts",
+         "appsettings.json", "application.conf"),
+    "prisma": ("schema.prisma",), "conf": ("application.conf",), "config/packages": ("doctrine.yaml",),
+    "config": ("database.yml", "database.php", "config.json", "config.exs", "dev.exs", "runtime.exs"),
+    "src/main/resources": ("application.properties", "application.yml", "application.yaml"),
+}  # fmt: skip
+_URL = re.compile(r"\b(?:jdbc:|r2dbc:)?([a-z][a-z0-9]*(?:\+srv)?)(?:\+\w+)?:(?=//|(?:thin:)?@)")
+_ADAPTER = re.compile(
+    r"""(?:\badapter|\bprovider|\bENGINE["']?|\bDB_CONNECTION|\bdialect|\bclient|\bdefault_adapter)\b["']?\s*[:=]\s*"""
+    r"""["']?(?:django\.db\.backends\.|django\.contrib\.gis\.db\.backends\.|Ecto\.Adapters\.)?([A-Za-z0-9]+)"""
+)
+#: What settings call a database, where it is not the scheme of its URLs.
+_SPELLINGS = {"pg": "postgres", "psql": "postgres", "myxql": "mysql", "tds": "sqlserver", "sqlite3": "sqlite"}
+#: So many proofs of one service are shown.
+_MOST_PROOFS = 10
+
+
+def backing_services(
+    survey: Survey, package: Package, code: CodeFacts, images: Iterable[UsedImage], rules: BackingRules
+) -> list[BackingService]:
+    """Surest first; what only tests use is left out."""
+    proofs: dict[BackingRule, dict[tuple[str, int | None], Proof]] = {}
+    for rule, proof in (
+        *_by_drivers(package, rules), *_by_images(images, rules),
+        *_by_settings(survey, package, code, rules), *_by_variables(code, rules),
+    ):  # fmt: skip
+        mine = proofs.setdefault(rule, {})
+        known = mine.get((proof.file, proof.line))
+        if known is None or known.weight < proof.weight:
+            mine[proof.file, proof.line] = proof
+    services = [_service(rule, list(mine.values())) for rule, mine in proofs.items()]
+    sure = [service for service in services if service.confidence >= 0.5]
+    return sorted(sure, key=lambda service: (-service.confidence, service.id))
+
+
+def _service(rule: BackingRule, proofs: list[Proof]) -> BackingService:
+    doubt = 1.0
+    for proof in proofs:
+        doubt *= 1 - proof.weight
+    shown = sorted(proofs, key=lambda proof: (-proof.weight, proof.file, proof.line or 0))[:_MOST_PROOFS]
+    return BackingService(
+        category=rule.category, id=rule.id, name=rule.name, confidence=round(1 - doubt, 4),
+        evidence=[Evidence(file=proof.file, line=proof.line, rule=rule.rule, snippet=proof.snippet) for proof in shown],
+    )  # fmt: skip
+
+
+def _by_drivers(package: Package, rules: BackingRules) -> Iterator[tuple[BackingRule, Proof]]:
+    for (ecosystem, name), dependency in package.dependencies.items():
+        plain = _MODULE_MAJOR.sub("", name) if ecosystem == "go" else name.lower() if ecosystem == "nuget" else name
+        rule = rules.driver(ecosystem, plain)
+        if rule is not None:
+            line, manifest = dependency.line, dependency.manifest
+            yield rule, Proof(manifest.path, line, rule.rule, manifest.snippet(line), _DRIVER[dependency.scope])
+
+
+def _by_images(images: Iterable[UsedImage], rules: BackingRules) -> Iterator[tuple[BackingRule, Proof]]:
+    for used in images:
+        rule = rules.image(used.image)
+        if rule is not None:
+            yield rule, Proof(used.file, used.line, rule.rule, f"image: {used.image}", 0.7 if used.named else 0.55)
+
+
+def _by_settings(
+    survey: Survey, package: Package, code: CodeFacts, rules: BackingRules
+) -> Iterator[tuple[BackingRule, Proof]]:
+    """The URLs and adapters in settings; their text is not shown, for the passwords in it."""
+    tree = survey.scan.tree
+    paths = [
+        join(folder.path, name)
+        for place, names in _SETTINGS.items()
+        if (folder := tree.folders.get(join(package.path, place) if place else package.path))
+        for name in names
+        if name in folder.files
+    ]
+    paths += [join(package.path, name) for name in package.markers if name.startswith(".env")]
+    texts = [(path, tree.text(path, HEAD_BYTES) or "") for path in paths]
+    texts += [(path, text) for path, text in code.text.items() if "settings" in path or "config" in path]
+    for path, text in texts:
+        weight = 0.6 if path.rpartition("/")[2].startswith(".env") else 0.8
+        for pattern in (_URL, _ADAPTER):
+            for match in islice(pattern.finditer(text), 200):
+                name = match[1].lower()
+                rule = rules.schemes.get(_SPELLINGS.get(name, name))
+                if rule is not None:
+                    yield rule, Proof(path, text.count("\n", 0, match.start()) + 1, rule.rule, None, weight)
+
+
+def _by_variables(code: CodeFacts, rules: BackingRules) -> Iterator[tuple[BackingRule, Proof]]:
+    for name, path in code.read_in.items():
+        rule = rules.variable(name)
+        if rule is not None:
+            yield rule, Proof(path, None, rule.rule, name, 0.55)

@@ -1,1 +1,0 @@
-"""Versions: every statement about one, and which takes precedence."""
