@@ -8,12 +8,14 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from services.search.answerability import DOUBTFUL
 from services.search.chat import StructuredChat
 from services.search.library import Library, OpenTable
 from services.search.points import point_id
 from services.search.replies import AnswerReply
-from services.search.store.port import Part
+from services.search.store.port import TablePart
 from services.search.thresholds import Threshold
+from services.search.words import codes
 from shared.contracts.search import Attempt, Citation, Evaluation, Hit, WhyEmpty
 
 Verdict = Literal["found", "weak", "not_found"]
@@ -22,8 +24,6 @@ ThresholdOf = Callable[[str], Threshold | None]
 _SHOWN_HITS = 10  # per table, to the model
 _SNIPPET = 500
 _NAMED_HITS = 3  # per table, in an answer without a model
-#: The usual threshold lies a quarter of the way from unrelated to known answers; the whole way is full confidence.
-_WHOLE_WAY = 4.0
 _UNCITED_QUALITY = 0.5  # of an answer that cites no record and so cannot be checked
 
 
@@ -32,6 +32,8 @@ class ComposedAnswer:
     text: str
     citations: list[Citation]
     dropped: int = 0  #: citations of the model that are not among the hits
+    unsupported: int = 0  #: sentences of the model that were left out because nothing found supports them
+    answered: bool = True  #: false where the model says that the hits do not answer the question
 
 
 def verdict(hits: Hits) -> Verdict:
@@ -45,7 +47,10 @@ def verdict(hits: Hits) -> Verdict:
 def from_model(
     chat: StructuredChat, question: str, hits: Hits, attempts: Sequence[Attempt], texts: Mapping[tuple[str, str], str]
 ) -> ComposedAnswer | None:
-    """None when no model answers."""
+    """None when no model answers, or when its answer cites nothing by which it could be checked.
+
+    The text is empty when nothing is left of it; the rest then still tells why.
+    """
     content: dict[str, JsonValue] = {
         "question": question,
         "verdict": verdict(hits),
@@ -55,12 +60,31 @@ def from_model(
         ],
     }
     reply = chat.ask("search.answer", content, AnswerReply)
-    if reply is None or not reply.answer.strip():
+    if reply is None:
         return None
-    known = {(table, hit.id) for table, rows in hits.items() for hit in rows}
-    cited = list(dict.fromkeys((citation.table, citation.id) for citation in reply.citations))
+    known = {(table, hit.id): _hit_text(table, hit, texts) for table, rows in hits.items() for hit in rows}
+    text, unsupported = _supported(reply, question, known) if reply.sentences else (reply.answer.strip(), 0)
+    every = [*reply.citations, *(citation for sentence in reply.sentences for citation in sentence.citations)]
+    cited = list(dict.fromkeys((citation.table, citation.id) for citation in every))
+    if not reply.answered and not text:
+        return ComposedAnswer("", [], unsupported=unsupported, answered=False)
+    if known and not any(each in known for each in cited):
+        chat.warn("The model's answer cited no record that was found; the records are listed instead.")
+        return None
     existing = [Citation(table=table, id=record_id) for table, record_id in cited if (table, record_id) in known]
-    return ComposedAnswer(reply.answer.strip(), existing, len(cited) - len(existing))
+    return ComposedAnswer(text, existing, len(cited) - len(existing), unsupported, reply.answered)
+
+
+def _supported(reply: AnswerReply, question: str, known: Mapping[tuple[str, str], str]) -> tuple[str, int]:
+    """The sentences that cite a record which holds every number and code that they say; and how many do not."""
+    said = [sentence for sentence in reply.sentences if sentence.text.strip()]
+    kept = []
+    for sentence in said:
+        records = [known[key] for cited in sentence.citations if (key := (cited.table, cited.id)) in known]
+        if records and codes(sentence.text) <= codes("\n".join([*records, question])):
+            kept.append(sentence.text.strip())
+    joint = "\n" if any(text.startswith(("-", "*")) for text in kept) else " "
+    return joint.join(kept), len(said) - len(kept)
 
 
 def texts_of(library: Library, tables: Mapping[str, OpenTable], hits: Hits) -> dict[tuple[str, str], str]:
@@ -68,7 +92,7 @@ def texts_of(library: Library, tables: Mapping[str, OpenTable], hits: Hits) -> d
     snippets: dict[tuple[str, str], str] = {}
     for table, rows in hits.items():
         ids = {point_id(hit.id): hit.id for hit in rows[:_SHOWN_HITS]}
-        payloads = library.store.payloads(tables[table].bucket(Part.MASTER), list(ids), ["text", "facets"])
+        payloads = library.store.payloads(tables[table].bucket(TablePart.MASTER), list(ids), ["text", "facets"])
         for point, payload in payloads.items():
             facets = payload.get("facets")
             parts = [str(payload.get("text", "")), *(map(str, facets.values()) if isinstance(facets, dict) else ())]
@@ -76,11 +100,12 @@ def texts_of(library: Library, tables: Mapping[str, OpenTable], hits: Hits) -> d
     return snippets
 
 
-def mechanical(hits: Hits) -> ComposedAnswer:
-    """Without a model: the best hits by name."""
+def mechanical(hits: Hits, answerable: float | None = None) -> ComposedAnswer:
+    """Without a model: the best hits by name; a doubtful ``answerable`` is told."""
     lines = []
     citations: list[Citation] = []
-    for table, rows in hits.items():
+    strong = {table: kept for table, rows in hits.items() if (kept := [hit for hit in rows if not hit.weak])}
+    for table, rows in (strong or hits).items():
         best = rows[:_NAMED_HITS]
         names = "; ".join(f"{hit.name or hit.id} [{hit.id}]" for hit in best)
         more = f" and {len(rows) - len(best)} more" if len(rows) > len(best) else ""
@@ -91,7 +116,9 @@ def mechanical(hits: Hits) -> ComposedAnswer:
         "weak": "Nothing matches the question well; these come closest.",
         "not_found": "",
     }[verdict(hits)]
-    labels = {hit.label for rows in hits.values() for hit in rows[:_NAMED_HITS]}
+    if answerable is not None and answerable < DOUBTFUL and strong:
+        start = "These records are about the question, but they may not answer it."
+    labels = {hit.label for rows in (strong or hits).values() for hit in rows[:_NAMED_HITS]}
     if "exact" not in labels:
         start += " They were found only after the search was changed, so compare them with what you asked for."
     return ComposedAnswer("\n".join([start, *lines]), citations)
@@ -114,7 +141,9 @@ def nothing_found(attempts: Sequence[Attempt], why_empty: Sequence[WhyEmpty]) ->
     return ComposedAnswer("\n".join(lines), [])
 
 
-def evaluate(hits: Hits, answer: ComposedAnswer | None, threshold_of: ThresholdOf) -> Evaluation:
+def evaluate(
+    hits: Hits, answer: ComposedAnswer | None, threshold_of: ThresholdOf, answerable: float | None = None
+) -> Evaluation:
     """Confidence and quality by evidence alone: no model judges its own answer.
 
     ``threshold_of``: the calibrated threshold of a table; None where only keywords are searched.
@@ -124,15 +153,15 @@ def evaluate(hits: Hits, answer: ComposedAnswer | None, threshold_of: ThresholdO
     confidence = max((value for value in values if value is not None), default=None)
     if not every:
         confidence = 0.0
-    return Evaluation(quality=None if answer is None else _quality(hits, answer), confidence=confidence)
+    quality = None if answer is None else _quality(hits, answer)
+    return Evaluation(quality=quality, confidence=confidence, answerable=answerable)
 
 
 def _confidence(hit: Hit, threshold: Threshold) -> float | None:
     """0 for the similarity of an unrelated record, 1 for that of known answers."""
     if hit.similarity is None:
         return None
-    way = max((threshold.usual - threshold.floor) * _WHOLE_WAY, 1e-6)
-    return round(min(max((hit.similarity - threshold.floor) / way, 0.0), 1.0), 3)
+    return round(min(max(threshold.way(hit.similarity), 0.0), 1.0), 3)
 
 
 def _quality(hits: Hits, answer: ComposedAnswer) -> float:
@@ -142,6 +171,11 @@ def _quality(hits: Hits, answer: ComposedAnswer) -> float:
     if not cited:
         return _UNCITED_QUALITY if hits else 1.0  # saying that nothing was found is right when nothing was found
     return round(sum((citation.table, citation.id) in strong for citation in answer.citations) / cited, 3)
+
+
+def _hit_text(table: str, hit: Hit, texts: Mapping[tuple[str, str], str]) -> str:
+    """What the model was shown of the hit."""
+    return "\n".join([hit.id, hit.name, *map(str, hit.fields.values()), texts.get((table, hit.id), "")])
 
 
 def _hit_view(table: str, hit: Hit, texts: Mapping[tuple[str, str], str]) -> JsonValue:

@@ -2,18 +2,66 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from pydantic import JsonValue
-from sqlalchemy import Connection, Engine, Executable
+from sqlalchemy import (
+    Column,
+    Connection,
+    DateTime,
+    Engine,
+    Executable,
+    ForeignKey,
+    Integer,
+    Select,
+    Table,
+    Text,
+    literal,
+    select,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB, Insert, insert
 from sqlalchemy.exc import OperationalError
 
 import shared.collections as statements
-from services.search import tables
+import shared.jobs.tables  # noqa: F401 - the attempts refer to jobs
+from shared.collections import collections
 from shared.contracts.search import TableSpec
+from shared.db import metadata
 from shared.errors import DatabaseUnavailable, UnknownCollection
+
+_NOW = text("clock_timestamp()")
+_MOST_REWRITES = 200
+
+search_attempts = Table(
+    "search_attempts",
+    metadata,
+    Column("job_id", Text, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("tenant_id", Text, nullable=False),
+    Column("collection_id", Text, nullable=False, index=True),
+    Column("strategy", Text, nullable=False),
+    Column("reasoning", Text, nullable=False),
+    Column("user_message", Text, nullable=False),
+    Column("queries", JSONB, nullable=False),  # each with its threshold, filters, hits, error and milliseconds
+    Column("gain", Integer, nullable=False),  # records that no earlier attempt had found
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+)
+
+search_rewrites = Table(
+    "search_rewrites",
+    metadata,
+    Column("collection_id", Text, ForeignKey("collections.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", Text, primary_key=True),  # of the table
+    Column("wording_sha256", Text, primary_key=True),
+    Column("wording", Text, nullable=False),
+    Column("rewritten", Text, nullable=False),
+    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+)
+
 
 #: Runs inside the transaction that completes the job.
 Effect = Callable[[Connection], None]
@@ -86,7 +134,7 @@ class SqlCatalog:
 
     def rewrites(self, collection_id: str) -> list[Rewrite]:
         with self._engine.connect() as connection:
-            return [Rewrite(*row) for row in connection.execute(tables.rewrites(collection_id))]
+            return [Rewrite(*row) for row in connection.execute(_rewrites(collection_id))]
 
     def dropped(self) -> list[str]:
         with self._engine.connect() as connection:
@@ -103,12 +151,35 @@ class SqlCatalog:
         return lambda connection: _run(connection, statement)
 
     def save_rewrite(self, collection_id: str, rewrite: Rewrite) -> Effect:
-        statement = tables.save_rewrite(collection_id, rewrite.table, rewrite.wording, rewrite.rewritten)
+        statement = _save_rewrite(collection_id, rewrite)
         return lambda connection: _run(connection, statement)
 
     def save_attempts(self, rows: Sequence[Mapping[str, JsonValue]]) -> Effect:
-        return lambda connection: _run(connection, tables.save_attempts(rows))
+        statement = insert(search_attempts).values(list(rows)).on_conflict_do_nothing()
+        return lambda connection: _run(connection, statement)
 
 
 def _run(connection: Connection, statement: Executable) -> None:
     connection.execute(statement)
+
+
+def _save_rewrite(collection_id: str, rewrite: Rewrite) -> Insert:
+    """Save the rewrite (the last one of a wording wins), unless the collection was deleted meanwhile."""
+    digest = hashlib.sha256(rewrite.wording.encode("utf-8", "replace")).hexdigest()
+    values = [literal(value) for value in (rewrite.table, digest, rewrite.wording, rewrite.rewritten)]
+    source = select(collections.c.id, *values)
+    names = ["collection_id", "name", "wording_sha256", "wording", "rewritten"]
+    statement = insert(search_rewrites).from_select(names, source.where(collections.c.id == collection_id))
+    fresh = {"rewritten": statement.excluded.rewritten, "updated_at": _NOW}
+    return statement.on_conflict_do_update(index_elements=["collection_id", "name", "wording_sha256"], set_=fresh)
+
+
+def _rewrites(collection_id: str) -> Select[Any]:
+    """The latest rewrites of the collection."""
+    columns = (search_rewrites.c.name, search_rewrites.c.wording, search_rewrites.c.rewritten)
+    return (
+        select(*columns)
+        .where(search_rewrites.c.collection_id == collection_id)
+        .order_by(search_rewrites.c.updated_at.desc())
+        .limit(_MOST_REWRITES)
+    )

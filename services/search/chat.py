@@ -6,13 +6,13 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from pydantic import BaseModel, JsonValue
 
 from services.search.replies import Shape, parse
-from shared.errors import AssayError, JobCancelled, NoProviderConfigured
+from shared.errors import AssayError, JobCancelled, NoProviderConfigured, ProvidersFailed
 from shared.jobs.job import Context
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish, Json, JsonSchema
 from shared.loop import BudgetSpent
@@ -21,6 +21,7 @@ Variables = Mapping[str, str | int]
 _RESERVE = 2.0  # seconds that the work after a reply may need
 _UNKNOWN_LATENCY = 2.0  # seconds, of a role that was never asked
 _MOST_TOKENS = 2048
+_MOST_TABLES = 100  #: that a schema names
 
 
 class Latencies:
@@ -53,9 +54,16 @@ class StructuredChat:
         self.down = False  #: no model answers this job any more
 
     def ask(
-        self, role: str, question: Mapping[str, JsonValue], shape: type[Shape], **variables: str | int
+        self,
+        role: str,
+        question: Mapping[str, JsonValue],
+        shape: type[Shape],
+        among: Sequence[str] = (),
+        **variables: str | int,
     ) -> Shape | None:
         """The role's structured answer; None when there is none, and then the job has a warning that says why.
+
+        ``among``: what a member ``table`` of the answer may name.
 
         Raises: JobCancelled.
         """
@@ -63,7 +71,7 @@ class StructuredChat:
             return None
         began = time.monotonic()
         seconds = self._seconds(role)
-        reply = None if seconds is None else self._reply(role, question, shape, seconds, variables)
+        reply = None if seconds is None else self._reply(role, question, shape, seconds, variables, among)
         if reply is None:
             return None
         self._latencies.add(role, time.monotonic() - began)
@@ -72,8 +80,12 @@ class StructuredChat:
             return None
         answer = parse(reply.text, shape)
         if answer is None:
-            self._context.report.warn(f"The model's answer could not be read ({role}); the search went on without it.")
+            problem = "was cut" if reply.finish is Finish.LENGTH else "could not be read"
+            self._context.report.warn(f"The model's answer {problem} ({role}); the search went on without it.")
         return answer
+
+    def warn(self, text: str) -> None:
+        self._context.report.warn(text)
 
     def _seconds(self, role: str) -> float | None:
         """How long the model may take; None when it would not answer in time."""
@@ -85,7 +97,13 @@ class StructuredChat:
         return None
 
     def _reply(
-        self, role: str, question: Mapping[str, JsonValue], shape: type[BaseModel], seconds: float, variables: Variables
+        self,
+        role: str,
+        question: Mapping[str, JsonValue],
+        shape: type[BaseModel],
+        seconds: float,
+        variables: Variables,
+        among: Sequence[str],
     ) -> ChatReply | None:
         deadline = time.monotonic() + seconds
         try:
@@ -96,7 +114,7 @@ class StructuredChat:
             request = ChatRequest(
                 role=role,
                 messages=(ChatMessage("system", prompt.text), ChatMessage("user", content)),
-                schema=JsonSchema(role.replace(".", "_"), _schema(shape)),
+                schema=JsonSchema(role.replace(".", "_"), _schema(shape, tuple(among))),
                 max_tokens=_MOST_TOKENS,
                 deadline=deadline,
                 prompt=prompt.version,
@@ -104,14 +122,15 @@ class StructuredChat:
             )
             return self._context.llm.complete(request)
         except BudgetSpent as spent:
-            self._give_up(f"No model was asked ({role}): the budget of {spent.what} is spent.")
+            self._give_up(f"No model was asked ({role}): the budget of {spent.what} is spent.{spent.why}")
         except NoProviderConfigured:
-            self.down = True
+            self._give_up("No model provider is configured: the search went on without a model.")
         except AssayError as fault:
             if isinstance(fault, JobCancelled) or self._context.cancelled.is_set():
                 raise JobCancelled("the search was cancelled") from None
             limit = f" within {seconds:.1f} s" if time.monotonic() >= deadline else ""
-            self._give_up(f"No model answered ({role}: {fault.code}{limit}); the search went on without one.")
+            why = f" {fault.tried}" if isinstance(fault, ProvidersFailed) else ""
+            self._give_up(f"No model answered ({role}: {fault.code}{limit}); the search went on without one.{why}")
         return None
 
     def _give_up(self, warning: str) -> None:
@@ -119,7 +138,11 @@ class StructuredChat:
         self._context.report.warn(warning)
 
 
-@cache
-def _schema(shape: type[BaseModel]) -> Json:
+@lru_cache(maxsize=256)
+def _schema(shape: type[BaseModel], tables: tuple[str, ...]) -> Json:
     """Every property is required, as vendors' strict modes demand."""
-    return shape.model_json_schema(mode="serialization")
+    schema = shape.model_json_schema(mode="serialization")
+    for part in schema.get("$defs", {}).values() if len(tables) <= _MOST_TABLES else ():
+        if tables and "table" in part.get("properties", {}):
+            part["properties"]["table"] = {"type": "string", "enum": list(tables)}
+    return schema

@@ -8,18 +8,23 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from services.search import filters, ranking
-from services.search.embed.port import Vectors
+from services.search.answerability import NEIGHBOURS, answerable
+from services.search.embed.port import Vectors, unit
 from services.search.filters import Among, AnyOf, Conditions
 from services.search.library import Library, OpenTable
+from services.search.points import point_id
 from services.search.query import Query
-from services.search.retrieval import Request, Retrieved, bounded, retrieve, search_each
-from services.search.store.port import NearestQuery, Part, Payload, ScoredPoint, Sparse
-from services.search.thresholds import Threshold
+from services.search.retrieval import RetrievalRequest, Retrieved, bounded, retrieve, search_each
+from services.search.store.port import NearestQuery, Payload, ScoredPoint, Sparse, TablePart
+from services.search.thresholds import LOWEST, Threshold
 from services.search.words import has_code
+from shared.contracts.search import Hit
 
 _LEAST_RETRIEVED = 50
 _MOST_COUNTED = 10_000
 _SHORTEST_PAIRED = 10  # characters of a profile's facet
+#: Measured on the tables of ``benchmarks``: a gain where questions have several answers, no loss where they have one.
+_FEEDBACK_RECORDS, _FEEDBACK_SHARE = 3, 0.15
 _KEYS = ("record", "name", "fields")
 _FACET_KEYS = (*_KEYS, "facet")
 _TEXT_KEYS = ("name", "text", "facets")
@@ -46,7 +51,7 @@ class NearbyRecord:
     similarity: float
 
 
-class Engine:
+class SearchEngine:
     """Searches the opened tables of one collection, for the profile of one request."""
 
     def __init__(self, library: Library, tables: Mapping[str, OpenTable], profile: Mapping[str, str]) -> None:
@@ -102,7 +107,7 @@ class Engine:
         """How many records the query would find without a limit; None: without a threshold too."""
         table = self._tables[query.table]
         conditions = self.conditions(query)
-        records = self._store.count(table.bucket(Part.MASTER), conditions)
+        records = self._store.count(table.bucket(TablePart.MASTER), conditions)
         if threshold is None or not records:
             return records
         bucket = table.bucket(part_of(query))
@@ -121,8 +126,22 @@ class Engine:
         vector = self._library.question(table, query.text)
         if vector is None:
             return []
-        [points] = self._store.search(table.bucket(Part.MASTER), [NearestQuery(vector, limit, keys=("name",))])
+        [points] = self._store.search(table.bucket(TablePart.MASTER), [NearestQuery(vector, limit, keys=("name",))])
         return [NearbyRecord(str(point.payload.get("name", ""))[:100], round(point.score, 3)) for point in points]
+
+    def answerable(self, name: str, question: str, hits: Sequence[Hit]) -> float | None:
+        """How likely one of the table's hits answers the question, 0..1; None where only keywords decide."""
+        table = self._tables[name]
+        vector = self._library.question(table, question)
+        strong = [hit for hit in hits if not hit.weak and hit.similarity is not None]
+        if vector is None or not strong:
+            return None
+        [points] = self._store.search(table.bucket(TablePart.MASTER), [NearestQuery(vector, NEIGHBOURS + 1)])
+        if not points:
+            return None
+        best = point_id(strong[0].id)
+        share = self._word_shares(table, [best], question).get(best, 0.0)
+        return round(answerable(table.thresholds.master, [point.score for point in points], share), 3)
 
     def _texts(self, table: OpenTable, query: Query) -> list[tuple[str, Conditions]]:
         """What is compared; in a paired search each facet of the profile, with the facet that it is compared with."""
@@ -135,7 +154,7 @@ class Engine:
         ]
 
     def _deciding(
-        self, table: OpenTable, part: Part, text: str, threshold: float
+        self, table: OpenTable, part: TablePart, text: str, threshold: float
     ) -> list[tuple[Vectors | Sparse, float | None]]:
         """What decides whether a record is a hit: the text's vector, or its words where there is no model."""
         vector = self._library.question(table, text)
@@ -146,17 +165,53 @@ class Engine:
 
     def _master(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
         limit = max(_LEAST_RETRIEVED, query.limit * 2)
-        retrieved = self._retrieve(table, Part.MASTER, query, query.text, limit, conditions)
+        retrieved = self._retrieve(table, TablePart.MASTER, query, query.text, limit, conditions)
         cosines = retrieved.cosines
         if retrieved.keyword_only:
             scores = retrieved.saturated
         else:
-            scores = ranking.fused(cosines, retrieved.words, retrieved.ngrams)
-        order = sorted(scores, key=lambda key: (-scores[key], -cosines.get(key, 0.0), key))[: query.limit]
-        payloads = self._store.payloads(table.bucket(Part.MASTER), order, _KEYS)
-        weak = self._weak(table, query, {key: cosines.get(key) for key in order})
+            if max(cosines.values(), default=0.0) < self.threshold(query):
+                return []
+            scores = self._with_feedback(table, query.text, retrieved)
+        ranked = _ranked(scores, cosines)
+        order, weak = self._listed(table, query, ranked, cosines)
+        payloads = self._store.payloads(table.bucket(TablePart.MASTER), order, _KEYS)
         existing = [key for key in order if key in payloads]  # some may have been deleted meanwhile
         return [_match(payloads[key], scores[key], cosines.get(key), key in weak, ()) for key in existing]
+
+    def _with_feedback(self, table: OpenTable, text: str, retrieved: Retrieved) -> dict[str, float]:
+        """The fused scores, for a question moved a little towards its first records: what they have in common counts.
+
+        Only the order changes; whether a record is weak is decided by the question as it was asked.
+        """
+        scores = ranking.fused(retrieved.cosines, retrieved.words, retrieved.ngrams)
+        asked, bucket = self._library.question(table, text), table.bucket(TablePart.MASTER)
+        if asked is None or len(scores) <= _FEEDBACK_RECORDS:
+            return scores
+        first = self._store.vectors(bucket, _ranked(scores, retrieved.cosines)[:_FEEDBACK_RECORDS])
+        if not len(first):
+            return scores
+        moved = unit(asked + _FEEDBACK_SHARE * first.mean(axis=0))
+        every = NearestQuery(moved, len(scores), (Among(tuple(scores)),))
+        cosines = {point.id: bounded(point.score) for point in search_each(self._store, bucket, every)[0]}
+        return ranking.fused({**retrieved.cosines, **cosines}, retrieved.words, retrieved.ngrams)
+
+    def _listed(
+        self, table: OpenTable, query: Query, ranked: Sequence[str], cosines: Mapping[str, float]
+    ) -> tuple[list[str], set[str]]:
+        """The points that fit the query's limit, and which of them are weak.
+
+        When all of them are, the best strong one takes the last place: weak ones never change the verdict.
+        """
+        listed = list(ranked[: query.limit])
+        weak = self._weak(table, query, {key: cosines.get(key) for key in listed})
+        if len(weak) < len(listed) or query.cut:
+            return listed, weak
+        passing = [key for key in ranked if cosines.get(key, 1.0) >= self.calibrated(query).usual][: query.limit]
+        left_out = [key for key in passing if key not in weak]
+        weak_too = self._weak(table, query, {key: cosines.get(key) for key in left_out}) if left_out else set()
+        strong = next((key for key in left_out if key not in weak_too), None)
+        return (listed, weak) if strong is None else ([*listed[:-1], strong], weak)
 
     def _weak(self, table: OpenTable, query: Query, cosines: Mapping[str, float | None]) -> set[str]:
         """Points too unlike an answer: by the cosine, or by the words where it is missing or near the threshold."""
@@ -168,17 +223,17 @@ class Engine:
 
     def _word_shares(self, table: OpenTable, ids: Sequence[str], text: str) -> dict[str, float]:
         """The share of the text's words (stop words left out) that each record holds; 1 for a text without any."""
-        distinct = table.words(Part.MASTER).distinct
+        distinct = table.words(TablePart.MASTER).distinct
         asked = distinct(text)
-        payloads = self._store.payloads(table.bucket(Part.MASTER), ids, _TEXT_KEYS)
+        payloads = self._store.payloads(table.bucket(TablePart.MASTER), ids, _TEXT_KEYS)
         if not asked:
             return dict.fromkeys(payloads, 1.0)
         return {key: len(asked & distinct(_full_text(payload))) / len(asked) for key, payload in payloads.items()}
 
     def _literal(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
         """Records that hold every word, best by n-grams; weak matches unless the query holds a code."""
-        bucket = table.bucket(Part.MASTER)
-        words = table.words(Part.MASTER)
+        bucket = table.bucket(TablePart.MASTER)
+        words = table.words(TablePart.MASTER)
         ngrams = words.query_ngrams(query.text)
         by_ngrams = NearestQuery(ngrams, query.limit, conditions) if ngrams.indices else None
         [points] = search_each(self._store, bucket, by_ngrams)
@@ -200,7 +255,7 @@ class Engine:
 
     def _facets(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
         limit = query.limit * max(5, len(table.spec.facets))
-        retrieved = self._retrieve(table, Part.FACETS, query, query.text, limit, conditions, _FACET_KEYS)
+        retrieved = self._retrieve(table, TablePart.FACETS, query, query.text, limit, conditions, _FACET_KEYS)
         facets = len(table.spec.facets) or None
         return self._grouped(table, query, retrieved.scored, {}, facets, retrieved.keyword_only)
 
@@ -210,7 +265,7 @@ class Engine:
         keyword_only = False
         for text, facet in self._texts(table, query):
             limit = query.limit * 3
-            retrieved = self._retrieve(table, Part.FACETS, query, text, limit, (*conditions, *facet), _FACET_KEYS)
+            retrieved = self._retrieve(table, TablePart.FACETS, query, text, limit, (*conditions, *facet), _FACET_KEYS)
             keyword_only = retrieved.keyword_only
             scored.extend(retrieved.scored)
         weights = {theirs: table.spec.facets.get(mine, ranking.UNKNOWN_WEIGHT) for mine, theirs in pairs.items()}
@@ -233,21 +288,25 @@ class Engine:
             best = facets.setdefault(record, {})
             best[facet] = max(best.get(facet, 0.0), score)
             payloads[record] = point.payload
-        usual = self.calibrated(query).usual
+        usual, least = self.calibrated(query).usual, 0.0 if keyword_only else self.threshold(query)
+        if max((score for scores in facets.values() for score in scores.values()), default=0.0) < least:
+            return []
         matches = []
         for record, scores in facets.items():
-            composite = ranking.composite(scores, weights or table.spec.facets, total)
             top = max(scores.values())
-            by_score = tuple(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
+            matched = {facet: score for facet, score in scores.items() if score >= least}
+            shown, weighed = matched or scores, weights or table.spec.facets
+            score = ranking.composite(matched, weighed, total) if matched else ranking.below(scores, weighed)
+            by_score = tuple(sorted(shown.items(), key=lambda item: (-item[1], item[0])))
             similarity = None if keyword_only else top
             weak = top < 0.5 if keyword_only else top < usual
-            matches.append(_match(payloads[record], composite, similarity, weak, by_score))
+            matches.append(_match(payloads[record], score, similarity, weak, by_score))
         return sorted(matches, key=lambda match: (-match.score, match.id))[: query.limit]
 
     def _retrieve(
         self,
         table: OpenTable,
-        part: Part,
+        part: TablePart,
         query: Query,
         text: str,
         limit: int,
@@ -255,12 +314,18 @@ class Engine:
         keys: tuple[str, ...] = (),
     ) -> Retrieved:
         vector = self._library.question(table, text)
-        request = Request(text, vector, table.words(part), limit, conditions, self.threshold(query), keys)
-        return retrieve(self._store, table.bucket(part), request)
+        threshold = self.threshold(query) if query.cut else None
+        request = RetrievalRequest(text, vector, table.words(part), limit, conditions, threshold, keys)
+        retrieved = retrieve(self._store, table.bucket(part), request)
+        return retrieved if query.cut else retrieved.related(LOWEST)
 
 
-def part_of(query: Query) -> Part:
-    return Part.MASTER if query.mode == "master" else Part.FACETS
+def _ranked(scores: Mapping[str, float], cosines: Mapping[str, float]) -> list[str]:
+    return sorted(scores, key=lambda key: (-scores[key], -cosines.get(key, 0.0), key))
+
+
+def part_of(query: Query) -> TablePart:
+    return TablePart.MASTER if query.mode == "master" else TablePart.FACETS
 
 
 def _full_text(payload: Payload) -> str:

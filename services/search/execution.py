@@ -11,7 +11,7 @@ from typing import Literal
 
 import structlog
 
-from services.search.engine import Engine, Match
+from services.search.engine import Match, SearchEngine
 from services.search.library import TablesOf
 from services.search.query import Query
 from shared.contracts.search import ExecutedQuery
@@ -51,7 +51,7 @@ class QueryOutcome:
 
 @dataclass(frozen=True)
 class QueryRunner:
-    engine: Engine
+    engine: SearchEngine
     tables: TablesOf
     concurrent: bool  #: whether the store gains from parallel queries
     cancelled: Event

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from tempfile import TemporaryFile
 
 from services.search import points, thresholds
 from services.search.catalog import TableStatistics
 from services.search.filters import AnyOf
 from services.search.library import Library, OpenTable
-from services.search.records import files
 from services.search.records.shape import Refused, record
-from services.search.store.port import Layout, Part
-from services.search.words import average_words, language_of
+from services.search.records.spool import SpooledRecords, spooled
+from services.search.store.port import Layout, TablePart
+from services.search.words import Words, average_words, language_of
 from shared.contracts.search import IngestInput, IngestResult, Record, RecordError
 from shared.errors import JobCancelled
 from shared.jobs.job import Context
 
 _BATCH = 256
+_DRIFT = 0.01  # of the average length, below which no weight changes by more than a hundredth
+_COPIED = 1 << 20  #: bytes at a time
 _PROGRESS_SECONDS = 0.5
 _MOST_ERRORS = 10_000
 
@@ -55,21 +59,22 @@ class Ingest:
         """Raises: UnknownCollection, UnknownTable, UnreadableFile, EmbeddingUnavailable, SearchStoreUnavailable."""
         self._library.sweep()
         info = self._library.catalog.find(context.job.tenant_id, request.collection)
-        table = self._library.open(info, request.table)
+        table = self._library.open(info, request.table, context.llm)
         if table.embedder is None:
             context.report.warn("No embedding model is available: the table can be searched by keywords only.")
         with ExitStack() as stack:
-            items = _Source(context, request, table, stack)
-            total = items.count() + len(request.delete)
+            records = stack.enter_context(_records(context, request, table))
+            total = len(records) + len(request.delete)
             stack.enter_context(self._library.writing(table))
             progress = _Progress(context, total)
             tally = _Tally()
             self._reembed(table, progress)
             self._delete(table, request.delete, tally)
             progress.step(len(request.delete))
-            for start, batch in _batches(items):
+            for start, batch in _batches(records):
                 self._write(table, start, batch, tally)
                 progress.step(len(batch))
+            self._reweigh(table, progress)
             statistics = self._statistics(table, info.statistics.get(table.name), tally)
         context.report.effect(self._library.catalog.save_statistics(info.id, table.name, statistics))
         return IngestResult(
@@ -95,7 +100,7 @@ class Ingest:
             tally.seen.add(parsed.id)
             fitting.append(parsed)
         ids = [points.point_id(each.id) for each in fitting]
-        stored = self._library.store.payloads(table.bucket(Part.MASTER), ids, ["digest"])
+        stored = self._library.store.payloads(table.bucket(TablePart.MASTER), ids, ["digest"])
         digests = {point_id: payload.get("digest") for point_id, payload in stored.items()}
         changed = [each for each in fitting if digests.get(points.point_id(each.id)) != points.digest(each)]
         updated = [each for each in changed if points.point_id(each.id) in digests]
@@ -112,22 +117,26 @@ class Ingest:
         if updated:
             # Facets that a record no longer has must not be found.
             outdated = AnyOf("record", "keyword", tuple(each.id for each in updated))
-            store.delete_where(table.bucket(Part.FACETS), (outdated,))
-        store.upsert(table.bucket(Part.FACETS), points.facets(changed, table.embedder, table.words(Part.FACETS)))
+            store.delete_where(table.bucket(TablePart.FACETS), (outdated,))
+        store.upsert(
+            table.bucket(TablePart.FACETS), points.facets(changed, table.embedder, table.words(TablePart.FACETS))
+        )
         # Last, because it carries the digest: a crash before it makes the next ingest write the record again.
-        store.upsert(table.bucket(Part.MASTER), points.masters(changed, table.embedder, table.words(Part.MASTER)))
+        store.upsert(
+            table.bucket(TablePart.MASTER), points.masters(changed, table.embedder, table.words(TablePart.MASTER))
+        )
 
     def _ensure(self, table: OpenTable, records: Sequence[Record]) -> None:
         """Create the buckets, taking length and language from the first records; index new fields."""
         texts = {
-            Part.MASTER: [points.weighted_text(item) for item in records],
-            Part.FACETS: [text for item in records for text in item.facets.values()],
+            TablePart.MASTER: [points.weighted_text(item) for item in records],
+            TablePart.FACETS: [text for item in records for text in item.facets.values()],
         }
         language = None
-        for part in Part:
+        for part in TablePart:
             existing = table.layouts.get(part)
             if existing is None:
-                language = language or language_of(texts[Part.MASTER])
+                language = language or language_of(texts[TablePart.MASTER])
                 average = average_words(texts[part], language)
                 layout = Layout(table.fingerprint, self._size(table), average, dict(table.spec.fields), language)
             else:
@@ -135,6 +144,33 @@ class Ingest:
             if existing != layout:
                 self._library.store.ensure(table.bucket(part), layout)
                 table.layouts[part] = layout
+
+    def _reweigh(self, table: OpenTable, progress: _Progress) -> None:
+        """Compare lengths with the average that the table has now, where that is another than the weights hold.
+
+        The layout comes last: a crash before it makes the next ingest do this again.
+        """
+        changed = {part: layout for part in TablePart if (layout := self._averaged(table, part)) is not None}
+        words = {part: Words(layout.average_words, layout.language) for part, layout in changed.items()}
+        store = self._library.store
+        for page in store.every_payload(table.bucket(TablePart.MASTER)) if changed else ():
+            records = [points.record_of(payload) for payload in page]
+            for part, weigh in words.items():
+                vectors = (points.master_weights if part is TablePart.MASTER else points.facet_weights)(records, weigh)
+                store.replace_sparse(table.bucket(part), vectors)
+            progress.step(0)
+        for part, layout in changed.items():
+            store.ensure(table.bucket(part), layout)
+            table.layouts[part] = layout
+
+    def _averaged(self, table: OpenTable, part: TablePart) -> Layout | None:
+        """The part's layout with its exact average; None where the one in force is within a hundredth of it."""
+        layout, bucket, store = table.layouts.get(part), table.bucket(part), self._library.store
+        count = store.count(bucket) if layout else 0
+        if layout is None or not count:
+            return None
+        average = max(store.total_length(bucket) / count, 1.0)
+        return replace(layout, average_words=average) if abs(average / layout.average_words - 1) > _DRIFT else None
 
     def _size(self, table: OpenTable) -> int:
         vector = self._library.question(table, "size")
@@ -144,7 +180,9 @@ class Ingest:
         store = self._library.store
         for start in range(0, len(ids), _BATCH):
             chosen = ids[start : start + _BATCH]
-            stored = store.payloads(table.bucket(Part.MASTER), [points.point_id(each) for each in chosen], ["record"])
+            stored = store.payloads(
+                table.bucket(TablePart.MASTER), [points.point_id(each) for each in chosen], ["record"]
+            )
             records = tuple(str(payload["record"]) for payload in stored.values())
             left = set(records)
             for index, record_id in enumerate(chosen, start):
@@ -152,14 +190,14 @@ class Ingest:
                     tally.refuse(index, Refused("not_found", "there is no such record to delete", record_id))
                 left.discard(record_id)
             if stored:
-                store.delete_where(table.bucket(Part.FACETS), (AnyOf("record", "keyword", records),))
-                store.delete(table.bucket(Part.MASTER), list(stored))
+                store.delete_where(table.bucket(TablePart.FACETS), (AnyOf("record", "keyword", records),))
+                store.delete(table.bucket(TablePart.MASTER), list(stored))
             tally.deleted += len(stored)
 
     def _reembed(self, table: OpenTable, progress: _Progress) -> None:
         """Embed the records of another model's buckets anew; a crash in between loses none of them."""
         for bucket in list(self._library.outdated(table)):
-            if bucket.part is Part.MASTER:
+            if bucket.part is TablePart.MASTER:
                 for page in self._library.store.every_payload(bucket):
                     self._write(table, 0, [points.record_of(payload).model_dump() for payload in page], _Tally())
                     progress.step(0)
@@ -169,44 +207,41 @@ class Ingest:
         """The known ones, while they still describe the table; else measured anew."""
         if known is None or tally.changed or known.fingerprint != table.fingerprint:
             return self._measure(table)
-        records = self._library.store.count(table.bucket(Part.MASTER))
+        records = self._library.store.count(table.bucket(TablePart.MASTER))
         return known if known.records == records else self._measure(table)
 
     def _measure(self, table: OpenTable) -> TableStatistics:
         """Flush the store and measure the table's thresholds anew."""
         store = self._library.store
-        for part in Part:
+        for part in TablePart:
             store.settle(table.bucket(part))
-        records = store.count(table.bucket(Part.MASTER))
+        records = store.count(table.bucket(TablePart.MASTER))
         if table.embedder is None:
             return TableStatistics(table.fingerprint, {}, records)
         names = thresholds.sample(self._names(table))
         vectors = table.embedder.documents(names)
         probes = self._library.probes(table.embedder)
-        measured = thresholds.measure(store, table.bucket(Part.MASTER), table.bucket(Part.FACETS), probes, vectors)
+        measured = thresholds.measure(
+            store, table.bucket(TablePart.MASTER), table.bucket(TablePart.FACETS), probes, vectors
+        )
         return TableStatistics(table.fingerprint, measured.flat(), records)
 
     def _names(self, table: OpenTable) -> list[str]:
-        pages = islice(self._library.store.every_payload(table.bucket(Part.MASTER)), 4)
+        pages = islice(self._library.store.every_payload(table.bucket(TablePart.MASTER)), 4)
         return [str(payload.get("name", "")) for page in pages for payload in page]
 
 
-class _Source:
-    """The input's records, from the request or from a file, readable twice: once to count them."""
-
-    def __init__(self, context: Context, request: IngestInput, table: OpenTable, stack: ExitStack) -> None:
-        self._request = request
-        self._table = table
-        self._stream = stack.enter_context(context.files.open(request.file_id)) if request.file_id else None
-
-    def __iter__(self) -> Iterator[object]:
-        if self._stream is None:
-            return iter(self._request.records or [])
-        return files.read(self._stream, self._request.format, self._request.table, self._table.spec)
-
-    def count(self) -> int:
-        """Reads the whole file, so that an unreadable one is refused before anything is written."""
-        return sum(1 for _ in self) if self._stream else len(self._request.records or [])
+@contextmanager
+def _records(context: Context, request: IngestInput, table: OpenTable) -> Iterator[Sequence[object] | SpooledRecords]:
+    """The input's records; an unreadable file is refused before anything is written."""
+    if request.file_id is None:
+        yield request.records or []
+        return
+    with TemporaryFile() as file:  # it has no name, so that nothing of it is left if this process is killed
+        with context.files.open(request.file_id) as stream:
+            shutil.copyfileobj(stream, file, _COPIED)
+        with spooled(file, request.format, request.table, table.spec, context.cancelled) as records:
+            yield records
 
 
 class _Progress:

@@ -10,12 +10,14 @@ from pathlib import Path
 from services.search.catalog import Catalog, CollectionInfo, TableStatistics
 from services.search.embed.models import EmbeddingModels
 from services.search.embed.port import Embedder, Vectors
+from services.search.embed.remote import RemoteEmbedder
 from services.search.settings import SearchSettings
-from services.search.store.port import Bucket, Layout, Part, Store
+from services.search.store.port import Bucket, Layout, TablePart, VectorStore
 from services.search.thresholds import Probes, Thresholds, uncalibrated
 from services.search.words import Words
 from shared.contracts.search import TableSpec
 from shared.errors import EmbeddingChanged, SearchStoreUnavailable, UnknownTable
+from shared.llm.chat import Meter
 
 _NO_VECTORS = "none"
 _NO_THRESHOLDS = {"master": 0.0, "master_floor": 0.0, "faceted": 0.0, "faceted_floor": 0.0}
@@ -31,17 +33,17 @@ class OpenTable:
     spec: TableSpec
     embedder: Embedder | None  #: None: keywords only
     thresholds: Thresholds
-    layouts: dict[Part, Layout]  #: empty before the first ingest
+    layouts: dict[TablePart, Layout]  #: empty before the first ingest
     records: int = 0  #: counted by the last ingest, under whichever model
 
-    def bucket(self, part: Part) -> Bucket:
+    def bucket(self, part: TablePart) -> Bucket:
         return Bucket.of(self.collection_id, self.name, part, self.fingerprint)
 
     @property
     def fingerprint(self) -> str:
         return self.embedder.fingerprint if self.embedder else _NO_VECTORS
 
-    def words(self, part: Part) -> Words:
+    def words(self, part: TablePart) -> Words:
         layout = self.layouts.get(part)
         return Words(layout.average_words, layout.language) if layout else Words(_TYPICAL_WORDS)
 
@@ -51,7 +53,7 @@ class Library:
 
     def __init__(
         self,
-        store: Store,
+        store: VectorStore,
         models: EmbeddingModels,
         catalog: Catalog,
         settings: SearchSettings,
@@ -68,15 +70,17 @@ class Library:
         self._writing: dict[tuple[str, str], threading.Lock] = {}
         self._lock = threading.Lock()
 
-    def open(self, info: CollectionInfo, table: str) -> OpenTable:
-        """Raises: UnknownTable, EmbeddingUnavailable."""
+    def open(self, info: CollectionInfo, table: str, meter: object = None) -> OpenTable:
+        """``meter``: the models of the job that pays for embeddings. Raises: UnknownTable, EmbeddingUnavailable."""
         self.check(info, table)
         embedder = self.models.named(info.embedding)
+        if isinstance(embedder, RemoteEmbedder) and isinstance(meter, Meter):
+            embedder = embedder.metered(meter)
         statistics = info.statistics.get(table)
         thresholds = self._thresholds(statistics, embedder)
         records = statistics.records if statistics else 0
         opened = OpenTable(info.id, table, info.tables[table], embedder, thresholds, {}, records)
-        for part in Part:
+        for part in TablePart:
             layout = self.store.layout(opened.bucket(part))
             if layout is not None:
                 opened.layouts[part] = layout
@@ -102,18 +106,18 @@ class Library:
 
     def outdated(self, table: OpenTable) -> Iterator[Bucket]:
         """The table's buckets of other embedding models, those with whole records first."""
-        current = {table.bucket(part) for part in Part}
+        current = {table.bucket(part) for part in TablePart}
         of_table = [
             bucket
             for bucket in self.store.buckets()
             if (bucket.collection_id, bucket.table) == (table.collection_id, table.name)
         ]
         outdated = [bucket for bucket in of_table if bucket not in current]
-        yield from sorted(outdated, key=lambda bucket: bucket.part is not Part.MASTER)
+        yield from sorted(outdated, key=lambda bucket: bucket.part is not TablePart.MASTER)
 
     def has_facets(self, table: OpenTable) -> bool:
         """Whether any record has a facet; a positive answer is cached."""
-        bucket = table.bucket(Part.FACETS)
+        bucket = table.bucket(TablePart.FACETS)
         if bucket not in self._with_facets and self.store.count(bucket) > 0:
             self._with_facets.add(bucket)
         return bucket in self._with_facets
@@ -152,9 +156,10 @@ class Library:
 class TablesOf(Mapping[str, OpenTable]):
     """The tables of one collection, each opened at its first use."""
 
-    def __init__(self, library: Library, info: CollectionInfo) -> None:
+    def __init__(self, library: Library, info: CollectionInfo, meter: object = None) -> None:
         self._library = library
         self._info = info
+        self._meter = meter
         self._opened: dict[str, OpenTable] = {}
         self._ready: set[str] = set()
 
@@ -162,7 +167,7 @@ class TablesOf(Mapping[str, OpenTable]):
         if name not in self._info.tables:
             raise KeyError(name)
         if name not in self._opened:
-            self._opened[name] = self._library.open(self._info, name)
+            self._opened[name] = self._library.open(self._info, name, self._meter)
         return self._opened[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from services.search.chat import StructuredChat
-from services.search.engine import Engine
+from services.search.engine import SearchEngine
 from services.search.filters import conditions
 from services.search.library import OpenTable
 from services.search.query import LONGEST_TEXT, MOST_HITS, Mode, Query, combined
@@ -39,7 +39,8 @@ def from_caller(request: SearchInput, plan: Sequence[PlannedQuery]) -> Plan:
             raise InvalidRequest("a query of the plan has no text", [(["plan"], "query_text is empty")])
         filters = combined(request.filters, planned.filters)
         mode, threshold = planned.search_mode, planned.score_threshold
-        queries.append(Query(planned.table, mode, planned.query_text, planned.limit, threshold, filters))
+        cut = threshold is not None
+        queries.append(Query(planned.table, mode, planned.query_text, planned.limit, threshold, filters, cut=cut))
     return Plan(tuple(queries), deliberate=True)
 
 
@@ -57,7 +58,8 @@ def from_model(
         "filters_in_force": request.filters,
         "profile": dict(request.profile),
     }
-    reply = chat.ask("search.plan", question, PlanReply, tables=described(tables), limit=request.limit)
+    shown, named = described(tables), tuple(tables)
+    reply = chat.ask("search.plan", question, PlanReply, among=named, tables=shown, limit=request.limit)
     if reply is None:
         return None
     warnings: list[str] = []
@@ -74,7 +76,7 @@ def from_model(
     return Plan(planned, deliberate=True) if planned else None
 
 
-def mechanical(request: SearchInput, tables: Mapping[str, OpenTable], engine: Engine) -> Plan:
+def mechanical(request: SearchInput, tables: Mapping[str, OpenTable], engine: SearchEngine) -> Plan:
     """The question itself in each of the tables; paired facets where the profile fits."""
     queries = []
     for name, table in tables.items():
@@ -108,7 +110,8 @@ def query_of(
         if len(own) < len(proposed.filters):
             warnings.append("The model used a filter that does not fit the table; it was ignored.")
     filters = combined(fitting(request.filters, table), own)
-    return Query(proposed.table, proposed.search_mode, text, limit, threshold, filters)
+    cut = threshold is not None
+    return Query(proposed.table, proposed.search_mode, text, limit, threshold, filters, cut=cut)
 
 
 def too_many(queries: int) -> str:

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Sequence
 
 from services.search.embed.port import Embedder
-from services.search.store.port import Payload, Point, Sparse
+from services.search.store.port import LENGTH, Payload, Point, Sparse
 from services.search.words import Words
 from shared.contracts.search import Record
 
@@ -43,7 +43,7 @@ def masters(records: Sequence[Record], embedder: Embedder | None, words: Words) 
     texts = [whole_text(record)[:_EMBEDDED] for record in records]
     vectors = embedder.documents(texts) if embedder else [None] * len(texts)
     return [
-        Point(point_id(record.id), vector, _weighted(record, words), _master_payload(record))
+        Point(point_id(record.id), vector, _weighted(record, words), _master_payload(record, words))
         for record, vector in zip(records, vectors, strict=True)
     ]
 
@@ -53,9 +53,23 @@ def facets(records: Sequence[Record], embedder: Embedder | None, words: Words) -
     texts = [record.facets[facet] for record, facet in pairs]
     vectors = embedder.documents([text[:_EMBEDDED] for text in texts]) if embedder else [None] * len(texts)
     return [
-        Point(point_id(record.id, facet), vector, (words.document(text),), _facet_payload(record, facet))
+        Point(point_id(record.id, facet), vector, (words.document(text),), _facet_payload(record, facet, words))
         for (record, facet), text, vector in zip(pairs, texts, vectors, strict=True)
     ]
+
+
+def master_weights(records: Sequence[Record], words: Words) -> dict[str, tuple[Sparse, ...]]:
+    """The sparse vectors of the records, by point."""
+    return {point_id(record.id): _weighted(record, words) for record in records}
+
+
+def facet_weights(records: Sequence[Record], words: Words) -> dict[str, tuple[Sparse, ...]]:
+    """The sparse vectors of the records' facets, by point."""
+    return {
+        point_id(record.id, facet): (words.document(text),)
+        for record in records
+        for facet, text in record.facets.items()
+    }
 
 
 def _weighted(record: Record, words: Words) -> tuple[Sparse, ...]:
@@ -73,7 +87,7 @@ def record_of(payload: Payload) -> Record:
     )
 
 
-def _master_payload(record: Record) -> Payload:
+def _master_payload(record: Record, words: Words) -> Payload:
     return {
         "record": record.id,
         "name": record.name,
@@ -81,8 +95,10 @@ def _master_payload(record: Record) -> Payload:
         "facets": dict(record.facets),
         "fields": record.fields,
         "digest": digest(record),
+        LENGTH: words.length(weighted_text(record)),
     }
 
 
-def _facet_payload(record: Record, facet: str) -> Payload:
-    return {"record": record.id, "name": record.name, "facet": facet, "fields": record.fields}
+def _facet_payload(record: Record, facet: str, words: Words) -> Payload:
+    length = words.length(record.facets[facet])
+    return {"record": record.id, "name": record.name, "facet": facet, "fields": record.fields, LENGTH: length}

@@ -31,6 +31,7 @@ class Query:
     filters: tuple[tuple[str, JsonValue], ...]  #: all must hold; a field may occur twice
     label: Label = "exact"  #: of the hits that it finds
     literal: bool = False  #: only records that hold every word of the text, however similar they are
+    cut: bool = False  #: the threshold was chosen, so nothing below it is listed, not even as weak
 
     @property
     def merged(self) -> Filters:

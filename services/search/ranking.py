@@ -27,6 +27,17 @@ def fused(cosines: Mapping[str, float], *words: Mapping[str, float], share: floa
     }
 
 
+def depth(scores: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """The weighted mean of the facets' scores; an undeclared one weighs half, all alike if none is declared."""
+    share = {facet: weights.get(facet, UNKNOWN_WEIGHT) if weights else 1.0 for facet in scores}
+    return sum(score * share[facet] for facet, score in scores.items()) / sum(share.values())
+
+
+def below(scores: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """The composite of a record none of whose facets matches: what their depth alone gives, less than any match has."""
+    return depth(scores, weights) * DEPTH * 10
+
+
 def composite(matched: Mapping[str, float], weights: Mapping[str, float], total: int | None = None) -> float:
     """0..10: how many of the facets match (breadth) and how well (depth); ``matched``: facet to score.
 
@@ -34,8 +45,6 @@ def composite(matched: Mapping[str, float], weights: Mapping[str, float], total:
     """
     if not matched:
         return 0.0
-    share = {facet: weights.get(facet, UNKNOWN_WEIGHT) if weights else 1.0 for facet in matched}
-    depth = sum(score * share[facet] for facet, score in matched.items()) / sum(share.values())
     possible = total or len(weights) or FACETS_WHEN_UNDECLARED
     breadth = min(len(matched) / possible, 1.0)
-    return (breadth * BREADTH + depth * DEPTH) * 10
+    return (breadth * BREADTH + depth(matched, weights) * DEPTH) * 10

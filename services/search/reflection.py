@@ -10,12 +10,12 @@ from pydantic import JsonValue
 from services.search import relax
 from services.search.catalog import Rewrite
 from services.search.chat import StructuredChat
-from services.search.engine import Engine
-from services.search.evidence import Evidence
+from services.search.engine import SearchEngine
 from services.search.ledger import Ledger, SearchAttempt
 from services.search.library import OpenTable
 from services.search.planning import MOST_QUERIES, described, query_of, too_many
 from services.search.query import Label, Query, Strategy
+from services.search.relax import QueryEvidence
 from services.search.replies import ReflectReply, friendly, stock_message
 from services.search.words import Words
 from shared.contracts.search import SearchInput
@@ -41,19 +41,19 @@ class Reflector:
 
     request: SearchInput
     tables: Mapping[str, OpenTable]
-    engine: Engine
+    engine: SearchEngine
     ledger: Ledger
     rewrites: Callable[[], Sequence[Rewrite]]  #: that worked in earlier searches, the latest first
     warn: Callable[[str], None]  #: receives what was ignored of a model's plan
 
-    def by_cause(self, evidence: Sequence[Evidence]) -> Replan | None:
+    def by_cause(self, evidence: Sequence[QueryEvidence]) -> Replan | None:
         """Without a model: drop the constraint that alone kept every record out."""
         queries = self._new(relax.single_cause(self.engine, evidence))
         if not queries:
             return None
         return self._mechanical(queries, _CODE_MATCHES if all(query.literal for query in queries) else _ONE_CAUSE)
 
-    def by_steps(self, evidence: Sequence[Evidence], why: str) -> Replan | None:
+    def by_steps(self, evidence: Sequence[QueryEvidence], why: str) -> Replan | None:
         """Without a model: relax step by step; None when there is nothing left to relax."""
         if remembered := self._remembered(evidence):
             why = "The wording of an earlier search like this one."
@@ -67,10 +67,12 @@ class Reflector:
             queries = self._new(relax.second_step(self.engine, evidence, untried, self.request.question))
         return self._mechanical(queries[:MOST_QUERIES], why) if queries else None
 
-    def by_model(self, evidence: Sequence[Evidence], chat: StructuredChat, retries_left: int) -> Replan | None:
+    def by_model(self, evidence: Sequence[QueryEvidence], chat: StructuredChat, retries_left: int) -> Replan | None:
         """None when no model answers, or its plan repeats what was tried."""
         question = self._question(evidence, retries_left)
-        reply = chat.ask("search.reflect", question, ReflectReply, tables=described(self.tables))
+        reply = chat.ask(
+            "search.reflect", question, ReflectReply, among=tuple(self.tables), tables=described(self.tables)
+        )
         if reply is None:
             return None
         warnings: list[str] = []
@@ -91,19 +93,19 @@ class Reflector:
             return None
         return Replan(strategy, tuple(new), reply.reasoning[:2000], friendly(reply.user_message, strategy))
 
-    def last_resort(self, replan: Replan, evidence: Sequence[Evidence]) -> Replan:
+    def last_resort(self, replan: Replan, evidence: Sequence[QueryEvidence]) -> Replan:
         """The replan, with the first wording at the floor for tables that it leaves empty: near hits beat none."""
         near = [entry for entry in evidence if entry.at_floor or entry.at_floor_unfiltered or entry.literal_match]
         planned = {query.identity for query in replan.queries}
         relaxed = self._new([relax.relaxed(self.engine, entry) for entry in near])
         return replace(replan, otherwise=tuple(query for query in relaxed if query.identity not in planned))
 
-    def _is_allowed(self, query: Query, evidence: Sequence[Evidence]) -> bool:
+    def _is_allowed(self, query: Query, evidence: Sequence[QueryEvidence]) -> bool:
         """Empty tables and new ones may be searched; tables that gave hits keep them."""
         empty = {entry.query.table for entry in evidence}
         return query.table in empty or query.table not in self.ledger.tables
 
-    def _constrained(self, query: Query, evidence: Sequence[Evidence], strategy: Strategy) -> Query:
+    def _constrained(self, query: Query, evidence: Sequence[QueryEvidence], strategy: Strategy) -> Query:
         """The query with the constraints of the one that it replaces, labelled by what changed."""
         before = [entry.query for entry in evidence if entry.query.table == query.table]
         if not before:
@@ -111,7 +113,7 @@ class Reflector:
         old = before[0]
         same_text = _normalized(query.text) == _normalized(old.text)
         label: Label = "pivoted" if strategy == "pivot" or same_text else "rewritten"
-        return replace(query, threshold=old.threshold, filters=old.filters, label=label)
+        return replace(query, threshold=old.threshold, cut=old.cut, filters=old.filters, label=label)
 
     def _new(self, queries: Sequence[Query]) -> list[Query]:
         """The queries that were never tried, each once; faceted ones become master where there are no facets."""
@@ -125,7 +127,7 @@ class Reflector:
                 new.append(query)
         return new
 
-    def _remembered(self, evidence: Sequence[Evidence]) -> tuple[Query, ...]:
+    def _remembered(self, evidence: Sequence[QueryEvidence]) -> tuple[Query, ...]:
         """Rewrites that helped an earlier search with the same wording."""
         known = {(rewrite.table, _normalized(rewrite.wording)): rewrite.rewritten for rewrite in self.rewrites()}
         queries = []
@@ -135,7 +137,7 @@ class Reflector:
                 queries.append(replace(entry.query, text=better, label="rewritten"))
         return tuple(self._new(queries))
 
-    def _similar(self, evidence: Sequence[Evidence]) -> list[Rewrite]:
+    def _similar(self, evidence: Sequence[QueryEvidence]) -> list[Rewrite]:
         """Rewrites of wordings that share at least half of their words with what was searched."""
         distinct = Words(1.0).distinct
         asked = [distinct(entry.query.text) for entry in evidence]
@@ -147,7 +149,7 @@ class Reflector:
     def _mechanical(self, queries: Sequence[Query], why: str) -> Replan:
         return Replan("mechanical", tuple(queries), why, stock_message("mechanical"))
 
-    def _question(self, evidence: Sequence[Evidence], retries_left: int) -> dict[str, JsonValue]:
+    def _question(self, evidence: Sequence[QueryEvidence], retries_left: int) -> dict[str, JsonValue]:
         hits = self.ledger.hits()
         summary: dict[str, JsonValue] = {table: f"{len(hits.get(table, []))} results" for table in self.ledger.tables}
         planned: list[JsonValue] = [
@@ -169,7 +171,7 @@ class Reflector:
             ],
         }
 
-    def _evidence_view(self, entry: Evidence) -> JsonValue:
+    def _evidence_view(self, entry: QueryEvidence) -> JsonValue:
         closest = self.engine.nearest(entry.query)
         return {
             "table": entry.query.table,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue, ValidationError, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from services.search.query import Strategy
 
@@ -60,6 +61,10 @@ def _mode(value: object) -> object:
     return value if value == "faceted" else "master"
 
 
+def _unless_false(value: object) -> object:
+    return value is not False
+
+
 def _strategy(value: object) -> object:
     return value if value in ("relax", "rewrite", "pivot") else "relax"
 
@@ -105,9 +110,27 @@ class CitedRecord(_Reply):
     id: Text = ""
 
 
-class AnswerReply(_Reply):
-    answer: str
+class AnsweredSentence(_Reply):
+    """One sentence, or item of a list, with the records that say it."""
+
+    text: Text = ""
     citations: Annotated[list[CitedRecord], BeforeValidator(_objects)] = []
+
+
+class AnswerReply(_Reply):
+    """Sentences with citations; also read is one ``answer`` with ``citations`` for all of it."""
+
+    answered: Annotated[bool, BeforeValidator(_unless_false)] = True
+    sentences: Annotated[list[AnsweredSentence], BeforeValidator(_objects)] = []
+    answer: SkipJsonSchema[Text] = ""
+    citations: SkipJsonSchema[Annotated[list[CitedRecord], BeforeValidator(_objects)]] = []
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        said = self.answer.strip() or any(sentence.text.strip() for sentence in self.sentences)
+        if self.answered and not said:
+            raise ValueError("neither sentences nor an answer")
+        return self
 
 
 def parse(text: str, shape: type[Shape]) -> Shape | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from services.search.embed.port import Vectors
 from services.search.filters import Among, Conditions
-from services.search.store.port import Bucket, NearestQuery, Part, ScoredPoint, Sparse, Store
+from services.search.store.port import Bucket, NearestQuery, ScoredPoint, Sparse, TablePart, VectorStore
 from services.search.words import Words
 
 _SATURATION = 4.0  # of a keyword score, which has no upper bound
@@ -15,7 +15,7 @@ _NOTHING = Sparse((), ())
 
 
 @dataclass(frozen=True)
-class Request:
+class RetrievalRequest:
     """A text to retrieve points for, in the forms that the retrievers compare."""
 
     text: str
@@ -23,7 +23,7 @@ class Request:
     words: Words
     limit: int  #: points of each retriever
     conditions: Conditions
-    threshold: float  #: least cosine
+    threshold: float | None  #: least cosine; None: none
     keys: tuple[str, ...] = ()  #: of the payload to return
 
 
@@ -42,6 +42,17 @@ class Retrieved:
         """Keyword scores, which have no upper bound, as 0..1."""
         return {point_id: score / (score + _SATURATION) for point_id, score in self.words.items()}
 
+    def related(self, least: float) -> Retrieved:
+        """Without the points that are less similar than that and share no word with the text either."""
+        if self.keyword_only:
+            return self
+        kept = {key for key, cosine in self.cosines.items() if cosine >= least or key in self.words}
+        return replace(
+            self,
+            points={key: point for key, point in self.points.items() if key in kept},
+            cosines={key: cosine for key, cosine in self.cosines.items() if key in kept},
+        )
+
     @property
     def scored(self) -> list[tuple[ScoredPoint, float]]:
         """Every point with its cosine, or with its keyword score where there are no vectors."""
@@ -49,7 +60,7 @@ class Retrieved:
         return [(point, scores[point_id]) for point_id, point in self.points.items()]
 
 
-def retrieve(store: Store, bucket: Bucket, request: Request) -> Retrieved:
+def retrieve(store: VectorStore, bucket: Bucket, request: RetrievalRequest) -> Retrieved:
     """Raises: SearchStoreUnavailable."""
     words = request.words.query(request.text)
     by_words = NearestQuery(words, request.limit, request.conditions, keys=request.keys) if words.indices else None
@@ -59,8 +70,8 @@ def retrieve(store: Store, bucket: Bucket, request: Request) -> Retrieved:
     by_vector = NearestQuery(request.vector, request.limit, request.conditions, request.threshold, request.keys)
     near, worded = search_each(store, bucket, by_vector, by_words)
     near_ids, worded_ids = {point.id for point in near}, {point.id for point in worded}
-    ngrams = request.words.query_ngrams(request.text) if bucket.part is Part.MASTER else _NOTHING
-    # Each retriever also scores what only another one found. Points below the threshold are left out of all.
+    ngrams = request.words.query_ngrams(request.text) if bucket.part is TablePart.MASTER else _NOTHING
+    # Each retriever also scores what only another one found. Points below a threshold are left out of all.
     only_worded, only_near = worded_ids - near_ids, near_ids - worded_ids if worded_ids else set()
     every = near_ids | worded_ids if ngrams.indices else set()
     also_near, also_worded, by_ngrams = search_each(
@@ -76,7 +87,7 @@ def retrieve(store: Store, bucket: Bucket, request: Request) -> Retrieved:
     return Retrieved(points, cosines, word_scores, scores_of(by_ngrams), keyword_only=False)
 
 
-def search_each(store: Store, bucket: Bucket, *queries: NearestQuery | None) -> list[list[ScoredPoint]]:
+def search_each(store: VectorStore, bucket: Bucket, *queries: NearestQuery | None) -> list[list[ScoredPoint]]:
     """The result of each query, all sent in one request; an empty list for None."""
     present = [query for query in queries if query]
     results = iter(store.search(bucket, present) if present else [])

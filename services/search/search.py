@@ -9,18 +9,18 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
-from services.search import answering, evidence, planning
+from services.search import answering, planning, relax
 from services.search.answering import ComposedAnswer
 from services.search.catalog import CollectionInfo
 from services.search.chat import Latencies, StructuredChat
-from services.search.engine import Engine
-from services.search.evidence import Evidence
+from services.search.engine import SearchEngine
 from services.search.execution import OUTAGES, QueryRunner
 from services.search.ledger import Ledger
 from services.search.library import Library, OpenTable, TablesOf
 from services.search.planning import Plan
 from services.search.query import Query
 from services.search.reflection import Reflector, Replan
+from services.search.relax import QueryEvidence
 from services.search.thresholds import Threshold
 from shared.contracts.search import Evaluation, SearchInput, SearchResult
 from shared.errors import EmbeddingUnavailable, JobCancelled, SearchStoreUnavailable, UnknownField
@@ -52,8 +52,8 @@ class _SearchRun:
         self._context = context
         self._request = request
         self._info = info
-        self._tables = TablesOf(library, info)
-        self._engine = Engine(library, self._tables, request.profile)
+        self._tables = TablesOf(library, info, context.llm)
+        self._engine = SearchEngine(library, self._tables, request.profile)
         self._ledger = Ledger()
         seconds = min(context.budget.seconds_left, library.settings.search_seconds)
         self._deadline = time.monotonic() + seconds
@@ -73,7 +73,7 @@ class _SearchRun:
         plan = self._plan()
         first = tuple(self._supported(query) for query in plan.queries)
         self._execute(Replan("initial", first, "", ""))
-        first_evidence: list[Evidence] = []
+        first_evidence: list[QueryEvidence] = []
         while self._unanswered(plan):
             retry = self._may_retry()
             if not retry and first_evidence:
@@ -174,15 +174,15 @@ class _SearchRun:
         tables = ", ".join(dict.fromkeys(outcome.query.table for outcome in failed))
         self._context.report.warn(f"These tables could not be searched: {tables}.")
 
-    def _evidence(self, tables: Sequence[str]) -> list[Evidence]:
+    def _evidence(self, tables: Sequence[str]) -> list[QueryEvidence]:
         """Why each of these empty tables is empty, by its latest queries."""
         queries = [outcome.query for table in tables for outcome in self._ledger.last(table)]
         try:
-            return [evidence.gather(self._engine, query) for query in queries]
+            return [relax.gather(self._engine, query) for query in queries]
         except OUTAGES:
             raise SearchStoreUnavailable("the search store failed while it was asked why nothing was found") from None
 
-    def _replan(self, latest: Sequence[Evidence], first: Sequence[Evidence]) -> Replan | None:
+    def _replan(self, latest: Sequence[QueryEvidence], first: Sequence[QueryEvidence]) -> Replan | None:
         """What to try next, by the evidence of the ``latest`` queries and, as a last resort, of the ``first`` ones."""
         reflecting = self._request.reflection and self._library.settings.search_reflection and not self._chat.down
         replan = self._reflector.by_cause(latest)
@@ -203,7 +203,7 @@ class _SearchRun:
             self._context.report.thinking(thinking.message, strategy=thinking.strategy, **extra)
         return replan
 
-    def _answer(self, plan: Plan, why: Sequence[Evidence]) -> SearchResult:
+    def _answer(self, plan: Plan, why: Sequence[QueryEvidence]) -> SearchResult:
         self._progress("generate_response", "Putting the answer together.")
         hits = self._ledger.hits()
         result = SearchResult(
@@ -215,26 +215,38 @@ class _SearchRun:
             attempts=[attempt.view() for attempt in self._ledger.attempts],
             original_plan=[query.planned() for query in plan.queries],
             thinking=self._ledger.thinking,
-            why_empty=evidence.why_empty(why),
+            why_empty=relax.why_empty(why),
         )
         self._save()
         if not self._request.answer:
-            return result.model_copy(update={"evaluation": self._evaluation(result, None)})
-        answer = self._compose(result)
+            return result.model_copy(update={"evaluation": self._evaluation(result, None, None)})
+        answerable = self._answerable(result)
+        answer = self._compose(result, answerable)
         for start in range(0, len(answer.text), _CHUNK):
             self._event("chunk", text=answer.text[start : start + _CHUNK])
         self._context.report.remember(self._request.question, answer.text)
-        composed = {"answer": answer.text, "citations": answer.citations}
-        return result.model_copy(update={**composed, "evaluation": self._evaluation(result, answer)})
+        composed: dict[str, object] = {"answer": answer.text, "citations": answer.citations}
+        if not answer.answered and result.verdict == "found":
+            composed["verdict"] = "weak"  # the topic is there, the answer is not
+        evaluation = self._evaluation(result, answer, answerable)
+        return result.model_copy(update={**composed, "evaluation": evaluation})
 
-    def _evaluation(self, result: SearchResult, answer: ComposedAnswer | None) -> Evaluation:
+    def _answerable(self, result: SearchResult) -> float | None:
+        """Of the table that answers best; None where it cannot be told."""
+        try:
+            told = [self._engine.answerable(name, self._request.question, hits) for name, hits in result.hits.items()]
+        except OUTAGES:
+            return None
+        return max((each for each in told if each is not None), default=None)
+
+    def _evaluation(self, result: SearchResult, answer: ComposedAnswer | None, answerable: float | None) -> Evaluation:
         def threshold_of(name: str) -> Threshold | None:
             table = self._tables[name]
             return table.thresholds.master if table.embedder else None
 
-        return answering.evaluate(result.hits, answer, threshold_of)
+        return answering.evaluate(result.hits, answer, threshold_of, answerable)
 
-    def _compose(self, result: SearchResult) -> ComposedAnswer:
+    def _compose(self, result: SearchResult, answerable: float | None) -> ComposedAnswer:
         if not result.hits:
             return answering.nothing_found(result.attempts, result.why_empty)
         if not self._chat.down:
@@ -243,8 +255,15 @@ class _SearchRun:
             if answer is not None:
                 if answer.dropped:
                     self._context.report.warn(f"The model cited {answer.dropped} records that were not found.")
-                return answer
-        return answering.mechanical(result.hits)
+                if answer.unsupported:
+                    self._context.report.warn(
+                        f"{answer.unsupported} sentences of the model were left out: no record that was found says so."
+                    )
+                if answer.text:
+                    return answer
+                if not answer.answered:
+                    return replace(answering.mechanical(result.hits, answerable=0.0), answered=False)
+        return answering.mechanical(result.hits, answerable)
 
     def _save(self) -> None:
         """The attempts, and the rewrites that worked, in the transaction that completes the job."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from services.search.embed.port import Embedder, Vectors
-from services.search.store.port import Bucket, NearestQuery, Part, Store
+from services.search.store.port import Bucket, NearestQuery, TablePart, VectorStore
 
 #: The lowest floor of any table.
 LOWEST = 0.15
@@ -28,6 +28,10 @@ class Threshold:
 
     floor: float  #: 95 of 100 unrelated questions stay below it
     usual: float  #: in force when no other is chosen
+
+    def way(self, cosine: float) -> float:
+        """Where the cosine lies between an unrelated record (0) and a known answer (1); not bounded."""
+        return (cosine - self.floor) / max((self.usual - self.floor) / _USUAL_SHARE, 1e-6)
 
     def words_needed(self, cosine: float) -> float:
         """The share of a question's words that a record of that cosine must hold to be a strong hit.
@@ -46,8 +50,8 @@ class Thresholds:
     master: Threshold
     facets: Threshold
 
-    def of(self, part: Part) -> Threshold:
-        return self.master if part is Part.MASTER else self.facets
+    def of(self, part: TablePart) -> Threshold:
+        return self.master if part is TablePart.MASTER else self.facets
 
     def flat(self) -> dict[str, float]:
         """As the API names them."""
@@ -105,7 +109,7 @@ class Probes:
         return float(np.median(np.einsum("dv,dv->d", self.questions[:, 0], self.statements)))
 
 
-def measure(store: Store, master: Bucket, facets: Bucket, probes: Probes, names: Vectors) -> Thresholds:
+def measure(store: VectorStore, master: Bucket, facets: Bucket, probes: Probes, names: Vectors) -> Thresholds:
     """By searching the table for unrelated questions, and for ``names`` of some of its records."""
     if store.count(master) == 0:
         return uncalibrated(probes)
@@ -127,7 +131,7 @@ def sample(names: Sequence[str]) -> list[str]:
     return usable[::step][:_SAMPLE]
 
 
-def _calibrate(store: Store, bucket: Bucket, probes: Probes, names: Vectors) -> Threshold:
+def _calibrate(store: VectorStore, bucket: Bucket, probes: Probes, names: Vectors) -> Threshold:
     domains, questions = probes.questions.shape[:2]
     best = _best(store, bucket, probes.questions.reshape(domains * questions, -1)).reshape(domains, questions)
     # The table may be about one of the domains, so the nearest ones are not unrelated questions.
@@ -137,7 +141,7 @@ def _calibrate(store: Store, bucket: Bucket, probes: Probes, names: Vectors) -> 
     return _threshold(unrelated, known)
 
 
-def _best(store: Store, bucket: Bucket, vectors: Vectors) -> Vectors:
+def _best(store: VectorStore, bucket: Bucket, vectors: Vectors) -> Vectors:
     answers = store.search(bucket, [NearestQuery(vector, 1) for vector in vectors])
     return np.array([answer[0].score if answer else 0.0 for answer in answers], dtype=np.float32)
 

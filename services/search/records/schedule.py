@@ -29,7 +29,7 @@ class Person:
 
 
 @dataclass(frozen=True)
-class Event:
+class ScheduledEvent:
     id: str
     title: str
     text: str
@@ -40,12 +40,12 @@ class Event:
     persons: tuple[Person, ...]
 
 
-def records(events: Iterable[Event], table: str) -> Iterator[Raw]:
+def records(events: Iterable[ScheduledEvent], table: str) -> Iterator[Raw]:
     """One record per person for the table ``speakers``, one per event for every other."""
     return _speakers(events) if table == "speakers" else (_session(event) for event in events)
 
 
-def _session(event: Event) -> Raw:
+def _session(event: ScheduledEvent) -> Raw:
     fields: dict[str, JsonValue] = {
         "track": event.track,
         "room": event.room,
@@ -57,9 +57,9 @@ def _session(event: Event) -> Raw:
     return {"id": event.id, "name": event.title[:1000], "text": event.text, "fields": present}
 
 
-def _speakers(events: Iterable[Event]) -> Iterator[Raw]:
+def _speakers(events: Iterable[ScheduledEvent]) -> Iterator[Raw]:
     people: dict[str, Person] = {}
-    talks: dict[str, list[Event]] = {}
+    talks: dict[str, list[ScheduledEvent]] = {}
     for event in events:
         for person in event.persons:
             known = people.setdefault(person.id, person)
@@ -76,7 +76,7 @@ def _speakers(events: Iterable[Event]) -> Iterator[Raw]:
         yield {"id": identity, "name": person.name[:1000], "text": _joined(lines), "fields": fields}
 
 
-def pentabarf(stream: BinaryIO) -> Iterator[Event]:
+def pentabarf(stream: BinaryIO) -> Iterator[ScheduledEvent]:
     """The events of a ``schedule.xml``, read as it streams."""
     root: str | None = None
     room: str | None = None
@@ -97,7 +97,7 @@ def pentabarf(stream: BinaryIO) -> Iterator[Event]:
         raise UnreadableFile("the file is not a readable XML schedule") from None
 
 
-def _xml_event(element: Element, room: str | None, day: str | None) -> Event:
+def _xml_event(element: Element, room: str | None, day: str | None) -> ScheduledEvent:
     def text(name: str) -> str:
         return "".join(child.itertext()).strip() if (child := element.find(name)) is not None else ""
 
@@ -106,7 +106,7 @@ def _xml_event(element: Element, room: str | None, day: str | None) -> Event:
         for person in element.iterfind("persons/person")
     ]
     start = _start(text("date"), day, text("start"))
-    return Event(
+    return ScheduledEvent(
         id=element.get("id") or element.get("code") or element.get("guid") or "",
         title=text("title"),
         text=_joined([text("subtitle"), text("abstract"), text("description")]),
@@ -118,7 +118,7 @@ def _xml_event(element: Element, room: str | None, day: str | None) -> Event:
     )
 
 
-def pretalx(document: JsonValue) -> Iterator[Event]:
+def pretalx(document: JsonValue) -> Iterator[ScheduledEvent]:
     """The events of frab's ``schedule.json`` or of pretalx' lists of talks."""
     listed: JsonValue = document
     if isinstance(document, dict):
@@ -131,7 +131,7 @@ def pretalx(document: JsonValue) -> Iterator[Event]:
     return (_json_event(item, None, None) for item in listed if isinstance(item, dict))
 
 
-def _days(conference: JsonValue) -> Iterator[Event]:
+def _days(conference: JsonValue) -> Iterator[ScheduledEvent]:
     days = conference.get("days") if isinstance(conference, dict) else None
     if not isinstance(days, list):
         raise UnreadableFile("the JSON schedule has no days")
@@ -143,7 +143,7 @@ def _days(conference: JsonValue) -> Iterator[Event]:
                     yield _json_event(event, room, _text(day.get("date")) if isinstance(day, dict) else None)
 
 
-def _json_event(event: dict[str, JsonValue], room: str | None, day: str | None) -> Event:
+def _json_event(event: dict[str, JsonValue], room: str | None, day: str | None) -> ScheduledEvent:
     slot = event.get("slot")
     slot = slot if isinstance(slot, dict) else {}
     people = event.get("persons") or event.get("speakers") or []
@@ -152,7 +152,7 @@ def _json_event(event: dict[str, JsonValue], room: str | None, day: str | None) 
     clock = _text(event.get("start"))
     start = _start(given_start or (clock if len(clock) > 5 else ""), day, clock)
     end = _moment(_text(event.get("end")) or _text(slot.get("end")))
-    return Event(
+    return ScheduledEvent(
         id=_text(event.get("id")) or _text(event.get("code")) or _text(event.get("guid")),
         title=_text(event.get("title")),
         text=_joined([_text(event.get(key)) for key in ("subtitle", "abstract", "description")]),

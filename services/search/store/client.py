@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TypeVar
 
+import numpy as np
 from qdrant_client import QdrantClient, models
 from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
+from services.search.embed.port import Vectors
 from services.search.filters import Conditions
 from services.search.store import client_filters
-from services.search.store.port import Bucket, Layout, NearestQuery, Payload, Point, ScoredPoint, Sparse, SparseName
+from services.search.store.port import (
+    LENGTH,
+    LONGEST,
+    Bucket,
+    Layout,
+    NearestQuery,
+    Payload,
+    Point,
+    ScoredPoint,
+    Sparse,
+    SparseName,
+)
 from shared.errors import EmbeddingChanged, SearchStoreUnavailable
 
 Value = TypeVar("Value")
@@ -38,8 +51,9 @@ class ClientStore:
             self._create(bucket, layout)
         elif (existing.fingerprint, existing.size) != (layout.fingerprint, layout.size):
             raise EmbeddingChanged(f"the table {bucket.table!r} holds vectors of {existing.fingerprint}")
-        elif existing.fields != layout.fields:
-            self._index(bucket, layout)
+        elif existing != layout:
+            if existing.fields != layout.fields:
+                self._index(bucket, layout)
             meta = _metadata(layout)
             self._call(lambda: self._client.update_collection(_name(bucket), metadata=meta))
 
@@ -55,12 +69,31 @@ class ClientStore:
             structs = [_point(point) for point in points]
             self._call(lambda: self._client.upsert(_name(bucket), structs, wait=True))
 
+    def replace_sparse(self, bucket: Bucket, vectors: Mapping[str, tuple[Sparse, ...]]) -> None:
+        present = self.payloads(bucket, list(vectors), ["record"])  # a missing one would fail the whole update
+        changed = [models.PointVectors(id=point_id, vector=_named(vectors[point_id])) for point_id in present]
+        if changed:
+            self._call(lambda: self._client.update_vectors(_name(bucket), changed, wait=True))
+
+    def total_length(self, bucket: Bucket) -> int:
+        none = models.FacetResponse(hits=[])
+        counted = self._or_empty(lambda: self._client.facet(_name(bucket), LENGTH, limit=LONGEST, exact=True), none)
+        return sum(int(hit.value) * hit.count for hit in counted.hits)
+
     def payloads(self, bucket: Bucket, ids: Sequence[str], keys: Sequence[str]) -> dict[str, Payload]:
         if not ids:
             return {}
         none: list[models.Record] = []
         records = self._or_empty(lambda: self._client.retrieve(_name(bucket), list(ids), with_payload=list(keys)), none)
         return {str(record.id): record.payload or {} for record in records}
+
+    def vectors(self, bucket: Bucket, ids: Sequence[str]) -> Vectors:
+        none: list[models.Record] = []
+        records = self._or_empty(
+            lambda: self._client.retrieve(_name(bucket), list(ids), with_payload=False, with_vectors=["dense"]), none
+        )
+        rows = [record.vector["dense"] for record in records if isinstance(record.vector, dict) and record.vector]
+        return np.array(rows, dtype=np.float32)
 
     def every_payload(self, bucket: Bucket) -> Iterator[list[Payload]]:
         offset: Any = None
@@ -184,13 +217,16 @@ def _metadata(layout: Layout) -> dict[str, Any]:
 
 
 def _point(point: Point) -> models.PointStruct:
-    vectors: dict[str, Any] = {
-        sparse.name.value: models.SparseVector(indices=list(sparse.indices), values=list(sparse.values))
-        for sparse in point.sparse
-    }
+    vectors = _named(point.sparse)
     if point.dense is not None:
         vectors["dense"] = point.dense.tolist()
     return models.PointStruct(id=point.id, vector=vectors, payload=dict(point.payload))
+
+
+def _named(vectors: Sequence[Sparse]) -> dict[str, Any]:
+    return {
+        each.name.value: models.SparseVector(indices=list(each.indices), values=list(each.values)) for each in vectors
+    }
 
 
 def _request(search: NearestQuery) -> models.QueryRequest:

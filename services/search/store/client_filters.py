@@ -8,6 +8,7 @@ from typing import Any
 from qdrant_client import models
 
 from services.search.filters import Among, AnyOf, Condition, Conditions, Range, Scalar
+from services.search.store.port import LENGTH
 from shared.contracts.search import FieldType
 
 _SCHEMAS: Mapping[FieldType, models.PayloadSchemaType] = {
@@ -28,6 +29,7 @@ def indexes(fields: Mapping[str, FieldType]) -> Iterator[tuple[str, Any]]:
     """Every payload key to index, and how."""
     for key in ("record", "facet"):
         yield key, models.PayloadSchemaType.KEYWORD
+    yield LENGTH, models.PayloadSchemaType.INTEGER
     for name, kind in fields.items():
         if kind == "text":
             text = models.TextIndexParams(

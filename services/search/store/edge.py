@@ -7,16 +7,29 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import qdrant_edge as edge
 
+from services.search.embed.port import Vectors
 from services.search.filters import Conditions
 from services.search.store import edge_filters
-from services.search.store.port import Bucket, Layout, NearestQuery, Payload, Point, ScoredPoint, Sparse, SparseName
+from services.search.store.port import (
+    LENGTH,
+    LONGEST,
+    Bucket,
+    Layout,
+    NearestQuery,
+    Payload,
+    Point,
+    ScoredPoint,
+    Sparse,
+    SparseName,
+)
 from shared.errors import EmbeddingChanged, SearchStoreUnavailable
 
 _PAGE = 500
@@ -45,6 +58,8 @@ class EdgeStore:
                 raise EmbeddingChanged(f"the table {bucket.table!r} holds vectors of {existing.fingerprint}")
             elif existing.fields != layout.fields:
                 self._index(bucket, layout)
+            elif existing != layout:
+                self._write_layout(bucket, layout)
 
     def layout(self, bucket: Bucket) -> Layout | None:
         try:
@@ -56,6 +71,21 @@ class EdgeStore:
         if points:
             self._update(bucket, edge.UpdateOperation.upsert_points([_point(point) for point in points]))
 
+    def replace_sparse(self, bucket: Bucket, vectors: Mapping[str, tuple[Sparse, ...]]) -> None:
+        with self._lock:
+            present = self.payloads(bucket, list(vectors), ["record"])  # a missing one would fail the whole update
+            changed = [edge.PointVectors(point_id, _named(vectors[point_id])) for point_id in present]
+            if changed:
+                self._update(bucket, edge.UpdateOperation.update_vectors(changed))
+
+    def total_length(self, bucket: Bucket) -> int:
+        with self._lock:
+            shard = self._shard(bucket)
+            if shard is None:
+                return 0
+            counted = _guarded(lambda: shard.facet(edge.FacetRequest(LENGTH, limit=LONGEST, exact=True)))
+        return sum(int(hit.value) * int(hit.count) for hit in counted.hits)
+
     def payloads(self, bucket: Bucket, ids: Sequence[str], keys: Sequence[str]) -> dict[str, Payload]:
         with self._lock:
             shard = self._shard(bucket)
@@ -63,6 +93,15 @@ class EdgeStore:
                 return {}
             records = _guarded(lambda: shard.retrieve(list(ids), with_payload=list(keys), with_vector=False))
             return {str(record.id): record.payload or {} for record in records}
+
+    def vectors(self, bucket: Bucket, ids: Sequence[str]) -> Vectors:
+        with self._lock:
+            shard = self._shard(bucket)
+            if shard is None or not ids:
+                return np.empty((0, 0), dtype=np.float32)
+            records = _guarded(lambda: shard.retrieve(list(ids), with_payload=False, with_vector=["dense"]))
+        rows = [record.vector["dense"] for record in records if record.vector and "dense" in record.vector]
+        return np.array(rows, dtype=np.float32)
 
     def every_payload(self, bucket: Bucket) -> Iterator[list[Payload]]:
         offset = None
@@ -159,6 +198,10 @@ class EdgeStore:
         for key, params in edge_filters.indexes(layout.fields):
             operation = edge.UpdateOperation.create_field_index(key, params)
             _guarded(lambda: shard.update(operation))  # noqa: B023 - called at once
+        self._write_layout(bucket, layout)
+
+    def _write_layout(self, bucket: Bucket, layout: Layout) -> None:
+        path = self._path(bucket)
         part = path / f"{_LAYOUT}.part"
         part.write_text(json.dumps(asdict(layout)))
         part.replace(path / _LAYOUT)
@@ -195,12 +238,14 @@ def _guarded(action: Any) -> Any:  # noqa: ANN401 - the engine is untyped
 
 
 def _point(point: Point) -> edge.Point:
-    vectors: dict[str, Any] = {
-        sparse.name.value: edge.SparseVector(list(sparse.indices), list(sparse.values)) for sparse in point.sparse
-    }
+    vectors = _named(point.sparse)
     if point.dense is not None:
         vectors["dense"] = point.dense.tolist()
     return edge.Point(point.id, vectors, edge_filters.with_flags(point.payload))
+
+
+def _named(vectors: Sequence[Sparse]) -> dict[str, Any]:
+    return {each.name.value: edge.SparseVector(list(each.indices), list(each.values)) for each in vectors}
 
 
 def _request(search: NearestQuery) -> edge.QueryRequest:

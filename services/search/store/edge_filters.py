@@ -13,6 +13,7 @@ import qdrant_edge as edge
 from pydantic import JsonValue
 
 from services.search.filters import Among, AnyOf, Condition, Conditions, Range, Scalar
+from services.search.store.port import LENGTH
 from shared.contracts.search import FieldType
 
 
@@ -25,6 +26,7 @@ def indexes(fields: Mapping[str, FieldType]) -> Iterator[tuple[str, Any]]:
     """Every payload key to index, and how."""
     for key in ("record", "facet"):
         yield key, edge.KeywordIndexParams()
+    yield LENGTH, edge.IntegerIndexParams(lookup=True)
     for name, kind in fields.items():
         yield (f"flags.{name}" if kind == "bool" else f"fields.{name}"), _index(kind)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from services.search.store.edge import EdgeStore
-from services.search.store.port import Store
+from services.search.store.port import VectorStore
 
 if TYPE_CHECKING:
     from services.search.store.client import ClientStore
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 
-def open_store(qdrant_url: str | None, folder: Path, api_key: str | None = None, timeout: int = 10) -> Store:
+def open_store(qdrant_url: str | None, folder: Path, api_key: str | None = None, timeout: int = 10) -> VectorStore:
     """A Qdrant server when there is a URL, else the embedded engine in the folder.
 
     Raises: SearchStoreUnavailable when another process owns the folder.

@@ -16,7 +16,10 @@ from shared.contracts.search import FieldType
 
 Payload = Mapping[str, JsonValue]
 #: Raise it when the stored form of a record changes: the next ingest then rebuilds the table from its records.
-_BUILD = 2
+_BUILD = 4
+#: The key of a payload that holds how many words the point has.
+LENGTH = "words"
+LONGEST = 20_000  #: most characters of a text that are cut into words, so no text has more words
 
 
 class SparseName(StrEnum):
@@ -26,7 +29,7 @@ class SparseName(StrEnum):
     NGRAMS = "pieces"
 
 
-class Part(StrEnum):
+class TablePart(StrEnum):
     """A table has one point per record, and one per facet of a record."""
 
     MASTER = "master"
@@ -39,11 +42,11 @@ class Bucket:
 
     collection_id: str
     table: str
-    part: Part
+    part: TablePart
     model: str = "0"  #: short hash of the embedding's fingerprint and of ``_BUILD``: two never share a bucket
 
     @classmethod
-    def of(cls, collection_id: str, table: str, part: Part, fingerprint: str) -> Bucket:
+    def of(cls, collection_id: str, table: str, part: TablePart, fingerprint: str) -> Bucket:
         built = f"{_BUILD}/{fingerprint}"
         return cls(collection_id, table, part, hashlib.sha256(built.encode()).hexdigest()[:8])
 
@@ -55,9 +58,9 @@ class Bucket:
     def parse(cls, name: str) -> Bucket | None:
         """The bucket of that name; None when the name is not one of ours."""
         parts = name.split(".")
-        if len(parts) != 4 or parts[2] not in (Part.MASTER, Part.FACETS):
+        if len(parts) != 4 or parts[2] not in (TablePart.MASTER, TablePart.FACETS):
             return None
-        return cls(parts[0], parts[1], Part(parts[2]), parts[3])
+        return cls(parts[0], parts[1], TablePart(parts[2]), parts[3])
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class Layout:
 
     fingerprint: str  #: of the embedding model; ``none``: keywords only
     size: int  #: of a dense vector; 0 without one
-    average_words: float  #: mean length of a document, which BM25 compares lengths with
+    average_words: float  #: mean length of a document, which the stored weights of BM25 compare lengths with
     fields: Mapping[str, FieldType] = field(default_factory=dict)
     language: str = "english"  #: whose stop words and stemmer are used
 
@@ -106,7 +109,7 @@ class ScoredPoint:
     payload: Payload
 
 
-class Store(Protocol):
+class VectorStore(Protocol):
     """Every method raises SearchStoreUnavailable when the store fails; a missing bucket is empty, never an error."""
 
     @property
@@ -115,7 +118,7 @@ class Store(Protocol):
         ...
 
     def ensure(self, bucket: Bucket, layout: Layout) -> None:
-        """Create the bucket, or add missing indexes.
+        """Create the bucket, or give it this layout and add missing indexes.
 
         Raises: EmbeddingChanged when it holds another model's vectors.
         """
@@ -127,8 +130,20 @@ class Store(Protocol):
 
     def upsert(self, bucket: Bucket, points: Sequence[Point]) -> None: ...
 
+    def replace_sparse(self, bucket: Bucket, vectors: Mapping[str, tuple[Sparse, ...]]) -> None:
+        """New sparse vectors for points that exist, by their ids; all else of them stays."""
+        ...
+
+    def total_length(self, bucket: Bucket) -> int:
+        """The sum of ``LENGTH`` over all points."""
+        ...
+
     def payloads(self, bucket: Bucket, ids: Sequence[str], keys: Sequence[str]) -> dict[str, Payload]:
         """The chosen keys of the payloads, of the points that exist."""
+        ...
+
+    def vectors(self, bucket: Bucket, ids: Sequence[str]) -> Vectors:
+        """The dense vectors of the points that exist and have one, in any order: [points, size]."""
         ...
 
     def every_payload(self, bucket: Bucket) -> Iterator[list[Payload]]:

@@ -20,7 +20,7 @@ from services.search.ingest import Ingest
 from services.search.library import Library
 from services.search.search import Search
 from services.search.settings import SearchSettings
-from services.search.store.port import Store
+from services.search.store.port import VectorStore
 from shared.contracts.search import IngestInput, IngestResult, SearchInput, SearchResult, TableSpec
 from shared.errors import UnknownCollection
 from tests.support.context import MemoryContext
@@ -125,7 +125,7 @@ class MemoryCatalog:
 class MemorySearchService:
     """A service: collections, ingest, search."""
 
-    def __init__(self, store: Store, embedder: Embedder | None = None, **settings: Any) -> None:
+    def __init__(self, store: VectorStore, embedder: Embedder | None = None, **settings: Any) -> None:
         self.store = store
         self.catalog = MemoryCatalog()
         self.models = OneEmbeddingModel(embedder)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from services.search.store.edge import EdgeStore
-from services.search.store.port import Part
+from services.search.store.port import TablePart
 from services.search.thresholds import Probes
 from shared.errors import EmbeddingChanged, JobCancelled, UnknownCollection, UnknownTable, UnreadableFile
 from tests.services.search.conftest import CONFERENCE, SESSIONS
@@ -242,7 +242,7 @@ def test_a_file_that_cannot_be_read_writes_nothing(empty: MemorySearchService) -
 
 def test_every_master_point_carries_the_whole_record(filled: MemorySearchService) -> None:
     info = filled.catalog.find("tenant", "c")
-    bucket = filled.library.open(info, "sessions").bucket(Part.MASTER)
+    bucket = filled.library.open(info, "sessions").bucket(TablePart.MASTER)
     [page] = filled.store.every_payload(bucket)
     kept = {str(payload["record"]): payload for payload in page}
     assert kept["s2"]["text"] == SESSIONS[1]["text"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from services.search.ranking import composite, fused
+from tests.services.search.service import MemorySearchService
 
 WEIGHTS = {"topic": 1.5, "audience": 1.2, "outcome": 1.3}
 
@@ -54,3 +55,19 @@ def test_words_and_their_pieces_share_what_the_vectors_leave() -> None:
 def test_where_no_word_matches_the_vectors_alone_decide() -> None:
     assert fused({"a": 1.0, "b": 0.0}, {}) == pytest.approx({"a": 1.0, "b": 0.6})
     assert fused({}, {}) == {}
+
+
+def test_what_the_first_records_share_moves_others_up(empty: MemorySearchService) -> None:
+    """Two records hold one word of the question each; the one that resembles the first records comes first."""
+    empty.ingest(
+        "sessions",
+        [
+            *({"id": f"first{number}", "text": f"garden tulips soil spade x{number}"} for number in range(3)),
+            {"id": "alike", "text": "garden soil spade rain"},
+            {"id": "apart", "text": "garden opera violin cello"},
+        ],
+    )
+    plan = [{"table": "sessions", "search_mode": "master", "query_text": "garden tulips", "score_threshold": 0.1}]
+    hits = {hit.id: hit for hit in empty.search("q", plan=plan).hits["sessions"]}
+    assert hits["alike"].similarity == hits["apart"].similarity
+    assert hits["alike"].score > hits["apart"].score

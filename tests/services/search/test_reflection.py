@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 from services.search.search import Search
 from services.search.store.open import open_local
 from services.search.store.port import Bucket, NearestQuery
 from shared.contracts.search import SearchInput, SearchResult
-from shared.errors import JobCancelled, ProvidersFailed, SearchStoreUnavailable
+from shared.errors import JobCancelled, NoProviderConfigured, ProvidersFailed, SearchStoreUnavailable
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish
 from shared.loop import Budget
 from tests.services.search.service import MemorySearchService
@@ -270,6 +271,23 @@ def test_6_no_raw_error_text_reaches_anybody(service: MemorySearchService) -> No
     told = result.model_dump_json() + json.dumps(held.report.events) + json.dumps(held.report.warnings)
     assert "sk-123" not in told
     assert "secret-host" not in told
+
+
+def test_6_the_warnings_say_that_there_was_no_model_and_why(service: MemorySearchService) -> None:
+    def unconfigured(request: ChatRequest) -> str:
+        raise NoProviderConfigured("none")
+
+    def hangs(request: ChatRequest) -> str:
+        attempt: JsonValue = {"provider": "p", "model": "m", "outcome": "timed_out", "seconds": 2.5, "detail": "sk-1"}
+        raise ProvidersFailed("No model provider answered. sk-1", attempts=[attempt])
+
+    held = job(reflect=unconfigured, answer=unconfigured)
+    service.search("q", job=held, plan=[query("elephant housekeeping")])
+    assert held.report.warnings == ["No model provider is configured: the search went on without a model."]
+    held = job(reflect=hangs, answer=hangs)
+    service.search("q", job=held, plan=[query("elephant housekeeping")])
+    [warning] = held.report.warnings
+    assert warning.endswith("the search went on without one. Asked: p (m): timed_out after 2.5 s.")
 
 
 def test_7_roles_and_prompts_go_by_the_same_key(service: MemorySearchService) -> None:
@@ -593,3 +611,27 @@ def test_a_table_that_was_not_relaxed_in_its_turn_is_looked_into_next(service: M
     assert strategies(result) == ["initial", "mechanical", "rewrite"]
     assert (ids(result), ids(result, "exhibitors")) == (["s1"], ["e1"])
     assert (result.hits["sessions"][0].label, result.hits["exhibitors"][0].label) == ("relaxed", "rewritten")
+
+
+def test_an_answer_without_a_citation_does_not_replace_the_list_of_records(service: MemorySearchService) -> None:
+    held = job(answer=json.dumps({"answer": "The answer is", "citations": []}))
+    result = service.search("q", job=held, plan=[query("postgres vacuum tuning")])
+    assert "s1" in (result.answer or "")
+    assert [citation.id for citation in result.citations] == ["s1"]
+    assert any("cited no record" in warning for warning in held.report.warnings)
+
+
+def test_a_model_is_offered_only_the_tables_that_there_are(service: MemorySearchService) -> None:
+    held = job(plan=json.dumps({"queries": [query("postgres vacuum tuning")]}))
+    service.search("q", job=held)
+    schema = held.llm.requests[0].schema
+    assert schema is not None
+    proposed: Any = dict(schema.schema)["$defs"]
+    assert sorted(proposed["ProposedQuery"]["properties"]["table"]["enum"]) == ["exhibitors", "people", "sessions"]
+
+
+def test_an_answer_that_was_cut_is_told_so(service: MemorySearchService) -> None:
+    held = job()
+    held.llm.scripts["search.answer"] = lambda _: ChatReply('{"answer": "The', "x", "y", finish=Finish.LENGTH)
+    service.search("q", job=held, plan=[query("postgres vacuum tuning")])
+    assert "The model's answer was cut (search.answer); the search went on without it." in held.report.warnings

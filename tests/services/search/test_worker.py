@@ -7,8 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ import pytest
 from redis import Redis
 from sqlalchemy import Engine, RowMapping, select, text
 
-from services.search.tables import search_attempts
-from shared import collections
+from services.host.prefork import PreforkedProcess
+from services.reconciler.recovery import reclaim_expired
+from services.search.catalog import search_attempts
+from shared import blobs, collections
 from shared.contracts.search import CollectionInput
 from shared.db import connect
 from shared.jobs import notifications, submission
@@ -25,13 +28,13 @@ from shared.jobs.tables import job_events, jobs, workers
 from shared.settings import StoreSettings
 from tests.services.search.conftest import CONFERENCE, EXHIBITORS, SESSIONS
 from tests.support.embedding import weights
+from tests.support.platform import ROOT, spawn
 from tests.support.rows import job_row
 from tests.support.scripted import ScriptedLlm
 from tests.support.wait import until
 
-_ROOT = Path(__file__).parents[3]
 #: Processes start and are restarted here: on a busy machine a test may take minutes.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow(seconds=2), pytest.mark.timeout(600)]
 
 
 class WorkerInstallation:
@@ -54,27 +57,14 @@ class WorkerInstallation:
             "ASSAY_SEARCH_SECONDS": "400",
             "ASSAY_SEARCH_MODEL_SECONDS": "100",
             "ASSAY_READY_FILE": str(self.ready),
-            "PYTHONPATH": str(_ROOT),
         }
         self.worker = self.start()
 
-    def start(self, **settings: str) -> subprocess.Popen[bytes]:
+    def start(self, **settings: str) -> PreforkedProcess:
         self.ready.unlink(missing_ok=True)
-        environment = {**self.environment, **settings}
-        worker = subprocess.Popen([sys.executable, "-m", "services.search"], env=environment, cwd=_ROOT)
+        worker = spawn("services.search", {**self.environment, **settings})
         until(lambda: self.ready.exists() or worker.poll() is not None, "the worker started", 120)
         return worker
-
-    @contextmanager
-    def restarted(self, **settings: str) -> Iterator[None]:
-        """The worker with other settings, for a while."""
-        self.stop_worker()
-        self.worker = self.start(**settings)
-        try:
-            yield
-        finally:
-            self.stop_worker()
-            self.worker = self.start()
 
     def stop_worker(self) -> None:
         self.worker.send_signal(signal.SIGTERM)
@@ -91,19 +81,23 @@ class WorkerInstallation:
             connection.execute(collections.create("t", wanted))
 
     def run(self, kind: str, given: Mapping[str, Any]) -> RowMapping:
+        job_id = self.submit(kind, given)
+        return until(lambda: self.ended(job_id), f"the end of the {kind} job", 160)
+
+    def submit(self, kind: str, given: Mapping[str, Any]) -> str:
         row = job_row(kind=kind, input=dict(given))
         job_id = str(row["id"])
         with self.engine.begin() as connection:
             connection.execute(submission.submit(row))
         notifications.notify(self.redis, kind, job_id)
-        return until(lambda: self._ended(job_id), f"the end of the {kind} job", 160)
+        return job_id
 
     def events(self, job_id: str) -> list[RowMapping]:
         query = select(job_events).where(job_events.c.job_id == job_id).order_by(job_events.c.seq)
         with self.engine.connect() as connection:
             return list(connection.execute(query).mappings())
 
-    def _ended(self, job_id: str) -> RowMapping | None:
+    def ended(self, job_id: str) -> RowMapping | None:
         with self.engine.connect() as connection:
             row = connection.execute(select(jobs).where(jobs.c.id == job_id)).mappings().one()
         return row if row["state"] not in ("queued", "running") else None
@@ -179,17 +173,6 @@ def test_whatever_the_model_does_the_question_is_answered(
     assert done["warnings"]
 
 
-def test_a_model_that_hangs_is_given_up_after_its_limit_and_that_is_said(
-    installation: WorkerInstallation, scripted_llm: ScriptedLlm
-) -> None:
-    scripted_llm.play({"fault": "hang", "reply": {"text": "late"}})
-    with installation.restarted(ASSAY_SEARCH_MODEL_SECONDS="2"):
-        done = installation.run("search", {"collection": "c", "question": "tuning a large postgres database"})
-    assert done["state"] == "succeeded", done["error"]
-    assert [hit["id"] for hit in done["result"]["hits"]["sessions"]][:1] == ["s1"]
-    assert "No model answered (search.plan: providers_failed within 2.0 s)" in done["warnings"][0]
-
-
 def test_the_worker_reports_the_default_embedding(installation: WorkerInstallation) -> None:
     with installation.engine.connect() as connection:
         facts = connection.execute(select(workers.c.facts).where(workers.c.service == "search")).scalars().all()
@@ -209,7 +192,7 @@ def test_a_second_worker_on_the_same_folder_stands_by_and_says_why(installation:
     folder = Path(installation.environment["ASSAY_HOME"]) / "search"
     second = subprocess.run(
         [sys.executable, "-c", script, str(folder)],
-        env=installation.environment,
+        env={**installation.environment, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
@@ -224,6 +207,50 @@ def test_a_killed_worker_is_replaced_and_nothing_is_lost(installation: WorkerIns
     plan = [{"table": "sessions", "search_mode": "master", "query_text": "tuning a large postgres database"}]
     done = installation.run("search", {"collection": "c", "question": "q", "plan": plan, "answer": False})
     assert [hit["id"] for hit in done["result"]["hits"]["sessions"]] == ["s1"]
+
+
+def test_a_worker_killed_while_it_reads_a_hostile_file_leaves_nothing(
+    installation: WorkerInstallation, stores: StoreSettings, tmp_path: Path
+) -> None:
+    """The reader ends with its worker; another worker refuses the file, and the table is as it was."""
+    installation.stop_worker()
+    installation.worker = installation.start(TMPDIR=str(tmp_path))
+    blob = blobs.write(blobs.open_store(stores.blob_url), b'{"schedule": [' + b"{}," * 8_000_000 + b"{}]}")
+    given = {"collection": "c", "table": "sessions", "file_id": str(uuid.uuid4()), "format": "pretalx"}
+    with installation.engine.begin() as connection:
+        connection.execute(
+            blobs.files.insert().values(
+                id=given["file_id"], tenant_id="t", name="file", media_type="x/y", sha256=blob.sha256, size=blob.size
+            )
+        )
+    job_id = installation.submit("ingest", given)
+    reader = until(lambda: _readers_of(installation.worker.pid), "a process that reads the file", 60)
+    installation.worker.kill()
+    installation.worker.wait(10)
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in reader), "the end of the reader", 60)
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*")) < 100_000  # nothing of the file
+    installation.worker = installation.start()
+
+    until(lambda: reclaim_expired(installation.engine, installation.redis, 3), "the end of the lease", 60)
+    notifications.notify(installation.redis, "ingest", job_id)
+    done = until(lambda: installation.ended(job_id), "the end of the job", 160)
+    assert (done["state"], done["error"]["code"]) == ("failed", "unreadable_file")
+    plan = [{"table": "sessions", "search_mode": "master", "query_text": "tuning a large postgres database"}]
+    found = installation.run("search", {"collection": "c", "question": "q", "plan": plan, "answer": False})
+    assert [hit["id"] for hit in found["result"]["hits"]["sessions"]] == ["s1"]
+
+
+def _readers_of(worker: int) -> list[int]:
+    """The processes below this one that run a task with bounds."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    children = [pid for pid, parent in parents.items() if parent == worker]
+    with suppress(OSError):
+        return [pid for pid in children if b"shared.bounded" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    return []
 
 
 def test_a_deleted_collection_is_swept_from_the_store(installation: WorkerInstallation) -> None:
@@ -248,3 +275,15 @@ def test_results_are_what_the_contract_says(installation: WorkerInstallation) ->
         *("why_empty", "evaluation"),
     }
     assert json.dumps(done["result"])
+
+
+def test_a_model_that_hangs_is_given_up_after_its_limit_and_that_is_said(
+    installation: WorkerInstallation, scripted_llm: ScriptedLlm
+) -> None:
+    scripted_llm.play({"fault": "hang", "reply": {"text": "late"}})
+    installation.stop_worker()
+    installation.worker = installation.start(ASSAY_SEARCH_MODEL_SECONDS="2")  # the last test: nobody starts it anew
+    done = installation.run("search", {"collection": "c", "question": "tuning a large postgres database"})
+    assert done["state"] == "succeeded", done["error"]
+    assert [hit["id"] for hit in done["result"]["hits"]["sessions"]][:1] == ["s1"]
+    assert "No model answered (search.plan: providers_failed within 2.0 s)" in done["warnings"][0]

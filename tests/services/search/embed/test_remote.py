@@ -14,6 +14,8 @@ import pytest
 
 from services.search.embed.remote import RemoteEmbedder
 from shared.errors import EmbeddingUnavailable
+from shared.llm.chat import ChainLink, TokenUsage
+from shared.loop import BudgetSpent
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -92,3 +94,39 @@ def test_a_wrong_key_is_not_tried_again() -> None:
     with serving((401, {}), (401, {})) as (url, seen), pytest.raises(EmbeddingUnavailable, match="401"):
         RemoteEmbedder("m", url, "wrong").query("text")
     assert len(seen) == 1
+
+
+class Paying:
+    """A job that pays, and does not want more than it says."""
+
+    def __init__(self, most: int = 10**9) -> None:
+        self.spent: list[tuple[ChainLink, str, int | None]] = []
+        self._most = most
+
+    def admit(self, link: ChainLink) -> None:
+        if sum(tokens or 0 for _, _, tokens in self.spent) >= self._most:
+            raise BudgetSpent("tokens")
+
+    def spend(self, link: ChainLink, role: str, usage: TokenUsage, seconds: float) -> None:
+        self.spent.append((link, role, usage.input))
+
+
+def test_the_tokens_of_each_request_are_those_of_the_job_that_embeds() -> None:
+    rows = [{"index": n, "embedding": [1.0, n]} for n in range(128)]
+    answer = {"data": rows, "usage": {"total_tokens": 500}}
+    paying = Paying(most=1000)
+    with serving(*[(200, answer)] * 4) as (url, seen):
+        embedder = RemoteEmbedder("m", url, "").metered(paying)
+        with pytest.raises(BudgetSpent):
+            embedder.documents(["text"] * 128 * 4)
+
+    assert len(seen) == 2, "what the budget does not cover is not asked"
+    assert paying.spent == [(ChainLink("openai", "m"), "search.embed", 500)] * 2
+    assert embedder.fingerprint == "openai/m"
+
+
+def test_a_server_that_does_not_say_its_tokens_serves_all_the_same() -> None:
+    paying = Paying()
+    with serving() as (url, _):
+        RemoteEmbedder("m", url, "").metered(paying).query("text")
+    assert paying.spent == [(ChainLink("openai", "m"), "search.embed", None)]

@@ -136,7 +136,8 @@ def _upsert(_: QdrantServer, local: QdrantClient, name: str, body: Body) -> obje
 
 def _retrieve(_: QdrantServer, local: QdrantClient, name: str, body: Body) -> object:
     wanted = models.PointRequest.model_validate_json(body)
-    return local.retrieve(name, wanted.ids, with_payload=wanted.with_payload or False)
+    vectors = wanted.with_vector or False
+    return local.retrieve(name, wanted.ids, with_payload=wanted.with_payload or False, with_vectors=vectors)
 
 
 def _scroll(_: QdrantServer, local: QdrantClient, name: str, body: Body) -> object:
@@ -162,6 +163,16 @@ def _count(_: QdrantServer, local: QdrantClient, name: str, body: Body) -> objec
     return local.count(name, count_filter=wanted.filter, exact=bool(wanted.exact))
 
 
+def _vectors(_: QdrantServer, local: QdrantClient, name: str, body: Body) -> object:
+    local.update_vectors(name, models.UpdateVectors.model_validate_json(body).points)
+    return _done()
+
+
+def _facet(_: QdrantServer, local: QdrantClient, name: str, body: Body) -> object:
+    wanted = models.FacetRequest.model_validate_json(body)
+    return local.facet(name, wanted.key, limit=wanted.limit or 10, exact=bool(wanted.exact))
+
+
 def _done() -> object:
     return {"operation_id": 1, "status": "completed"}
 
@@ -181,6 +192,8 @@ _ROUTES: list[tuple[str, str, Callable[..., object]]] = [
     ("POST", f"{_NAME}/points/delete", _delete),
     ("POST", f"{_NAME}/points/query/batch", _query),
     ("POST", f"{_NAME}/points/count", _count),
+    ("PUT", f"{_NAME}/points/vectors", _vectors),
+    ("POST", f"{_NAME}/facet", _facet),
 ]
 
 

@@ -17,7 +17,7 @@ import pytest
 from services.search.filters import Among, conditions
 from services.search.store.edge import EdgeStore
 from services.search.store.open import open_local, open_store
-from services.search.store.port import Bucket, Layout, NearestQuery, Part, Point, Store
+from services.search.store.port import LENGTH, Bucket, Layout, NearestQuery, Point, TablePart, VectorStore
 from services.search.words import Words
 from shared.contracts.search import FieldType, Filters
 from shared.errors import EmbeddingChanged, SearchStoreUnavailable
@@ -32,7 +32,7 @@ FIELDS: dict[str, FieldType] = {
     "blurb": "text",
     "my-odd_key": "keyword",
 }
-BUCKET = Bucket("c1", "talks", Part.MASTER)
+BUCKET = Bucket("c1", "talks", TablePart.MASTER)
 LAYOUT = Layout("test/4", 4, 10.0, FIELDS)
 WORDS = Words(10.0)
 
@@ -44,9 +44,9 @@ KINDS = ["edge", "local", "wire", *(["server"] if SERVER else [])]
 
 
 @contextmanager
-def opened(kind: str, folder: Path) -> Iterator[Store]:
+def opened(kind: str, folder: Path) -> Iterator[VectorStore]:
     with ExitStack() as stack:
-        store: Store
+        store: VectorStore
         match kind:
             case "edge":
                 store = EdgeStore(folder / "store")
@@ -63,13 +63,13 @@ def opened(kind: str, folder: Path) -> Iterator[Store]:
 
 
 @pytest.fixture(params=KINDS)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorStore]:
     with opened(request.param, tmp_path) as store:
         yield store
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def conference(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def conference(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[VectorStore]:
     """A filled store, only to be asked."""
     with opened(request.param, tmp_path_factory.mktemp("conference")) as store:
         yield filled(store)
@@ -85,7 +85,7 @@ def identity(number: int) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_OID, str(number)))
 
 
-def filled(store: Store) -> Store:
+def filled(store: VectorStore) -> VectorStore:
     store.ensure(BUCKET, LAYOUT)
     store.upsert(
         BUCKET,
@@ -98,7 +98,7 @@ def filled(store: Store) -> Store:
     return store
 
 
-def matching(store: Store, filters: Filters) -> set[str]:
+def matching(store: VectorStore, filters: Filters) -> set[str]:
     chosen = conditions(filters, FIELDS, "talks")
     vector = np.array([1.0, 0, 0, 0], dtype=np.float32)
     [found] = store.search(BUCKET, [NearestQuery(vector, 10, chosen, keys=("record",))])
@@ -106,7 +106,7 @@ def matching(store: Store, filters: Filters) -> set[str]:
     return {str(item.payload["record"]) for item in found}
 
 
-def test_dense_search_ranks_by_cosine_and_cuts_at_the_threshold_and_the_limit(conference: Store) -> None:
+def test_dense_search_ranks_by_cosine_and_cuts_at_the_threshold_and_the_limit(conference: VectorStore) -> None:
     vector = np.array([1.0, 0, 0, 0], dtype=np.float32)
     everything, strict, one = conference.search(
         BUCKET, [NearestQuery(vector, 10), NearestQuery(vector, 10, threshold=0.7), NearestQuery(vector, 1)]
@@ -117,12 +117,12 @@ def test_dense_search_ranks_by_cosine_and_cuts_at_the_threshold_and_the_limit(co
     assert [len(strict), len(one)] == [2, 1]
 
 
-def test_word_search_finds_stems_and_ignores_what_shares_no_word(conference: Store) -> None:
+def test_word_search_finds_stems_and_ignores_what_shares_no_word(conference: VectorStore) -> None:
     [found] = conference.search(BUCKET, [NearestQuery(WORDS.query("running dog"), 10, keys=("record",))])
     assert [item.payload["record"] for item in found] == ["r2", "r0"]
 
 
-def test_a_search_among_points_gives_those_and_the_same_scores(conference: Store) -> None:
+def test_a_search_among_points_gives_those_and_the_same_scores(conference: VectorStore) -> None:
     vector, words = np.array([1.0, 0, 0, 0], dtype=np.float32), WORDS.query("dog cats")
     two = (Among((identity(1), identity(2))),)
     for retriever in (vector, words):
@@ -156,23 +156,23 @@ def test_a_search_among_points_gives_those_and_the_same_scores(conference: Store
         ({"track": "ai", "live": True, "seats": 20}, set()),
     ],
 )
-def test_filters_really_filter(conference: Store, filters: Filters, expected: set[str]) -> None:
+def test_filters_really_filter(conference: VectorStore, filters: Filters, expected: set[str]) -> None:
     assert matching(conference, filters) == expected
 
 
-def test_a_text_field_matches_by_its_words(conference: Store) -> None:
+def test_a_text_field_matches_by_its_words(conference: VectorStore) -> None:
     assert matching(conference, {"blurb": "Hello big World"}) == {"r2"}
     assert matching(conference, {"blurb": "goodbye"}) == set()
 
 
-def test_writing_a_point_twice_keeps_one(store: Store) -> None:
+def test_writing_a_point_twice_keeps_one(store: VectorStore) -> None:
     filled(store)
     store.upsert(BUCKET, [point(0, "quantum dogs", track="changed")])
     assert store.count(BUCKET) == 3
     assert matching(store, {"track": "changed"}) == {"r0"}
 
 
-def test_deletes_by_id_and_by_condition(store: Store) -> None:
+def test_deletes_by_id_and_by_condition(store: VectorStore) -> None:
     filled(store)
     store.delete(BUCKET, [identity(0), identity(99)])
     store.delete_where(BUCKET, conditions({"seats": 20}, FIELDS, "talks"))
@@ -180,20 +180,20 @@ def test_deletes_by_id_and_by_condition(store: Store) -> None:
     assert set(store.payloads(BUCKET, [identity(n) for n in range(3)], ["name"])) == {identity(2)}
 
 
-def test_payloads_bring_only_the_keys_asked_for(conference: Store) -> None:
+def test_payloads_bring_only_the_keys_asked_for(conference: VectorStore) -> None:
     assert conference.payloads(BUCKET, [identity(1)], ["name"]) == {identity(1): {"name": "talk 1"}}
 
 
 @pytest.mark.slow
-def test_every_payload_pages_through_all(store: Store) -> None:
+def test_every_payload_pages_through_all(store: VectorStore) -> None:
     store.ensure(BUCKET, LAYOUT)
     store.upsert(BUCKET, [point(n, "dogs") for n in range(1203)])
     records = [payload["record"] for page in store.every_payload(BUCKET) for payload in page]
     assert len(records) == len(set(map(str, records))) == 1203
 
 
-def test_a_bucket_that_is_not_there_is_empty_not_an_error(store: Store) -> None:
-    nowhere = Bucket("c9", "talks", Part.FACETS)
+def test_a_bucket_that_is_not_there_is_empty_not_an_error(store: VectorStore) -> None:
+    nowhere = Bucket("c9", "talks", TablePart.FACETS)
     assert store.layout(nowhere) is None
     assert store.count(nowhere) == 0
     assert store.search(nowhere, [NearestQuery(np.ones(4, dtype=np.float32), 5)]) == [[]]
@@ -203,7 +203,7 @@ def test_a_bucket_that_is_not_there_is_empty_not_an_error(store: Store) -> None:
     store.drop(nowhere)
 
 
-def test_the_layout_is_kept_and_another_model_is_refused(store: Store) -> None:
+def test_the_layout_is_kept_and_another_model_is_refused(store: VectorStore) -> None:
     filled(store)
     assert store.layout(BUCKET) == LAYOUT
     with pytest.raises(EmbeddingChanged):
@@ -213,7 +213,7 @@ def test_the_layout_is_kept_and_another_model_is_refused(store: Store) -> None:
     assert store.count(BUCKET) == 3
 
 
-def test_a_vector_of_another_size_is_refused_and_nothing_is_lost(store: Store) -> None:
+def test_a_vector_of_another_size_is_refused_and_nothing_is_lost(store: VectorStore) -> None:
     filled(store)
     wrong = replace(point(5), dense=np.ones(7, dtype=np.float32))
     with pytest.raises(EmbeddingChanged):
@@ -221,7 +221,7 @@ def test_a_vector_of_another_size_is_refused_and_nothing_is_lost(store: Store) -
     assert store.count(BUCKET) == 3
 
 
-def test_a_field_added_later_can_be_filtered_on(store: Store) -> None:
+def test_a_field_added_later_can_be_filtered_on(store: VectorStore) -> None:
     store.ensure(BUCKET, replace(LAYOUT, fields={}))
     store.upsert(BUCKET, [point(0, track="ai"), point(1, track="web")])
     store.ensure(BUCKET, LAYOUT)
@@ -229,8 +229,51 @@ def test_a_field_added_later_can_be_filtered_on(store: Store) -> None:
     assert matching(store, {"track": "ai"}) == {"r0"}
 
 
+def test_sparse_vectors_are_replaced_alone_and_missing_points_stay_missing(store: VectorStore) -> None:
+    store.ensure(BUCKET, LAYOUT)
+    store.upsert(BUCKET, [point(0, "quantum dogs", track="ai"), point(1, "lazy cats")])
+    store.replace_sparse(BUCKET, {identity(0): (WORDS.document("whales"), WORDS.document_ngrams("whales"))})
+    store.replace_sparse(BUCKET, {identity(7): (WORDS.document("whales"),), identity(1): (WORDS.document("owls"),)})
+    [dogs], [whales], [owls], [near] = (
+        store.search(BUCKET, [NearestQuery(query, 10, keys=("record",))])
+        for query in (
+            WORDS.query("dogs"),
+            WORDS.query("whales"),
+            WORDS.query("owls"),
+            np.array([1.0, 0, 0, 0], dtype=np.float32),
+        )
+    )
+    assert (dogs, [hit.id for hit in whales], [hit.id for hit in owls]) == ([], [identity(0)], [identity(1)])
+    assert [hit.payload["record"] for hit in near] == ["r0", "r1"]
+    assert matching(store, {"track": "ai"}) == {"r0"}
+
+
+def test_dense_vectors_are_read_back_at_length_one(store: VectorStore) -> None:
+    assert store.vectors(BUCKET, [identity(0)]).size == 0
+    filled(store)
+    [vector] = store.vectors(BUCKET, [identity(1), identity(9)])
+    assert vector == pytest.approx([0.5**0.5, 0.5**0.5, 0, 0], abs=1e-6)
+    assert store.vectors(BUCKET, []).size == 0
+
+
+def test_lengths_are_added_up(store: VectorStore) -> None:
+    assert store.total_length(BUCKET) == 0
+    store.ensure(BUCKET, LAYOUT)
+    long = [replace(point(number), payload={"record": f"r{number}", LENGTH: number % 300}) for number in range(700)]
+    store.upsert(BUCKET, long)
+    assert store.total_length(BUCKET) == sum(number % 300 for number in range(700))
+    store.delete(BUCKET, [identity(299)])
+    assert store.total_length(BUCKET) == sum(number % 300 for number in range(700)) - 299
+
+
+def test_a_new_average_is_kept_in_the_layout(store: VectorStore) -> None:
+    store.ensure(BUCKET, LAYOUT)
+    store.ensure(BUCKET, replace(LAYOUT, average_words=12.5))
+    assert store.layout(BUCKET) == replace(LAYOUT, average_words=12.5)
+
+
 @pytest.mark.slow
-def test_a_bucket_without_vectors_holds_words(store: Store) -> None:
+def test_a_bucket_without_vectors_holds_words(store: VectorStore) -> None:
     store.ensure(BUCKET, Layout("none", 0, 10.0, FIELDS))
     store.upsert(BUCKET, [replace(point(0, "quantum dogs"), dense=None), replace(point(1, "the"), dense=None)])
     [found] = store.search(BUCKET, [NearestQuery(WORDS.query("dog"), 10)])
@@ -238,8 +281,8 @@ def test_a_bucket_without_vectors_holds_words(store: Store) -> None:
     assert store.count(BUCKET) == 2
 
 
-def test_buckets_are_listed_and_dropped(store: Store) -> None:
-    other = Bucket("c2", "my-table_2", Part.FACETS)
+def test_buckets_are_listed_and_dropped(store: VectorStore) -> None:
+    other = Bucket("c2", "my-table_2", TablePart.FACETS)
     store.ensure(BUCKET, LAYOUT)
     store.ensure(other, LAYOUT)
     assert set(store.buckets()) == {BUCKET, other}
@@ -298,7 +341,7 @@ def test_a_qdrant_server_that_is_down_is_an_outage_not_emptiness() -> None:
 
 
 @pytest.fixture(scope="module")
-def wire() -> Iterator[tuple[QdrantServer, Store]]:
+def wire() -> Iterator[tuple[QdrantServer, VectorStore]]:
     """A filled server behind a key, to be broken and mended."""
     with serving(api_key="its key") as server:
         store = open_store(server.url, Path("/nonexistent"), api_key="its key", timeout=60)
@@ -307,7 +350,7 @@ def wire() -> Iterator[tuple[QdrantServer, Store]]:
         store.close()
 
 
-CALLS: list[Callable[[Store], object]] = [
+CALLS: list[Callable[[VectorStore], object]] = [
     lambda store: store.search(BUCKET, [NearestQuery(np.ones(4, dtype=np.float32), 5)]),
     lambda store: store.count(BUCKET),
     lambda store: store.layout(BUCKET),
@@ -320,7 +363,7 @@ CALLS: list[Callable[[Store], object]] = [
 
 
 @pytest.mark.parametrize("fault", ["cut", "garbage", "proxy", "500", "503", "429", "401"])
-def test_whatever_a_server_does_is_an_outage_not_emptiness(wire: tuple[QdrantServer, Store], fault: str) -> None:
+def test_whatever_a_server_does_is_an_outage_not_emptiness(wire: tuple[QdrantServer, VectorStore], fault: str) -> None:
     server, store = wire
     server.fault = fault
     for call in CALLS:
@@ -341,7 +384,7 @@ def test_a_server_that_never_answers_is_an_outage_not_emptiness() -> None:
         impatient.close()
 
 
-def test_a_wrong_key_is_an_outage(wire: tuple[QdrantServer, Store]) -> None:
+def test_a_wrong_key_is_an_outage(wire: tuple[QdrantServer, VectorStore]) -> None:
     server, _ = wire
     stranger = open_store(server.url, Path("/nonexistent"), api_key="another", timeout=60)
     for call in CALLS:
@@ -350,14 +393,14 @@ def test_a_wrong_key_is_an_outage(wire: tuple[QdrantServer, Store]) -> None:
     stranger.close()
 
 
-def test_a_server_is_asked_to_index_every_field(wire: tuple[QdrantServer, Store]) -> None:
+def test_a_server_is_asked_to_index_every_field(wire: tuple[QdrantServer, VectorStore]) -> None:
     indexed = dict(wire[0].indexed)
     assert indexed.pop("fields.blurb") == {"type": "text", "tokenizer": "word", "lowercase": True}
     types = {f"fields.{name}": kind for name, kind in FIELDS.items() if kind != "text"}
-    assert indexed == {"record": "keyword", "facet": "keyword", **types}
+    assert indexed == {"record": "keyword", "facet": "keyword", "words": "integer", **types}
 
 
-def test_both_arms_travel_in_one_request(wire: tuple[QdrantServer, Store]) -> None:
+def test_both_arms_travel_in_one_request(wire: tuple[QdrantServer, VectorStore]) -> None:
     server, store = wire
     server.seen.clear()
     store.search(BUCKET, [NearestQuery(np.ones(4, dtype=np.float32), 5), NearestQuery(WORDS.query("dogs"), 5)])
