@@ -1,13 +1,16 @@
-"""Run the gateway: ``python -m services.gateway``."""
+"""Run the gateway: ``python -m services.gateway``; with ``--large-bodies SOCKET`` it reads them for another gateway."""
 
 from __future__ import annotations
 
 import gc
+import os
+import pickle
+import resource
+import signal
+import sys
+import threading
 
-import uvicorn
-
-from services.gateway.app import create_app
-from services.gateway.server import Server
+from services.gateway.app import GatewayServer
 from services.gateway.settings import Settings
 from shared import logs
 from shared.plugins import load_plugins
@@ -17,22 +20,27 @@ from shared.settings import PluginSettings
 def main() -> None:
     logs.configure("gateway")
     load_plugins(PluginSettings().modules)
-    settings = Settings()
-    app = create_app(settings)
-    config = uvicorn.Config(
-        app,
-        host=settings.http.host,
-        port=settings.http.port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=round(settings.jobs.grace_seconds),
-        timeout_keep_alive=30,
-    )
+    is_behind = sys.argv[1:2] == ["--large-bodies"]
+    server = _behind_another(socket=sys.argv[2]) if is_behind else GatewayServer(Settings())
     # What the application is made of lives as long as the process: a full collection that scans it takes 0.1 s.
     gc.collect()
     gc.freeze()
-    Server(app, config).run()
+    server.run()
+
+
+def _behind_another(socket: str) -> GatewayServer:
+    """The server of a process that another gateway has started (``lane.py``), with the settings that it sends."""
+    standard_input = sys.stdin.buffer
+    settings: Settings = pickle.loads(standard_input.read(int.from_bytes(standard_input.read(8), "big")))  # noqa: S301
+    most = settings.http.large_body_memory_mb * 1024 * 1024
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+    def end_with_the_other() -> None:
+        standard_input.read()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=end_with_the_other, daemon=True).start()
+    return GatewayServer(settings, behind_socket=socket)
 
 
 if __name__ == "__main__":

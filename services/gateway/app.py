@@ -1,35 +1,46 @@
-"""The composition root of the gateway: settings in, an ASGI application out."""
+"""The composition root of the gateway: settings in, an ASGI application and its server out."""
 
 from __future__ import annotations
 
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
 
+import uvicorn
 from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
-from services.gateway.dependencies import opened
-from services.gateway.flows import compatibility, compatibility_chat
+from services.gateway.console import ConsolePages
+from services.gateway.dependencies import Dependencies, opened
+from services.gateway.flows import compatibility, compatibility_chat, compatibility_events, compatibility_notes
 from services.gateway.flows import documents as flow_documents
 from services.gateway.flows import events as flow_events
 from services.gateway.flows import versions as flow_versions
 from services.gateway.http import problems
 from services.gateway.http.edge import Edge
 from services.gateway.http.openapi import describe
+from services.gateway.http.wire import Protocol
 from services.gateway.metrics import Metrics
 from services.gateway.routes import (
+    audit,
     batches,
     capabilities,
     collections,
     conversations,
     docs,
+    endpoints,
     files,
-    health,
+    job_list,
     jobs,
     keys,
-    models,
-    prompts,
+    limits,
+    operations,
+    registries,
+    sessions,
     stacks,
+    webhooks,
 )
 from services.gateway.settings import Settings
 from services.gateway.streams import events
@@ -40,6 +51,7 @@ def _routers() -> tuple[APIRouter, ...]:
     """Every router, in the order of the documentation."""
     return (
         jobs.submit_router(KINDS),
+        job_list.router,
         jobs.router,
         events.router,
         jobs.calls_router,
@@ -52,25 +64,37 @@ def _routers() -> tuple[APIRouter, ...]:
         flow_events.router,
         compatibility.router,
         compatibility_chat.router,
-        prompts.router,
-        models.router,
-        models.providers_router,
+        compatibility_notes.router,
+        compatibility_events.router,
+        registries.prompts_router,
+        registries.models_router,
+        registries.providers_router,
+        registries.tenant_models_router,
+        endpoints.router,
         collections.router,
         stacks.router,
+        webhooks.router,
         keys.router,
+        sessions.router,
+        operations.router,
+        limits.router,
+        audit.router,
         capabilities.router,
-        health.router,
+        capabilities.health_router,
         docs.router,
     )
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """The gateway. Nothing is opened before the application starts, and nothing has to be reachable then."""
-    metrics = Metrics()
+def create_app(settings: Settings, *, is_behind: bool = False) -> FastAPI:
+    """The gateway. Nothing is opened before the application starts, and nothing has to be reachable then.
+
+    ``is_behind``: it answers for another gateway, which has counted the requests, and reads large bodies itself.
+    """
+    metrics = Metrics(settings.stores.database_url, KINDS)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with opened(app, settings, metrics):
+        async with opened(app, settings, metrics, is_behind=is_behind):
             yield
 
     app = FastAPI(
@@ -94,5 +118,42 @@ def create_app(settings: Settings) -> FastAPI:
             allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Prefer"],
             expose_headers=["Location", "ETag", "Retry-After", "Idempotency-Replayed", "RateLimit", "X-Request-ID"],
         )
+    if settings.http.console:
+        app.add_middleware(ConsolePages)
     app.add_middleware(Edge, metrics=metrics)
     return app
+
+
+class GatewayServer(uvicorn.Server):
+    """Asked to stop, it ends streams at once, and their clients go on at another gateway; other requests have time."""
+
+    def __init__(self, settings: Settings, behind_socket: str | None = None) -> None:
+        self._app = create_app(settings, is_behind=behind_socket is not None)
+        http = settings.http
+        protocol: Any = partial(Protocol, head_seconds=http.head_seconds, idle_seconds=http.idle_seconds)
+        config = uvicorn.Config(
+            self._app,
+            host=http.host,
+            port=http.port,
+            uds=behind_socket,
+            http=protocol,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=round(settings.jobs.grace_seconds),
+            timeout_keep_alive=http.idle_seconds,
+            proxy_headers=bool(http.trusted_proxies),
+            forwarded_allow_ips=http.trusted_proxies,
+        )
+        super().__init__(config)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started and self.config.uds is not None:
+            print("ready", flush=True)  # noqa: T201 - read by the gateway that has started this process
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        dependencies = getattr(self._app.state, "dependencies", None)
+        if isinstance(dependencies, Dependencies):
+            dependencies.end_streams()
+        await super().shutdown(sockets)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import psycopg
 from fastapi import Depends, Request, Response
-from sqlalchemy import event
+from sqlalchemy import event, text
+from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
@@ -19,10 +21,16 @@ from sqlalchemy.pool import QueuePool
 from shared.db import CONNECT, READ_JSON, with_driver
 from shared.errors import DatabaseUnavailable, InvalidRequest
 
+#: Of all tenants: for what is nobody's request, and for administrators.
+EVERYONE = "*"
+_ACTS_FOR = "acts_for"
+_TESTED_AT = "tested_at"
+_ACT = text("SELECT set_config('assay.tenant', :tenant, false)")
 #: SQLSTATE classes and codes that say that the server cannot serve now, whatever the statement is.
 _AWAY = ("08", "40", "53", "57", "58", "25006", "55P03")
 #: How long a request waits for a connection while Postgres answers no request at all; then it counts as away.
 _SILENT_SECONDS = 0.8
+_LOOK_SECONDS = 0.1
 #: And while other requests are answered.
 _TURN_SECONDS = 10.0
 #: After this long without an answer a connection is tested before it is used.
@@ -38,6 +46,7 @@ def _engine(url: str, pool_size: int, *, autocommit: bool = False) -> AsyncEngin
         pool_timeout=_TURN_SECONDS,
         connect_args=CONNECT,
         json_deserializer=READ_JSON,
+        hide_parameters=True,
         isolation_level="AUTOCOMMIT" if autocommit else "READ COMMITTED",
         pool_reset_on_return=None if autocommit else "rollback",
     )
@@ -52,25 +61,36 @@ class Database:
         # a statement does.
         self._plain = _engine(url, connections, autocommit=True)
         self._answered_at = -_SILENT_SECONDS
+        self._lost_at = -_SILENT_SECONDS  #: when a connection was last found broken
+        self._closed = False
+        self._late: set[asyncio.Future[Any]] = set()  #: what goes on without a request
         for engine in (self._engine, self._plain):
             event.listen(engine.sync_engine, "after_cursor_execute", self._answered)
+            event.listen(engine.sync_engine, "handle_error", self._failed)
 
     async def close(self) -> None:
+        self._closed = True
+        if self._late:
+            await asyncio.wait(self._late, timeout=_SILENT_SECONDS)
         await self._engine.dispose()
         await self._plain.dispose()
 
     @asynccontextmanager
-    async def read(self) -> AsyncIterator[AsyncConnection]:
-        """A connection on which every statement stands alone."""
+    async def read(self, tenant: str = EVERYONE) -> AsyncIterator[AsyncConnection]:
+        """A connection on which every statement stands alone, and sees the rows of one tenant."""
         async with self._connection(self._plain) as connection:
+            if await _act_for(connection, tenant):
+                _info(connection)[_ACTS_FOR] = tenant
             yield connection
 
     @asynccontextmanager
-    async def write(self) -> AsyncIterator[AsyncConnection]:
+    async def write(self, tenant: str = EVERYONE) -> AsyncIterator[AsyncConnection]:
         """A transaction; it is committed unless the block raises."""
         async with self._connection(self._engine) as connection:
+            await _act_for(connection, tenant)
             yield connection
             await connection.commit()
+            _info(connection)[_ACTS_FOR] = tenant  # a transaction that is rolled back takes it back
 
     @asynccontextmanager
     async def _connection(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
@@ -79,7 +99,7 @@ class Database:
             try:
                 yield connection
             finally:
-                await connection.close()
+                await self._release(connection)
 
     async def _acquire(self, engine: AsyncEngine) -> AsyncConnection:
         """A connection that works. Raises: DatabaseUnavailable when Postgres answers no request.
@@ -87,31 +107,62 @@ class Database:
         Too late, the attempt is left to itself: a driver that is cancelled while the server hangs would hang as well.
         """
         if self._is_awake() and cast(QueuePool, engine.pool).checkedin():
-            return await engine.connect()
+            connection = await engine.connect()
+            if self._is_newer(connection):
+                return connection
+            await self._release(connection)
         attempt = asyncio.ensure_future(self._connect(engine))
+        waited = 0.0
         try:
             while not attempt.done():
-                await asyncio.wait({attempt}, timeout=_SILENT_SECONDS)
-                if not attempt.done() and self._silent_for() > _SILENT_SECONDS:
+                await asyncio.wait({attempt}, timeout=_LOOK_SECONDS)
+                waited += _LOOK_SECONDS  # on a busy machine it was longer, as it is for Postgres
+                if not attempt.done() and min(waited, self._silent_for()) > _SILENT_SECONDS:
                     raise DatabaseUnavailable(_DETAIL)
-        finally:
-            if not attempt.done():
-                attempt.add_done_callback(_abandoned)
+        except BaseException:  # also of a request that is cancelled in the moment its connection is there
+            self._keep_late(attempt)
+            attempt.add_done_callback(self._abandoned)
+            raise
         return attempt.result()
 
     async def _connect(self, engine: AsyncEngine) -> AsyncConnection:
         connection = await engine.connect()
-        if self._is_awake():
+        if self._is_awake() and self._is_newer(connection):
             return connection
         try:
             # After a silence the server may have gone, or come back and forgotten our connections.
-            await connection.exec_driver_sql("SELECT 1")
+            return await self._tested(connection)
         except DBAPIError:
-            await connection.close()
-            connection = await engine.connect()
+            return await self._tested(await engine.connect())
+
+    async def _tested(self, connection: AsyncConnection) -> AsyncConnection:
+        try:
             await connection.exec_driver_sql("SELECT 1")
-        await connection.rollback()
+            await connection.rollback()
+        except BaseException:
+            await self._release(connection)
+            raise
+        _info(connection)[_TESTED_AT] = time.monotonic()
         return connection
+
+    async def _release(self, connection: AsyncConnection) -> None:
+        """Return it to its pool; once that was closed nobody else would close what comes back."""
+        if self._closed:
+            await connection.invalidate()
+        await connection.close()
+
+    def _abandoned(self, attempt: asyncio.Future[AsyncConnection]) -> None:
+        """Return a connection that no request waits for any more."""
+        if not attempt.cancelled() and attempt.exception() is None:
+            self._keep_late(asyncio.ensure_future(self._release(attempt.result())))
+
+    def _keep_late(self, late: asyncio.Future[Any]) -> None:
+        self._late.add(late)
+        late.add_done_callback(self._late.discard)
+
+    def _is_newer(self, connection: AsyncConnection) -> bool:
+        """Whether it has worked since a connection was last found broken: that was of a server that has gone."""
+        return float(_info(connection).setdefault(_TESTED_AT, 0.0)) > self._lost_at
 
     def _is_awake(self) -> bool:
         """Whether Postgres has answered a moment ago, so that its connections need no test."""
@@ -124,22 +175,28 @@ class Database:
     def _answered(self, *_: object) -> None:
         self._answered_at = time.monotonic()
 
+    def _failed(self, context: ExceptionContext) -> None:
+        if context.is_disconnect or context.connection is None:
+            self._lost_at = time.monotonic()
+
 
 class UnitOfWork:
     """One request's connection, opened when it is first needed, and what happens once it is committed."""
 
-    def __init__(self, database: Database, writes: bool) -> None:
+    def __init__(self, database: Database, writes: bool, tenant: str) -> None:
         self._database = database
+        self._tenant = tenant
         self._writes = writes
         self._opened = AsyncExitStack()
         self._connection: AsyncConnection | None = None
+        self.submitted: Counter[str] = Counter()  #: jobs that were accepted, by kind
         self.after_commit: list[Callable[[], None]] = []
         self.hold: Callable[[Response], Awaitable[Response]] | None = None  #: may replace the answer after the commit
 
     async def connect(self) -> AsyncConnection:
         if self._connection is None:
-            connection = self._database.write() if self._writes else self._database.read()
-            self._connection = await self._opened.enter_async_context(connection)
+            begin = self._database.write if self._writes else self._database.read
+            self._connection = await self._opened.enter_async_context(begin(self._tenant))
         return self._connection
 
     async def commit(self) -> None:
@@ -151,15 +208,20 @@ class UnitOfWork:
         await self._opened.__aexit__(type(error), error, error.__traceback__)
 
 
-def _abandoned(attempt: asyncio.Future[AsyncConnection]) -> None:
-    """Return a connection to the pool that no request waits for any more."""
-    if not attempt.cancelled() and attempt.exception() is None:
-        closing = asyncio.ensure_future(attempt.result().close())
-        _CLOSING.add(closing)
-        closing.add_done_callback(_CLOSING.discard)
+async def _act_for(connection: AsyncConnection, tenant: str) -> bool:
+    """Let the connection see the rows of one tenant only (see ``migrations.roles``); False when it does already."""
+    if _info(connection).get(_ACTS_FOR) == tenant:
+        return False
+    await connection.execute(_ACT, {"tenant": tenant})
+    return True
 
 
-_CLOSING: set[asyncio.Future[None]] = set()
+def _info(connection: AsyncConnection) -> dict[Any, Any]:
+    """What is kept with the connection as long as it is open."""
+    assert connection.sync_connection is not None
+    return connection.sync_connection.info
+
+
 _DETAIL = "Postgres does not answer; nothing was written. Try again shortly."
 
 

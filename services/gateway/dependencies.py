@@ -15,8 +15,11 @@ from redis.asyncio import Redis
 from sqlalchemy.util import await_only
 
 from services.gateway.database import Database
-from services.gateway.http.auth import Authenticator
+from services.gateway.http.auth import Authenticator, Guesses
+from services.gateway.http.lane import LargeBodyLane
 from services.gateway.http.limits import AdmissionControl
+from services.gateway.http.open_streams import OpenStreams
+from services.gateway.http.quotas import Quotas
 from services.gateway.llm import LlmAccess
 from services.gateway.metrics import Metrics
 from services.gateway.notifications import Notifier, Watchers
@@ -46,12 +49,15 @@ class Dependencies:
     redis: Redis
     blobs: ObjectStore
     authenticator: Authenticator
+    streams: OpenStreams
     workforce: Workforce
+    quotas: Quotas
     admission: AdmissionControl
     watchers: Watchers
     notifier: Notifier
     llm: LlmAccess
     flows: FlowStore
+    lane: LargeBodyLane | None  #: None in the processes that it consists of
     closing: asyncio.Event = field(default_factory=asyncio.Event)  #: set when the process is asked to stop
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
 
@@ -88,7 +94,9 @@ class Dependencies:
 
 
 @asynccontextmanager
-async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIterator[Dependencies]:
+async def opened(
+    app: FastAPI, settings: Settings, metrics: Metrics, *, is_behind: bool = False
+) -> AsyncIterator[Dependencies]:
     """The resources for the life of the process; none of them has to be reachable yet."""
     redis = Redis.from_url(
         settings.stores.redis_url,
@@ -101,31 +109,42 @@ async def opened(app: FastAPI, settings: Settings, metrics: Metrics) -> AsyncIte
     # What requests look up in passing has connections of its own, so that none waits for one while it holds another.
     side_database = Database(settings.stores.database_url, connections=2)
     store = blobs.open_store(settings.stores.blob_url)
+    quotas = Quotas(settings, side_database)
     dependencies = Dependencies(
         settings=settings,
         metrics=metrics,
         database=database,
         redis=redis,
         blobs=store,
-        authenticator=Authenticator(side_database),
+        authenticator=Authenticator(side_database, Guesses(settings.http.wrong_keys_per_minute)),
+        streams=OpenStreams(side_database),
         workforce=Workforce(side_database),
-        admission=AdmissionControl(settings.http, settings.calls.tenant_tokens_per_day, side_database, redis),
+        quotas=quotas,
+        admission=AdmissionControl(quotas, redis),
         watchers=Watchers(settings.stores.redis_url),
         notifier=Notifier(redis),
         llm=LlmAccess(settings),
         flows=FlowStore(settings.flows.undo_depth, settings.flows.flow_versions, offload=offload),
+        lane=None if is_behind else LargeBodyLane(settings, metrics),
     )
     app.state.dependencies = dependencies
     dependencies.watchers.start()
+    port = 0 if is_behind else settings.jobs.metrics_port
+    stop_metrics = metrics.serve(port) if port else lambda: None
     try:
         yield dependencies
     finally:
         dependencies.closing.set()
+        stop_metrics()
+        if dependencies.lane is not None:
+            await dependencies.lane.stop()
+        await dependencies.streams.stop()
         await dependencies.watchers.stop()
         await dependencies.settle()
         await dependencies.notifier.settle()
         await redis.aclose()
         dependencies.llm.close()
+        metrics.close()
         await database.close()
         await side_database.close()
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from sqlalchemy import RowMapping
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, start_http_server
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+from sqlalchemy.exc import DBAPIError
+
+from shared.db import connect
+from shared.jobs import queries
 
 
 class Metrics:
     """One registry for one app, so that two apps in a process do not mix."""
 
-    def __init__(self) -> None:
+    def __init__(self, database_url: str, kinds: Iterable[str]) -> None:
         self.registry = CollectorRegistry()
         self.requests = Histogram(
             "http_server_request_duration_seconds",
@@ -21,18 +27,53 @@ class Metrics:
         )
         self.submitted = Counter("jobs_submitted", "Jobs accepted", ["queue"], registry=self.registry)
         self.streams = Gauge("event_streams_open", "Event streams that are open", registry=self.registry)
-        self._depth = Gauge("job_queue_depth", "Queued jobs", ["queue"], registry=self.registry)
-        self._running = Gauge("jobs_running", "Running jobs", ["queue"], registry=self.registry)
-        self._age = Gauge(
-            "job_queue_age_seconds", "How long the oldest queued job has waited", ["queue"], registry=self.registry
-        )
+        self._queues = _Queues(database_url, kinds)
+        self.registry.register(self._queues)
 
-    def text(self, queues: Iterable[RowMapping], kinds: Iterable[str]) -> bytes:
-        """The exposition, with the rows of ``queries.depth``; a kind without jobs is shown as 0."""
-        rows = {row["kind"]: row for row in queues}
-        for kind in kinds:
-            row = rows.get(kind)
-            self._depth.labels(kind).set(row["queued"] if row else 0)
-            self._running.labels(kind).set(row["running"] if row else 0)
-            self._age.labels(kind).set(float(row["oldest_seconds"]) if row else 0)
+    def text(self) -> bytes:
+        """The exposition; it asks Postgres, so not on the event loop."""
         return generate_latest(self.registry)
+
+    def serve(self, port: int) -> Callable[[], None]:
+        """Answer Prometheus on a port of its own; the function ends that."""
+        server, thread = start_http_server(port, registry=self.registry)
+
+        def stop() -> None:
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+        return stop
+
+    def close(self) -> None:
+        self._queues.close()
+
+
+class _Queues(Collector):
+    """A kind without jobs is shown as 0; while Postgres is away, nothing is shown of queues."""
+
+    def __init__(self, database_url: str, kinds: Iterable[str]) -> None:
+        self._engine = connect(database_url, pool_size=1)
+        self._kinds = list(kinds)
+
+    def describe(self) -> Iterable[Metric]:
+        return []  # else the registry would collect, and so ask Postgres, to find out
+
+    def collect(self) -> Iterator[Metric]:
+        try:
+            with self._engine.connect() as connection:
+                rows = {row["kind"]: row for row in connection.execute(queries.depth()).mappings()}
+        except DBAPIError:
+            return
+        for name, column, description in (
+            ("job_queue_depth", "queued", "Queued jobs"),
+            ("jobs_running", "running", "Running jobs"),
+            ("job_queue_age_seconds", "oldest_seconds", "How long the oldest queued job has waited"),
+        ):
+            family = GaugeMetricFamily(name, description, labels=["queue"])
+            for kind in self._kinds:
+                family.add_metric([kind], float(rows[kind][column]) if kind in rows else 0)
+            yield family
+
+    def close(self) -> None:
+        self._engine.dispose()

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import wraps
 from typing import cast
 
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 
-from services.gateway.database import UnitOfWork
+from services.gateway.database import EVERYONE, UnitOfWork
 from services.gateway.dependencies import Dependencies
-from services.gateway.http import bodies, idempotency
-from services.gateway.http.rules import Rules
-from shared.errors import InvalidRequest
+from services.gateway.http import auditing, bodies, idempotency, lane
+from services.gateway.http.bodies import JsonRequest
+from services.gateway.http.lane import LargeBodyLane
+from services.gateway.http.rules import EndpointRules
+from shared.errors import InvalidRequest, MalformedJson, UnsupportedMediaType
 
 
 def routes(prefix: str = "", tag: str = "") -> APIRouter:
@@ -50,7 +52,7 @@ class Route(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         handle = super().get_route_handler()
-        rules = cast(Rules, getattr(self.endpoint, "rules", Rules()))
+        rules = cast(EndpointRules, getattr(self.endpoint, "rules", EndpointRules()))
         takes_body = self.body_field is not None
 
         async def answer(request: Request) -> Response:
@@ -58,61 +60,124 @@ class Route(APIRoute):
             if not rules.public:
                 await _admit(deps, request, rules)
             if request.method != "GET" and not rules.raw:
-                request = await _with_json(deps, request, rules, takes_body)
-            alone = rules.single and "idempotency-key" not in request.headers
-            unit = UnitOfWork(deps.database, writes=request.method != "GET" and not alone)
-            request.state.unit = unit
+                read = await _with_json(deps, request, rules, takes_body)
+                if isinstance(read, Response):
+                    return read
+                request = read
             try:
-                response = await _once(request, unit, rules, handle)
-                if response.status_code < 400:
-                    await unit.commit()
-            except BaseException as error:
-                await unit.roll_back(error)
-                raise
-            if response.status_code >= 400:
-                await unit.roll_back(_Refused())
-                return response
-            if request.state.head_only:
-                return Response(status_code=response.status_code, headers=response.headers)  # no stream is begun
-            for then in unit.after_commit:
-                then()
-            return response if unit.hold is None else await unit.hold(response)
+                return await _in_one_transaction(deps, request, rules, handle)
+            except lane.NotSmall:
+                assert deps.lane is not None
+                body = request.raw if isinstance(request, JsonRequest) else b""
+                return await _forwarded(deps.lane, request, rules, body, _nothing())
 
         return answer
+
+
+async def _in_one_transaction(
+    deps: Dependencies, request: Request, rules: EndpointRules, handle: Callable[[Request], Awaitable[Response]]
+) -> Response:
+    alone = rules.single and "idempotency-key" not in request.headers
+    tenant = EVERYONE if rules.public or rules.scope == "admin" else request.state.caller.tenant
+    unit = UnitOfWork(deps.database, writes=request.method != "GET" and not alone, tenant=tenant)
+    request.state.unit = unit
+    try:
+        response = await _once(request, unit, rules, handle)
+        if response.status_code < 400:
+            if rules.audit is not None and "idempotency-replayed" not in response.headers:
+                await auditing.record(await unit.connect(), rules.audit, request.state.caller, request, response)
+            await unit.commit()
+    except BaseException as error:
+        await unit.roll_back(error)
+        raise
+    if response.status_code >= 400:
+        await unit.roll_back(_Refused())
+        return response
+    if request.state.head_only:
+        return Response(status_code=response.status_code, headers=response.headers)  # no stream is begun
+    for then in unit.after_commit:
+        then()
+    if deps.lane is None and unit.submitted:
+        counts = " ".join(f"{kind}={count}" for kind, count in unit.submitted.items())
+        response.headers[lane.SUBMITTED_HEADER] = counts
+    if unit.hold is None or deps.lane is None:  # the gateway in front waits: this process is for others then
+        return response
+    return await unit.hold(response)
 
 
 class _Refused(Exception):
     """The route has answered with an error of its own: nothing is written."""
 
 
-async def _admit(deps: Dependencies, request: Request, rules: Rules) -> None:
+async def _admit(deps: Dependencies, request: Request, rules: EndpointRules) -> None:
     scope = rules.scope or ("read" if request.method == "GET" else "write")
-    caller = await deps.authenticator.admit(request.headers.get("authorization"), scope)
+    address = request.client.host if request.client else None
+    caller = await deps.authenticator.admit(request.headers.get("authorization"), scope, address)
     request.state.caller = caller
-    await deps.admission.admit_request(caller.tenant, request.state.headers)
+    if deps.lane is not None:  # else the gateway in front has counted it
+        await deps.admission.admit_request(caller.tenant, request.state.headers)
 
 
-async def _with_json(deps: Dependencies, request: Request, rules: Rules, takes_body: bool) -> bodies.JsonRequest:
-    """The request with its body, None when that is empty. Raises: TooLarge, MalformedJson, InvalidRequest, ..."""
+async def _with_json(
+    deps: Dependencies, request: Request, rules: EndpointRules, takes_body: bool
+) -> JsonRequest | Response:
+    """The request with its body, None when that is empty; or the answer, when another process has read the body.
+
+    Raises: TooLarge, MalformedJson, InvalidRequest, ...
+    """
     http = deps.settings.http
-    raw = await bodies.read(request, http.large_body_bytes if rules.large else http.body_bytes)
+    most = http.large_body_bytes if rules.large else http.body_bytes
+    chunks = bodies.stream(request, most, http.body_pause_seconds)
+    received = bytearray()
+    async for chunk in chunks:
+        received += chunk
+        if deps.lane is not None and not lane.is_small(received):
+            return await _forwarded(deps.lane, request, rules, bytes(received), chunks)
+    raw = bytes(received)
     if not raw:
-        return bodies.JsonRequest(request, raw, None)
-    bodies.check_json_type(request)
-    content = bodies.parse(raw)
-    if callable(rules.large) and len(raw) > http.body_bytes and not rules.large(content):
+        return JsonRequest(request, raw, None)
+    try:
+        bodies.check_json_type(request)
+        content, suspect = bodies.parse(raw)
+        is_large = rules.large(content) if callable(rules.large) else rules.large
+    except (UnsupportedMediaType, MalformedJson):
+        # What cannot be read names no kind that may be large, and the size counts first.
+        if callable(rules.large) and len(raw) > http.body_bytes:
+            raise bodies.too_large(http.body_bytes) from None
+        raise
+    if not is_large and len(raw) > http.body_bytes:
         raise bodies.too_large(http.body_bytes)
+    if suspect:
+        bodies.check_values(raw)
     if not takes_body and content not in ({}, None):
         raise InvalidRequest("This operation takes no body.", [(["body"], "must be empty")])
-    return bodies.JsonRequest(request, raw, content)
+    return JsonRequest(request, raw, content)
+
+
+async def _forwarded(
+    large: LargeBodyLane, request: Request, rules: EndpointRules, begun: bytes, rest: AsyncIterator[bytes]
+) -> Response:
+    """The answer of a process that reads large bodies; the wait for a job's end is here, as for a kept answer."""
+    response = await large.forward(request, request.state.caller.tenant, begun, rest)
+    unit = request.state.unit = UnitOfWork(
+        request.app.state.dependencies.database, writes=False, tenant=request.state.caller.tenant
+    )
+    if rules.on_replay is not None:
+        rules.on_replay(request, response)
+    return response if unit.hold is None else await unit.hold(response)
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    return
+    yield
 
 
 async def _once(
-    request: Request, unit: UnitOfWork, rules: Rules, handle: Callable[[Request], Awaitable[Response]]
+    request: Request, unit: UnitOfWork, rules: EndpointRules, handle: Callable[[Request], Awaitable[Response]]
 ) -> Response:
     """Do the work, or give the kept answer of the request that did it."""
     key = request.headers.get("idempotency-key")
-    if key is None or request.method != "POST" or rules.public or not isinstance(request, bodies.JsonRequest):
+    if key is None or request.method != "POST" or rules.public or not isinstance(request, JsonRequest):
         return await handle(request)
     target = f"{request.url.path}?{request.url.query}"
     keyed = idempotency.KeyedRequest(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -11,6 +12,10 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from shared.flows.settings import FlowSettings
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.settings import JobSettings, StoreSettings
+
+
+def _listed(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]
 
 
 class HttpSettings(BaseSettings):
@@ -22,18 +27,51 @@ class HttpSettings(BaseSettings):
     port: int = Field(8000, ge=0, le=65535, description="The port that the gateway listens on")
     body_bytes: int = Field(1_000_000, ge=1, description="The largest JSON body")
     large_body_bytes: int = Field(16_000_000, ge=1, description="The largest flow, and the largest ingest of records")
+    large_body_processes: int = Field(2, ge=1, description="Processes that read bodies above 64 kB, one at a time each")
+    large_body_memory_mb: int = Field(768, ge=256, description="Memory that each of them may use; more ends it")
     upload_bytes: int = Field(512_000_000, ge=1, description="The largest uploaded file")
     requests_per_minute: int = Field(60_000, ge=0, description="Requests of one tenant in a minute; 0 is without end")
     queued_per_tenant: int = Field(100_000, ge=1, description="Queued jobs that one tenant may have")
     queued_in_all: int = Field(1_000_000, ge=1, description="Queued jobs of all tenants, then submits answer 503")
+    storage_per_tenant: int = Field(50_000_000_000, ge=0, description="Bytes that the files of one tenant may have")
+    wrong_keys_per_minute: int = Field(60, ge=1, description="Unknown keys of one address in a minute, then it waits")
+    streams_per_key: int = Field(100, ge=1, description="Event streams that one key may have open at one gateway")
+    key_days: float = Field(0, ge=0, description="How long a key is good that is made without an end; 0 is for ever")
+    head_seconds: float = Field(10, gt=0, description="How long the head of a request may take to come")
+    idle_seconds: int = Field(75, ge=1, description="How long a connection may be silent between requests")
+    body_pause_seconds: float = Field(30, gt=0, description="How long a body that is being sent may pause")
+    trusted_proxies: str = Field(
+        "", description="Addresses or networks, separated by commas, whose X-Forwarded-For and -Proto are believed"
+    )
     cors_origins: str = Field("", description="Web origins that may call the API, separated by commas; * for any")
     compatibility_key: str = Field("", description="The API key of callers of /api routes that send none (a browser)")
+    compatibility_hosts: str = Field(
+        "localhost,127.0.0.1,[::1]", description="Names by which such a browser may address the gateway"
+    )
+    detect_roots: str = Field(
+        "", description="Folders, separated by colons, of which detect may read local paths, for keys with admin"
+    )
     database_connections: int = Field(10, ge=1, description="Connections to Postgres that one gateway keeps")
+    console: bool = Field(True, description="Whether the console is built and served; `off` leaves it out")
     embedded: bool = Field(False, description="Whether all runs on one machine: then detect may read local folders")
 
     @property
     def origins(self) -> list[str]:
-        return [origin.strip() for origin in self.cors_origins.split(",") if origin.strip()]
+        return _listed(self.cors_origins)
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine reaches the gateway."""
+        return self.host in ("localhost", "::1") or self.host.startswith("127.")
+
+    @property
+    def readable_roots(self) -> list[Path]:
+        return [Path(root).resolve() for root in self.detect_roots.split(":") if root]
+
+    @property
+    def browser_hosts(self) -> list[str]:
+        """Names without ports, of callers that the compatibility key stands for."""
+        return _listed(self.compatibility_hosts)
 
 
 @dataclass(frozen=True)

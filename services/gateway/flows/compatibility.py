@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Body, Query, Request, Response
 from pydantic import JsonValue
 from sqlalchemy import Connection
 
-from services.gateway.flows.service import FlowService, Service
-from services.gateway.http.responses import Json
-from services.gateway.http.rules import rules
+from services.gateway.dependencies import Dependencies
+from services.gateway.flows.service import FlowService, Service, etag
+from services.gateway.http.responses import Json, has_tag
+from services.gateway.http.rules import EndpointRules
 from services.gateway.routing import Route, routes
-from shared.errors import AssayError
+from shared.errors import AssayError, OriginNotAllowed, UnsupportedMediaType
 from shared.flows import editing, history, statements
 from shared.flows.calls import Call
 from shared.flows.document import Document, document_of
@@ -37,7 +39,9 @@ class CompatibilityRoute(Route):
         async def answer(request: Request) -> Response:
             key = request.app.state.dependencies.settings.http.compatibility_key
             if key and not any(name == b"authorization" for name, _ in request.scope["headers"]):
-                request.scope["headers"] = [*request.scope["headers"], (b"authorization", f"Bearer {key}".encode())]
+                _check_browser(request)
+                headers = [*request.scope["headers"], (b"authorization", f"Bearer {key}".encode())]
+                request = Request({**request.scope, "headers": headers}, request.receive)
             try:
                 return await handle(request)
             except AssayError as fault:
@@ -46,6 +50,23 @@ class CompatibilityRoute(Route):
                 return Json({"error": failure}, 500)
 
         return answer
+
+
+def _check_browser(request: Request) -> None:
+    """Whom the configured key stands for: pages of this gateway or of a named origin, by a name that is ours.
+
+    Raises: OriginNotAllowed, UnsupportedMediaType for a body that a form of any page could send.
+    """
+    http = cast(Dependencies, request.app.state.dependencies).settings.http
+    host = request.headers.get("host", "").lower()
+    if re.sub(r":\d+$", "", host) not in {*http.browser_hosts, http.host}:
+        raise OriginNotAllowed("This Host is not one of ASSAY_COMPATIBILITY_HOSTS.")
+    origin = request.headers.get("origin")
+    if origin is not None and origin.partition("://")[2].lower() != host and origin not in http.origins:
+        raise OriginNotAllowed("This Origin is neither this gateway nor one of ASSAY_CORS_ORIGINS.")
+    has_body = request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers
+    if has_body and "content-type" not in request.headers:
+        raise UnsupportedMediaType("Send JSON, with Content-Type: application/json.")
 
 
 def compatibility_routes() -> APIRouter:
@@ -80,11 +101,14 @@ compatible = partial(add_route, router)
 @compatible("GET", "", "Failed to load flow data")
 async def load(service: Service) -> Response:
     flow = await find_main(service)
-    return Json(content(flow))
+    tag = tag_of(flow)
+    if has_tag(service.request.headers.get("if-none-match"), tag["ETag"]):
+        return Response(status_code=304, headers=tag)
+    return Json(content(flow), headers=tag)
 
 
 @compatible("POST", "", "Failed to save flow data")
-@rules(large=True)
+@EndpointRules(large=True)
 async def save(
     service: Service, body: Sent = None, skip: Annotated[str, Query(alias="skipSnapshot", max_length=10)] = ""
 ) -> Response:
@@ -95,11 +119,11 @@ async def save(
     flow = await main_flow(service)
     document = document_of(nodes, edges, flow.document.settings)
     join = skip.lower() == "true"
-    edit = await asyncio.to_thread(editing.replacement, flow.document, document, "Saved", join=join)
+    edit = await asyncio.to_thread(editing.replacement, flow.document, document, "Saved", join=join, page=True)
     author = service.author("ui.save")
     after = await service.run(lambda connection: history.change(service.store, connection, flow, author, edit))
     service.done(flow, after)
-    return Json({"success": True})
+    return Json({"success": True}, headers=tag_of(after))
 
 
 @compatible("POST", "/undo", "Failed to undo")
@@ -195,7 +219,8 @@ async def auto_layout(service: Service, body: Sent = None) -> Response:
     if outcome.error is not None:
         return Json({"success": False, "error": outcome.error}, 400)
     still: dict[str, object] = {"didChange": False} if outcome.did_change is False else {}
-    return Json({"success": True, "flow": content(edited.flow), "tool": "autoLayout", **still})
+    told = {"success": True, "flow": content(edited.flow), "tool": "autoLayout", **still}
+    return Json(told, headers=tag_of(edited.flow))
 
 
 async def find_main(service: FlowService) -> Flow | None:
@@ -203,13 +228,16 @@ async def find_main(service: FlowService) -> Flow | None:
 
     def find(connection: Connection) -> Flow | None:
         row = connection.execute(statements.named(service.caller.tenant, MAIN)).mappings().one_or_none()
-        return None if row is None else service.store.read(connection, service.caller.tenant, row["id"])
+        if row is None:
+            return None
+        service.check_small(row["nodes_count"] + row["edges_count"])
+        return service.store.read(connection, service.caller.tenant, row["id"])
 
     return await service.run(find)
 
 
 async def main_flow(service: FlowService) -> Flow:
-    """The same, locked; created when there is none."""
+    """The same, locked; created when there is none. Raises: PreconditionFailed for another version's ``If-Match``."""
 
     def find(connection: Connection) -> tuple[Flow, bool]:
         tenant = service.caller.tenant
@@ -219,12 +247,20 @@ async def main_flow(service: FlowService) -> Flow:
             row = connection.execute(statements.named(tenant, MAIN)).mappings().one_or_none()
         if row is None:
             return service.store.create(connection, tenant, MAIN, Document(), service.author("ui")), True
+        service.check_small(row["nodes_count"] + row["edges_count"])
         return service.store.lock(connection, tenant, row["id"]), False
 
     flow, made = await service.run(find)
     if made:
         service.done(None, flow)
+    else:
+        await service.check_tag(flow)
     return flow
+
+
+def tag_of(flow: Flow | None) -> dict[str, str]:
+    """The header that names the version which an answer shows; 0 before the first edit."""
+    return {"ETag": etag(flow.version if flow else 0)}
 
 
 def content(flow: Flow | None) -> Mapping[str, object]:
@@ -239,7 +275,7 @@ async def _undo_or_redo(service: FlowService, kind: str) -> Response:
     if after is None:
         return Json({"success": False, "message": f"Nothing to {kind}"})
     service.done(flow, after)
-    return Json({"success": True, "flow": content(after)})
+    return Json({"success": True, "flow": content(after)}, headers=tag_of(after))
 
 
 async def _run(service: FlowService, call: Call, origin: str, **ids: str) -> Response:
@@ -249,7 +285,7 @@ async def _run(service: FlowService, call: Call, origin: str, **ids: str) -> Res
     if outcome.error is not None:
         return Json({"success": False, "error": outcome.error}, 400)
     made = {name: getattr(outcome, attribute) for name, attribute in ids.items()}
-    return Json({"success": True, "flow": content(edited.flow), **made})
+    return Json({"success": True, "flow": content(edited.flow), **made}, headers=tag_of(edited.flow))
 
 
 def _only(body: JsonValue, *names: str) -> dict[str, JsonValue]:

@@ -1,37 +1,30 @@
-"""Messages and notes of the original front end: a message becomes a job, and the response waits for its end."""
+"""Messages of the original front end: a message becomes a job, and the response waits for its end."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, cast
 
 import orjson
 from fastapi import Request, Response
-from sqlalchemy import RowMapping
 
 from services.gateway.database import UnitOfWork
 from services.gateway.dependencies import Dependencies
 from services.gateway.flows.compatibility import Sent, add_route, compatibility_routes, content, find_main, main_flow
-from services.gateway.flows.service import FlowService, Service
+from services.gateway.flows.service import FlowService, Service, etag
 from services.gateway.http.auth import Caller
-from services.gateway.http.responses import Json
-from services.gateway.http.rules import rules
+from services.gateway.http.responses import Json, JsonText
+from services.gateway.http.rules import EndpointRules
+from services.gateway.jobs import views
 from services.gateway.jobs.submit import accept, new_id, row_of
 from services.gateway.streams import waits
 from shared import conversations
 from shared.contracts.jobs import JobState
-from shared.errors import AssayError
 from shared.flows import statements
 from shared.flows.store import Flow
 from shared.kinds import KINDS
-from shared.llm.chat import ChatMessage, ChatRequest
-from shared.llm.json_text import AnswerUnreadable, parse
-from shared.llm.ledger import Owner
-from shared.llm.tagged import parse_tagged
 from shared.llm.vendors.table import key_variables
-from shared.loop import Budget, BudgetSpent
 
 router = compatibility_routes()
 compatible = partial(add_route, router, flow=False)
@@ -39,10 +32,13 @@ compatible = partial(add_route, router, flow=False)
 _WAIT_SECONDS = 180.0
 _FAILED = "Failed to process message"
 _NO_CALLS = "No tool calls generated"
-_DISABLED = "LLM disabled: missing API keys"
+DISABLED = "LLM disabled: missing API keys"
 _NOT_CONFIGURED = "LLM is not configured. Set {} and start again; the diagram can still be edited by hand."
-_LONGEST = 50_000
-_BULLETS, _BULLET = 500, 2_000
+MOST_CHARACTERS = 50_000  #: of a message
+
+
+def not_configured() -> str:
+    return _NOT_CONFIGURED.format(key_variables())
 
 
 def _hold_again(request: Request, replayed: Response) -> None:
@@ -52,15 +48,14 @@ def _hold_again(request: Request, replayed: Response) -> None:
 
 
 @compatible("POST", "/conversation/message", _FAILED)
-@rules(on_replay=_hold_again)
+@EndpointRules(on_replay=_hold_again)
 async def converse(request: Request, service: Service, body: Sent = None) -> Response:
     message = body.get("message") if isinstance(body, dict) else None
-    if not isinstance(message, str) or not message.strip() or len(message) > _LONGEST:
+    if not isinstance(message, str) or not message.strip() or len(message) > MOST_CHARACTERS:
         return Json({"error": "Message is required and must be a string"}, 400)
     flow = await main_flow(service)
     if not await service.deps.llm.configured("flows.edit"):
-        advice = _NOT_CONFIGURED.format(key_variables())
-        disabled = {"success": False, "thinking": _DISABLED, "response": advice, "iterations": 0}
+        disabled = {"success": False, "thinking": DISABLED, "response": not_configured(), "iterations": 0}
         return Json({**disabled, "updatedFlow": content(flow)})
     job_id = await _submit(request, service, flow, message)
     _hold(request, job_id)
@@ -90,15 +85,15 @@ async def _submit(request: Request, service: FlowService, flow: Flow, message: s
         await service.db.execute(statements.converse(flow.id, conversation))
     given = {"flow_id": flow.id, "message": message}
     submit = KINDS["flow"].request.model_validate({"kind": "flow", "input": given, "conversation_id": conversation})
-    await service.deps.admission.admit_tokens(service.caller.tenant)
+    await service.deps.quotas.admit_tokens(service.caller.tenant)
     row = row_of(request, service.caller, submit, given)
     view = await accept(service.deps, service.db, service.unit, row)
     return str(view["id"])
 
 
-def _answer(job: RowMapping) -> Response:
+def _answer(job: views.Row) -> Response:
     """The job's result in the shape that the original front end reads."""
-    result = job["result"]
+    result = job["result"].read() if isinstance(job["result"], JsonText) else job["result"]
     if job["state"] != JobState.SUCCEEDED or result is None:
         return Json({"error": _FAILED}, 500)
     base = {"success": result["success"], "thinking": result["thinking"]}
@@ -107,26 +102,34 @@ def _answer(job: RowMapping) -> Response:
         return Json({**base, **failed, "iterations": result["iterations"]})
     if result["response"] == _NO_CALLS and not result["tool_calls"]:
         return Json({**base, "response": _NO_CALLS, "iterations": result["iterations"]})
+    names = [call["name"] for call in result["tool_calls"]]
+    execution = [_execution(name, entry) for name, entry in zip(names, result["execution"], strict=True)]
     done = {
         **base,
         "toolCalls": result["tool_calls"],
-        "execution": [_execution(entry) for entry in result["execution"]],
+        "execution": execution,
         "updatedFlow": {name: result["flow"][name] for name in ("nodes", "edges", "settings")},
         "iterations": result["iterations"],
     }
     if not result["success"]:
-        done |= {"errors": result["errors"], "message": f"Failed after {result['iterations']} attempts"}
-    return Json(done)
+        errors = [entry for entry in execution if not entry["success"]]
+        done |= {"errors": errors, "message": f"Failed after {result['iterations']} attempts"}
+    return Json(done, headers={"ETag": etag(result["version"])})
 
 
-def _execution(entry: Mapping[str, Any]) -> dict[str, object]:
+def _execution(tool: str, entry: Mapping[str, Any]) -> dict[str, object]:
+    """The entry as the page reads it: a layout says so, because the page then animates and refits."""
     names = {"node_id": "nodeId", "edge_id": "edgeId", "group_id": "groupId", "error": "error"}
-    return {"success": entry["success"], **{new: entry[old] for old, new in names.items() if entry[old] is not None}}
+    told = {"success": entry["success"], **{new: entry[old] for old, new in names.items() if entry[old] is not None}}
+    if tool == "autoLayout":
+        told |= {"tool": tool, **({"didChange": False} if entry["did_change"] is False else {})}
+    return told
 
 
 @compatible("GET", "/conversation/debug", "Failed to load conversation")
 async def debug_conversation(service: Service) -> Response:
-    messages = await _history(service, await find_main(service))
+    flow = await find_main(service)
+    messages = await history_of(service, flow.conversation_id if flow else None)
     times = [entry["timestamp"] for entry in messages]
     ends = {"oldestTimestamp": times[0] if times else None, "newestTimestamp": times[-1] if times else None}
     return Json({"history": messages, "messageCount": len(messages), **ends})
@@ -140,49 +143,11 @@ async def clear_conversation(service: Service) -> Response:
     return Json({"success": True})
 
 
-@compatible("GET", "/notes", "Failed to load notes")
-async def load_notes(service: Service) -> Response:
-    flow = await find_main(service)
-    return Json({"bullets": await _bullets(service, flow), "conversationHistory": await _history(service, flow)})
-
-
-@compatible("POST", "/notes", "Failed to process notes")
-async def add_notes(service: Service, body: Sent = None) -> Response:
-    message = body.get("message") if isinstance(body, dict) else None
-    if not isinstance(message, str) or not message.strip() or len(message) > _LONGEST:
-        return Json({"success": False, "error": "Message is required and must be a string"}, 400)
-    bullets = await _bullets(service, await find_main(service))
-    thinking, new = await _noted(service, bullets, message)
-    return await _keep(service, [*bullets, *new][-_BULLETS:], newBullets=new, thinking=thinking)
-
-
-@compatible("PUT", "/notes", "Failed to save notes")
-async def save_notes(service: Service, body: Sent = None) -> Response:
-    given = body.get("bullets") if isinstance(body, dict) else None
-    bullets = [entry for entry in given if isinstance(entry, str)] if isinstance(given, list) else []
-    if not isinstance(given, list) or len(bullets) != len(given) or len(bullets) > _BULLETS:
-        return Json({"success": False, "error": "Bullets must be an array of strings"}, 400)
-    return await _keep(service, [bullet[:_BULLET] for bullet in bullets])
-
-
-async def _keep(service: FlowService, bullets: Sequence[str], **more: object) -> Response:
-    flow = await main_flow(service)
-    await service.db.execute(statements.note(flow.id, list(bullets)))
-    return Json({"success": True, "bullets": bullets, **more})
-
-
-async def _bullets(service: FlowService, flow: Flow | None) -> list[str]:
-    if flow is None:
-        return []
-    kept = (await service.db.execute(statements.notes_of(flow.id))).scalar_one_or_none()
-    return list(kept or [])
-
-
-async def _history(service: FlowService, flow: Flow | None) -> list[dict[str, Any]]:
+async def history_of(service: FlowService, conversation: str | None) -> list[dict[str, Any]]:
     """The conversation, the oldest message first."""
-    if flow is None or flow.conversation_id is None:
+    if conversation is None:
         return []
-    statement = conversations.messages_of(service.caller.tenant, flow.conversation_id)
+    statement = conversations.messages_of(service.caller.tenant, conversation)
     rows = (await service.db.execute(statement)).mappings().all()
     return [
         {
@@ -193,31 +158,3 @@ async def _history(service: FlowService, flow: Flow | None) -> list[dict[str, An
         }
         for row in reversed(rows)
     ]
-
-
-async def _noted(service: FlowService, bullets: Sequence[str], message: str) -> tuple[str, list[str]]:
-    """Thinking and new notes from a model; without one, or without a readable answer, the lines of the message."""
-    lines = [line.strip(" -*•\t")[:_BULLET] for line in message.splitlines() if line.strip(" -*•\t")]
-    if not await service.deps.llm.configured("flows.edit"):
-        return _DISABLED, lines
-    layer = service.deps.llm.layer
-
-    def ask() -> str:
-        prompt = layer.prompts.render("flows.notes", bullets="\n".join(f"- {b}" for b in bullets), message=message)
-        question = (ChatMessage("user", prompt.text),)
-        deadline = time.monotonic() + 60
-        request = ChatRequest("flows.edit", question, max_tokens=2048, deadline=deadline, prompt=prompt.version)
-        return layer.for_job(Owner(service.caller.tenant, None), Budget(seconds=60)).complete(request).text
-
-    try:
-        text = await service.deps.llm.ask(ask)
-    except (AssayError, BudgetSpent):
-        return _FAILED, lines
-    thinking = parse_tagged(text).thinking
-    response = text.partition("<response>")[2].partition("</response>")[0]
-    try:
-        parsed = parse(response).value
-    except AnswerUnreadable:
-        return thinking, lines
-    new = [entry[:_BULLET] for entry in parsed if isinstance(entry, str)] if isinstance(parsed, list) else lines
-    return thinking, new

@@ -9,9 +9,8 @@ from fastapi import Query, Request, Response
 from pydantic import JsonValue
 
 from services.gateway.flows.service import FlowService, Service, answer, etag, whole
-from services.gateway.http.ids import Id
 from services.gateway.http.responses import Cursor, Json, Limit, has_tag, page, read_cursor
-from services.gateway.http.rules import rules
+from services.gateway.http.rules import EndpointRules, Id
 from services.gateway.routing import routes
 from shared.contracts.common import Page
 from shared.contracts.flow_document import FlowCreate, FlowSave
@@ -42,7 +41,7 @@ router = routes("/v1/flows", "Flows")
 
 
 @router.post("", summary="Create a flow", status_code=201, response_model=FlowView)
-@rules(large=True)
+@EndpointRules(large=True)
 async def create_flow(request: Request, service: Service, body: FlowCreate) -> Response:
     given = cast("dict[str, JsonValue]", await request.json())
     return await _created(service, body.name, await asyncio.to_thread(read_document, body, given, {}))
@@ -56,7 +55,7 @@ async def list_flows(service: Service, limit: Limit = 50, cursor: Cursor = None)
 
 
 @router.post("/import", summary="Create a flow from Mermaid or JSON", status_code=201, response_model=FlowView)
-@rules(large=True)
+@EndpointRules(large=True)
 async def import_flow(service: Service, body: ImportInput) -> Response:
     """`warnings` name the lines that were not understood."""
     name, document, warnings = await asyncio.to_thread(import_document, body.format, body.text)
@@ -73,7 +72,7 @@ async def get_flow(request: Request, service: Service, id: Id) -> Response:
 
 
 @router.put("/{id}", summary="Replace a flow's document", response_model=FlowView)
-@rules(large=True)
+@EndpointRules(large=True)
 async def save_flow(request: Request, service: Service, id: Id, body: FlowSave) -> Response:
     """One change set; without `settings` or `name` those stay."""
     flow = await service.lock(id)

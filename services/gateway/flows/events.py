@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import Iterable
 from itertools import chain
 from typing import Annotated
 
@@ -12,11 +11,11 @@ from sqlalchemy import RowMapping
 
 from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.ids import Id
+from services.gateway.http.rules import Id
 from services.gateway.routing import routes
 from services.gateway.streams import event_stream
-from services.gateway.streams.event_stream import COMMENT, COMMENT_SECONDS, OPENING, frame
-from shared.errors import DatabaseUnavailable, NotFound
+from services.gateway.streams.event_stream import News, frame
+from shared.errors import NotFound
 from shared.flows import statements
 from shared.flows.document import Document
 from shared.flows.encoding import decode_operations
@@ -43,61 +42,32 @@ async def stream_flow_events(
 ) -> Response:
     """The operations of every version after the last one seen, then live ones. An event `reset` says that older
     versions are not kept any more: read the flow again."""
-    version = after if last_event_id is None else last_event_id
-    if await _version(deps, caller.tenant, id) is None:
+    seen = after if last_event_id is None else last_event_id
+
+    async def look(seen: int) -> News:
+        return await changes_after(deps, caller.tenant, id, seen)
+
+    first = await look(seen)
+    if first.ended:
         raise NotFound("There is no such flow.")
-    return event_stream.answer(_stream(deps, caller.tenant, id, version))
+    return await event_stream.stream(deps, caller, id, first, look, _POLL_SECONDS)
 
 
-async def _stream(deps: Dependencies, tenant: str, flow_id: str, seen: int) -> AsyncIterator[bytes]:
-    deps.metrics.streams.inc()
-    try:
-        with deps.watchers.watch(flow_id) as changed:
-            yield OPENING
-            last_sent = time.monotonic()
-            while not deps.closing.is_set():
-                current = await deps.to_its_end(_version_or_seen(deps, tenant, flow_id, seen))
-                if current is None:
-                    return
-                if current > seen:
-                    seen, frames = await deps.to_its_end(_frames(deps, flow_id, seen, current))
-                    for one in frames:
-                        yield one
-                    last_sent = time.monotonic()
-                    continue
-                await deps.watchers.wait(changed, _POLL_SECONDS)
-                if time.monotonic() - last_sent >= COMMENT_SECONDS:
-                    yield COMMENT
-                    last_sent = time.monotonic()
-    finally:
-        deps.metrics.streams.dec()
-
-
-async def _version(deps: Dependencies, tenant: str, flow_id: str) -> int | None:
-    async with deps.database.read() as db:
-        return (await db.execute(statements.version_of(tenant, flow_id))).scalar_one_or_none()
-
-
-async def _version_or_seen(deps: Dependencies, tenant: str, flow_id: str, seen: int) -> int | None:
-    """The current version; while Postgres is away, the one that the client has."""
-    try:
-        return await _version(deps, tenant, flow_id)
-    except DatabaseUnavailable:
-        return seen
-
-
-async def _frames(deps: Dependencies, flow_id: str, seen: int, current: int) -> tuple[int, Iterator[bytes]]:
-    """The next page of events, with the version that they lead to; a reset when older versions are not kept."""
-    async with deps.database.read() as db:
-        rows = list((await db.execute(statements.tail(flow_id, seen, current, _PAGE))).mappings())
+async def changes_after(deps: Dependencies, tenant: str, flow_id: str, seen: int) -> News:
+    """The next page of changes; a reset when older versions are not kept."""
+    async with deps.database.read(tenant) as db:
+        current = (await db.execute(statements.version_of(tenant, flow_id))).scalar_one_or_none()
+        if current is None or current <= seen:
+            return News(seen=seen, ended=current is None)
+        rows = (await db.execute(statements.tail(flow_id, seen, current, _PAGE))).mappings().all()
     if not rows or rows[0]["version"] != seen + 1:
-        return current, iter([frame(current, "reset", {"version": current})])
+        return News([frame(current, "reset", {"version": current})], current, more=True)
     creation = [await _creation(deps, flow_id, rows[0])] if rows[0]["kind"] == "create" else []
     changes = (
         frame(row["version"], row["kind"], _data(flow_id, row, decode_operations(row["operations"])))
         for row in rows[len(creation) :]
     )
-    return rows[-1]["version"], chain(creation, changes)
+    return News(chain(creation, changes), rows[-1]["version"], more=True)
 
 
 async def _creation(deps: Dependencies, flow_id: str, row: RowMapping) -> bytes:

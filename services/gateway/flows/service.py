@@ -14,15 +14,17 @@ from services.gateway import notifications
 from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
+from services.gateway.http.lane import NotSmall
 from services.gateway.http.responses import Json, has_tag
-from shared.flows import editing
+from shared.flows import editing, statements
 from shared.flows.calls import Call
+from shared.flows.changes import stale_edit, version_in
 from shared.flows.editing import Edited
-from shared.flows.store import Author, Flow, FlowStore, stale_version
+from shared.flows.store import Author, Flow, FlowStore
 
 Answer = TypeVar("Answer")
 
-_LARGE = 1_000  #: elements, or calls: more than this is computed in a thread, not on the event loop
+_LARGE = 1_000  #: elements, or calls: more than this is not computed on the event loop
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,18 @@ class FlowService:
         """Execute statements on the request's connection."""
         return await self.db.run_sync(work)
 
+    def check_small(self, elements: int) -> None:
+        """Raises: NotSmall for a flow of so many elements that another process has to read it."""
+        if self.deps.lane is not None and elements > _LARGE:
+            raise NotSmall
+
+    async def _check_small(self, flow_id: str) -> None:
+        elements = (await self.db.execute(statements.elements(self.caller.tenant, flow_id))).scalar_one_or_none()
+        self.check_small(elements or 0)
+
     async def read(self, flow_id: str) -> Flow:
         """Raises: NotFound."""
+        await self._check_small(flow_id)
         return await self.run(lambda connection: self.store.read(connection, self.caller.tenant, flow_id))
 
     async def lock(self, flow_id: str) -> Flow:
@@ -55,11 +67,17 @@ class FlowService:
 
         Raises: NotFound, PreconditionFailed.
         """
+        await self._check_small(flow_id)
         flow = await self.run(lambda connection: self.store.lock(connection, self.caller.tenant, flow_id))
+        await self.check_tag(flow)
+        return flow
+
+    async def check_tag(self, flow: Flow) -> None:
+        """Raises: PreconditionFailed, with what has changed, unless ``If-Match`` names the flow's version."""
         wanted = self.request.headers.get("if-match")
         if wanted is not None and not has_tag(wanted, etag(flow.version)):
-            raise stale_version(flow.version)
-        return flow
+            since = version_in(wanted)
+            raise await self.run(lambda connection: stale_edit(connection, flow.id, since, flow.version))
 
     async def edit(self, flow: Flow, calls: Sequence[Call], origin: str, atomic: bool = False) -> Edited:
         """Run calls on a locked flow and write what they did as one change set."""

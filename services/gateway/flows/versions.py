@@ -9,8 +9,8 @@ from fastapi import Path, Query, Response
 from sqlalchemy import RowMapping
 
 from services.gateway.flows.service import FlowService, Service, answer
-from services.gateway.http.ids import Id
-from services.gateway.http.responses import Cursor, Json, Limit, page, read_cursor
+from services.gateway.http.responses import Cursor, Json, Limit, page, read_cursor, read_number
+from services.gateway.http.rules import Id
 from services.gateway.routing import routes
 from shared.contracts.common import Page
 from shared.contracts.flow_routes import (
@@ -26,7 +26,7 @@ from shared.contracts.flow_routes import (
     VersionName,
     Walked,
 )
-from shared.errors import InvalidRequest, NotFound
+from shared.errors import NotFound
 from shared.flows import editing, history, proposals, statements
 from shared.flows.encoding import decode_operations
 from shared.flows.forms.mermaid import difference_chart
@@ -42,7 +42,7 @@ Version = Annotated[int, Path(ge=1, le=2**62, description="The version")]
 @router.get("/history", summary="List a flow's changes, newest first", response_model=Page[ChangeSetView])
 async def list_changes(service: Service, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
     flow = await service.read(id)
-    rows = (await service.db.execute(statements.history(flow.id, limit + 1, _before(cursor)))).mappings().all()
+    rows = (await service.db.execute(statements.history(flow.id, limit + 1, read_number(cursor)))).mappings().all()
 
     def view(row: RowMapping) -> object:
         return ChangeSetView.model_validate({**row, "time": row["at"], "undone": row["undone_at"] is not None})
@@ -53,7 +53,7 @@ async def list_changes(service: Service, id: Id, limit: Limit = 50, cursor: Curs
 @router.get("/versions", summary="List a flow's versions, newest first", response_model=Page[FlowVersion])
 async def list_versions(service: Service, id: Id, limit: Limit = 50, cursor: Cursor = None) -> Response:
     flow = await service.read(id)
-    rows = (await service.db.execute(statements.version_list(flow.id, limit + 1, _before(cursor)))).mappings().all()
+    rows = (await service.db.execute(statements.version_list(flow.id, limit + 1, read_number(cursor)))).mappings().all()
 
     def view(row: RowMapping) -> object:
         return FlowVersion.model_validate({**row, "time": row["at"]})
@@ -169,13 +169,3 @@ async def _proposal(service: FlowService, flow: Flow, row: RowMapping) -> Propos
         lint=lint(after),
         mermaid=difference_chart(base, after, operations),
     )
-
-
-def _before(cursor: str | None) -> int | None:
-    position = read_cursor(cursor)
-    if position is None:
-        return None
-    if not position[1].isdecimal() or len(position[1]) > 18:
-        message = "give the next_cursor of an earlier page"
-        raise InvalidRequest(f"query.cursor: {message}", [(["query", "cursor"], message)])
-    return int(position[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from fastapi import Depends, Request
 from services.gateway.database import Database
 from shared import keys
 from shared.contracts.keys import Scope
-from shared.errors import MissingScope, NotAuthenticated
+from shared.errors import MissingScope, NotAuthenticated, TooManyRequests
 
 #: How long a key that another gateway revoked may still be accepted.
 _CACHE_SECONDS = 1.0
@@ -25,18 +26,64 @@ class Caller:
     key_id: str
     scopes: frozenset[str]
 
+    def has(self, scope: Scope) -> bool:
+        """Scopes do not include each other, but the operator may what the administrator of a tenant may."""
+        return scope in self.scopes or (scope == "tenant_admin" and "admin" in self.scopes)
+
+    def administered(self, tenant: str | None) -> str | None:
+        """The tenant whose keys the caller may see and change; None for those of all. Raises: MissingScope."""
+        if "admin" in self.scopes:
+            return tenant
+        if tenant not in (None, self.tenant):
+            raise MissingScope("Other tenants are looked after with the scope admin.")
+        return self.tenant
+
+
+class Guesses:
+    """Unknown keys by the address that they come from: who sends too many is answered without asking the database."""
+
+    def __init__(self, most_per_minute: int) -> None:
+        self._most = most_per_minute
+        self._counts: dict[str, tuple[int, float]] = {}  #: how many, and when they are forgotten
+
+    def check(self, address: str | None) -> None:
+        """Raises: TooManyRequests."""
+        count, until = self._counts.get(_network(address), (0, 0.0))
+        left = until - time.monotonic()
+        if count >= self._most and left > 0:
+            detail = "Too many unknown API keys came from this address. Try again later."
+            raise TooManyRequests(detail, retry_after=round(left) + 1)
+
+    def count(self, address: str | None) -> None:
+        now, network = time.monotonic(), _network(address)
+        count, until = self._counts.get(network, (0, 0.0))
+        if len(self._counts) >= _CACHE_SIZE:
+            self._counts.clear()
+        self._counts[network] = (count + 1, until) if now < until else (1, now + 60)
+
+
+def _network(address: str | None) -> str:
+    """The address; of IPv6 the /64, which is what one customer has."""
+    try:
+        parsed = ipaddress.ip_address(address or "")
+    except ValueError:
+        return address or ""
+    return str(parsed if parsed.version == 4 else ipaddress.ip_network((parsed, 64), strict=False))
+
 
 class Authenticator:
     """Finds the caller of an API key, and caches it for a second."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, guesses: Guesses) -> None:
         self._database = database
+        self._guesses = guesses
         self._cache: dict[bytes, tuple[Caller, float]] = {}
+        self._once_valid: set[bytes] = set()  #: whoever sends one of these does not guess
 
-    async def admit(self, authorization: str | None, scope: Scope) -> Caller:
-        """The caller behind an ``Authorization`` header. Raises: NotAuthenticated, MissingScope."""
-        caller = await self._caller(_key(authorization))
-        if scope not in caller.scopes:
+    async def admit(self, authorization: str | None, scope: Scope, address: str | None = None) -> Caller:
+        """The caller behind an ``Authorization`` header. Raises: NotAuthenticated, MissingScope, TooManyRequests."""
+        caller = await self._caller(_key(authorization), address)
+        if not caller.has(scope):
             raise MissingScope(f"This needs a key with the scope {scope}.")
         return caller
 
@@ -45,7 +92,7 @@ class Authenticator:
         for digest in [digest for digest, (caller, _) in self._cache.items() if caller.key_id == key_id]:
             del self._cache[digest]
 
-    async def _caller(self, key: str) -> Caller:
+    async def _caller(self, key: str, address: str | None) -> Caller:
         id = keys.key_id(key)
         if id is None:
             raise NotAuthenticated("That is no API key; keys begin with ask_.")
@@ -54,14 +101,20 @@ class Authenticator:
         cached = self._cache.get(digest)
         if cached is not None and now < cached[1]:
             return cached[0]
+        if digest not in self._once_valid:
+            self._guesses.check(address)
         async with self._database.read() as connection:
             row = (await connection.execute(keys.valid(id))).mappings().one_or_none()
         if row is None or not keys.matches(key, row["hash"]):
             self._cache.pop(digest, None)
+            if digest not in self._once_valid:
+                self._guesses.count(address)
             raise NotAuthenticated("The API key is unknown, revoked or expired.")
         caller = Caller(row["tenant_id"], id, frozenset(row["scopes"]))
         if len(self._cache) >= _CACHE_SIZE:
             self._cache.clear()
+            self._once_valid.clear()
+        self._once_valid.add(digest)
         self._cache[digest] = (caller, now + _cache_seconds(row["expires_at"]))
         return caller
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import re
+import time
 from collections.abc import AsyncIterator
 from typing import TypeAlias
 
 import orjson
 from fastapi import Request
 
-from shared.errors import InvalidRequest, MalformedJson, TooLarge, UnsupportedMediaType
+from shared.errors import InvalidRequest, MalformedJson, RequestTimedOut, TooLarge, UnsupportedMediaType
 
 
 class JsonRequest(Request):
@@ -34,39 +36,64 @@ Place: TypeAlias = tuple[str | int, ...]
 #: What orjson takes but would change: numbers beyond 64 bits become floats. And what Postgres cannot keep: NUL.
 _SUSPECT = re.compile(rb"\d{19}|\\u0000")
 _TOO_DEEP = "The JSON is nested too deeply."
+_LEAST_BYTES_PER_SECOND = 1_000
 _MOST_DIGITS = 40  # twice what 64 bits need
 _DEEPEST = 250  # a little less than what orjson writes
 
 
-async def stream(request: Request, most: int) -> AsyncIterator[bytes]:
-    """The body as it comes, counted. Raises: TooLarge."""
-    declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > most:
+async def stream(request: Request, most: int, most_pause: float) -> AsyncIterator[bytes]:
+    """The body as it comes, counted. Raises: TooLarge, RequestTimedOut after ``most_pause`` seconds without a byte."""
+    if declared_bytes(request) > most:
         raise too_large(most)
-    received = 0
-    async for chunk in request.stream():
+    received, began = 0, time.monotonic()
+    chunks = aiter(request.stream())
+    while True:
+        try:
+            async with asyncio.timeout(most_pause):
+                chunk = await anext(chunks, None)
+        except TimeoutError:
+            raise RequestTimedOut("The body stopped coming.") from None
+        if chunk is None:
+            return
         received += len(chunk)
+        seconds = time.monotonic() - began
+        if seconds > most_pause and received < seconds * _LEAST_BYTES_PER_SECOND:
+            raise RequestTimedOut("The body comes too slowly.")
         if received > most:
             raise too_large(most)
         yield chunk
 
 
-async def read(request: Request, most: int) -> bytes:
-    """The whole body. Raises: TooLarge, UnsupportedMediaType."""
-    return b"".join([chunk async for chunk in stream(request, most)])
+def declared_bytes(request: Request) -> int:
+    """What the head says; 0 when it does not say."""
+    declared = request.headers.get("content-length", "")
+    return int(declared[:20]) if declared.isdecimal() else 0
 
 
-def parse(body: bytes) -> object:
-    """The body as JSON. Raises: MalformedJson, InvalidRequest for numbers and texts that cannot be kept as they are."""
+def parse(body: bytes) -> tuple[object, bool]:
+    """The body as JSON, and whether it may hold what ``check_values`` refuses. Raises: MalformedJson."""
     try:
         value: object = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise _refusal(body, error) from None
+        return _parse_surrogates(body, error), True
     if body.count(b"[") + body.count(b"{") > _DEEPEST:
         _check_depth(value)
-    if _SUSPECT.search(body):
-        _check(json.loads(body, parse_int=_whole))
-    return value
+    return value, _SUSPECT.search(body) is not None
+
+
+def check_values(body: bytes) -> None:
+    """Raises: InvalidRequest, naming the place, for texts and numbers that cannot be kept as they are."""
+    pending: list[tuple[Place, object]] = [(("body",), json.loads(body, parse_int=_whole))]
+    while pending:
+        place, value = pending.pop()
+        reason = _unfitness(value)
+        if reason is not None:
+            raise InvalidRequest(f"{'.'.join(map(str, place))}: {reason}", [(list(place), reason)])
+        if isinstance(value, dict):
+            pending.extend(((*place, name), inner) for name, inner in value.items())
+            pending.extend((place, name) for name in value)  # looked at first: a place is made of them
+        elif isinstance(value, list):
+            pending.extend(((*place, number), inner) for number, inner in enumerate(value))
 
 
 def check_json_type(request: Request) -> None:
@@ -80,7 +107,8 @@ def check_json_type(request: Request) -> None:
     kind = kind.strip().lower()
     charset = re.search(r"charset\s*=\s*\"?([^\s;\"]+)", parameters, re.IGNORECASE)
     if not (kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))):
-        raise UnsupportedMediaType("Send JSON, with Content-Type: application/json.")
+        named = kind if re.fullmatch(r"[a-z0-9.+/-]{1,100}", kind) else "of another type"
+        raise UnsupportedMediaType(f"The body is {named}: send JSON, with Content-Type: application/json.")
     if charset is not None and charset[1].lower() not in ("utf-8", "utf8"):
         raise UnsupportedMediaType("Send the JSON in UTF-8.")
 
@@ -89,19 +117,16 @@ def too_large(most: int) -> TooLarge:
     return TooLarge(f"The body may have {most:,} bytes at most; upload large data as a file and refer to it by id.")
 
 
-def _refusal(body: bytes, error: orjson.JSONDecodeError) -> MalformedJson | InvalidRequest:
+def _parse_surrogates(body: bytes, error: orjson.JSONDecodeError) -> object:
     """Lone surrogates are JSON, though no text: the standard library tells them from what is malformed."""
     try:
-        _check(json.loads(body, parse_constant=_no_constant, parse_int=_whole))
+        return json.loads(body, parse_constant=_no_constant, parse_int=_whole)
     except RecursionError:
-        return MalformedJson(_TOO_DEEP)
+        raise MalformedJson(_TOO_DEEP) from None
     except UnicodeDecodeError:
-        return MalformedJson("The body is not UTF-8.")
+        raise MalformedJson("The body is not UTF-8.") from None
     except ValueError:
-        pass
-    except InvalidRequest as unfit:
-        return unfit
-    return MalformedJson(f"{error.msg} (line {error.lineno}, column {error.colno}).")
+        raise MalformedJson(f"{error.msg} (line {error.lineno}, column {error.colno}).") from None
 
 
 def _check_depth(value: object) -> None:
@@ -119,21 +144,6 @@ def _no_constant(name: str) -> float:
 def _whole(digits: str) -> float:
     """Numbers of thousands of digits are refused by length: reading them would take quadratic time."""
     return int(digits) if len(digits) < _MOST_DIGITS else math.inf
-
-
-def _check(exact: object) -> None:
-    """Raises: InvalidRequest, naming the place, for texts and numbers that cannot be kept as they are."""
-    pending: list[tuple[Place, object]] = [(("body",), exact)]
-    while pending:
-        place, value = pending.pop()
-        reason = _unfitness(value)
-        if reason is not None:
-            raise InvalidRequest(f"{'.'.join(map(str, place))}: {reason}", [(list(place), reason)])
-        if isinstance(value, dict):
-            pending.extend(((*place, name), inner) for name, inner in value.items())
-            pending.extend((place, name) for name in value)  # looked at first: a place is made of them
-        elif isinstance(value, list):
-            pending.extend(((*place, number), inner) for number, inner in enumerate(value))
 
 
 def _unfitness(value: object) -> str | None:

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from shared.errors import IdempotencyKeyReused, InvalidRequest, RequestInFlight
-from shared.jobs import idempotency
+from shared.jobs import submission
 
 _KEPT_HEADERS = ("location", "retry-after", "etag", "content-type")
 
@@ -31,7 +31,7 @@ class KeyedRequest:
 
         Raises: IdempotencyKeyReused, RequestInFlight.
         """
-        row = (await connection.execute(idempotency.begin(self.tenant, self.key))).mappings().one()
+        row = (await connection.execute(submission.hold_key(self.tenant, self.key))).mappings().one()
         if row["status"] is not None:
             if bytes(row["fingerprint"]) != self.fingerprint:
                 message = "it was used for another request; use a new one"
@@ -45,7 +45,9 @@ class KeyedRequest:
         """Keep the answer, without its secret fields. Raises: RequestInFlight when another attempt was faster."""
         headers = {name: value for name, value in response.headers.items() if name in _KEPT_HEADERS}
         body = _without(bytes(response.body), secret)
-        statement = idempotency.keep(self.tenant, self.key, self.fingerprint, response.status_code, headers, body)
+        statement = submission.keep_response(
+            self.tenant, self.key, self.fingerprint, response.status_code, headers, body
+        )
         if (await connection.execute(statement)).rowcount != 1:
             raise _in_flight()
 

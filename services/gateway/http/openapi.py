@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
+from pydantic import BaseModel, JsonValue
 
-from services.gateway.http.examples import BODIES
 from services.gateway.http.problems import MEDIA_TYPE
-from services.gateway.http.rules import Rules
+from services.gateway.http.rules import EndpointRules
 from shared import errors
 from shared.contracts.common import FieldError, Problem
 from shared.kinds import KINDS
@@ -60,6 +62,8 @@ def _document(app: FastAPI) -> Json:
         schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
         schema.pop("$defs", None)
         schemas[model.__name__] = schema
+    for kind in KINDS.values():
+        _add_schema(schemas, kind.result)
     schemas["JobKind"] = {"type": "string", "enum": list(KINDS), "title": "JobKind"}
     parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer", "description": "An API key"}}
     for route in _routes(app):
@@ -68,17 +72,24 @@ def _document(app: FastAPI) -> Json:
     return document
 
 
+def _add_schema(schemas: Json, model: type[BaseModel]) -> None:
+    """A model that no operation names: ``Job.result`` is that of the job's kind."""
+    schema = model.model_json_schema(mode="serialization", ref_template="#/components/schemas/{model}")
+    for name, part in {**schema.pop("$defs", {}), model.__name__: schema}.items():
+        schemas.setdefault(name, part)
+
+
 def _routes(app: FastAPI) -> list[APIRoute]:
     return [route for route in app.routes if isinstance(route, APIRoute) and route.include_in_schema]
 
 
 def _complete(operation: Json, method: str, route: APIRoute) -> None:
     """Add what every operation has: the key, the errors, and the idempotency key of a POST."""
-    rules = getattr(route.endpoint, "rules", Rules())
+    rules = getattr(route.endpoint, "rules", EndpointRules())
     parameters = operation.get("parameters", [])
     statuses = {500, 503}
-    if not rules.public:
-        operation["security"] = [{"key": []}]
+    if not rules.public or rules.optional_key:
+        operation["security"] = [{"key": []}, *([{}] if rules.public else [])]
         statuses |= {401, 403, 429}
     if "{" in route.path_format:
         statuses.add(404)
@@ -91,7 +102,7 @@ def _complete(operation: Json, method: str, route: APIRoute) -> None:
         statuses.add(422)
     if any(parameter["name"].lower() == "if-match" for parameter in parameters):
         statuses.add(412)
-    example = BODIES.get(operation["operationId"])
+    example = _BODIES.get(operation["operationId"])
     for content in operation.get("requestBody", {}).get("content", {}).values():
         if example is not None and "schema" in content:
             content.setdefault("example", example)
@@ -115,3 +126,65 @@ def _answer(status: int) -> Json:
     example = {**error.problem(), "request_id": "0e4f6c0a7e8b4d53"}
     schema = {"$ref": "#/components/schemas/Problem"}
     return {"description": error.title, "content": {MEDIA_TYPE: {"schema": schema, "example": example}}}
+
+
+#: Bodies that the documentation shows, by operation id; those of jobs are in the table of kinds.
+_BODIES: Mapping[str, JsonValue] = MappingProxyType(
+    {
+        "replay_job": {"input": {"max_iterations": 3}, "model": "groq/openai/gpt-oss-120b"},
+        "submit_batch": {
+            "jobs": [
+                {"kind": "execute", "input": {"language": "python", "code": "print(1)"}},
+                {"kind": "execute", "input": {"language": "sql", "code": "SELECT 42 AS answer"}, "priority": 9},
+            ]
+        },
+        "create_flow": {
+            "name": "main",
+            "nodes": [
+                {"id": "a", "position": {"x": 0, "y": 0}, "data": {"label": "Draft"}},
+                {"id": "b", "position": {"x": 0, "y": 120}, "data": {"label": "Review"}},
+            ],
+            "edges": [{"id": "a-b", "source": "a", "target": "b"}],
+        },
+        "save_flow": {
+            "name": "main",
+            "nodes": [{"id": "a", "position": {"x": 0, "y": 0}, "data": {"label": "Draft"}}],
+            "edges": [],
+        },
+        "import_flow": {"format": "mermaid", "text": "flowchart TD\n  a[Draft] --> b[Review]"},
+        "run_operations": {"tool_calls": [{"name": "addNode", "params": {"label": "Publish"}}], "atomic": True},
+        "undo_flow": {"scope": "mine"},
+        "redo_flow": {"scope": "all"},
+        "lay_out_flow": {"direction": "LR"},
+        "set_prompt": {"text": "Write data-frame code for this task: {{ task }}"},
+        "rollback_prompt": {"version": 1},
+        "set_model_chain": {
+            "chain": [
+                {"provider": "groq", "model": "openai/gpt-oss-120b", "parameters": {"temperature": 1}},
+                {"provider": "cerebras", "model": "gpt-oss-120b"},
+            ]
+        },
+        "set_endpoint": {"url": "https://models.example.com/v1", "key_env": "MODEL_KEY_GPU1", "concurrency": 4},
+        "set_tenant_models": {"models": ["groq/*", "anthropic/claude-haiku-*"]},
+        "create_collection": {
+            "name": "conference",
+            "tables": {"sessions": {"facets": {"session_topic": 1.5}, "fields": {"track": "keyword"}}},
+        },
+        "set_definitions": {
+            "yaml": "definitions:\n  - id: blorb\n    kind: build_system\n    name: Blorb\n    files: [Blorbfile]\n"
+        },
+        "check_definitions": {
+            "definitions": [
+                {
+                    "id": "acme",
+                    "kind": "framework",
+                    "name": "Acme",
+                    "dependencies": [{"ecosystem": "npm", "name": "@acme/core"}],
+                }
+            ]
+        },
+        "rollback_definitions": {"version": 1},
+        "promote_stack_proposal": {"files": ["*.blorb"]},
+        "create_key": {"tenant": "acme", "name": "ci", "scopes": ["read", "write"]},
+    }
+)

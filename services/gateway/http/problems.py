@@ -42,6 +42,8 @@ def problem(error: AssayError, request_id: str | None) -> Response:
         headers["Retry-After"] = "1"
     elif error.status == 416:
         headers["Content-Range"] = f"bytes */{error.extra.get('size', '*')}"
+    elif error.status == 408:
+        headers["Connection"] = "close"  # what else comes of the request is not read
     elif error.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     document = {**error.problem(), "request_id": request_id}
@@ -65,15 +67,15 @@ def by_code() -> dict[str, type[AssayError]]:
 
 def invalid(errors: Sequence[Mapping[str, Any]], body: object = None) -> AssayError:
     """pydantic's errors as one problem; an error type of our own (``PydanticCustomError``) is the problem's code."""
-    located = [(_loc(_pointed(error), body), _message(error)) for error in errors]
+    located = [(_loc(_pointed(error), body), _message(error)) for error in errors[:_MOST_ERRORS]]
     detail = "; ".join(f"{'.'.join(map(str, loc))}: {msg}" for loc, msg in located[:3])
-    if len(located) > 3:
-        detail += f"; and {len(located) - 3} more"
+    if len(errors) > 3:
+        detail += f"; and {len(errors) - 3} more"
     own = next((error["type"] for error in errors if error["type"] not in _PYDANTIC), None)
     kind = _class_of(own) if own else InvalidRequest
     if kind is InvalidRequest:
-        return InvalidRequest(detail, located[:_MOST_ERRORS])
-    return kind(detail, errors=[{"loc": list(loc), "msg": msg} for loc, msg in located[:_MOST_ERRORS]])
+        return InvalidRequest(detail, located)
+    return kind(detail, errors=[{"loc": list(loc), "msg": msg} for loc, msg in located])
 
 
 def _class_of(code: str) -> type[AssayError]:

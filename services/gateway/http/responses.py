@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from sqlalchemy import RowMapping
 
 from shared.contracts.common import Page
+from shared.db import READ_JSON
 from shared.errors import InvalidRequest
 
 Item = TypeVar("Item")
@@ -21,6 +22,17 @@ Read = TypeVar("Read")
 
 Limit = Annotated[int, Query(ge=1, le=200, description="How many items a page holds")]
 Cursor = Annotated[str | None, Query(max_length=500, description="The `next_cursor` of the page before")]
+
+
+class JsonText:
+    """JSON that is passed on as it is."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def read(self) -> dict[str, Any]:
+        value: dict[str, Any] = READ_JSON(self.text)
+        return value
 
 
 class Json(Response):
@@ -71,7 +83,7 @@ def page(
     at, identity = key
     return {
         "items": [view(row) for row in shown],
-        "next_cursor": cursor_after(shown[-1][at], shown[-1][identity]) if more else None,
+        "next_cursor": cursor_after(shown[-1][at], str(shown[-1][identity])) if more else None,
     }
 
 
@@ -90,6 +102,17 @@ def cursor_after(created_at: datetime, id: str) -> str:
 def read_cursor(cursor: str | None) -> tuple[datetime, str] | None:
     """The (created_at, id) of the last item seen. Raises: InvalidRequest for a cursor that we never gave."""
     return None if cursor is None else _parse_cursor(cursor, _read_place)
+
+
+def read_number(cursor: str | None) -> int | None:
+    """The number of the last item seen, of a list whose ids are numbers. Raises: InvalidRequest."""
+    position = read_cursor(cursor)
+    if position is None:
+        return None
+    if not position[1].isdecimal() or len(position[1]) > 18:
+        message = "give the next_cursor of an earlier page"
+        raise InvalidRequest(f"query.cursor: {message}", [(["query", "cursor"], message)])
+    return int(position[1])
 
 
 def _write_cursor(value: object) -> str:
@@ -120,6 +143,8 @@ def _read_offset(value: object) -> int:
 
 
 def _to_json(value: object) -> object:
+    if isinstance(value, JsonText):
+        return orjson.Fragment(value.text)
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", by_alias=True)
     raise TypeError(f"{type(value).__name__} is not JSON")

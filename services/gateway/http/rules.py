@@ -2,44 +2,49 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from fastapi import Request, Response
+from fastapi import Header, Path, Request, Response
+from pydantic import AfterValidator, StringConstraints
 
 from shared.contracts.keys import Scope
+from shared.errors import NotFound
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
-class Rules:
-    """What one endpoint asks of a request beyond what its method says."""
+class EndpointRules:
+    """What one endpoint asks of a request beyond what its method says; a decorator under the route's own."""
 
     scope: Scope | None = None  #: by default ``read`` for GET and ``write`` for the rest
     public: bool = False  #: no key needed
+    optional_key: bool = False  #: of a public one: a key may take the place of what the body says
     large: bool | Callable[[object], bool] = False  #: the body may be as large as a flow, or only when its JSON is such
     raw: bool = False  #: the endpoint reads the body and handles the idempotency key itself
     single: bool = False  #: it writes in one statement, so without a key to keep it needs no transaction around it
+    audit: str | None = None  #: what the audit log calls the change that it makes
     secret: tuple[str, ...] = ()  #: fields of the answer that are never kept
     on_replay: Callable[[Request, Response], None] | None = None  #: called when a kept answer is given again
 
-
-def rules(
-    scope: Scope | None = None,
-    *,
-    public: bool = False,
-    large: bool | Callable[[object], bool] = False,
-    raw: bool = False,
-    single: bool = False,
-    secret: tuple[str, ...] = (),
-    on_replay: Callable[[Request, Response], None] | None = None,
-) -> Callable[[Endpoint], Endpoint]:
-    """Give an endpoint its own rules; stands under the route's decorator."""
-
-    def mark(endpoint: Endpoint) -> Endpoint:
-        endpoint.rules = Rules(scope, public, large, raw, single, secret, on_replay)  # type: ignore[attr-defined]
+    def __call__(self, endpoint: Endpoint) -> Endpoint:
+        endpoint.rules = self  # type: ignore[attr-defined]
         return endpoint
 
-    return mark
+
+_SANE_ID = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+
+
+def _sane(id: str) -> str:
+    if not _SANE_ID.fullmatch(id):
+        raise NotFound("There is nothing with that id.")
+    return id
+
+
+#: An id in a path: whatever is not one of ours is not found, and never reaches a statement.
+Id = Annotated[str, Path(description="The id"), AfterValidator(_sane)]
+IfMatch = Annotated[str | None, Header(description="The `ETag` of the version that is to be replaced")]
+TenantName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from http import HTTPStatus
+from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from services.gateway.http import problems
-from shared.errors import AssayError, HeadersTooLarge, MalformedRequest
+from shared.errors import AssayError, HeadersTooLarge, MalformedRequest, RequestTimedOut
 
 #: What the request line and the headers may have together.
 MOST_HEAD_BYTES = 64 * 1024
+#: How long and how much is still read of a client that was refused.
+_LINGER_SECONDS = 2.0
+_LINGER_BYTES = 1024 * 1024
 
 
 class Protocol(HttpToolsProtocol):
@@ -19,21 +24,58 @@ class Protocol(HttpToolsProtocol):
 
     _head_bytes = 0
     _in_head = False
+    _discarding = False
+    _discarded = 0
+    _timer: asyncio.TimerHandle | None = None
+
+    def __init__(self, *, head_seconds: float, idle_seconds: float, **others: Any) -> None:  # noqa: ANN401
+        super().__init__(**others)
+        self._head_seconds = head_seconds
+        self._idle_seconds = idle_seconds
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait(self._idle_seconds)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._wait(None)
+        super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
         self._in_head, self._head_bytes = True, 0
+        self._wait(self._head_seconds)
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         self._in_head = False
+        self._wait(None)
         super().on_headers_complete()
 
     def data_received(self, data: bytes) -> None:
+        if self._discarding:
+            self._discarded += len(data)
+            if self._discarded > _LINGER_BYTES:
+                self.transport.close()
+            return
         super().data_received(data)
         if self._in_head and not self.transport.is_closing():
             self._head_bytes += len(data)
             if self._head_bytes > MOST_HEAD_BYTES:
                 self._refuse(headers_too_large())
+
+    def _wait(self, seconds: float | None) -> None:
+        """Close the connection unless something happens meanwhile; None: after an answer it is uvicorn that waits."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None if seconds is None else self.loop.call_later(seconds, self._too_late)
+
+    def _too_late(self) -> None:
+        if self.transport.is_closing():
+            return
+        if self._in_head:
+            self._refuse(RequestTimedOut(f"The head of a request has to come within {self._head_seconds:g} s."))
+        else:
+            self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(
@@ -48,7 +90,18 @@ class Protocol(HttpToolsProtocol):
         lines = [f"HTTP/1.1 {error.status} {HTTPStatus(error.status).phrase}".encode()]
         lines += [name + b": " + value for name, value in headers]
         self.transport.write(b"\r\n".join([*lines, b"", bytes(answer.body)]))
-        self.transport.close()
+        self._close_lingering()
+
+    def _close_lingering(self) -> None:
+        """Close once the client has: what is left unread would reset the connection before it reads the answer."""
+        self._wait(None)
+        if not self.transport.can_write_eof():  # TLS
+            self.transport.close()
+            return
+        self._in_head, self._discarding = False, True
+        self.transport.write_eof()
+        self.flow.resume_reading()
+        self.loop.call_later(_LINGER_SECONDS, self.transport.close)
 
 
 def headers_too_large() -> HeadersTooLarge:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -15,13 +16,15 @@ from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.dependencies import Dependencies
+from services.gateway.http.auth import Caller
+from services.gateway.settings import HttpSettings
 from shared import blobs
 from shared.addresses import looks_private
 from shared.contracts.common import Loc, LocalPath, Reference, marked_values
 from shared.contracts.document import DocumentInput
 from shared.contracts.jobs import JobRequest
 from shared.declarations.documents import parameter_faults
-from shared.errors import InvalidRequest, LanguageUnavailable, NoProviderConfigured, SourceNotAllowed
+from shared.errors import InvalidRequest, LanguageUnavailable, MissingScope, NoProviderConfigured, SourceNotAllowed
 from shared.jobs import queries
 from shared.kinds import KINDS
 from shared.llm.vendors.table import key_variables
@@ -46,19 +49,19 @@ _NOUNS: Mapping[str, _Noun] = MappingProxyType(
 )
 
 
-async def check(deps: Dependencies, db: AsyncConnection, tenant: str, submits: Sequence[Located]) -> None:
+async def check(deps: Dependencies, db: AsyncConnection, caller: Caller, submits: Sequence[Located]) -> None:
     """Check submits that fit their models.
 
-    Raises: InvalidRequest, SourceNotAllowed, NoProviderConfigured, QuotaExceeded, LanguageUnavailable.
+    Raises: InvalidRequest, SourceNotAllowed, MissingScope, NoProviderConfigured, QuotaExceeded, LanguageUnavailable.
     """
+    tenant = caller.tenant
     if not deps.settings.jobs.webhook_private:
         for loc, submit in submits:
             _check_webhook(loc, submit)
     await _check_references(db, tenant, submits)
     for loc, submit in submits:
         await _check_parameters(deps, db, tenant, loc, submit.input)
-        if not deps.settings.http.embedded:
-            _check_paths(loc, submit)
+        _check_paths(deps.settings.http, caller, loc, submit)
         await _check_models(deps, tenant, submit)
         await _check_language(deps, submit)
 
@@ -96,12 +99,23 @@ async def _check_references(db: AsyncConnection, tenant: str, submits: Sequence[
         raise InvalidRequest("; ".join(f"{'.'.join(map(str, loc))}: {msg}" for loc, msg in faults[:3]), faults[:100])
 
 
-def _check_paths(loc: Loc, submit: JobRequest) -> None:
-    for mark, place, _ in marked_values(submit, loc):
-        if isinstance(mark, LocalPath):
-            message = "local paths are read by an installation on one machine only; upload an archive"
-            error: dict[str, JsonValue] = {"loc": list(place), "msg": message}
-            raise SourceNotAllowed(f"{'.'.join(map(str, place))}: {message}", errors=[error])
+def _check_paths(http: HttpSettings, caller: Caller, loc: Loc, submit: JobRequest) -> None:
+    for mark, place, path in marked_values(submit, loc):
+        if isinstance(mark, LocalPath) and (reason := _unreadable(http, str(path))):
+            error: dict[str, JsonValue] = {"loc": list(place), "msg": reason}
+            raise SourceNotAllowed(f"{'.'.join(map(str, place))}: {reason}", errors=[error])
+        if isinstance(mark, LocalPath) and "admin" not in caller.scopes:
+            raise MissingScope("Folders of the server are read for keys with the scope admin only.")
+
+
+def _unreadable(http: HttpSettings, path: str) -> str | None:
+    """Why a folder of the server may not be read; one that is not there is told by the job."""
+    if not http.embedded or not http.is_loopback:
+        return "local paths are read by an installation on one machine only; upload an archive"
+    folder = Path(path).resolve()
+    if not any(folder.is_relative_to(root) for root in http.readable_roots):
+        return "this path is not below a folder of ASSAY_DETECT_ROOTS; upload an archive"
+    return None
 
 
 async def _check_parameters(deps: Dependencies, db: AsyncConnection, tenant: str, loc: Loc, input: BaseModel) -> None:
@@ -136,7 +150,8 @@ async def _check_models(deps: Dependencies, tenant: str, submit: JobRequest) -> 
             raise NoProviderConfigured(
                 f"This job asks a model, and no provider has a key here. Set {key_variables()} and start again."
             )
-        await deps.admission.admit_tokens(tenant)
+        await deps.llm.ask(lambda: deps.llm.layer.check_allowed(role, tenant))  # noqa: B023 - awaited at once
+        await deps.quotas.admit_tokens(tenant)
 
 
 async def _check_language(deps: Dependencies, submit: JobRequest) -> None:
@@ -150,6 +165,16 @@ async def _check_language(deps: Dependencies, submit: JobRequest) -> None:
     if reported and not any(state.get("available") for state in states):
         reason = next((state["reason"] for state in states if state.get("reason")), "it is not installed")
         raise LanguageUnavailable(f"{language} cannot be run here: {reason}. GET /v1/capabilities lists what can.")
+
+
+def is_large_kind(content: object) -> bool:
+    """Whether a submit, or a batch with one, is of a kind that takes large bodies."""
+    if not isinstance(content, dict):
+        return False
+    jobs = content.get("jobs")
+    submits = jobs if isinstance(jobs, list) else [content]
+    kinds = [KINDS.get(str(submit.get("kind"))) for submit in submits if isinstance(submit, dict)]
+    return any(kind is not None and kind.large_body for kind in kinds)
 
 
 async def warnings(deps: Dependencies, kind: str) -> list[str]:

@@ -56,11 +56,11 @@ def row_of(
 async def accept(deps: Dependencies, db: AsyncConnection, unit: UnitOfWork, row: Row) -> views.View:
     """Insert the job, and notify once it is committed. Raises: QuotaExceeded, Overloaded."""
     kind = row["kind"]
-    await deps.admission.admit_jobs(row["tenant_id"], 1)
+    await deps.quotas.admit_jobs(row["tenant_id"], 1)
     served = bool(await deps.workforce.serving(kind))
     row["warnings"] = [] if served else await checks.warnings(deps, kind)
     inserted = (await db.execute(submission.SUBMIT, row)).mappings().one()
-    unit.after_commit.append(lambda: notify(deps, {kind: [row["id"]]}))
+    notify(deps, unit, {kind: [row["id"]]})
     if served:
         waiting = views.in_queue(inserted["ahead"], submission.MOST_AHEAD_AT_SUBMIT)
     else:
@@ -68,8 +68,13 @@ async def accept(deps: Dependencies, db: AsyncConnection, unit: UnitOfWork, row:
     return views.accepted(row, inserted["created_at"], waiting)
 
 
-def notify(deps: Dependencies, jobs: Mapping[str, list[str]]) -> None:
-    """Notify workers of accepted jobs; the answer does not wait for it."""
-    for kind, ids in jobs.items():
-        deps.metrics.submitted.labels(kind).inc(len(ids))
-    deps.notifier.notify(jobs)
+def notify(deps: Dependencies, unit: UnitOfWork, jobs: Mapping[str, list[str]]) -> None:
+    """Count accepted jobs and notify workers of them once they are committed; the answer does not wait for it."""
+
+    def then() -> None:
+        for kind, ids in jobs.items():
+            deps.metrics.submitted.labels(kind).inc(len(ids))
+        deps.notifier.notify(jobs)
+
+    unit.submitted.update({kind: len(ids) for kind, ids in jobs.items()})
+    unit.after_commit.append(then)

@@ -8,7 +8,9 @@ from typing import Any
 from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.workers import Workforce
+from services.gateway.dependencies import Dependencies
+from services.gateway.http.responses import JsonText
+from shared.db import READ_JSON
 from shared.jobs import queries
 
 Row = RowMapping | Mapping[str, Any]
@@ -16,6 +18,21 @@ View = dict[str, Any]
 
 _USAGE = {"llm_calls": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": None}
 _PLAIN = ("id", "kind", "state", "attempt", "created_at", "started_at", "finished_at", "conversation_id")
+
+
+#: A longer input or result is passed on as Postgres gives it: reading and writing it again takes milliseconds.
+_LONGEST_READ = 64 * 1024
+
+
+def read(row: RowMapping) -> Row:
+    """A row of ``queries.find``; a long input or result is ``JsonText``."""
+    return {**row, **{name: _value(row[name]) for name in ("input", "result")}}
+
+
+def _value(text: str | None) -> object:
+    if text is None or len(text) > _LONGEST_READ:
+        return None if text is None else JsonText(text)
+    return READ_JSON(text)
 
 
 def job_view(row: Row, waiting: View | None = None) -> View:
@@ -35,6 +52,12 @@ def summary(row: Row, waiting: View | None = None) -> View:
         "replayed_from": row["replayed_from"],
         "batch_id": row["batch_id"],
         "priority": row["priority"],
+        "budget": row["budget"],
+        "overrides": row["overrides"],
+        "actor": row["actor"],
+        "worker_id": row["worker_id"],
+        "crashes": row["crashes"],
+        "request_id": row["request_id"],
         "labels": row["labels"],
         "links": {"self": link, "events": f"{link}/events", "cancel": f"{link}/cancel"},
     }
@@ -42,20 +65,26 @@ def summary(row: Row, waiting: View | None = None) -> View:
 
 def accepted(row: Row, created_at: object, waiting: View | None, *, brief: bool = False) -> View:
     """A job that has just been submitted, from what was inserted."""
-    unset = {"state": "queued", "attempt": 0, "started_at": None, "finished_at": None, "result": None, "error": None}
+    unset = {
+        "state": "queued",
+        "attempt": 0,
+        "crashes": 0,
+        **dict.fromkeys(("started_at", "finished_at", "result", "error", "worker_id")),
+    }
     whole = {**row, **unset, "usage": {}, "created_at": created_at}
     return summary(whole, waiting) if brief else job_view(whole, waiting)
 
 
-async def waiting_of(connection: AsyncConnection, workforce: Workforce, tenant_running: int, row: Row) -> View | None:
+async def waiting_of(deps: Dependencies, connection: AsyncConnection, row: Row) -> View | None:
     """Why the job waits; None when it does not."""
     if row["state"] != "queued":
         return None
-    if not await workforce.serving(row["kind"]):
-        return no_worker(workforce.absence(row["kind"]))
+    if not await deps.workforce.serving(row["kind"]):
+        return no_worker(deps.workforce.absence(row["kind"]))
     queue = (await connection.execute(queries.waiting_reason(row))).mappings().one()
     if queue["later"]:
         return {"reason": "retry_at", "position": None, "detail": None, "retry_at": row["run_at"]}
+    tenant_running = (await deps.quotas.limits(row["tenant_id"]))["running_jobs"]
     if tenant_running and queue["running"] >= tenant_running:
         detail = f"{tenant_running} jobs of this kind run for the tenant already."
         return {"reason": "tenant_limit", "position": place(queue["ahead"]), "detail": detail, "retry_at": None}

@@ -12,11 +12,10 @@ from pydantic import Field, JsonValue, create_model
 from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.ids import Id
 from services.gateway.http.responses import Json, with_etag
-from services.gateway.http.rules import rules
+from services.gateway.http.rules import EndpointRules, Id
 from services.gateway.jobs import checks, views
-from services.gateway.jobs.kinds import is_large_kind
+from services.gateway.jobs.checks import is_large_kind
 from services.gateway.jobs.submit import new_id, notify, row_of
 from services.gateway.routing import narrowed, routes
 from shared.contracts.common import Request as Strict
@@ -44,14 +43,14 @@ def submit_router(kinds: Mapping[str, KindSpec[Any]]) -> APIRouter:
     return router
 
 
-@rules(large=is_large_kind)
+@EndpointRules(large=is_large_kind)
 async def submit_batch(
     request: Request, body: BatchInput, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps
 ) -> Response:
     """All of them are accepted, or none: one that does not fit refuses the batch, and the error names it."""
     located: list[checks.Located] = [(("body", "jobs", index), submit) for index, submit in enumerate(body.jobs)]
-    await checks.check(deps, db, caller.tenant, located)
-    await deps.admission.admit_jobs(caller.tenant, len(body.jobs))
+    await checks.check(deps, db, caller, located)
+    await deps.quotas.admit_jobs(caller.tenant, len(body.jobs))
     batch_id = new_id()
     sent = cast("dict[str, list[dict[str, dict[str, JsonValue]]]]", await request.json())["jobs"]
     rows = [
@@ -66,7 +65,7 @@ async def submit_batch(
         row["warnings"] = warned[row["kind"]]
     inserted = await db.execute(submission.submit_batch(batch_id, caller.tenant, rows))
     times = {row.id: row.created_at for row in inserted}
-    unit.after_commit.append(lambda: notify(deps, kinds))
+    notify(deps, unit, kinds)
     jobs = [views.accepted(row, times[row["id"]], _waiting(deps, row, warned), brief=True) for row in rows]
     view = {"id": batch_id, "counts": {JobState.QUEUED.value: len(rows)}, "jobs": jobs}
     return Json(view, 202, {"Location": f"/v1/batches/{batch_id}", "Retry-After": "1"})
@@ -78,7 +77,7 @@ async def get_batch(request: Request, id: Id, caller: CurrentCaller, db: Db, dep
     if (await db.execute(queries.batch(id, caller.tenant))).scalar_one_or_none() is None:
         raise NotFound(f"There is no batch {id}.")
     counts = {row.state: row.count for row in await db.execute(queries.batch_counts(id, caller.tenant))}
-    rows = (await db.execute(queries.page(caller.tenant, _MOST_JOBS, batch_id=id))).mappings().all()
+    rows = (await db.execute(queries.batch_jobs(id, caller.tenant, _MOST_JOBS))).mappings().all()
     served = {kind for worker in await deps.workforce.all() for kind in worker.kinds}
     queued = [row["id"] for row in rows if row["state"] == JobState.QUEUED]
     ahead: dict[str, int] = {}

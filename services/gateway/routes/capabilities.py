@@ -1,18 +1,25 @@
-"""What this installation can do right now, and why not the rest."""
+"""What this installation can do right now, and why not the rest; whether it is alive; and its numbers."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from pydantic import ValidationError
+from fastapi import Response
+from pydantic import BaseModel, ValidationError
+from sqlalchemy import text
 
+from services.gateway.database import Db
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
+from services.gateway.http.responses import Json
+from services.gateway.http.rules import EndpointRules
 from services.gateway.routing import routes
 from services.gateway.workers import LiveWorker
 from shared.contracts.capabilities import Capabilities, IsolationState, KindState, LanguageState
+from shared.errors import DatabaseUnavailable
 from shared.kinds import KINDS, KindSpec
 from shared.languages import LANGUAGES
 
@@ -65,5 +72,47 @@ def isolation_of(workers: Sequence[LiveWorker]) -> IsolationState:
     for worker in workers:
         reported = worker.facts.get("isolation")
         if isinstance(reported, Mapping):
-            return IsolationState(tier=str(reported.get("tier", "none")), minimum=str(reported.get("minimum", "none")))
+            claimed = reported.get("claimed")
+            return IsolationState(
+                tier=str(reported.get("tier", "none")),
+                minimum=str(reported.get("minimum", "none")),
+                claimed=None if claimed is None else str(claimed),
+            )
     return IsolationState(tier="none", minimum="none")
+
+
+health_router = routes(tag="Health")
+
+
+class Health(BaseModel):
+    status: str
+
+
+class Readiness(Health):
+    isolation: IsolationState  #: the tier that the execution workers reached, ``none`` while none reports
+
+
+@health_router.get("/healthz", summary="Is the process alive?", response_model=Health)
+@EndpointRules(public=True)
+async def healthz() -> Response:
+    return Json({"status": "ok"})
+
+
+@health_router.get("/readyz", summary="Can it serve: does Postgres answer?")
+@EndpointRules(public=True)
+async def readyz(db: Db, deps: Deps) -> Readiness:
+    if deps.closing.is_set():
+        raise DatabaseUnavailable("The gateway is stopping.")
+    await db.execute(text("SELECT 1"))
+    return Readiness(status="ok", isolation=isolation_of(await deps.workforce.all()))
+
+
+_TEXT = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+
+
+@health_router.get("/metrics", summary="Numbers for Prometheus", response_class=Response, responses=_TEXT)  # type: ignore[arg-type]
+@EndpointRules(scope="admin")
+async def metrics(deps: Deps) -> Response:
+    """The same as on `ASSAY_METRICS_PORT`, where no key is needed and nobody but Prometheus should come."""
+    text = await asyncio.to_thread(deps.metrics.text)
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

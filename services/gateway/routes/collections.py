@@ -12,8 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.database import Db
 from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.ids import Id
 from services.gateway.http.responses import Cursor, Json, Limit, page, read_cursor
+from services.gateway.http.rules import Id
 from services.gateway.routing import routes
 from shared import collections
 from shared.contracts.common import Page

@@ -6,8 +6,8 @@ from fastapi import Response
 
 from services.gateway.database import Db
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.ids import Id
 from services.gateway.http.responses import Cursor, Json, Limit, page, read_cursor
+from services.gateway.http.rules import Id
 from services.gateway.routing import routes
 from shared import conversations
 from shared.contracts.common import Page

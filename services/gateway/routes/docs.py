@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 from functools import cache
 from html import escape
 from pathlib import Path
 
-from fastapi import Request, Response
+from fastapi import FastAPI, Request, Response
 
 from services.gateway.http.problems import by_code
-from services.gateway.http.responses import Json
-from services.gateway.http.rules import rules
+from services.gateway.http.responses import Json, encode, etag_of, has_tag
+from services.gateway.http.rules import EndpointRules
 from services.gateway.routing import routes
 from shared.errors import NotFound
 
@@ -25,25 +26,39 @@ _HEADERS = {
 
 
 @router.get("/", summary="Whoever opens the address in a browser", include_in_schema=False)
-@rules(public=True)
+@EndpointRules(public=True)
 async def front_page() -> Response:
     return Response(status_code=307, headers={"Location": "/docs"})
 
 
 @router.get("/openapi.json", summary="The OpenAPI document", include_in_schema=False)
-@rules(public=True)
+@EndpointRules(public=True)
 async def openapi_document(request: Request) -> Response:
-    return Json(request.app.openapi())
+    """The same for as long as the process runs: made, hashed and compressed once."""
+    body, packed, tag = _description(request.app)
+    headers = {"ETag": tag, "Vary": "Accept-Encoding", "Cache-Control": "no-cache"}
+    if has_tag(request.headers.get("if-none-match"), tag):
+        return Response(status_code=304, headers=headers)
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(packed, media_type=Json.media_type, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(body, media_type=Json.media_type, headers=headers)
+
+
+@cache
+def _description(app: FastAPI) -> tuple[bytes, bytes, str]:
+    """The OpenAPI document, the same compressed, and its entity tag."""
+    body = encode(app.openapi())
+    return body, gzip.compress(body, 6, mtime=0), etag_of(body)
 
 
 @router.get("/docs", summary="The documentation", include_in_schema=False)
-@rules(public=True)
+@EndpointRules(public=True)
 async def docs_page() -> Response:
     return _html(_asset("docs.html"))
 
 
 @router.get("/docs/errors", summary="The catalogue of errors", include_in_schema=False)
-@rules(public=True)
+@EndpointRules(public=True)
 async def errors_page() -> Response:
     rows = "".join(
         f'<tr id="{escape(code)}"><td><code>{escape(code)}</code></td><td>{kind.status}</td>'
@@ -54,7 +69,7 @@ async def errors_page() -> Response:
 
 
 @router.get("/docs/assets/{name}", summary="What the pages need", include_in_schema=False)
-@rules(public=True)
+@EndpointRules(public=True)
 async def docs_asset(name: str) -> Response:
     media_type = _TYPES.get(Path(name).suffix)
     if media_type is None or Path(name).name != name or not (_PAGES / name).is_file():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
@@ -12,13 +13,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Dependencies, Deps
-from services.gateway.http import bodies, idempotency, ranges
+from services.gateway.http import bodies, idempotency
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.ids import Id
-from services.gateway.http.multipart import FilePart
-from services.gateway.http.names import disposition, media_type, safe_name
 from services.gateway.http.responses import Cursor, Json, Limit, has_tag, page, read_cursor
-from services.gateway.http.rules import rules
+from services.gateway.http.rules import EndpointRules, Id
+from services.gateway.http.uploads import FilePart, disposition, media_type, safe_name
 from services.gateway.jobs.submit import new_id
 from services.gateway.routing import routes
 from shared import blobs
@@ -29,6 +28,7 @@ from shared.jobs import files
 
 router = routes("/v1/files", "Files")
 
+_RANGE = re.compile(r"bytes\s*=\s*(\d{0,19})\s*-\s*(\d{0,19})")
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 _UPLOAD: dict[str, Any] = {
     "requestBody": {
@@ -48,7 +48,7 @@ _UPLOAD: dict[str, Any] = {
 
 
 @router.post("", summary="Upload a file", status_code=201, response_model=FileInfo, openapi_extra=_UPLOAD)
-@rules(raw=True)
+@EndpointRules(raw=True)
 async def upload_file(
     request: Request,
     caller: CurrentCaller,
@@ -59,8 +59,10 @@ async def upload_file(
     """A multipart form with a field `file`, or the raw bytes with `?name=`. The name is a label, never a path."""
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise UnsupportedMediaType("Send the file as it is, without Content-Encoding.")
+    await deps.quotas.admit_bytes(caller.tenant, bodies.declared_bytes(request))
     content_type = request.headers.get("content-type", "")
-    body = bodies.stream(request, deps.settings.http.upload_bytes)
+    http = deps.settings.http
+    body = bodies.stream(request, http.upload_bytes, http.body_pause_seconds)
     if content_type.lower().startswith("multipart/"):
         form = FilePart(content_type, body)
         blob = await _receive(deps, form.chunks())
@@ -70,6 +72,8 @@ async def upload_file(
         blob = await _receive(deps, body)
         label = safe_name(name)
         kind = media_type(content_type, label)
+    await deps.quotas.admit_bytes(caller.tenant, blob.size)
+    unit.after_commit.append(lambda: deps.quotas.stored(caller.tenant, blob.size))
     # Only now: no transaction waits for a slow client.
     return await _filed(request, caller, await unit.connect(), label, kind, blob)
 
@@ -120,18 +124,15 @@ _CONTENT: dict[int | str, dict[str, Any]] = {
 @router.get("/{id}/content", summary="Fetch a file's bytes", response_class=Response, responses=_CONTENT)
 async def get_file_content(request: Request, id: Id, caller: CurrentCaller, deps: Deps) -> Response:
     """`Range: bytes=from-to` gives a part; `ETag` is the SHA-256."""
-    async with deps.database.read() as db:  # not held while the bytes flow
+    async with deps.database.read(caller.tenant) as db:  # not held while the bytes flow
         row = await _find(db, id, caller.tenant)
     tag = f'"{row["sha256"]}"'
     if has_tag(request.headers.get("if-none-match"), tag):
         return Response(status_code=304, headers={"ETag": tag})
     size = row["size"]
-    wanted = request.headers.get("range")
-    if_range = request.headers.get("if-range")
-    try:
-        span = ranges.wanted(wanted, size) if if_range in (None, tag) else None
-    except ranges.OutOfReach:
-        raise RangeNotSatisfiable(f"The file has {size} bytes.", size=size) from None
+    of_this = request.headers.get("if-range") in (None, tag)
+    part = _wanted_range(request.headers.get("range"), size) if of_this else None
+    start, end = part or (0, size)
     headers = {
         "ETag": tag,
         "Accept-Ranges": "bytes",
@@ -140,14 +141,33 @@ async def get_file_content(request: Request, id: Id, caller: CurrentCaller, deps
         # Whatever was uploaded: a browser neither runs it nor guesses what it is.
         "Content-Security-Policy": "default-src 'none'; sandbox",
     }
-    status = 200
-    if span is not None:
-        headers["Content-Range"] = f"bytes {span.start}-{span.end - 1}/{size}"
-        status = 206
-    start, end = (span.start, span.end) if span else (0, size)
+    if part is not None:
+        headers["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
     headers["Content-Length"] = str(end - start)
     content = await _started(blobs.stream(deps.blobs, row["sha256"], start, end))
-    return StreamingResponse(content, status, headers)
+    return StreamingResponse(content, 200 if part is None else 206, headers)
+
+
+def _wanted_range(header: str | None, size: int) -> tuple[int, int] | None:
+    """Where the part that is asked for starts and ends (exclusive); None for the whole, also for what makes no sense.
+
+    Raises: RangeNotSatisfiable when it begins after the end.
+    """
+    match = _RANGE.fullmatch(header.strip()) if header else None
+    if match is None or match.groups() == ("", ""):
+        return None
+    first, last = match.groups()
+    if first == "":
+        length = min(int(last), size)
+        if length == 0:
+            raise RangeNotSatisfiable(f"The file has {size} bytes.", size=size)
+        return size - length, size
+    start = int(first)
+    if last and int(last) < start:
+        return None
+    if start >= size:
+        raise RangeNotSatisfiable(f"The file has {size} bytes.", size=size)
+    return start, min(int(last) + 1, size) if last else size
 
 
 async def _started(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

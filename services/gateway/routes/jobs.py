@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Body, Header, Query, Request, Response
-from pydantic import AfterValidator, JsonValue, ValidationError
+from fastapi.openapi.models import Example
+from pydantic import JsonValue, ValidationError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway import notifications
@@ -14,15 +15,14 @@ from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http import problems
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.ids import Id
-from services.gateway.http.responses import Cursor, Json, Limit, encode, etag_of, has_tag, page, read_cursor, with_etag
-from services.gateway.http.rules import rules
+from services.gateway.http.lane import NotSmall
+from services.gateway.http.responses import Json, JsonText, encode, etag_of, has_tag, with_etag
+from services.gateway.http.rules import EndpointRules, Id
 from services.gateway.jobs import checks, views
-from services.gateway.jobs.kinds import KnownKind, example_of, is_large_kind
+from services.gateway.jobs.checks import is_large_kind
 from services.gateway.jobs.submit import accept, row_of
 from services.gateway.routing import narrowed, routes
 from services.gateway.streams.waits import find, hold, hold_replayed
-from shared.contracts.common import Page
 from shared.contracts.jobs import BudgetInput, JobRequest, JobState, JobView, ReplayInput
 from shared.contracts.models import LlmCalls
 from shared.errors import InvalidRequest, JobFinished, JobNotFinished, NotFound, PreconditionFailed
@@ -41,7 +41,10 @@ _ACCEPTED: dict[int | str, dict[str, Any]] = {
 
 def submit_router(kinds: Mapping[str, KindSpec[Any]]) -> APIRouter:
     """The operation whose body is one of the kinds that there are when the application is made."""
-    examples = {kind.name: example_of(kind) for kind in kinds.values()}
+    examples: dict[str, Example] = {
+        kind.name: {"summary": kind.example.summary, "value": {"kind": kind.name, "input": kind.example.input}}
+        for kind in kinds.values()
+    }
     body: Any = Annotated[request_type(kinds.values()), Body(openapi_examples=examples)]
     router = routes("/v1/jobs", "Jobs")
     submit = router.post("", summary="Submit a job", status_code=202, responses=_ACCEPTED)
@@ -49,65 +52,22 @@ def submit_router(kinds: Mapping[str, KindSpec[Any]]) -> APIRouter:
     return router
 
 
-@rules(large=is_large_kind, single=True, on_replay=hold_replayed)
+@EndpointRules(large=is_large_kind, single=True, on_replay=hold_replayed)
 async def submit_job(
     request: Request, body: JobRequest, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps
 ) -> Response:
     """`Prefer: wait=N` holds the answer for up to N seconds (60 at most) and gives 200 when the job ended in time."""
-    await checks.check(deps, db, caller.tenant, [(("body",), body)])
+    await checks.check(deps, db, caller, [(("body",), body)])
     sent = cast("dict[str, dict[str, JsonValue]]", await request.json())
     view = await accept(deps, db, unit, row_of(request, caller, body, sent["input"]))
     hold(request, view["id"])
     return Json(view, 202, {"Location": view["links"]["self"], "Retry-After": "1"})
 
 
-def _label(pair: str) -> str:
-    key, colon, value = pair.partition(":")
-    if not colon or not 1 <= len(key) <= 64 or len(value) > 200 or "\0" in pair:
-        raise ValueError("give key:value, the key with 1 to 64 characters, the value with 200 at most")
-    return pair
-
-
-@router.get("", summary="List jobs, newest first", response_model=Page[JobView])
-async def list_jobs(
-    caller: CurrentCaller,
-    db: Db,
-    deps: Deps,
-    kind: KnownKind | None = None,
-    state: JobState | None = None,
-    label: Annotated[
-        list[Annotated[str, AfterValidator(_label)]] | None,
-        Query(max_length=32, description="`key:value`; several must all hold"),
-    ] = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> Response:
-    """Items have neither `input` nor `result`."""
-    labels = dict(pair.split(":", 1) for pair in label or [])
-    statement = queries.page(caller.tenant, limit + 1, read_cursor(cursor), kind, state, labels)
-    rows = (await db.execute(statement)).mappings().all()
-    queued = [row["id"] for row in rows if row["state"] == JobState.QUEUED]
-    ahead: dict[str, int] = {}
-    if queued:
-        placed = await db.execute(queries.queue_positions(caller.tenant, queued))
-        ahead = {row.id: row.ahead for row in placed}
-    served = {kind for worker in await deps.workforce.all() for kind in worker.kinds}
-
-    def view(row: views.Row) -> views.View:
-        if row["state"] != JobState.QUEUED:
-            return views.summary(row)
-        waiting = views.in_queue(ahead.get(row["id"], queries.MOST_AHEAD))
-        return views.summary(
-            row, waiting if row["kind"] in served else views.no_worker(deps.workforce.absence(row["kind"]))
-        )
-
-    return Json(page(rows, limit, view))
-
-
 @router.get("/{id}", summary="Look at a job", response_model=JobView, responses={304: {"description": "Not modified"}})
 async def get_job(request: Request, id: Id, caller: CurrentCaller, db: Db, deps: Deps) -> Response:
     row = await find(db, id, caller.tenant)
-    waiting = await views.waiting_of(db, deps.workforce, deps.settings.jobs.tenant_running, row)
+    waiting = await views.waiting_of(deps, db, row)
     headers = {} if JobState(row["state"]).terminal else {"Retry-After": "1"}
     return with_etag(request, views.job_view(row, waiting), headers)
 
@@ -158,18 +118,22 @@ async def cancel_job(
         raise JobFinished(f"The job has already ended: {ended['state']}.")
     has_ended = row["state"] != JobState.RUNNING
     unit.after_commit.append(lambda: deps.in_background(notifications.notify_watchers(deps.redis, id, ended=has_ended)))
-    waiting = await views.waiting_of(db, deps.workforce, deps.settings.jobs.tenant_running, row)
+    waiting = await views.waiting_of(deps, db, row)
     return Json(views.job_view(row, waiting), 202)
 
 
 @router.post("/{id}/replay", summary="Run a job's input again", status_code=202, responses=_ACCEPTED)
-@rules(on_replay=hold_replayed)
+@EndpointRules(on_replay=hold_replayed)
 async def replay_job(
     request: Request, id: Id, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps, body: ReplayInput | None = None
 ) -> Response:
     """`input` is merged into the old one field by field; `model` and `budget` replace the old job's."""
     change = body or ReplayInput()
     old = await find(db, id, caller.tenant)
+    if isinstance(old["input"], JsonText):
+        if deps.lane is not None:
+            raise NotSmall
+        old = {**old, "input": old["input"].read()}
     merged = {**old["input"], **change.input}
     opened = (await db.execute(queries.is_first_of_conversation(id, old["conversation_id"]))).scalar_one()
     wanted = {
@@ -186,7 +150,7 @@ async def replay_job(
     except ValidationError as error:
         errors = [{**each, "loc": ("body", *each["loc"])} for each in error.errors(include_url=False)]
         raise problems.invalid(errors, wanted) from None
-    await checks.check(deps, db, caller.tenant, [(("body",), submit)])
+    await checks.check(deps, db, caller, [(("body",), submit)])
     if change.budget is not None:
         submit.budget = BudgetInput.model_validate(change.budget)
     overrides = {**old["overrides"], **change.model_dump(include={"model", "prompt_version"}, exclude_none=True)}
@@ -208,6 +172,6 @@ async def list_job_llm_calls(id: Id, caller: CurrentCaller, db: Db) -> LlmCalls:
 async def _check_unchanged(db: AsyncConnection, deps: Dependencies, id: str, tenant: str, if_match: str) -> None:
     """Raises: NotFound, PreconditionFailed when the job is not any more what the client read."""
     row = await find(db, id, tenant)
-    waiting = await views.waiting_of(db, deps.workforce, deps.settings.jobs.tenant_running, row)
+    waiting = await views.waiting_of(deps, db, row)
     if not has_tag(if_match, etag_of(encode(views.job_view(row, waiting)))):
         raise PreconditionFailed("The job has changed since you read it; read it again.")

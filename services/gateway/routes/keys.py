@@ -1,54 +1,96 @@
-"""API keys: made, listed and revoked by an administrator of the installation."""
+"""API keys: made, listed, rotated and revoked by an administrator, of the installation or of the keys' tenant."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 from fastapi import Query, Response
+from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.database import Db
+from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Deps
-from services.gateway.http.ids import Id
+from services.gateway.http.auth import Caller, CurrentCaller
 from services.gateway.http.responses import Cursor, Json, Limit, page, read_cursor
-from services.gateway.http.rules import rules
+from services.gateway.http.rules import EndpointRules, Id
 from services.gateway.routing import routes
 from shared import keys
 from shared.contracts.common import Page
-from shared.contracts.keys import KeyInfo, KeyInput, NewKey
-from shared.errors import NotFound
+from shared.contracts.keys import KeyInfo, KeyInput, NewKey, RotationInput, Scope
+from shared.errors import MissingScope, NotFound
 
 router = routes("/v1/keys", "Keys")
 
 
 @router.post("", summary="Create an API key", status_code=201, response_model=NewKey | KeyInfo)
-@rules(scope="admin", secret=("key",))
-async def create_key(body: KeyInput, db: Db) -> Response:
+@EndpointRules(scope="tenant_admin", secret=("key",), audit="keys.create")
+async def create_key(body: KeyInput, caller: CurrentCaller, db: Db, deps: Deps) -> Response:
     """The key itself is in this answer only; repeated with the same `Idempotency-Key`, the answer comes without it."""
-    issued = keys.issue(body.tenant, body.name, body.scopes, body.expires_at)
-    row = (await db.execute(issued.statement)).mappings().one()
-    made = NewKey(**keys.info(row).model_dump(), key=issued.key)
-    return Json(made, 201, {"Location": f"/v1/keys/{made.id}"})
+    caller.administered(body.tenant)
+    _check_scopes(caller, body.scopes)
+    days = deps.settings.http.key_days
+    expires_at = body.expires_at or (datetime.now(UTC) + timedelta(days=days) if days else None)
+    return await _issued(db, body.tenant, body.name, body.scopes, expires_at)
 
 
 @router.get("", summary="List API keys, newest first", response_model=Page[KeyInfo])
-@rules(scope="admin")
+@EndpointRules(scope="tenant_admin")
 async def list_keys(
+    caller: CurrentCaller,
     db: Db,
     tenant: Annotated[str | None, Query(max_length=63, pattern=r"^[a-z0-9][a-z0-9_-]*$")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
     """The keys of every tenant, or of one; revoked ones too, for the trail."""
-    rows = (await db.execute(keys.page(limit + 1, read_cursor(cursor), tenant))).mappings().all()
+    of = caller.administered(tenant)
+    rows = (await db.execute(keys.page(limit + 1, read_cursor(cursor), of))).mappings().all()
     return Json(page(rows, limit, keys.info))
 
 
+@router.post(
+    "/{id}/rotate", summary="Replace an API key by a new one", status_code=201, response_model=NewKey | KeyInfo
+)
+@EndpointRules(scope="tenant_admin", secret=("key",), audit="keys.rotate")
+async def rotate_key(
+    id: Id, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps, body: RotationInput | None = None
+) -> Response:
+    """A key with the same name, scopes and lifetime; the old one is good for `overlap_seconds` more (a day)."""
+    old = (await db.execute(keys.valid(id, caller.administered(None)))).mappings().one_or_none()
+    if old is None:
+        raise _missing(id)
+    _check_scopes(caller, old["scopes"])
+    now = datetime.now(UTC)
+    lifetime = None if old["expires_at"] is None else old["expires_at"] - old["created_at"]
+    await db.execute(keys.end_at(id, now + timedelta(seconds=(body or RotationInput()).overlap_seconds)))
+    unit.after_commit.append(lambda: deps.authenticator.forget(id))
+    return await _issued(db, old["tenant_id"], old["name"], old["scopes"], None if lifetime is None else now + lifetime)
+
+
 @router.delete("/{id}", summary="Revoke an API key", status_code=204, response_class=Response)
-@rules(scope="admin")
-async def revoke_key(id: Id, deps: Deps) -> Response:
-    """It ends at once here, and within a second on every other gateway."""
-    async with deps.database.write() as connection:
-        if (await connection.execute(keys.revoke(id))).one_or_none() is None:
-            raise NotFound(f"There is no valid key {id}.")
-    deps.authenticator.forget(id)  # after the commit: until then a request may bring it back
+@EndpointRules(scope="tenant_admin", audit="keys.revoke")
+async def revoke_key(id: Id, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps) -> Response:
+    """It ends at once here, and within a second on every other gateway; so do its event streams."""
+    if (await db.execute(keys.revoke(id, caller.administered(None)))).one_or_none() is None:
+        raise _missing(id)
+    unit.after_commit.append(lambda: deps.authenticator.forget(id))  # until then a request may bring it back
     return Response(status_code=204)
+
+
+async def _issued(
+    db: AsyncConnection, tenant: str, name: str, scopes: list[Scope], expires_at: datetime | None
+) -> Response:
+    issued = keys.issue(tenant, name, scopes, expires_at)
+    row = (await db.execute(issued.statement)).mappings().one()
+    made = NewKey(**keys.info(row).model_dump(), key=issued.key)
+    return Json(made, 201, {"Location": f"/v1/keys/{made.id}"})
+
+
+def _check_scopes(caller: Caller, wanted: list[Scope]) -> None:
+    """Raises: MissingScope for a key that may more than the caller may give."""
+    if "admin" in wanted and "admin" not in caller.scopes:
+        raise MissingScope("A key with the scope admin is made with the scope admin only.")
+
+
+def _missing(id: str) -> NotFound:
+    return NotFound(f"There is no valid key {id}.")

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.database import Db
 from services.gateway.http.auth import Caller, CurrentCaller
 from services.gateway.http.responses import Cursor, Json, Limit, page_of_list, with_etag
-from services.gateway.routes.prompts import IfMatch
+from services.gateway.http.rules import EndpointRules, IfMatch
 from services.gateway.routing import routes
 from shared.contracts.common import Page
 from shared.contracts.definitions import (
@@ -51,6 +51,7 @@ async def get_definitions(request: Request, caller: CurrentCaller, db: Db) -> Re
 
 
 @router.put("/definitions", summary="Change the definitions", response_model=DefinitionSet)
+@EndpointRules(audit="definitions.set")
 async def set_definitions(body: DefinitionsInput, caller: CurrentCaller, db: Db, if_match: IfMatch = None) -> Response:
     """The whole set, as a new version that the next job uses. 422 names each fault with its line."""
     text, definitions = await asyncio.to_thread(_parsed, body)
@@ -58,6 +59,7 @@ async def set_definitions(body: DefinitionsInput, caller: CurrentCaller, db: Db,
 
 
 @router.delete("/definitions", summary="Use no definitions any more", response_model=DefinitionSet)
+@EndpointRules(audit="definitions.delete")
 async def delete_definitions(caller: CurrentCaller, db: Db, if_match: IfMatch = None) -> Response:
     """An empty set as a new version; the versions before it stay."""
     return _changed(await _save(db, caller, "", [], await _expected(db, caller.tenant, if_match)))
@@ -85,6 +87,7 @@ async def get_definition_version(number: Number, caller: CurrentCaller, db: Db) 
 
 
 @router.post("/definitions/rollback", summary="Use an old version again", response_model=DefinitionSet)
+@EndpointRules(audit="definitions.rollback")
 async def rollback_definitions(
     body: RollbackInput, caller: CurrentCaller, db: Db, if_match: IfMatch = None
 ) -> Response:
@@ -109,6 +112,7 @@ async def list_stack_proposals(
 
 
 @router.post("/proposals/{kind}/{id}/promote", summary="Make a proposal a definition", response_model=DefinitionSet)
+@EndpointRules(audit="definitions.promote")
 async def promote_stack_proposal(
     kind: Kind, id: TechnologyId, caller: CurrentCaller, db: Db, body: PromotionInput | None = None
 ) -> Response:

@@ -1,21 +1,22 @@
-"""A job's events as a stream: first what has happened, then what happens, from whichever gateway is asked."""
+"""A job's events: a stream of what has happened and what happens, whichever gateway is asked, or a page of them."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Mapping
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 from fastapi import Header, Query, Response
+from sqlalchemy import RowMapping
 
 from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.ids import Id
+from services.gateway.http.responses import Json, encode
+from services.gateway.http.rules import Id
 from services.gateway.routing import routes
 from services.gateway.streams import event_stream
-from services.gateway.streams.event_stream import COMMENT, COMMENT_SECONDS, OPENING, frame
-from shared.contracts.jobs import JobState
-from shared.errors import DatabaseUnavailable, NotFound
+from services.gateway.streams.event_stream import News, frame
+from shared.contracts.jobs import Event, JobState
+from shared.errors import InvalidRequest, NotFound
 from shared.jobs import queries
 
 router = routes("/v1/jobs", "Jobs")
@@ -23,13 +24,30 @@ router = routes("/v1/jobs", "Jobs")
 _PAGE = 100  # events read at once: with 16 kB each a stream holds 1.6 MB at the most
 _MOST_SEQ = 2**31 - 1
 
-_STREAM = event_stream.described(
+_PAGE_BYTES = 1_000_000  # a page ends early once it holds so much
+
+_ANSWERS = event_stream.described(
     "`id:` is the sequence number, `event:` the type, `data:` a JSON object",
     'id: 1\nevent: job_queued\ndata: {"type": "job_queued", "seq": 1}\n\n',
 )
+_ANSWERS[200]["content"]["application/json"] = {
+    "schema": {
+        "title": "EventPage",
+        "type": "object",
+        "required": ["items", "state", "next_after"],
+        "properties": {
+            "items": {"type": "array", "items": Event.model_json_schema()},
+            "state": {"$ref": "#/components/schemas/JobState"},
+            "next_after": {
+                "type": ["integer", "null"],
+                "description": "The `after` of the next page; null when there is nothing more yet",
+            },
+        },
+    }
+}
 
 
-@router.get("/{id}/events", summary="Watch a job", response_class=Response, responses=_STREAM)
+@router.get("/{id}/events", summary="Watch a job", response_class=Response, responses=_ANSWERS)
 async def stream_job_events(
     id: Id,
     caller: CurrentCaller,
@@ -38,58 +56,72 @@ async def stream_job_events(
     last_event_id: Annotated[
         int | None, Header(ge=0, le=_MOST_SEQ, description="The same, as browsers send it")
     ] = None,
+    accept: Annotated[str, Header(max_length=1000, include_in_schema=False)] = "",
+    type: Annotated[
+        list[Annotated[str, Query(max_length=64)]], Query(max_length=20, description="Of a page: any of these types")
+    ] = [],  # noqa: B006 - FastAPI copies it
+    limit: Annotated[int | None, Query(ge=1, le=1000, description="Of a page: how many it holds; 100")] = None,
 ) -> Response:
-    """Events after the last one seen, then live ones; the job's last event ends the stream."""
-    seq = after if last_event_id is None else last_event_id
-    first = await _news(deps, id, caller.tenant, seq)
-    if not first:
+    """Events after the last one seen, then live ones; the job's last event ends the stream.
+
+    With `Accept: application/json` a page of those that there are, which is also shorter than `limit` from 1 MB on.
+    """
+    seen = after if last_event_id is None else last_event_id
+    if "application/json" in accept and "text/event-stream" not in accept:
+        return Json(await _page(deps, id, caller.tenant, seen, type, limit or _PAGE))
+    if type or limit:
+        message = "it is for a page; ask for one with Accept: application/json"
+        raise InvalidRequest(f"query: {message}", [(["query", "type" if type else "limit"], message)])
+    rows = await _rows(deps, id, caller.tenant, seen)
+    if not rows:
         raise NotFound(f"There is no job {id}.")
-    return event_stream.answer(_stream(deps, id, caller.tenant, seq, first))
+
+    async def look(seen: int) -> News:
+        return _news(id, await _rows(deps, id, caller.tenant, seen), seen)
+
+    return await event_stream.stream(deps, caller, id, _news(id, rows, seen), look)
 
 
-Rows = list[Mapping[str, Any]]
+async def _page(
+    deps: Dependencies, job_id: str, tenant: str, seen: int, types: Sequence[str], limit: int
+) -> dict[str, object]:
+    """Up to ``limit`` events. Raises: NotFound."""
+    items: list[dict[str, object]] = []
+    size = 0
+    while True:
+        wanted = min(_PAGE, limit - len(items))
+        rows = await _rows(deps, job_id, tenant, seen, wanted, types)
+        if not rows:
+            raise NotFound(f"There is no job {job_id}.")
+        events = [_event(job_id, row) for row in rows if row["seq"] is not None]
+        items += events
+        size += len(encode(events))
+        seen = rows[-1]["seq"] or seen
+        if len(events) < wanted:
+            return {"items": items, "state": rows[0]["state"], "next_after": None}
+        if len(items) == limit or size > _PAGE_BYTES:
+            return {"items": items, "state": rows[0]["state"], "next_after": seen}
 
 
-async def _stream(deps: Dependencies, job_id: str, tenant: str, seq: int, first: Rows) -> AsyncIterator[bytes]:
-    deps.metrics.streams.inc()
-    try:
-        with deps.watchers.watch(job_id) as changed:
-            yield OPENING
-            spoke = time.monotonic()
-            rows = first
-            while not deps.closing.is_set():
-                events = [row for row in rows if row["seq"] is not None]
-                if events:
-                    seq = events[-1]["seq"]
-                    yield b"".join(_frame(job_id, row) for row in events)
-                    spoke = time.monotonic()
-                if len(events) < _PAGE:
-                    if not rows or JobState(rows[0]["state"]).terminal:
-                        return
-                    await deps.watchers.wait(changed, spoke + COMMENT_SECONDS - time.monotonic())
-                    if time.monotonic() - spoke >= COMMENT_SECONDS:
-                        yield COMMENT
-                        spoke = time.monotonic()
-                rows = await _patient_news(deps, job_id, tenant, seq, rows)
-    finally:
-        deps.metrics.streams.dec()
+async def _rows(
+    deps: Dependencies, job_id: str, tenant: str, seen: int, most: int = _PAGE, types: Sequence[str] = ()
+) -> Sequence[RowMapping]:
+    """The next events, each with the job's state; of a job without new ones a row that has no ``seq``."""
+    async with deps.database.read(tenant) as db:
+        return (await db.execute(queries.events_after(job_id, tenant, seen, most, types))).mappings().all()
 
 
-async def _news(deps: Dependencies, job_id: str, tenant: str, seq: int) -> Rows:
-    async with deps.database.read() as db:
-        rows = (await db.execute(queries.events_after(job_id, tenant, seq, _PAGE))).mappings().all()
-    return [dict(row) for row in rows]
+def _news(job_id: str, rows: Sequence[RowMapping], seen: int) -> News:
+    events = [row for row in rows if row["seq"] is not None]
+    more = len(events) == _PAGE
+    ended = not more and (not rows or JobState(rows[0]["state"]).terminal)
+    joined = b"".join(_frame(job_id, row) for row in events)
+    return News([joined] if events else (), events[-1]["seq"] if events else seen, more, ended)
 
 
-async def _patient_news(deps: Dependencies, job_id: str, tenant: str, seq: int, before: Rows) -> Rows:
-    """What is new; nothing while Postgres is away, and the stream goes on when it is back."""
-    try:
-        # The client may be gone any moment, and with it the task that asks.
-        return await deps.to_its_end(_news(deps, job_id, tenant, seq))
-    except DatabaseUnavailable:
-        return [{"state": before[0]["state"], "seq": None}]
+def _frame(job_id: str, row: RowMapping) -> bytes:
+    return frame(row["seq"], row["type"], _event(job_id, row))
 
 
-def _frame(job_id: str, row: Mapping[str, Any]) -> bytes:
-    envelope = {"type": row["type"], "job_id": job_id, "seq": row["seq"], "at": row["at"]}
-    return frame(row["seq"], row["type"], {**row["data"], **envelope})
+def _event(job_id: str, row: RowMapping) -> dict[str, object]:
+    return {**row["data"], "type": row["type"], "job_id": job_id, "seq": row["seq"], "at": row["at"]}

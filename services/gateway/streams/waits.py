@@ -8,7 +8,6 @@ import time
 from contextlib import ExitStack, suppress
 from typing import cast
 
-import orjson
 from fastapi import Request, Response
 from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -52,7 +51,7 @@ def hold_replayed(request: Request, replayed: Response) -> None:
     if replayed.status_code != 202 or not seconds:
         return
     deps = cast(Dependencies, request.app.state.dependencies)
-    job_id = str(orjson.loads(replayed.body)["id"])
+    job_id = replayed.headers["location"].rpartition("/")[2]
 
     async def held(response: Response) -> Response:
         row = await finished(deps, _tenant(request), job_id, seconds)
@@ -79,7 +78,7 @@ def wanted_seconds(request: Request) -> float:
     return min(float(match[1]), _MOST_SECONDS) if match else 0.0
 
 
-async def finished(deps: Dependencies, tenant: str, job_id: str, seconds: float) -> RowMapping | None:
+async def finished(deps: Dependencies, tenant: str, job_id: str, seconds: float) -> views.Row | None:
     """The job's row when it has ended, or ends in time; None otherwise."""
     with deps.watchers.watch(job_id, end_only=True) as ended:
         ended.set()  # look at once: it may have ended already
@@ -88,7 +87,7 @@ async def finished(deps: Dependencies, tenant: str, job_id: str, seconds: float)
 
 async def _row_of_end(
     deps: Dependencies, tenant: str, job_id: str, seconds: float, ended: asyncio.Event
-) -> RowMapping | None:
+) -> views.Row | None:
     deadline = time.monotonic() + seconds
     while not deps.closing.is_set():
         left = deadline - time.monotonic()
@@ -97,18 +96,18 @@ async def _row_of_end(
         await deps.watchers.wait(ended, left)
         # If the record is away, it may be back before the time is over: the job is accepted.
         with suppress(DatabaseUnavailable):
-            async with deps.database.read() as db:
+            async with deps.database.read(tenant) as db:
                 row: RowMapping | None = (await db.execute(queries.find(job_id, tenant))).mappings().one_or_none()
             if row is None:
                 return None
             if JobState(row["state"]).terminal:
-                return row
+                return views.read(row)
     return None
 
 
 async def find(db: AsyncConnection, id: str, tenant: str) -> views.Row:
     """The row of a job. Raises: NotFound."""
-    row: views.Row | None = (await db.execute(queries.find(id, tenant))).mappings().one_or_none()
+    row: RowMapping | None = (await db.execute(queries.find(id, tenant))).mappings().one_or_none()
     if row is None:
         raise NotFound(f"There is no job {id}.")
-    return row
+    return views.read(row)

@@ -12,11 +12,9 @@ from dataclasses import dataclass, replace
 import httpx2 as httpx
 import pytest
 import structlog
-import uvicorn
 from sqlalchemy import Engine
 
-from services.gateway.app import create_app
-from services.gateway.server import Server
+from services.gateway.app import GatewayServer
 from services.gateway.settings import HttpSettings, Settings
 from shared import keys
 from shared.contracts.keys import Scope
@@ -42,7 +40,7 @@ class Gateway:
         return self.client_of(self.key(tenant, *scopes))
 
     def client_of(self, key: str) -> httpx.Client:
-        return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {key}"}, timeout=30)
+        return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {key}"}, timeout=120)
 
 
 @contextmanager
@@ -50,9 +48,7 @@ def serving(settings: Settings) -> Iterator[str]:
     """The URL of a gateway with these settings."""
     listener = socket.socket(proto=socket.IPPROTO_TCP)  # else answers wait 40 ms for an acknowledgement
     listener.bind(("127.0.0.1", 0))
-    app = create_app(settings)
-    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5)
-    server = Server(app, config)
+    server = GatewayServer(replace(settings, jobs=settings.jobs.model_copy(update={"grace_seconds": 5})))
     thread = threading.Thread(target=asyncio.run, args=(server.serve(sockets=[listener]),), daemon=True)
     thread.start()
     until(lambda: server.started or not thread.is_alive(), "the start of the gateway")

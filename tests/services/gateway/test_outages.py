@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import httpx2 as httpx
@@ -18,7 +20,7 @@ from migrations.upgrade import upgrade
 from services.host.postgres import Postgres
 from services.host.redis import Redis
 from shared.db import connect
-from shared.settings import StoreSettings
+from shared.settings import JobSettings, StoreSettings
 from tests.services.gateway import workers
 from tests.services.gateway.conftest import Gateway, serving, settings_of
 from tests.services.gateway.http.test_problems import EXECUTE, assert_problem
@@ -38,8 +40,12 @@ def servers(tmp_path: Path) -> Iterator[tuple[Gateway, Postgres, Redis]]:
             database_url=postgres.url, redis_url=redis.url, blob_url=(tmp_path / "b").as_uri(), qdrant_url=None
         )
         engine = connect(postgres.url)
-        with serving(settings_of(stores)) as url:
-            yield Gateway(url, engine, settings_of(stores)), postgres, redis
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            metrics_port = free.getsockname()[1]
+        settings = replace(settings_of(stores), jobs=JobSettings(metrics_port=metrics_port))
+        with serving(settings) as url:
+            yield Gateway(url, engine, settings), postgres, redis
         engine.dispose()
     shutil.rmtree(folder, ignore_errors=True)
 
@@ -67,7 +73,10 @@ def test_postgres_and_redis_go_away_and_come_back(servers: tuple[Gateway, Postgr
             assert int(answer.headers["retry-after"]) >= 1
         assert_problem(client.post("/v1/files?name=a", content=b"a"), 503, "database_unavailable")
         assert client.get("/healthz").status_code == 200
-        assert client.get("/metrics").status_code == 200
+        numbers = httpx.get(f"http://127.0.0.1:{gateway.settings.jobs.metrics_port}/metrics")
+        assert numbers.status_code == 200
+        assert "http_server_request_duration_seconds" in numbers.text
+        assert "job_queue_depth" not in numbers.text
         postgres.start()
         redis.start()
         until(lambda: client.get("/v1/jobs").status_code == 200, "an answer after the restart")

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import httpx2 as httpx
 import pytest
 
 from services.gateway.settings import Settings
-from shared.llm.settings import ProviderSettings
-from tests.services.gateway.conftest import Gateway, serving, settings_of, with_http
+from tests.services.gateway.conftest import Gateway, serving, with_http
 from tests.support.scripted import ScriptedLlm
 from tests.support.wait import until
 
@@ -155,12 +149,14 @@ def test_notes_are_kept_per_tenant(app: httpx.Client) -> None:
     assert say(app, "GET", "/api/notes") == (200, {"bullets": [], "conversationHistory": []})
     assert say(app, "PUT", "/api/notes", {"bullets": ["one"]}) == (200, {"success": True, "bullets": ["one"]})
     status, told = say(app, "POST", "/api/notes", {"message": "- two\n- three"})
-    assert (status, told["bullets"], told["newBullets"]) == (200, ["one", "two", "three"], ["two", "three"])
+    assert (status, told["success"], told["bullets"], told["newBullets"]) == (200, False, ["one"], [])
+    assert told["thinking"] == "LLM disabled: missing API keys"
+    assert told["error"].startswith("LLM is not configured")
     unfit: list[tuple[str, Json]] = [("PUT", {"bullets": "x"}), ("PUT", {}), ("POST", {})]
     for method, body in unfit:
         status, told = say(app, method, "/api/notes", body)
         assert (status, told["success"]) == (400, False)
-    assert say(app, "GET", "/api/notes")[1]["bullets"] == ["one", "two", "three"]
+    assert say(app, "GET", "/api/notes")[1] == {"bullets": ["one"], "conversationHistory": []}
 
 
 def test_two_first_edits_at_once_make_one_flow(gateway: Gateway) -> None:
@@ -187,41 +183,37 @@ def test_a_browser_without_a_key_gets_the_configured_one_on_these_routes_only(
         assert stranger.get("/api/flow").status_code == 401
 
 
+@pytest.mark.slow
+def test_a_browser_without_a_key_is_of_this_gateway_or_of_a_named_origin(gateway: Gateway, settings: Settings) -> None:
+    """A foreign page can neither send a form here nor reach us by a name of its own."""
+    own = with_http(settings, compatibility_key=gateway.key("pages"), cors_origins="http://app.example")
+    node, as_json = b'{"label": "A"}', {"Content-Type": "application/json"}
+    with serving(own) as url, httpx.Client(base_url=url) as browser:
+
+        def answered(method: str, content: bytes | None = None, **headers: str) -> tuple[int, str | None]:
+            named = {name.replace("_", "-"): value for name, value in headers.items()}
+            path = "/api/node" if content else "/api/flow/undo" if method == "POST" else "/api/flow"
+            answer = browser.request(method, path, content=content, headers=named)
+            return answer.status_code, answer.json().get("code")
+
+        assert answered("GET") == (200, None)
+        assert answered("POST", Origin=url) == (200, None)
+        assert answered("POST", node, **as_json, Origin=url) == (200, None)
+        assert answered("POST", b'{"label": "B"}', **as_json, Origin="http://app.example") == (200, None)
+        for origin in ("http://evil.example", "null", "http://127.0.0.1.evil.example"):
+            assert answered("POST", node, **as_json, Origin=origin) == (403, "origin_not_allowed")
+            assert answered("POST", Origin=origin) == (403, "origin_not_allowed")
+        assert answered("GET", Host="evil.example") == (403, "origin_not_allowed")
+        assert answered("POST", node, Content_Type="text/plain") == (415, "unsupported_media_type")
+        assert answered("POST", node) == (415, "unsupported_media_type")
+
+
 # With a worker and a model.
 
 
 def tagged(*calls: tuple[str, Mapping[str, object]]) -> str:
     body = [{"type": "tool_use", "id": str(n), "name": name, "input": params} for n, (name, params) in enumerate(calls)]
     return f"<thinking>I see</thinking><response>{json.dumps(body)}</response>"
-
-
-@pytest.fixture(scope="module")
-def chatting(gateway: Gateway, scripted_llm: ScriptedLlm) -> Iterator[httpx.Client]:
-    """A client of a gateway with a flows worker and scripted models."""
-    settings = settings_of(gateway.settings.stores)
-    providers = ProviderSettings(scripted_llm.environment(["groq", "cerebras"]))
-    stores = settings.stores
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},
-        **scripted_llm.environment(["groq", "cerebras"]),
-        "DATABASE_URL": stores.database_url,
-        "REDIS_URL": stores.redis_url,
-        "BLOB_URL": stores.blob_url,
-    }
-    worker = subprocess.Popen([sys.executable, "-m", "services.flows"], env=environment, cwd=Path(__file__).parents[4])
-    try:
-        with serving(replace(settings, providers=providers)) as url:
-            key = gateway.key("chat")
-            with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=60) as client:
-                until(lambda: _ready(client), "the flows worker", 90)
-                yield client
-    finally:
-        worker.terminate()
-        worker.wait(60)
-
-
-def _ready(client: httpx.Client) -> bool:
-    return bool(client.get("/v1/capabilities").json()["kinds"]["flow"]["state"] == "ready")
 
 
 STEPS = [
@@ -295,7 +287,7 @@ def test_a_repeated_message_with_the_same_key_is_answered_like_the_first(
                 "success": False,
                 "iterations": 3,
                 "message": "Failed after 3 attempts",
-                "errors": ["Node nope not found"],
+                "errors": [{"success": False, "error": "Node nope not found"}],
             },
         ),
     ],
@@ -318,6 +310,97 @@ def test_when_every_provider_fails_the_message_fails_with_500(
     scripted_llm.play({"fault": "server_error"})
     told = say(chatting, "POST", "/api/conversation/message", {"message": "try"})
     assert told == (500, {"error": "Failed to process message"})
+
+
+def test_a_layout_by_message_says_so_in_its_entry(chatting: httpx.Client, scripted_llm: ScriptedLlm) -> None:
+    until(lambda: _answers(chatting, scripted_llm), "the providers are asked again", 120)
+    calls = tagged(("addNode", {"label": "Far"}), ("autoLayout", {}), ("autoLayout", {}))
+    scripted_llm.play({"reply": {"text": calls}})
+    answer = chatting.post("/api/conversation/message", json={"message": "arrange it"})
+    added, first, second = answer.json()["execution"]
+    assert (added, first) == ({"success": True, "nodeId": "far"}, {"success": True, "tool": "autoLayout"})
+    assert second == {"success": True, "tool": "autoLayout", "didChange": False}
+    assert answer.headers["etag"] == chatting.get("/api/flow").headers["etag"]
+    chatting.post("/api/undo")
+
+
+def test_a_message_is_one_undo_for_a_page_that_saves_its_layout(
+    chatting: httpx.Client, scripted_llm: ScriptedLlm
+) -> None:
+    until(lambda: _answers(chatting, scripted_llm), "the providers are asked again", 120)
+    before = chatting.get("/api/flow").json()
+    wrong = tagged(("addNode", {"label": "Ask"}), ("addNode", {"label": "Pay", "parentNodeId": "asc"}))
+    scripted_llm.play({"reply": {"text": wrong}, "times": 1}, {"reply": {"text": wrong.replace("asc", "ask")}})
+    told = say(chatting, "POST", "/api/conversation/message", {"message": "ask, then pay"})[1]
+    flow = told["updatedFlow"]
+    assert (told["iterations"], len(flow["nodes"])) == (2, len(before["nodes"]) + 2)
+    for x in (40, 250):
+        moved = [{**node, "position": {"x": x * rank, "y": 9}} for rank, node in enumerate(flow["nodes"])]
+        shown = [{**node, "measured": {"width": 172, "height": 76}, "selected": x == 250} for node in moved]
+        assert say(chatting, "POST", "/api/flow", {"nodes": shown, "edges": flow["edges"]})[0] == 200
+    undone = say(chatting, "POST", "/api/undo")[1]["flow"]
+    assert [node["id"] for node in undone["nodes"]] == [node["id"] for node in before["nodes"]]
+
+
+def test_notes_have_a_conversation_of_their_own(chatting: httpx.Client, scripted_llm: ScriptedLlm) -> None:
+    until(lambda: _answers(chatting, scripted_llm), "the providers are asked again", 120)
+    said = say(chatting, "GET", "/api/conversation/debug")[1]["messageCount"]
+    first = '<thinking>Noted</thinking><response>["Users log in by mail"]</response>'
+    second = '<thinking>More</thinking><response>{"Points": ["Sessions last a day"]}</response>'
+    scripted_llm.play({"reply": {"text": first}, "times": 1}, {"reply": {"text": second}})
+    assert say(chatting, "POST", "/api/notes", {"message": "log in by MAIL"})[1] == {
+        "success": True, "bullets": ["Users log in by mail"], "newBullets": ["Users log in by mail"], "thinking": "Noted",  # noqa: E501
+    }  # fmt: skip
+    told = say(chatting, "POST", "/api/notes", {"message": "sessions"})[1]
+    assert told["bullets"] == ["Users log in by mail", "Sessions last a day"]
+    asked = [message["content"] for message in scripted_llm.requests()[1]["body"]["messages"]]
+    assert asked[:2] == ["log in by MAIL", first]
+    history = say(chatting, "GET", "/api/notes")[1]["conversationHistory"]
+    assert [(one["role"], one["content"]) for one in history] == [
+        ("user", "log in by MAIL"), ("assistant", first), ("user", "sessions"), ("assistant", second),
+    ]  # fmt: skip
+    assert say(chatting, "GET", "/api/conversation/debug")[1]["messageCount"] == said
+    say(chatting, "DELETE", "/api/conversation/history")
+    assert len(say(chatting, "GET", "/api/notes")[1]["conversationHistory"]) == 4
+
+
+def test_a_failed_message_is_answered_again_with_the_first_status(
+    chatting: httpx.Client, scripted_llm: ScriptedLlm
+) -> None:
+    scripted_llm.play({"fault": "server_error"})
+    request: Json = {"json": {"message": "add a node"}, "headers": {"Idempotency-Key": "failed-once"}}
+    first = chatting.post("/api/conversation/message", **request)
+    scripted_llm.play({"reply": {"text": tagged(("addNode", {"label": "Later"}))}})
+    second = chatting.post("/api/conversation/message", **request)
+    assert [(answer.status_code, answer.json()) for answer in (first, second)] == [
+        (500, {"error": "Failed to process message"})
+    ] * 2
+    assert second.headers["idempotency-replayed"] == "true"
+
+
+def test_notes_that_no_model_could_take_down_are_an_error(chatting: httpx.Client, scripted_llm: ScriptedLlm) -> None:
+    bullets = say(chatting, "GET", "/api/notes")[1]["bullets"]
+    scripted_llm.play({"fault": "server_error"})
+    status, told = say(chatting, "POST", "/api/notes", {"message": "sessions"})
+    assert (status, told["success"], told["error"]) == (500, False, "Failed to process notes")
+    assert "groq" in told["detail"]
+    assert say(chatting, "GET", "/api/notes")[1]["bullets"] == bullets
+
+
+def test_a_job_whose_time_was_spent_by_its_providers_names_them(
+    chatting: httpx.Client, scripted_llm: ScriptedLlm
+) -> None:
+    until(lambda: _answers(chatting, scripted_llm), "the providers are asked again", 120)
+    scripted_llm.play({"fault": "hang"})
+    given = {"flow_id": chatting.post("/v1/flows", json={"name": "Slow"}).json()["id"], "message": "try"}
+    body = {"kind": "flow", "input": given, "budget": {"seconds": 2}}
+    job = chatting.post("/v1/jobs", json=body, headers={"Prefer": "wait=30"}).json()
+    assert (job["state"], job["error"]["code"]) == ("failed", "budget_spent")
+    attempts = job["error"]["attempts"]
+    asked = [each for each in attempts if each["outcome"] != "skipped"]  # who still rests from an earlier test
+    assert asked[0]["provider"] == "groq"
+    assert all(each["outcome"] == "timed_out" and each["seconds"] > 0.2 for each in asked)
+    assert "groq (openai/gpt-oss-120b): timed_out after " in job["error"]["detail"]
 
 
 def test_the_same_message_runs_as_a_job_and_as_a_proposal(chatting: httpx.Client, scripted_llm: ScriptedLlm) -> None:

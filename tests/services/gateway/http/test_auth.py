@@ -8,7 +8,8 @@ import httpx2 as httpx
 import pytest
 from sqlalchemy import text
 
-from tests.services.gateway.conftest import Gateway
+from services.gateway.settings import Settings
+from tests.services.gateway.conftest import Gateway, serving, with_http
 from tests.services.gateway.http.test_problems import EXECUTE, assert_problem
 from tests.support.wait import until
 
@@ -62,6 +63,77 @@ def test_keys_are_made_listed_and_revoked(gateway: Gateway, admin: httpx.Client)
         assert_problem(admin.delete(f"/v1/keys/{made['id']}"), 404, "not_found")
         assert_problem(client.get("/v1/jobs"), 401, "not_authenticated")
     assert admin.get("/v1/keys?tenant=fresh").json()["items"][0]["revoked_at"]
+
+
+def test_a_key_is_rotated_with_an_overlap(gateway: Gateway, admin: httpx.Client) -> None:
+    later = (datetime.now(UTC) + timedelta(days=10)).isoformat()
+    wanted = {"tenant": "acme", "name": "ci", "scopes": ["read"], "expires_at": later}
+    old = admin.post("/v1/keys", json=wanted).json()
+    new = admin.post(f"/v1/keys/{old['id']}/rotate", json={"overlap_seconds": 3600}).json()
+    assert (new["tenant"], new["name"], new["scopes"]) == ("acme", "ci", ["read"])
+    assert new["expires_at"] > old["expires_at"]
+    for key in (old["key"], new["key"]):
+        with gateway.client_of(key) as client:
+            assert client.get("/v1/jobs").status_code == 200
+    listed = {key["id"]: key for key in admin.get("/v1/keys?tenant=acme").json()["items"]}
+    left = datetime.fromisoformat(listed[old["id"]]["expires_at"]) - datetime.now(UTC)
+    assert timedelta(minutes=50) < left <= timedelta(hours=1)
+    assert admin.post(f"/v1/keys/{new['id']}/rotate", json={"overlap_seconds": 0}).status_code == 201
+    with gateway.client_of(new["key"]) as client:
+        assert_problem(client.get("/v1/jobs"), 401, "not_authenticated")
+    assert_problem(admin.post(f"/v1/keys/{new['id']}/rotate"), 404, "not_found")
+
+
+def test_an_administrator_of_a_tenant_looks_after_its_keys_only(gateway: Gateway, admin: httpx.Client) -> None:
+    foreign = admin.post("/v1/keys", json={"tenant": "acme", "name": "f", "scopes": ["read"]}).json()
+    with gateway.client("guild", "tenant_admin") as own:
+        made = own.post("/v1/keys", json={"tenant": "guild", "name": "n", "scopes": ["read", "write"]})
+        assert made.status_code == 201
+        assert {key["tenant"] for key in own.get("/v1/keys").json()["items"]} == {"guild"}
+        assert own.post(f"/v1/keys/{made.json()['id']}/rotate").status_code == 201
+        for refused in (
+            own.post("/v1/keys", json={"tenant": "acme", "name": "n", "scopes": ["read"]}),
+            own.post("/v1/keys", json={"tenant": "guild", "name": "n", "scopes": ["admin"]}),
+            own.get("/v1/keys?tenant=acme"),
+            own.put("/v1/tenants/guild/limits", json={}),
+            own.get("/v1/jobs"),
+        ):
+            assert_problem(refused, 403, "missing_scope")
+        assert_problem(own.delete(f"/v1/keys/{foreign['id']}"), 404, "not_found")
+        assert_problem(own.post(f"/v1/keys/{foreign['id']}/rotate"), 404, "not_found")
+        assert own.delete(f"/v1/keys/{made.json()['id']}").status_code == 204
+
+
+@pytest.mark.slow
+def test_keys_expire_by_default_where_the_operator_wants_it(gateway: Gateway, settings: Settings) -> None:
+    key = gateway.key("acme", "admin")
+    with serving(with_http(settings, key_days=30)) as url:
+        headers = {"Authorization": f"Bearer {key}"}
+        wanted = {"tenant": "acme", "name": "n", "scopes": ["read"]}
+        made = httpx.post(f"{url}/v1/keys", json=wanted, headers=headers).json()
+    left = datetime.fromisoformat(made["expires_at"]) - datetime.now(UTC)
+    assert timedelta(days=29) < left <= timedelta(days=30)
+
+
+@pytest.mark.slow
+def test_who_guesses_keys_is_answered_without_the_database(gateway: Gateway, settings: Settings) -> None:
+    def guessed(client: httpx.Client, number: int) -> httpx.Response:
+        return client.get("/v1/jobs", headers={"Authorization": f"Bearer ask_{number:08}_{'x' * 32}"})
+
+    known = gateway.key("acme")
+    with serving(with_http(settings, wrong_keys_per_minute=5)) as url, httpx.Client(base_url=url) as client:
+        valid = {"Authorization": f"Bearer {known}"}
+        assert client.get("/v1/jobs", headers=valid).status_code == 200
+        assert [guessed(client, number).status_code for number in range(5)] == [401] * 5
+        with gateway.engine.begin() as connection:
+            connection.execute(text("LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE"))  # who asks now would wait
+            refused = assert_problem(guessed(client, 5), 429, "rate_limited")
+        assert "key" in str(refused["detail"])
+        assert int(guessed(client, 6).headers["retry-after"]) <= 61
+        until(
+            lambda: client.get("/v1/jobs", headers=valid).status_code == 200,
+            "a key that was valid is still asked about",
+        )
 
 
 @pytest.mark.slow

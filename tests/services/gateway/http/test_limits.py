@@ -13,6 +13,7 @@ from shared.llm.tables import llm_calls
 from tests.services.gateway import workers
 from tests.services.gateway.conftest import Gateway, serving, with_http
 from tests.services.gateway.http.test_problems import EXECUTE, assert_problem
+from tests.support.wait import until
 
 
 def test_every_answer_says_what_is_left(client: httpx.Client) -> None:
@@ -41,6 +42,46 @@ def test_a_tenant_that_asks_too_much_is_told_when_to_come_again(gateway: Gateway
         other = httpx.get(f"{first}/v1/jobs", headers={"Authorization": f"Bearer {patient}"})
         assert other.status_code == 200
         assert httpx.get(f"{first}/healthz").status_code == 200
+
+
+@pytest.mark.slow
+def test_quotas_are_told_set_and_refused_by_name(gateway: Gateway, admin: httpx.Client) -> None:
+    workers.advertise(gateway.engine)
+    with gateway.client("frugal") as client:
+        quotas = client.get("/v1/limits").json()["quotas"]
+        assert quotas["queued_jobs"] == {"limit": 100_000, "used": 0}
+        assert quotas["tokens_per_day"] == {"limit": 100_000_000, "used": 0}
+        set_now = admin.put("/v1/tenants/frugal/limits", json={"queued_jobs": 1, "storage_bytes": 5, "streams": 0})
+        assert set_now.json()["quotas"]["queued_jobs"] == {"limit": 1, "used": 0}
+        until(lambda: client.get("/v1/limits").json()["quotas"]["streams"]["limit"] == 0, "the limits are in force")
+        job = client.post("/v1/jobs", json=EXECUTE).json()
+        stored = client.post("/v1/files?name=a", content=b"12345")
+        assert stored.status_code == 201
+        for refused, quota, limit in (
+            (client.post("/v1/jobs", json=EXECUTE), "queued_jobs", 1),
+            (client.post("/v1/files?name=b", content=b"1"), "storage_bytes", 5),
+            (client.post("/v1/files?name=b", content=iter([b"1"])), "storage_bytes", 5),
+            (client.get(job["links"]["events"]), "streams", 0),
+        ):
+            problem = assert_problem(refused, 429, "quota_exceeded")
+            assert (problem["quota"], problem["limit"]) == (quota, limit)
+            assert int(refused.headers["retry-after"]) >= 1
+        assert [file["id"] for file in client.get("/v1/files").json()["items"]] == [stored.json()["id"]]
+        assert_problem(client.put("/v1/tenants/frugal/limits", json={}), 403, "missing_scope")
+        assert_problem(admin.put("/v1/tenants/frugal/limits", json={"queued_jobs": -1}), 422, "invalid_request")
+        assert admin.put("/v1/tenants/frugal/limits", json={}).json()["quotas"]["queued_jobs"]["limit"] == 100_000
+        assert admin.get("/v1/tenants/frugal/limits").json()["quotas"]["queued_jobs"]["used"] == 1
+    with gateway.client("lavish") as other:
+        assert other.post("/v1/jobs", json=EXECUTE).status_code == 202
+
+
+@pytest.mark.slow
+def test_a_tenant_may_have_a_rate_of_its_own(gateway: Gateway, admin: httpx.Client) -> None:
+    admin.put("/v1/tenants/slow/limits", json={"requests_per_minute": 3})
+    with gateway.client("slow") as client:
+        statuses = [client.get("/v1/jobs").status_code for _ in range(8)]
+    assert statuses[-1] == 429
+    assert 3 <= statuses.count(200) <= 6  # the minute may turn once in between
 
 
 @pytest.mark.slow
@@ -101,9 +142,11 @@ def test_only_origins_that_were_named_may_call_from_a_browser(gateway: Gateway) 
         assert refused.headers["access-control-allow-origin"] == "https://app.example"
 
 
-def test_the_numbers_are_those_of_the_record(gateway: Gateway, client: httpx.Client) -> None:
+def test_the_numbers_are_those_of_the_record(gateway: Gateway, client: httpx.Client, admin: httpx.Client) -> None:
     client.post("/v1/jobs", json=EXECUTE)
-    text = httpx.get(f"{gateway.url}/metrics").text
+    assert_problem(client.get("/metrics"), 403, "missing_scope")
+    assert_problem(httpx.get(f"{gateway.url}/metrics"), 401, "not_authenticated")
+    text = admin.get("/metrics").text
     for name in ("job_queue_depth", "job_queue_age_seconds", "jobs_submitted_total"):
         value = re.search(rf'^{name}{{queue="execute"}} ([0-9.e+-]+)$', text, re.MULTILINE)
         assert value is not None, name

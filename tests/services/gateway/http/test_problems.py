@@ -156,6 +156,34 @@ def test_an_ingest_may_be_larger_than_other_jobs(client: httpx.Client) -> None:
     assert client.post("/v1/jobs", json=disguised).status_code in (413, 422)
 
 
+@pytest.mark.parametrize("path", ["/v1/jobs", "/v1/batches", "/v1/collections"])
+@pytest.mark.parametrize(
+    ("body", "media_type"),
+    [
+        (b"{" * 1_000_001, "application/json"),
+        (b"x" * 1_000_001, "text/plain"),
+        (b'{"kind": "ingest", ' + b" " * 1_000_001, "application/json"),
+    ],
+)
+def test_the_size_is_refused_before_the_type_and_the_form(
+    client: httpx.Client, path: str, body: bytes, media_type: str
+) -> None:
+    answer = client.post(path, content=body, headers={"Content-Type": media_type})
+    assert_problem(answer, 413, "too_large")
+
+
+def test_a_value_that_cannot_be_kept_is_named_in_a_large_ingest_and_nowhere_else(client: httpx.Client) -> None:
+    padding, number = "x" * 1_000_001, 2 * 10**19
+    input = f'{{"collection": "{padding}", "table": "t", "records": [{{"id": {number}}}]}}'
+    text = f'{{"kind": "ingest", "input": {input}}}'
+    problem = assert_problem(client.post("/v1/jobs", content=text, headers=JSON), 422, "invalid_request")
+    assert problem["errors"] == [
+        {"loc": ["body", "input", "records", 0, "id"], "msg": "an integer has more than 64 bits"}
+    ]
+    execute = text.replace("ingest", "execute")
+    assert_problem(client.post("/v1/jobs", content=execute, headers=JSON), 413, "too_large")
+
+
 @pytest.mark.parametrize(
     "query",
     ["limit=0", "limit=201", "limit=x", "cursor=x", "cursor=%00", "cursor=WzEsMl0", "kind=x", "state=x", "label=x"],

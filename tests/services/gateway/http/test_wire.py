@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterable
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 import httpx2 as httpx
 import pytest
 
 from services.gateway.http.wire import MOST_HEAD_BYTES
-from tests.services.gateway.conftest import Gateway
+from services.gateway.settings import Settings
+from tests.services.gateway.conftest import Gateway, serving, with_http
 
 
 def spoken(gateway: Gateway, chunks: Iterable[bytes]) -> tuple[int, dict[str, str], bytes]:
@@ -53,9 +55,40 @@ def test_what_is_not_http_is_a_problem_too(gateway: Gateway, words: bytes) -> No
 @pytest.mark.parametrize("end", [b"\r\n\r\n", b""], ids=["that ends", "without end"])
 def test_a_head_that_is_too_large_is_refused(gateway: Gateway, end: bytes) -> None:
     line = b"GET /healthz HTTP/1.1\r\nConnection: close\r\nX-Long: "
-    value = b"a" * (MOST_HEAD_BYTES + 1 - (0 if end else len(line)))  # nothing is left unread: that would reset it
+    value = b"a" * (3 * MOST_HEAD_BYTES)  # what is left unread does not reset the connection before the answer
     status, _, body = spoken(gateway, [line, value + end])
     assert (status, json.loads(body)["code"]) == (431, "headers_too_large")
+
+
+@pytest.mark.slow
+def test_a_head_that_never_ends_and_a_connection_that_says_nothing_are_closed(
+    gateway: Gateway, settings: Settings
+) -> None:
+    own = with_http(settings, head_seconds=0.5, idle_seconds=1)
+    with serving(own) as url:
+        brief = replace(gateway, url=url)
+        status, headers, body = spoken(brief, [b"GET /healthz HTTP/1.1\r\nHost: a\r\n"])
+        assert (status, json.loads(body)["code"]) == (408, "request_timed_out")
+        assert headers["connection"] == "close"
+        at = urlsplit(url)
+        with socket.create_connection((at.hostname, at.port), timeout=30) as silent:
+            assert silent.recv(1) == b""
+        with socket.create_connection((at.hostname, at.port), timeout=30) as served:
+            served.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+            answer = b"".join(iter(lambda: served.recv(65_536), b""))
+        assert answer.startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", ["/v1/jobs", "/v1/files?name=a"])
+def test_a_body_that_stops_coming_is_refused(gateway: Gateway, settings: Settings, path: str) -> None:
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {gateway.key('acme')}\r\nContent-Length: 9\r\n\r\n"
+    )
+    with serving(with_http(settings, body_pause_seconds=0.5)) as url:
+        status, headers, body = spoken(replace(gateway, url=url), [head.encode() + b"{"])
+    assert (status, json.loads(body)["code"]) == (408, "request_timed_out")
+    assert headers["connection"] == "close"
 
 
 def test_head_answers_as_get_does_without_the_body(client: httpx.Client) -> None:

@@ -72,9 +72,15 @@ def test_a_job_of_the_toy_kind_runs_through_http(client: httpx.Client, scripted_
     assert job["state"] == "succeeded", job
     assert job["result"] == {"text": "Bonjour"}
     assert [each["id"] for each in client.get("/v1/jobs?kind=translate").json()["items"]] == [job["id"]]
-    assert [call["role"] for call in client.get(f"/v1/jobs/{job['id']}/llm-calls").json()["items"]] == [
-        "translation.translate"
-    ]
+    calls = client.get(f"/v1/jobs/{job['id']}/llm-calls").json()["items"]
+    assert [(call["role"], call["prompt"]["key"]) for call in calls] == [("translation.translate",) * 2]
+
+
+def test_its_prompt_is_a_file_that_an_operator_can_change(client: httpx.Client) -> None:
+    prompt = client.get("/v1/prompts/translation.translate").json()
+
+    assert prompt["text"].startswith("Translate into {{ language }}")
+    assert prompt["variables"]["required"] == ["language", "text"]
 
 
 def test_its_input_is_checked(client: httpx.Client) -> None:
@@ -112,3 +118,15 @@ def test_the_python_client_and_the_command_run_it(
 
     assert result == {"text": "Bonsoir"}
     assert json.loads(printed.stdout) == result
+
+
+def test_it_has_a_command_where_the_plugin_is_loaded(
+    client: httpx.Client, url: str, key: str, scripted_llm: ScriptedLlm
+) -> None:
+    scripted_llm.play({"reply": "Bonne nuit"})
+    words = [sys.executable, "-m", "assay", "translate", "--text", "Good night", "--timeout", "50"]
+    environment = {**os.environ, "ASSAY_URL": url, "ASSAY_API_KEY": key, "ASSAY_PLUGINS": toy_kind.__name__}
+
+    printed = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=90, check=True)
+
+    assert json.loads(printed.stdout) == {"text": "Bonne nuit"}

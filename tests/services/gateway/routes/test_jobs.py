@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import httpx2 as httpx
 import pytest
 from pydantic import JsonValue
 
+from services.gateway.settings import Settings
 from shared.contracts.jobs import BatchView, JobView
 from shared.jobs import statements
 from tests.services.gateway import workers
-from tests.services.gateway.conftest import Gateway
+from tests.services.gateway.conftest import Gateway, serving, with_http
 from tests.services.gateway.http.test_problems import EXECUTE, assert_problem
 from tests.support.wait import until
 
@@ -163,7 +165,7 @@ def test_a_language_that_no_worker_has_is_refused(client: httpx.Client, gateway:
     assert client.post("/v1/jobs", json=EXECUTE).status_code == 202
     can = client.get("/v1/capabilities").json()
     assert can["languages"]["r"] == {"available": False, "version": None, "reason": "no Rscript"}
-    assert can["isolation"] == {"tier": "bubblewrap", "minimum": "x"}
+    assert can["isolation"] == {"tier": "bubblewrap", "minimum": "x", "claimed": None}
     assert can["kinds"]["execute"]["state"] == "ready"
     assert can["kinds"]["transform"]["state"] == "needs_provider"
 
@@ -172,6 +174,31 @@ def test_a_local_path_is_no_source_for_others(client: httpx.Client) -> None:
     answer = client.post("/v1/jobs", json={"kind": "detect", "input": {"source": {"path": "/etc"}}})
     problem = assert_problem(answer, 422, "source_not_allowed")
     assert problem["errors"] == [{"loc": ["body", "input", "source", "path"], "msg": problem["errors"][0]["msg"]}]  # type: ignore[index]
+
+
+@pytest.mark.slow
+def test_a_local_path_is_read_for_admins_below_configured_folders_on_one_machine(
+    gateway: Gateway, settings: Settings, tmp_path: Path
+) -> None:
+    (tmp_path / "own" / "app").mkdir(parents=True)
+    (tmp_path / "own" / "link").symlink_to("/etc")
+    inside, key = tmp_path / "own" / "app", gateway.key("acme", "read", "write", "admin")
+
+    def asked(url: str, path: Path, key: str) -> tuple[int, str | None]:
+        body = {"kind": "detect", "input": {"source": {"path": str(path)}, "mode": "static"}}
+        answer = httpx.post(f"{url}/v1/jobs", json=body, headers={"Authorization": f"Bearer {key}"})
+        return answer.status_code, answer.json().get("code")
+
+    own = with_http(settings, embedded=True, detect_roots=str(tmp_path / "own"))
+    with serving(own) as url:
+        assert asked(url, inside, key) == (202, None)
+        assert asked(url, inside, gateway.key("acme")) == (403, "missing_scope")
+        for path in (tmp_path, Path("/etc"), inside / ".." / "..", tmp_path / "own" / "link"):
+            assert asked(url, path, key) == (422, "source_not_allowed")
+    with serving(with_http(settings, embedded=True)) as url:
+        assert asked(url, inside, key) == (422, "source_not_allowed")
+    with serving(with_http(own, host="0.0.0.0")) as url:
+        assert asked(url, inside, key) == (422, "source_not_allowed")
 
 
 def test_jobs_are_listed_newest_first_in_pages(client: httpx.Client, gateway: Gateway) -> None:
@@ -378,7 +405,7 @@ def test_a_worker_that_stands_by_says_why_its_jobs_wait(gateway: Gateway, client
         assert kinds["execute"]["state"] == "no_worker"
         assert "user namespaces are switched off" in kinds["execute"]["reason"]
         assert "switched off" not in kinds["search"]["reason"]
-        assert client.get("/readyz").json()["isolation"] == {"tier": "none", "minimum": "ns"}
+        assert client.get("/readyz").json()["isolation"] == {"tier": "none", "minimum": "ns", "claimed": None}
     finally:
         workers.retire(gateway.engine, "idle")
         worker_is_back(client, gateway)

@@ -32,6 +32,19 @@ def test_the_models_of_a_role_are_changed_and_reset(admin: httpx.Client, client:
     assert_problem(admin.post("/v1/models/no.role/test"), 404, "not_found")
 
 
+def test_an_administrator_says_which_models_a_tenant_may_use(admin: httpx.Client, client: httpx.Client) -> None:
+    path = "/v1/tenants/some-tenant/models"
+    assert admin.get(path).json() == {"tenant": "some-tenant", "models": ["*"], "own": False}
+    assert_problem(client.put(path, json={"models": ["groq/*"]}), 403, "missing_scope")
+    assert_problem(client.get(path), 403, "missing_scope")
+    changed = admin.put(path, json={"models": ["groq/*"]})
+    assert (changed.status_code, changed.json()["models"], changed.json()["own"]) == (200, ["groq/*"], True)
+    wrong = assert_problem(admin.put(path, json={"models": ["groq/*", "two words"]}), 422, "invalid_request")
+    assert wrong["errors"][0]["loc"] == ["body", "models", 1]  # type: ignore[index]
+    assert admin.delete(path).status_code == 204
+    assert admin.get(path).json()["own"] is False
+
+
 def test_a_prompt_is_changed_rolled_back_and_reset(admin: httpx.Client, client: httpx.Client) -> None:
     listed = client.get("/v1/prompts").json()
     assert "execution.transform" in [prompt["key"] for prompt in listed["items"]]
@@ -120,3 +133,23 @@ def test_a_conversation_is_started_read_and_forgotten(
     assert client.delete(f"/v1/conversations/{id}").status_code == 204
     assert_problem(client.get(f"/v1/conversations/{id}"), 404, "not_found")
     assert client.get(f"/v1/jobs/{job['id']}").status_code == 200
+
+
+def test_an_administrator_names_endpoints(admin: httpx.Client, client: httpx.Client) -> None:
+    path = "/v1/endpoints/gpu1"
+    public = {"url": "https://192.0.2.1.example.invalid/v1"}
+    assert_problem(client.put(path, json=public), 403, "missing_scope")
+    assert_problem(client.get("/v1/endpoints"), 403, "missing_scope")
+    unknown = assert_problem(admin.put(path, json=public), 422, "invalid_request")
+    assert unknown["errors"] == [{"loc": ["body", "url"], "msg": "the host '192.0.2.1.example.invalid' is not known"}]
+    private = assert_problem(admin.put(path, json={"url": "http://127.0.0.1:9/v1"}), 422, "invalid_request")
+    assert "ASSAY_LLM_PRIVATE_ENDPOINTS" in str(private["detail"])
+    secret = {"url": "https://127.0.0.1/v1", "key_env": "DATABASE_URL"}
+    assert assert_problem(admin.put(path, json=secret), 422, "invalid_request")["errors"][0]["loc"] == [  # type: ignore[index]
+        "body",
+        "key_env",
+    ]
+    assert_problem(admin.put("/v1/endpoints/groq", json=public), 409, "conflict")
+    assert_problem(admin.post(f"{path}/test"), 404, "not_found")
+    assert_problem(admin.delete(path), 404, "not_found")
+    assert admin.get("/v1/endpoints").json()["items"] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,11 +14,16 @@ from pathlib import Path
 import httpx2 as httpx
 import pytest
 
+from services.gateway.settings import Settings
 from services.host.redis import Redis
+from shared import keys
 from shared.settings import StoreSettings
 from tests.services.gateway import workers
-from tests.services.gateway.conftest import Gateway, serving, settings_of
+from tests.services.gateway.conftest import Gateway, serving, settings_of, with_http
 from tests.services.gateway.http.test_problems import EXECUTE, assert_problem
+from tests.support.wait import until
+
+AS_JSON = {"Accept": "application/json"}
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,47 @@ def test_a_place_to_go_on_from_is_a_number(client: httpx.Client, job: tuple[str,
     assert_problem(client.get(f"/v1/jobs/{job[0]}/events?after={after}"), 422, "invalid_request")
     answer = client.get(f"/v1/jobs/{job[0]}/events", headers={"Last-Event-ID": after})
     assert_problem(answer, 422, "invalid_request")
+
+
+def test_events_come_as_pages_to_who_asks_for_json(
+    client: httpx.Client, gateway: Gateway, job: tuple[str, int]
+) -> None:
+    id, fence = job
+    for number in range(120):
+        workers.say(gateway.engine, id, fence, "output", stream="stdout", text=str(number))
+    path = f"/v1/jobs/{id}/events"
+    first = client.get(path, headers=AS_JSON).json()
+    assert [event["seq"] for event in first["items"]] == list(range(1, 101))
+    assert (first["state"], first["next_after"]) == ("running", 100)
+    rest = client.get(path, params={"after": first["next_after"], "limit": 1000}, headers=AS_JSON).json()
+    assert [event["seq"] for event in rest["items"]] == list(range(101, 123))
+    assert rest["next_after"] is None
+    workers.complete(gateway.engine, id, fence, {})
+    some = client.get(path, params={"type": ["job_started", "job_succeeded"]}, headers=AS_JSON).json()
+    assert [event["type"] for event in some["items"]] == ["job_started", "job_succeeded"]
+    assert some["state"] == "succeeded"
+    streamed = watch(client, id)
+    whole = client.get(path, params={"limit": 1000}, headers=AS_JSON).json()["items"]
+    assert whole == [event.data for event in streamed], "a page holds what a stream says"
+
+
+def test_a_page_of_events_is_bounded(client: httpx.Client, gateway: Gateway, job: tuple[str, int]) -> None:
+    id, fence = job
+    for _ in range(250):
+        workers.say(gateway.engine, id, fence, "output", stream="stdout", text="x" * 8000)
+    answer = client.get(f"/v1/jobs/{id}/events?limit=1000", headers=AS_JSON)
+    assert len(answer.content) < 2_000_000
+    page = answer.json()
+    assert page["next_after"] == page["items"][-1]["seq"] == 200
+    for wrong in ("limit=0", "limit=1001", f"type={'x' * 65}"):
+        assert_problem(client.get(f"/v1/jobs/{id}/events?{wrong}", headers=AS_JSON), 422, "invalid_request")
+    for only_of_pages in ("limit=5", "type=output"):
+        assert_problem(client.get(f"/v1/jobs/{id}/events?{only_of_pages}"), 422, "invalid_request")
+
+
+def test_a_strangers_job_has_no_page(gateway: Gateway, job: tuple[str, int]) -> None:
+    with gateway.client_of(gateway.key("strangers")) as stranger:
+        assert_problem(stranger.get(f"/v1/jobs/{job[0]}/events", headers=AS_JSON), 404, "not_found")
 
 
 def test_what_happens_is_seen_as_it_happens(client: httpx.Client, gateway: Gateway, job: tuple[str, int]) -> None:
@@ -178,3 +225,49 @@ def test_without_redis_everything_is_seen_all_the_same(database_url: str, tmp_pa
                 received = watching.result(20)
             client.close()
     assert [event.type for event in received] == ["job_queued", "job_started", "thinking", "job_succeeded"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("followed", ["job", "flow"])
+def test_a_stream_ends_when_its_key_is_revoked(gateway: Gateway, admin: httpx.Client, followed: str) -> None:
+    made = admin.post("/v1/keys", json={"tenant": "brief", "name": "b", "scopes": ["read", "write"]}).json()
+    with gateway.client_of(made["key"]) as client:
+        path = _followed(client, followed)
+        with client.stream("GET", path, timeout=30) as answer:
+            chunks = answer.iter_raw()
+            next(chunks)
+            with gateway.engine.begin() as connection:  # as another gateway does it
+                connection.execute(keys.revoke(made["id"]))
+            began = time.monotonic()
+            for _ in chunks:
+                pass
+        assert time.monotonic() - began < 5  # within a second on a machine that has nothing else to do
+
+
+@pytest.mark.slow
+def test_a_key_has_only_so_many_streams_open(gateway: Gateway, settings: Settings) -> None:
+    headers = {"Authorization": f"Bearer {gateway.key('acme')}"}
+    with (
+        serving(with_http(settings, streams_per_key=2)) as url,
+        httpx.Client(base_url=url, headers=headers, timeout=30) as client,
+    ):
+        path = _followed(client, "flow")
+        with client.stream("GET", path) as first, client.stream("GET", path) as second:
+            assert (first.status_code, second.status_code) == (200, 200)
+            problem = assert_problem(client.get(path), 429, "quota_exceeded")
+            assert (problem["quota"], problem["limit"]) == ("streams", 2)
+            assert client.head(path).status_code == 429
+        until(lambda: _opens(client, path), "a stream that is closed counts no more")
+
+
+def _followed(client: httpx.Client, what: str) -> str:
+    """The path of a stream that goes on."""
+    if what == "job":
+        return str(client.post("/v1/jobs", json=EXECUTE).json()["links"]["events"])
+    flow = client.post("/v1/flows", json={"name": "f", "nodes": [], "edges": []}).json()
+    return f"/v1/flows/{flow['id']}/events?after={flow['version']}"
+
+
+def _opens(client: httpx.Client, path: str) -> bool:
+    with client.stream("GET", path) as answer:
+        return answer.status_code == 200

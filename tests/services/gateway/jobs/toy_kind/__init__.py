@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
@@ -24,9 +25,10 @@ SPEC = KindSpec(
     input=TranslateInput,
     result=TranslateResult,
     service="translation",
-    command="jobs",
+    command="translate",
     example=Example("Translate a sentence", {"text": "Good morning"}),
     roles=(ModelRole("translation.translate", required=True),),
+    prompts=Path(__file__).with_name("prompts"),
 )
 
 

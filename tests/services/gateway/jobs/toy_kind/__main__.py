@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shared.jobs.job import Context
-from shared.jobs.process import open_worker
+from shared.jobs.worker import open_worker
 from shared.llm.chat import ChatMessage, ChatRequest
 from shared.plugins import load_plugins
 from shared.settings import PluginSettings
@@ -11,8 +11,10 @@ from tests.services.gateway.jobs.toy_kind import TranslateInput, TranslateResult
 
 
 def translate(context: Context, request: TranslateInput) -> TranslateResult:
-    question = ChatMessage("user", f"Translate into {request.into}: {request.text}")
-    return TranslateResult(text=context.llm.complete(ChatRequest("translation.translate", (question,))).text)
+    prompt = context.prompts.render("translation.translate", language=request.into, text=request.text)
+    question = ChatMessage("user", prompt.text)
+    reply = context.llm.complete(ChatRequest("translation.translate", (question,), prompt=prompt.version))
+    return TranslateResult(text=reply.text)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,197 @@
+"""Large bodies are read by processes of their own: nothing that a tenant sends holds the event loop of the others.
+
+A body that takes milliseconds to read is kept on disk as it comes, and then sent to a process that runs the same
+application behind a Unix socket, one request at a time. A process that takes too long, or too much memory, is ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import shutil
+import sys
+import tempfile
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+import httpx2
+import structlog
+from fastapi import Request, Response
+
+from services.gateway.metrics import Metrics
+from shared.errors import Overloaded, TooLarge
+
+if TYPE_CHECKING:
+    from services.gateway.settings import Settings
+
+log = structlog.get_logger()
+
+#: In the answers of such a process: how many jobs of which kinds it has accepted.
+SUBMITTED_HEADER = "x-assay-submitted"
+#: In the requests to it: where the client is.
+ADDRESS_HEADER = "x-assay-address"
+#: Above this a body is not read on the event loop, nor one with more values, which take longest.
+_SMALL_BYTES = 64 * 1024
+_SMALL_VALUES = 2_000
+_START_SECONDS = 120.0
+_ANSWER_SECONDS = 30.0
+#: Large requests of one tenant that are received at once; the others are not read meanwhile.
+_MOST_RECEIVED = 4
+_IN_MEMORY_BYTES = 256 * 1024
+_CHUNK_BYTES = 256 * 1024
+_COSTLY = "Reading this body takes more time or memory than a request may have; send less at once, or upload a file."
+#: Of one connection, not of the request or its answer.
+_HOP_BY_HOP = frozenset(
+    {"connection", "keep-alive", "transfer-encoding", "content-length", "expect", "host", "date", "server", "upgrade"}
+)
+
+
+def is_small(body: bytes | bytearray) -> bool:
+    """Whether the body is read in a moment, whatever it holds."""
+    return len(body) <= _SMALL_BYTES and body.count(b",") <= _SMALL_VALUES
+
+
+class NotSmall(Exception):
+    """The request turns out to be one for the lane: what it refers to is large."""
+
+
+class _Turns:
+    """What one tenant has under way."""
+
+    def __init__(self) -> None:
+        self.receiving = asyncio.Semaphore(_MOST_RECEIVED)
+        self.reading = asyncio.Semaphore(1)
+
+
+class LargeBodyLane:
+    """The processes that read large bodies; each is started when it is first needed."""
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._idle: asyncio.LifoQueue[_Reader | None] = asyncio.LifoQueue()
+        for _ in range(settings.http.large_body_processes):
+            self._idle.put_nowait(None)
+        self._turns: WeakValueDictionary[str, _Turns] = WeakValueDictionary()
+        self._readers: set[_Reader] = set()
+
+    async def forward(self, request: Request, tenant: str, begun: bytes, rest: AsyncIterator[bytes]) -> Response:
+        """The answer to a request whose body has ``begun``. Raises: TooLarge, Overloaded, what ``rest`` raises."""
+        turns = self._turns.setdefault(tenant, _Turns())
+        async with turns.receiving:
+            with SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES) as body:
+                body.write(begun)
+                async for chunk in rest:
+                    body.write(chunk)
+                async with turns.reading:
+                    return await self._answer(request, body)
+
+    async def stop(self) -> None:
+        for reader in list(self._readers):
+            await reader.end()
+
+    async def _answer(self, request: Request, body: SpooledTemporaryFile[bytes]) -> Response:
+        reader = await self._idle.get()
+        is_well = False
+        try:
+            if reader is None or not reader.is_running:
+                reader = await self._start()
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                reply = await reader.send(request, body)
+            is_well = True
+        except (TimeoutError, httpx2.HTTPError):
+            log.warning("large_body_too_costly", path=request.url.path, bytes=body.tell())
+            raise TooLarge(_COSTLY) from None
+        finally:
+            if reader is not None and not is_well:
+                self._readers.discard(reader)
+                await reader.end()
+                reader = None
+            self._idle.put_nowait(reader)
+        for kind, _, count in (each.partition("=") for each in reply.headers.get(SUBMITTED_HEADER, "").split()):
+            self._metrics.submitted.labels(kind).inc(int(count))
+        response = Response(reply.content, reply.status_code)
+        response.raw_headers = [
+            (name.lower(), value)
+            for name, value in reply.headers.raw
+            if name.decode().lower() not in _HOP_BY_HOP | {SUBMITTED_HEADER, "x-request-id"}
+        ] + [(b"content-length", str(len(reply.content)).encode())]
+        return response
+
+    async def _start(self) -> _Reader:
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                reader = await _Reader.start(self._settings)
+        except (TimeoutError, OSError, EOFError) as error:
+            log.error("large_body_process_not_started", error=type(error).__name__)
+            raise Overloaded("Large bodies cannot be taken now; try again later.", retry_after=10) from None
+        self._readers.add(reader)
+        return reader
+
+
+class _Reader:
+    """A process that answers one request at a time, on a socket in a folder that nobody else may enter."""
+
+    def __init__(self, process: Process, folder: Path) -> None:
+        self._process = process
+        self._folder = folder
+        transport = httpx2.AsyncHTTPTransport(uds=str(folder / "socket"))
+        self._http = httpx2.AsyncClient(transport=transport, base_url="http://gateway", timeout=None)
+
+    @classmethod
+    async def start(cls, settings: Settings) -> _Reader:
+        """Raises: OSError, EOFError when it ends at once."""
+        folder = Path(tempfile.mkdtemp(prefix="assay-"))
+        command = [sys.executable, "-m", "services.gateway", "--large-bodies", str(folder / "socket")]
+        process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)
+        reader = cls(process, folder)
+        try:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            pickled = pickle.dumps(settings)
+            process.stdin.write(len(pickled).to_bytes(8, "big") + pickled)
+            # Its standard input stays open: at the end of it, which our own end brings about, it ends as well.
+            if not await process.stdout.readline():
+                raise EOFError
+        except BaseException:
+            await reader.end()
+            raise
+        return reader
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.returncode is None
+
+    async def send(self, request: Request, body: SpooledTemporaryFile[bytes]) -> httpx2.Response:
+        """Raises: httpx2.HTTPError when the process has ended meanwhile."""
+        size = body.tell()
+        body.seek(0)
+        headers = [(name, value) for name, value in request.scope["headers"] if name.decode("latin-1") not in _SELF]
+        own = {"content-length": str(size), "x-request-id": request.state.request_id}
+        if request.client is not None:
+            own[ADDRESS_HEADER] = request.client.host
+        headers += [(name.encode(), value.encode()) for name, value in own.items()]
+
+        async def chunks() -> AsyncIterator[bytes]:
+            while chunk := body.read(_CHUNK_BYTES):
+                yield chunk
+
+        target = request.scope["raw_path"] + (b"?" + query if (query := request.scope["query_string"]) else b"")
+        url = httpx2.URL("http://gateway", raw_path=target)
+        return await self._http.request(request.method, url, headers=headers, content=chunks())
+
+    async def end(self) -> None:
+        with suppress(ProcessLookupError):
+            self._process.kill()
+        await self._process.wait()
+        await self._http.aclose()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+#: What is not passed on: ``Prefer`` neither, as the answer is held here, where it keeps no process from others.
+_SELF = _HOP_BY_HOP | {"x-request-id", "prefer", "accept-encoding", ADDRESS_HEADER}

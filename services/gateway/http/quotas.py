@@ -1,0 +1,147 @@
+"""Quotas: how much a tenant may have of jobs, tokens, files and streams, and what it is told when that is used up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import Executable
+
+from services.gateway.database import Database
+from services.gateway.settings import Settings
+from shared.contracts.limits import Quota, TenantLimits
+from shared.errors import DatabaseUnavailable, Overloaded, QuotaExceeded
+from shared.jobs import queries, quotas
+from shared.llm.ledger import tokens_since
+
+_CACHE_SECONDS = 1.0
+_CACHE_SIZE = 10_000
+#: A limit of 0 means that there is none.
+_ZERO_IS_NONE = frozenset({"running_jobs", "tokens_per_day", "requests_per_minute"})
+Limits = Mapping[str, int]
+
+
+class Counted:
+    """A number of each tenant's as Postgres counts it, and what was added since."""
+
+    def __init__(self, database: Database, statement: Callable[[str], Executable]) -> None:
+        self._database = database
+        self._statement = statement
+        self._known: dict[str, tuple[int, float]] = {}
+
+    async def now(self, tenant: str) -> int:
+        """As of a second ago at most; what takes long to count is counted less often. Raises: DatabaseUnavailable."""
+        count, until = self._known.get(tenant, (0, 0.0))
+        if time.monotonic() >= until:
+            began = time.monotonic()
+            async with self._database.read() as connection:
+                count = (await connection.execute(self._statement(tenant))).scalar_one()
+            ended = time.monotonic()
+            if len(self._known) >= _CACHE_SIZE:
+                self._known.clear()
+            self._known[tenant] = count, ended + max(_CACHE_SECONDS, 50 * (ended - began))
+        return count
+
+    def add(self, tenant: str, more: int) -> None:
+        if (known := self._known.get(tenant)) is not None:
+            self._known[tenant] = known[0] + more, known[1]
+
+
+class Quotas:
+    """The limits of every tenant, and their enforcement where the gateway is the one to enforce them."""
+
+    def __init__(self, settings: Settings, database: Database) -> None:
+        http = settings.http
+        self._defaults: Limits = {
+            "queued_jobs": http.queued_per_tenant,
+            "running_jobs": settings.jobs.tenant_running,
+            "storage_bytes": http.storage_per_tenant,
+            "streams": http.streams_per_key,
+            "tokens_per_day": settings.calls.tenant_tokens_per_day,
+            "requests_per_minute": http.requests_per_minute,
+        }
+        self._database = database
+        self._queued_in_all = http.queued_in_all
+        self._limits: dict[str, tuple[Limits, float]] = {}
+        self._queued = Counted(database, queries.queued_of)
+        self._everyone = Counted(database, lambda _: queries.queued_in_all())
+        self._stored = Counted(database, quotas.stored_bytes)
+        self._tokens = Counted(database, lambda tenant: tokens_since(tenant, _midnight()))
+
+    async def limits(self, tenant: str) -> Limits:
+        """As of a second ago at most; while Postgres is away, those known last."""
+        known, until = self._limits.get(tenant, (self._defaults, 0.0))
+        if time.monotonic() < until:
+            return known
+        try:
+            async with self._database.read() as connection:
+                row = (await connection.execute(quotas.limits_of(tenant))).mappings().one_or_none()
+        except DatabaseUnavailable:
+            return known
+        own = {} if row is None else {name: value for name, value in row.items() if value is not None}
+        if len(self._limits) >= _CACHE_SIZE:
+            self._limits.clear()
+        limits: Limits = {**self._defaults, **own}
+        self._limits[tenant] = limits, time.monotonic() + _CACHE_SECONDS
+        return limits
+
+    def forget(self, tenant: str) -> None:
+        """The tenant's limits were changed."""
+        self._limits.pop(tenant, None)
+
+    async def admit_jobs(self, tenant: str, count: int) -> None:
+        """Raises: QuotaExceeded, Overloaded when too many jobs wait already."""
+        most, mine = (await self.limits(tenant))["queued_jobs"], await self._queued.now(tenant)
+        if mine + count > most:
+            detail = f"The tenant has {mine} queued jobs; {most} are allowed."
+            raise QuotaExceeded(detail, retry_after=10, quota="queued_jobs", limit=most)
+        if await self._everyone.now("") + count > self._queued_in_all:
+            raise Overloaded("Too many jobs are queued here; try again later.", retry_after=10)
+        self._queued.add(tenant, count)
+        self._everyone.add("", count)
+
+    async def admit_tokens(self, tenant: str) -> None:
+        """Raises: QuotaExceeded when the tenant's model tokens of today (UTC) are spent."""
+        most = (await self.limits(tenant))["tokens_per_day"]
+        if not most:
+            return
+        spent = await self._tokens.now(tenant)
+        if spent >= most:
+            tomorrow = _midnight() + timedelta(days=1)
+            raise QuotaExceeded(
+                f"The tenant has used {spent} of its {most} model tokens today.",
+                retry_after=int((tomorrow - datetime.now(UTC)).total_seconds()) + 1,
+                quota="tokens_per_day",
+                limit=most,
+            )
+
+    async def admit_bytes(self, tenant: str, count: int) -> None:
+        """Raises: QuotaExceeded when the tenant's files would have more bytes than it may store."""
+        most, stored = (await self.limits(tenant))["storage_bytes"], await self._stored.now(tenant)
+        if stored + count > most:
+            detail = f"The tenant's files have {stored:,} of {most:,} bytes; delete files that are not needed."
+            raise QuotaExceeded(detail, retry_after=60, quota="storage_bytes", limit=most)
+
+    def stored(self, tenant: str, count: int) -> None:
+        """A file was added."""
+        self._stored.add(tenant, count)
+
+    async def view(self, tenant: str, used: Callable[[Executable], Awaitable[Mapping[str, int]]]) -> TenantLimits:
+        """All quotas with what is used of them; ``used`` executes a statement that gives one row."""
+        limits = await self.limits(tenant)
+        counts = await used(quotas.usage(tenant, _midnight()))
+        return TenantLimits(
+            tenant=tenant,
+            quotas={
+                name: Quota(
+                    limit=None if limit == 0 and name in _ZERO_IS_NONE else limit,
+                    used=counts.get(name),
+                )
+                for name, limit in limits.items()
+            },
+        )
+
+
+def _midnight() -> datetime:
+    return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)

@@ -1,0 +1,58 @@
+"""Servers of models that the operator has named: any number, each with its own limits."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Annotated
+
+from fastapi import Path, Response
+
+from services.gateway.dependencies import Deps
+from services.gateway.http.auth import CurrentCaller
+from services.gateway.http.responses import Cursor, Limit, page_of_list
+from services.gateway.http.rules import EndpointRules
+from services.gateway.routing import routes
+from shared.contracts.common import Page
+from shared.contracts.models import Endpoint, EndpointInput, EndpointName, EndpointTest
+from shared.llm.faults import ProviderFault
+
+router = routes("/v1/endpoints", "Models")
+Name = Annotated[EndpointName, Path(description="The name")]
+
+
+@router.get("", summary="List named endpoints")
+@EndpointRules(scope="admin")
+async def list_endpoints(deps: Deps, limit: Limit = 50, cursor: Cursor = None) -> Page[Endpoint]:
+    registry = deps.llm.layer.endpoints
+    listed = await deps.llm.ask(lambda: [registry.view(name) for name in sorted(registry.all())])
+    return page_of_list(listed, limit, cursor)
+
+
+@router.put("/{name}", summary="Name an endpoint, or change it")
+@EndpointRules(scope="admin", audit="endpoints.set")
+async def set_endpoint(name: Name, body: EndpointInput, caller: CurrentCaller, deps: Deps) -> Endpoint:
+    """Chains name its models as `name/model`. Its server is looked at; `POST .../test` tells what was wrong."""
+    layer = deps.llm.layer
+
+    def put() -> Endpoint:
+        layer.endpoints.put(name, body, caller.key_id)
+        with suppress(ProviderFault):
+            layer.discover(name)
+        return layer.endpoints.view(name)
+
+    return await deps.llm.call(caller.tenant, put)
+
+
+@router.delete("/{name}", summary="Remove an endpoint", status_code=204, response_class=Response)
+@EndpointRules(scope="admin", audit="endpoints.remove")
+async def remove_endpoint(name: Name, deps: Deps) -> Response:
+    """Chains that name it skip it."""
+    await deps.llm.ask(lambda: deps.llm.layer.endpoints.remove(name))
+    return Response(status_code=204)
+
+
+@router.post("/{name}/test", summary="Look at an endpoint's server and ask its model a few words")
+@EndpointRules(scope="admin")
+async def test_endpoint(name: Name, caller: CurrentCaller, deps: Deps) -> EndpointTest:
+    """What it is, its models and windows, and what its model takes; kept, so that every replica knows it."""
+    return await deps.llm.call(caller.tenant, lambda: deps.llm.layer.test_endpoint(name))

@@ -1,0 +1,192 @@
+"""The registries of the language models: what they are asked with, who is asked, and how the providers are."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Path, Request, Response
+
+from services.gateway.dependencies import Deps
+from services.gateway.http.auth import CurrentCaller
+from services.gateway.http.responses import Cursor, Json, Limit, page_of_list, with_etag
+from services.gateway.http.rules import EndpointRules, Id, IfMatch, TenantName
+from services.gateway.routing import routes
+from shared.contracts.common import Answer, Page
+from shared.contracts.models import (
+    AllowedModels,
+    AllowedModelsInput,
+    ChainInput,
+    Link,
+    Models,
+    ModelTest,
+    Prompt,
+    PromptInput,
+    Providers,
+    RollbackInput,
+)
+from shared.errors import PreconditionFailed
+from shared.llm.chat import ChainLink
+
+prompts_router = routes("/v1/prompts", "Prompts")
+
+
+@prompts_router.get("", summary="List prompts")
+async def list_prompts(caller: CurrentCaller, deps: Deps, limit: Limit = 50, cursor: Cursor = None) -> Page[Prompt]:
+    return page_of_list(await deps.llm.ask(lambda: _all(deps)), limit, cursor)
+
+
+@prompts_router.get(
+    "/{id}", summary="Read a prompt", response_model=Prompt, responses={304: {"description": "Not modified"}}
+)
+async def get_prompt(request: Request, id: Id, caller: CurrentCaller, deps: Deps) -> Response:
+    """The version in use, with the variables that a text must and may have."""
+    prompt = await deps.llm.ask(lambda: deps.llm.layer.prompts.get(id))
+    return with_etag(request, prompt, tag=_tag(prompt))
+
+
+@prompts_router.put("/{id}", summary="Change a prompt", response_model=Prompt)
+@EndpointRules(scope="admin", audit="prompts.set")
+async def set_prompt(
+    id: Id, body: PromptInput, caller: CurrentCaller, deps: Deps, if_match: IfMatch = None
+) -> Response:
+    """A new version, in use at once. 422 when a variable is unknown or a required one is gone."""
+    expected = await _expected(deps, id, if_match)
+    return _changed(await deps.llm.ask(lambda: deps.llm.layer.prompts.save(id, body.text, caller.key_id, expected)))
+
+
+@prompts_router.get("/{id}/versions", summary="List a prompt's versions, newest first")
+async def list_prompt_versions(
+    id: Id, caller: CurrentCaller, deps: Deps, limit: Limit = 50, cursor: Cursor = None
+) -> Page[Prompt]:
+    return page_of_list(await deps.llm.ask(lambda: deps.llm.layer.prompts.versions(id)), limit, cursor)
+
+
+@prompts_router.post("/{id}/rollback", summary="Use an old version's text again", response_model=Prompt)
+@EndpointRules(scope="admin", audit="prompts.rollback")
+async def rollback_prompt(
+    id: Id, body: RollbackInput, caller: CurrentCaller, deps: Deps, if_match: IfMatch = None
+) -> Response:
+    """As a new version: version numbers only grow."""
+    expected = await _expected(deps, id, if_match)
+    registry = deps.llm.layer.prompts
+    return _changed(await deps.llm.ask(lambda: registry.rollback(id, body.version, caller.key_id, expected)))
+
+
+@prompts_router.post("/{id}/reset", summary="Use the built-in text again", response_model=Prompt)
+@EndpointRules(scope="admin", audit="prompts.reset")
+async def reset_prompt(id: Id, caller: CurrentCaller, deps: Deps, if_match: IfMatch = None) -> Response:
+    """As a new version."""
+    expected = await _expected(deps, id, if_match)
+    return _changed(await deps.llm.ask(lambda: deps.llm.layer.prompts.reset(id, caller.key_id, expected)))
+
+
+def _all(deps: Deps) -> list[Prompt]:
+    registry = deps.llm.layer.prompts
+    keys = registry.keys()
+    return [registry.get(key) for key in keys]
+
+
+async def _expected(deps: Deps, key: str, if_match: str | None) -> int | None:
+    """The version that the client read. Raises: NotFound, PreconditionFailed for a tag that is no version."""
+    if if_match is None or if_match.strip() == "*":
+        return None
+    for tag in if_match.split(","):
+        version = tag.strip().strip('"')
+        if version.isascii() and version.isdecimal() and len(version) < 10:
+            return int(version)
+    await deps.llm.ask(lambda: deps.llm.layer.prompts.get(key))
+    raise PreconditionFailed("If-Match has to be the ETag of a version of this prompt.")
+
+
+def _changed(prompt: Prompt) -> Response:
+    return Json(prompt, headers={"ETag": _tag(prompt)})
+
+
+def _tag(prompt: Prompt) -> str:
+    return f'"{prompt.version}"'
+
+
+models_router = routes("/v1/models", "Models")
+providers_router = routes("/v1/providers", "Models")
+tenant_models_router = routes("/v1/tenants/{tenant}/models", "Models")
+
+Tenant = Annotated[TenantName, Path(description="The tenant")]
+
+
+class RoleChain(Answer):
+    role: str
+    chain: list[Link]
+    warnings: list[str]
+
+
+@models_router.get("", summary="List models and the roles they play")
+async def list_models(caller: CurrentCaller, deps: Deps) -> Models:
+    return await _chains(deps)
+
+
+@models_router.put("/{id}", summary="Change who plays a role")
+@EndpointRules(scope="admin", audit="models.set")
+async def set_model_chain(id: Id, body: ChainInput, caller: CurrentCaller, deps: Deps) -> RoleChain:
+    """The first link is asked first, the others when it fails; every gateway and worker follows within 2 seconds."""
+    links = [ChainLink(link.provider, link.model, link.parameters) for link in body.chain]
+    warnings = await deps.llm.ask(lambda: deps.llm.layer.models.set_chain(id, links, caller.key_id))
+    return RoleChain(role=id, chain=body.chain, warnings=warnings)
+
+
+@models_router.post("/reset", summary="Give every role its default again")
+@EndpointRules(scope="admin", audit="models.reset")
+async def reset_models(caller: CurrentCaller, deps: Deps) -> Models:
+    await deps.llm.ask(deps.llm.layer.models.reset)
+    return await _chains(deps)
+
+
+@models_router.post("/{id}/test", summary="Ask a role's model one small question")
+async def test_model(id: Id, caller: CurrentCaller, deps: Deps) -> ModelTest:
+    """A real call to the first configured link; a failure is an answer with `ok: false`, not an error."""
+    return await deps.llm.call(caller.tenant, lambda: deps.llm.layer.test(id, caller.tenant))
+
+
+@providers_router.get("", summary="List providers and their health")
+async def list_providers(caller: CurrentCaller, deps: Deps) -> Providers:
+    return Providers(items=await deps.llm.ask(deps.llm.layer.providers))
+
+
+async def _chains(deps: Deps) -> Models:
+    registry = deps.llm.layer.models
+    chains, available = await deps.llm.ask(lambda: (registry.chains(), registry.available()))
+    roles = {
+        role: [Link(provider=link.provider, model=link.model, parameters=dict(link.parameters)) for link in links]
+        for role, links in chains.items()
+    }
+    return Models(available=available, roles=roles)
+
+
+@tenant_models_router.get("", summary="See which models a tenant may use")
+@EndpointRules(scope="admin")
+async def get_tenant_models(tenant: Tenant, deps: Deps) -> AllowedModels:
+    return await _allowed(tenant, deps)
+
+
+@tenant_models_router.put("", summary="Choose the models that a tenant may use")
+@EndpointRules(scope="admin", audit="tenant_models.set")
+async def set_tenant_models(
+    tenant: Tenant, body: AllowedModelsInput, caller: CurrentCaller, deps: Deps
+) -> AllowedModels:
+    """Patterns of `provider/model`, for example `groq/*`; every gateway and worker follows within 2 seconds."""
+    await deps.llm.ask(lambda: deps.llm.layer.allowed.put(tenant, body.models, caller.key_id))
+    return await _allowed(tenant, deps)
+
+
+@tenant_models_router.delete(
+    "", summary="Let the installation's models hold for a tenant", status_code=204, response_class=Response
+)
+@EndpointRules(scope="admin", audit="tenant_models.reset")
+async def reset_tenant_models(tenant: Tenant, deps: Deps) -> Response:
+    await deps.llm.ask(lambda: deps.llm.layer.allowed.remove(tenant))
+    return Response(status_code=204)
+
+
+async def _allowed(tenant: str, deps: Deps) -> AllowedModels:
+    allowed = deps.llm.layer.allowed
+    models, own = await deps.llm.ask(lambda: (allowed.of(tenant), allowed.is_own(tenant)))
+    return AllowedModels(tenant=tenant, models=list(models), own=own)

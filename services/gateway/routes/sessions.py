@@ -1,0 +1,102 @@
+"""Sessions: who calls, and short-lived keys for a browser that must not hold the key itself."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from fastapi import Request, Response
+from sqlalchemy import RowMapping
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.database import Db
+from services.gateway.dependencies import Deps
+from services.gateway.http.auth import CurrentCaller
+from services.gateway.http.responses import Json
+from services.gateway.http.rules import EndpointRules
+from services.gateway.routing import routes
+from shared import keys
+from shared.contracts.keys import NewSession, Session, SessionCode, SessionInput
+from shared.errors import Conflict, NotAuthenticated
+
+router = routes("/v1", "Sessions")
+
+_SESSION = timedelta(hours=12)
+_CODE = timedelta(seconds=60)
+_PROBLEM = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+_NO_SESSION: dict[int | str, dict[str, Any]] = {409: {"description": "This key is no session", "content": _PROBLEM}}
+
+
+@router.get("/session", summary="See whose key this is")
+async def get_session(caller: CurrentCaller, db: Db) -> Session:
+    return Session.model_validate(_described(await _key(db, caller.key_id)))
+
+
+@router.post("/sessions", summary="Sign in", status_code=201, response_model=NewSession)
+@EndpointRules(public=True, optional_key=True)
+async def create_session(request: Request, db: Db, deps: Deps, body: SessionInput | None = None) -> Response:
+    """A key of its own for 12 hours, made with the request's API key or with a one-time code.
+
+    It belongs to the same tenant, may do the same, stands among the keys, and ends with the key that it was made with.
+    """
+    if body is not None and body.code is not None:
+        key_id = await _redeemed(db, body.code)
+    else:
+        key_id = (await deps.authenticator.admit(request.headers.get("authorization"), "read")).key_id
+    parent = await _key(db, key_id)
+    ends = datetime.now(UTC) + _SESSION
+    expires_at = min(ends, parent["expires_at"] or ends)
+    root = parent["parent_id"] or key_id  # a session of a session is one of the key behind both
+    name = f"session of {parent['name']}"[:100] if parent["parent_id"] is None else parent["name"]
+    issued = keys.issue(parent["tenant_id"], name, parent["scopes"], expires_at, root)
+    row = (await db.execute(issued.statement)).mappings().one()
+    described = {**dict(row), "key_id": row["id"]}
+    return Json(NewSession(**_fields(described), key=issued.key), 201, {"Location": "/v1/session"})
+
+
+@router.delete("/session", summary="Sign out", status_code=204, response_class=Response, responses=_NO_SESSION)
+@EndpointRules(scope="read")
+async def end_session(caller: CurrentCaller, db: Db, deps: Deps) -> Response:
+    """Ends the key of this request when it is a session's; another key is revoked under `/v1/keys`."""
+    if (await _key(db, caller.key_id))["parent_id"] is None:
+        raise Conflict("This key is no session: revoke it with DELETE /v1/keys/{id}.")
+    await db.execute(keys.revoke(caller.key_id))
+    deps.authenticator.forget(caller.key_id)
+    return Response(status_code=204)
+
+
+@router.post(
+    "/session-codes", summary="Get a code that signs a browser in", status_code=201, response_model=SessionCode
+)
+@EndpointRules(scope="read", secret=("code", "path"))
+async def create_session_code(caller: CurrentCaller, db: Db) -> Response:
+    """Good once, for a minute. The code stands behind the # of the page's address, which no server's log holds."""
+    await db.execute(keys.forget_codes())
+    expires_at = datetime.now(UTC) + _CODE
+    code, keep = keys.issue_code(caller.key_id, expires_at)
+    await db.execute(keep)
+    return Json(SessionCode(code=code, path=f"/#code={code}", expires_at=expires_at), 201)
+
+
+async def _redeemed(db: AsyncConnection, code: str) -> str:
+    """The id of the key that the code was made with. Raises: NotAuthenticated."""
+    row = (await db.execute(keys.redeem(code))).mappings().one_or_none()
+    if row is None or not row["good"]:
+        raise NotAuthenticated("The code has been used or is older than a minute; `assay login` prints a new one.")
+    return str(row["key_id"])
+
+
+async def _key(db: AsyncConnection, id: str) -> RowMapping:
+    """The row of a key that is still good. Raises: NotAuthenticated."""
+    row: RowMapping | None = (await db.execute(keys.valid(id))).mappings().one_or_none()
+    if row is None:
+        raise NotAuthenticated("The API key is unknown, revoked or expired.")
+    return row
+
+
+def _described(row: RowMapping) -> dict[str, Any]:
+    return _fields({**dict(row), "tenant": row["tenant_id"], "key_id": row["id"]})
+
+
+def _fields(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in Session.model_fields}

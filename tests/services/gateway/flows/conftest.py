@@ -1,0 +1,58 @@
+"""A gateway with a flows worker and scripted models."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import httpx2 as httpx
+import pytest
+
+from services.gateway.settings import Settings
+from shared.llm.settings import ProviderSettings
+from tests.services.gateway.conftest import Gateway, serving, settings_of
+from tests.support.scripted import ScriptedLlm
+from tests.support.wait import until
+
+ROOT = Path(__file__).resolve().parents[4]
+
+
+@contextmanager
+def flows_worker(settings: Settings, scripted_llm: ScriptedLlm) -> Iterator[Settings]:
+    """The settings of a gateway beside the worker, with the same models."""
+    environment = scripted_llm.environment(["groq", "cerebras"])
+    stores = settings.stores
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
+    places = {"DATABASE_URL": stores.database_url, "REDIS_URL": stores.redis_url, "BLOB_URL": stores.blob_url}
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "services.flows"], env={**inherited, **environment, **places}, cwd=ROOT
+    )
+    try:
+        yield replace(settings, providers=ProviderSettings(environment))
+    finally:
+        worker.terminate()
+        worker.wait(60)
+
+
+def wait_until_ready(client: httpx.Client) -> None:
+    def ready() -> bool:
+        return bool(client.get("/v1/capabilities").json()["kinds"]["flow"]["state"] == "ready")
+
+    until(ready, "the flows worker", 90)
+
+
+@pytest.fixture(scope="module")
+def chatting(gateway: Gateway, scripted_llm: ScriptedLlm) -> Iterator[httpx.Client]:
+    """A client of a gateway with a flows worker and scripted models."""
+    with (
+        flows_worker(settings_of(gateway.settings.stores), scripted_llm) as settings,
+        serving(settings) as url,
+        httpx.Client(base_url=url, headers={"Authorization": f"Bearer {gateway.key('chat')}"}, timeout=60) as client,
+    ):
+        wait_until_ready(client)
+        yield client

@@ -1,0 +1,144 @@
+"""Queues, workers and sums, on real rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+from sqlalchemy import insert
+
+from shared.llm.tables import llm_calls
+from tests.services.gateway.conftest import Gateway
+from tests.services.gateway.workers import advertise, claim, complete, retire
+
+_CALL: dict[str, Any] = {
+    "turn": 1, "attempt": 1, "role": "execution.transform", "requested_provider": "groq", "requested_model": "m",
+    "served_provider": "groq", "served_model": "m", "reason": "primary", "cause": None, "outcome": "ok",
+    "http_status": 200, "input_tokens": 100, "output_tokens": 10, "cached_tokens": None, "cost_usd": 0.5,
+    "prompt_key": "execution.transform", "prompt_version": 2, "seconds": 1.0, "first_token_seconds": 0.25,
+    "finish": "stop", "detail": None, "source": "live",
+}  # fmt: skip
+
+
+@pytest.fixture
+def worked(gateway: Gateway) -> Iterator[tuple[httpx.Client, list[str]]]:
+    """A tenant with one job that succeeded after a failover, one that failed, and one that waits."""
+    tenant = f"op{datetime.now(UTC).timestamp():.6f}".replace(".", "")
+    advertise(gateway.engine, "execute")
+    with gateway.client(tenant) as client:
+        ids = []
+        for code in ("# first\n1", "second", "third"):
+            body = {"kind": "execute", "input": {"language": "python", "code": code}, "labels": {"n": code[:1]}}
+            ids.append(client.post("/v1/jobs", json=body).json()["id"])
+        for result in ({"verdict": "ok"}, None):
+            job, fence = claim(gateway.engine)
+            complete(gateway.engine, job, fence, result)
+        unknown = ("served_provider", "served_model", "cost_usd", "input_tokens", "output_tokens")
+        skipped = {**dict.fromkeys(unknown), "outcome": "skipped", "cause": "parked"}
+        second = {"attempt": 2, "reason": "failover", "requested_provider": "cerebras", "served_provider": "cerebras"}
+        rows = [{**_CALL, **skipped}, {**_CALL, **second}, {**_CALL, "turn": 2, "cost_usd": None}]
+        with gateway.engine.begin() as connection:
+            connection.execute(insert(llm_calls), [{**row, "tenant_id": tenant, "job_id": ids[0]} for row in rows])
+        yield client, ids
+        claim(gateway.engine)
+    retire(gateway.engine)
+
+
+Worked = tuple[httpx.Client, list[str]]
+
+
+def _ids(client: httpx.Client, **query: str | list[str]) -> list[str]:
+    answer = client.get("/v1/jobs", params=query)
+    assert answer.status_code == 200, answer.text
+    return [job["id"] for job in answer.json()["items"]]
+
+
+def test_a_list_says_what_each_job_was_about_and_how_it_went(worked: Worked) -> None:
+    client, ids = worked
+    items = {job["id"]: job for job in client.get("/v1/jobs").json()["items"]}
+    first, second, third = (items[id] for id in ids)
+    assert (first["title"], first["verdict"], first["turns"], first["failed_over"]) == ("# first", "ok", 2, True)
+    assert first["served"] == {"provider": "groq", "model": "m"}
+    assert (second["title"], second["verdict"], second["turns"], second["served"]) == ("second", None, 0, None)
+    assert (third["state"], third["waiting"]["reason"]) == ("queued", "in_queue")
+
+
+def test_a_list_is_filtered_by_any_of_what_it_shows(worked: Worked) -> None:
+    client, (first, second, third) = worked
+    assert _ids(client, state=["failed", "queued"]) == [third, second]
+    assert _ids(client, kind=["execute", "transform"]) == [third, second, first]
+    assert _ids(client, q="ECO") == [second]
+    assert _ids(client, q="%") == []
+    assert _ids(client, provider="cerebras") == [first]
+    assert _ids(client, model="m", failed_over="true") == [first]
+    assert _ids(client, failed_over="false") == [third, second]
+    assert _ids(client, prompt="execution.transform@2") == [first]
+    assert _ids(client, prompt="execution.transform@3") == []
+    assert _ids(client, error_code="budget_spent") == [second]
+    assert _ids(client, label="n=t") == [third]
+    assert _ids(client, label="n:t") == [third]
+    assert _ids(client, created_before=datetime.now(UTC).isoformat(), created_after="2026-01-01T00:00:00Z")
+    counted = client.get("/v1/jobs", params={"total": "true", "limit": 1}).json()
+    assert (counted["total"], len(counted["items"])) == (3, 1)
+
+
+@pytest.mark.parametrize("query", ["colour=red", "state=odd", "prompt=x", "label=x", "created_after=2026-01-01"])
+def test_a_filter_that_would_filter_nothing_is_refused(client: httpx.Client, query: str) -> None:
+    answer = client.get(f"/v1/jobs?{query}")
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+    assert answer.json()["errors"][0]["loc"][1] == query.split("=", maxsplit=1)[0]
+
+
+def test_a_job_tells_who_submitted_it_and_its_calls_tell_why(worked: Worked) -> None:
+    client, (first, *_) = worked
+    job = client.get(f"/v1/jobs/{first}").json()
+    assert job["actor"] == client.get("/v1/session").json()["key_id"]
+    assert (job["budget"], job["overrides"], job["crashes"], job["worker_id"]) == ({}, {}, 0, "w1")
+    calls = client.get(f"/v1/jobs/{first}/llm-calls").json()["items"]
+    assert [call["cause"] for call in calls] == ["parked", None, None]
+    assert (calls[1]["first_token_seconds"], calls[1]["finish"], calls[1]["job_attempt"]) == (0.25, "stop", 1)
+    assert calls[1]["id"] > calls[0]["id"]
+
+
+def test_queues_count_what_waits_and_what_came_and_went(worked: Worked) -> None:
+    client, _ = worked
+    queue = next(each for each in client.get("/v1/queues").json()["items"] if each["kind"] == "execute")
+    assert (queue["queued"], queue["ended_last_hour"], queue["failed_last_hour"]) == (1, 2, 1)
+    assert queue["workers"] == 1
+    assert queue["oldest_seconds"] >= 0
+
+
+def test_workers_are_for_administrators(worked: Worked, admin: httpx.Client) -> None:
+    client, _ = worked
+    assert client.get("/v1/workers").status_code == 403
+    worker = next(each for each in admin.get("/v1/workers").json()["items"] if each["id"] == "w1")
+    assert (worker["alive"], worker["kinds"], worker["concurrency"]) == (True, ["execute"], 4)
+
+
+def test_sums_are_those_of_the_ledger(worked: Worked) -> None:
+    client, _ = worked
+    (row,) = client.get("/v1/stats", params={"by": "kind"}).json()["items"]
+    assert (row["group"], row["jobs"], row["succeeded"], row["failed"]) == ("execute", 3, 1, 1)
+    assert (row["calls"], row["input_tokens"], row["output_tokens"]) == (2, 200, 20)
+    assert (row["cost_usd"], row["unpriced"]) == (0.5, 1)
+    assert row["wait_p50"] is not None
+    models = client.get("/v1/stats", params={"by": "model", "bucket": "hour"}).json()["items"]
+    assert {each["group"]: (each["calls"], each["failovers"]) for each in models} == {
+        "cerebras/m": (1, 1),
+        "groq/m": (1, 0),
+    }
+    prompts = client.get("/v1/stats", params={"by": "prompt"}).json()["items"]
+    assert [(each["group"], each["jobs"]) for each in prompts] == [("execution.transform@2", 1)]
+
+
+def test_sums_are_of_the_own_tenant_and_of_a_bounded_time(worked: Worked, admin: httpx.Client) -> None:
+    client, _ = worked
+    assert client.get("/v1/stats", params={"by": "tenant"}).status_code == 403
+    tenants = {row["group"] for row in admin.get("/v1/stats", params={"by": "tenant"}).json()["items"]}
+    assert client.get("/v1/session").json()["tenant"] in tenants
+    long_ago = (datetime.now(UTC) - timedelta(days=400)).isoformat()
+    assert client.get("/v1/stats", params={"bucket": "hour", "from": long_ago}).status_code == 422
+    assert client.get("/v1/stats", params={"from": "2126-01-01T00:00:00Z"}).status_code == 422

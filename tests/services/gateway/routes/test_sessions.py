@@ -1,0 +1,98 @@
+"""Sessions: a browser's own short-lived keys."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import httpx2 as httpx
+import pytest
+from sqlalchemy import text
+
+from shared import keys
+from tests.services.gateway.conftest import Gateway
+
+
+def test_a_key_can_ask_who_it_is(gateway: Gateway) -> None:
+    with gateway.client("acme", "read") as client:
+        session = client.get("/v1/session").json()
+    assert (session["tenant"], session["scopes"], session["name"]) == ("acme", ["read"], "test")
+    assert session["expires_at"] is None
+    assert session["parent_id"] is None
+
+
+def test_a_session_may_do_what_its_key_may_and_no_more(gateway: Gateway) -> None:
+    with gateway.client("acme", "read") as client:
+        made = client.post("/v1/sessions")
+        own = client.get("/v1/session").json()
+    session = made.json()
+    assert made.status_code == 201
+    assert (session["tenant"], session["scopes"], session["parent_id"]) == ("acme", ["read"], own["key_id"])
+    left = datetime.fromisoformat(session["expires_at"]) - datetime.now(UTC)
+    assert timedelta(hours=11) < left <= timedelta(hours=12)
+    with gateway.client_of(session["key"]) as browser:
+        assert browser.get("/v1/jobs").status_code == 200
+        assert browser.post("/v1/flows", json={"name": "x"}).status_code == 403
+
+
+def test_a_session_ends_with_its_key(gateway: Gateway, admin: httpx.Client) -> None:
+    key = gateway.key("acme")
+    with gateway.client_of(key) as client:
+        session = client.post("/v1/sessions").json()
+    assert admin.delete(f"/v1/keys/{session['parent_id']}").status_code == 204
+    with gateway.engine.connect() as connection:  # what another gateway, or this one a second later, asks
+        assert connection.execute(keys.valid(session["key_id"])).first() is None
+
+
+def test_a_session_of_a_session_belongs_to_the_first_key(gateway: Gateway) -> None:
+    with gateway.client("acme") as client:
+        first = client.post("/v1/sessions").json()
+    with gateway.client_of(first["key"]) as browser:
+        second = browser.post("/v1/sessions").json()
+    assert second["parent_id"] == first["parent_id"]
+    assert second["expires_at"] <= first["expires_at"]
+    assert second["name"] == first["name"]
+
+
+def test_a_session_is_ended_by_itself_and_a_key_is_not(gateway: Gateway) -> None:
+    with gateway.client("acme", "read") as client:
+        session = client.post("/v1/sessions").json()
+        assert client.delete("/v1/session").json()["code"] == "conflict"
+        assert client.get("/v1/session").status_code == 200
+    with gateway.client_of(session["key"]) as browser:
+        assert browser.delete("/v1/session").status_code == 204
+        assert browser.get("/v1/session").status_code == 401
+
+
+def test_a_code_signs_in_once(gateway: Gateway) -> None:
+    with gateway.client("acme") as client:
+        made = client.post("/v1/session-codes").json()
+        owner = client.get("/v1/session").json()
+    assert made["path"] == f"/#code={made['code']}"
+    with httpx.Client(base_url=gateway.url) as browser:
+        session = browser.post("/v1/sessions", json={"code": made["code"]}).json()
+        again = browser.post("/v1/sessions", json={"code": made["code"]})
+    assert session["parent_id"] == owner["key_id"]
+    assert (again.status_code, again.json()["code"]) == (401, "not_authenticated")
+
+
+def test_a_code_is_not_good_after_its_minute(gateway: Gateway) -> None:
+    with gateway.client("acme") as client:
+        code = client.post("/v1/session-codes").json()["code"]
+        with gateway.engine.begin() as connection:
+            connection.execute(text("UPDATE session_codes SET expires_at = expires_at - interval '61 seconds'"))
+        assert client.post("/v1/sessions", json={"code": code}).status_code == 401
+
+
+@pytest.mark.parametrize("body", [None, {}, {"code": "wrong"}, {"code": "ask_12345678_" + "x" * 32}])
+def test_nobody_gets_a_session_for_nothing(gateway: Gateway, body: object) -> None:
+    with httpx.Client(base_url=gateway.url) as stranger:
+        assert stranger.post("/v1/sessions", json=body).status_code == 401
+
+
+def test_the_key_of_a_session_is_kept_as_a_hash_only(gateway: Gateway) -> None:
+    with gateway.client("acme") as client:
+        session = client.post("/v1/sessions").json()
+    with gateway.engine.connect() as connection:
+        row = connection.execute(keys.valid(session["key_id"])).mappings().one()
+    assert keys.matches(session["key"], row["hash"])
+    assert session["key"].encode() not in bytes(row["hash"])

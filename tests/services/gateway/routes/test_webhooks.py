@@ -1,0 +1,55 @@
+"""A tenant reads and rotates the secrets of its webhooks, and no other tenant sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx2 as httpx
+import pytest
+
+from tests.services.gateway.conftest import Gateway
+
+PATH = "/v1/webhooks/secrets"
+
+
+@pytest.fixture
+def acme(gateway: Gateway) -> Iterator[httpx.Client]:
+    with gateway.client("hooks") as client:
+        for secret in client.get(PATH).json()["items"]:
+            client.delete(f"{PATH}/{secret['id']}")
+        yield client
+
+
+def test_a_secret_is_rotated_by_adding_the_new_one_and_deleting_the_old_one(acme: httpx.Client) -> None:
+    old = acme.post(PATH).json()
+    assert old["secret"].startswith("whsec_")
+    new = acme.post(PATH, json={}).json()
+    assert [each["id"] for each in acme.get(PATH).json()["items"]] == [old["id"], new["id"]]
+    refused = acme.post(PATH)
+    assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
+    assert acme.delete(f"{PATH}/{old['id']}").status_code == 204
+    assert acme.get(PATH).json()["items"] == [new]
+    assert acme.delete(f"{PATH}/{old['id']}").status_code == 404
+
+
+def test_a_secret_of_ones_own_is_taken_when_it_is_strong_enough(acme: httpx.Client) -> None:
+    given = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="  # not a secret
+    assert acme.post(PATH, json={"secret": given}).json()["secret"] == given
+    for weak in ("whsec_c2hvcnQ=", "secret", "whsec_!!", "whsec_"):
+        assert acme.post(PATH, json={"secret": weak}).status_code == 422, weak
+
+
+def test_other_tenants_and_keys_that_only_read_see_no_secret(gateway: Gateway, acme: httpx.Client) -> None:
+    made = acme.post(PATH).json()
+    with gateway.client("other") as other, gateway.client("hooks", "read") as reader:
+        assert other.get(PATH).json()["items"] == []
+        assert other.delete(f"{PATH}/{made['id']}").status_code == 404
+        assert reader.get(PATH).status_code == 403
+
+
+def test_a_repeated_request_is_answered_without_the_secret(acme: httpx.Client) -> None:
+    headers = {"Idempotency-Key": "rotate"}
+    first, again = (acme.post(PATH, headers=headers) for _ in range(2))
+    assert "secret" in first.json()
+    assert again.headers["idempotency-replayed"] == "true"
+    assert "secret" not in again.json()

@@ -1,0 +1,51 @@
+"""No connection is lost, whenever a request or the gateway ends."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from services.gateway.database import Database
+
+
+def test_a_request_that_is_cancelled_in_the_moment_its_connection_is_there_returns_it(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cancelled() -> int:
+        database = Database(database_url, 1)
+        connect = database._connect
+
+        async def connected(engine: AsyncEngine) -> AsyncConnection:
+            connection = await connect(engine)
+            request.cancel()
+            return connection
+
+        monkeypatch.setattr(database, "_connect", connected)
+        request = asyncio.ensure_future(_read(database))
+        with pytest.raises(asyncio.CancelledError):
+            await request
+        await asyncio.sleep(0.1)
+        left = database._plain.pool.checkedout()  # type: ignore[attr-defined]
+        await database.close()
+        return int(left)
+
+    assert asyncio.run(cancelled()) == 0
+
+
+def test_a_connection_that_comes_back_after_the_end_is_closed(database_url: str) -> None:
+    async def late() -> bool:
+        database = Database(database_url, 1)
+        async with database.read() as connection:
+            driver = (await connection.get_raw_connection()).driver_connection
+            assert driver is not None
+            await database.close()
+        return bool(driver.closed)
+
+    assert asyncio.run(late())
+
+
+async def _read(database: Database) -> None:
+    async with database.read():
+        pass
