@@ -8,14 +8,16 @@ import os
 import sys
 import time
 import traceback
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from services.host import started_with
+from services.host.child import open_log
 from services.host.folder import InstallationFolder, Status, current_status, stop
-from services.host.installation import DEMO_SCRIPT, compose
-from services.host.settings import HostSettings, ServerSettings
+from services.host.installation import DEMO_SCRIPT, HostSettings, ServerSettings, compose
 from shared.plugins import load_plugins
 from shared.settings import PluginSettings
 
@@ -45,21 +47,24 @@ def _up(folder: InstallationFolder, settings: HostSettings, options: argparse.Na
         _say(f"there is no script {script}")
         return USAGE
     if folder.holder() is not None:
-        return _await_ready(folder)
+        return _await_ready(folder, script=script)
     if options.detach:
-        return _detach(folder, lambda: _supervise(folder, settings, script))
-    return _supervise(folder, settings, script)
+        # The caller announces it: the log must not hold the key.
+        return _detach(folder, lambda: _supervise(folder, settings, script, lambda status: None))
+    return _supervise(folder, settings, script, _announce)
 
 
-def _supervise(folder: InstallationFolder, settings: HostSettings, script: Path | None) -> int:
+def _supervise(
+    folder: InstallationFolder, settings: HostSettings, script: Path | None, on_ready: Callable[[Status], None]
+) -> int:
     from services.host.supervisor import AlreadyRunning, Supervisor  # noqa: PLC0415 - psycopg
 
     try:
         installation = compose(os.environ, settings, ServerSettings(), script=script)
         _say("Starting Assay ...")
-        Supervisor(installation, on_ready=_announce).run()
+        Supervisor(installation, on_ready).run()
     except AlreadyRunning:
-        return _await_ready(folder)
+        return _await_ready(folder, script=script)
     except ValueError as error:
         _say(str(error))
         return USAGE
@@ -83,7 +88,8 @@ def _detach(folder: InstallationFolder, supervise: Callable[[], int]) -> int:
 def _in_background(log: Path, supervise: Callable[[], int]) -> int:
     """Leave the terminal behind and run; the exit status."""
     os.setsid()
-    with log.open("w") as output, open(os.devnull) as nothing:
+    with open_log(log) as output, open(os.devnull) as nothing:
+        output.truncate(0)
         os.dup2(nothing.fileno(), 0)
         os.dup2(output.fileno(), 1)
         os.dup2(output.fileno(), 2)
@@ -97,7 +103,11 @@ def _in_background(log: Path, supervise: Callable[[], int]) -> int:
 
 
 def _await_ready(
-    folder: InstallationFolder, supervisor: int | None = None, log: Path | None = None, seconds: float = 120
+    folder: InstallationFolder,
+    supervisor: int | None = None,
+    log: Path | None = None,
+    seconds: float = 120,
+    script: Path | None = None,
 ) -> int:
     """Wait for an installation that starts: the child ``supervisor``, or whoever holds it."""
     deadline = time.monotonic() + seconds
@@ -107,7 +117,9 @@ def _await_ready(
         ours = status is not None and (supervisor is None or status.supervisor == supervisor)
         if status is not None and ours and status.ready:
             if supervisor is None:
-                _say("Assay is already running.")
+                now = started_with.digests(folder, os.environ, script)
+                other = started_with.differences(folder.read_settings(), now)
+                _say(f"Assay is already running. {other}".rstrip())
             _announce(status)
             return DONE
         if supervisor is not None and (ended := os.waitpid(supervisor, os.WNOHANG))[0]:
@@ -157,12 +169,24 @@ def _announce(status: Status) -> None:
     body = '{"kind":"execute","input":{"language":"python","code":"6*7"}}'
     headers = f"-H 'Authorization: Bearer {status.api_key}' -H 'Content-Type: application/json' -H 'Prefer: wait=20'"
     lines = [
+        f"Open  {_sign_in_link(status)}",
         f"URL   {status.url}",
         f"Key   {status.api_key}",
         f"Docs  {status.url}/docs",
         f"Try   curl -s {status.url}/v1/jobs {headers} -d '{body}'",
     ]
     print("\n".join(lines), flush=True)  # noqa: T201
+
+
+def _sign_in_link(status: Status) -> str:
+    """The console's address with a code that signs in once, for a minute; the plain address when there is no code."""
+    headers = {"Authorization": f"Bearer {status.api_key}"}
+    request = urllib.request.Request(f"{status.url}/v1/session-codes", b"", headers, method="POST")  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310
+            return f"{status.url}{json.load(answer)['path']}  (works once, for a minute; later: assay login)"
+    except (OSError, ValueError):
+        return status.url
 
 
 def _say(text: str) -> None:

@@ -11,17 +11,21 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
+from migrations.roles import passwords_of
 from migrations.upgrade import current, upgrade
 from services.host.folder import InstallationFolder
 from services.host.postgres import DATABASE
 
 
-def prepared(url: str, api_key: str | None) -> bool:
-    """Whether there is nothing to do. Raises: psycopg.OperationalError when the server does not answer."""
+def prepared(url: str, service_url: str, api_key: str | None) -> bool:
+    """Whether there is nothing to do; ``service_url`` is a service's way to the database.
+
+    Raises: psycopg.OperationalError when the server does not answer.
+    """
     if api_key is None:
         return False
     try:
-        return current(url) and _knows(url, api_key)
+        return current(url) and _knows(url, api_key) and _admits(service_url)
     except psycopg.OperationalError as error:
         if f'database "{DATABASE}" does not exist' in str(error):
             return False
@@ -31,7 +35,7 @@ def prepared(url: str, api_key: str | None) -> bool:
 def prepare(url: str, folder: InstallationFolder) -> None:
     """Create what is missing; safe to repeat."""
     _create_database(url)
-    upgrade(url)
+    upgrade(url, passwords=passwords_of(os.environ))
     key = folder.api_key
     if key is None or not _knows(url, key):
         folder.keep_api_key(_create_key(url))
@@ -47,6 +51,14 @@ def _create_database(url: str) -> None:
             raise
         with psycopg.connect(url, dbname="postgres", connect_timeout=5, autocommit=True) as connection:
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(str(name))))
+
+
+def _admits(url: str) -> bool:
+    try:
+        psycopg.connect(url, connect_timeout=5).close()
+    except psycopg.OperationalError:
+        return False
+    return True
 
 
 def _knows(url: str, key: str) -> bool:

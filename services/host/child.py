@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import IO, Literal, Protocol
 
 
 class RunningProcess(Protocol):
@@ -58,9 +58,9 @@ def spawn(
     env: Mapping[str, str],
     user: User = OURSELVES,
     needs: Sequence[Path] = (),
-    cwd: Path | None = None,
     keep: Sequence[int] = (),
     death_signal: signal.Signals = signal.SIGTERM,
+    stdin: IO[bytes] | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start ``command`` in a session of its own; it gets ``death_signal`` when the calling thread ends.
 
@@ -70,17 +70,21 @@ def spawn(
     if mode == "drop" and not all(_open_to_others(path) for path in needs):
         mode = "drop-override"
     launch = [sys.executable, "-I", "-S", str(_LAUNCH), str(os.getpid()), str(int(death_signal)), mode]
-    with log.open("ab") as output:
+    with open_log(log) as output:
         return subprocess.Popen(
             [*launch, str(user.uid), str(user.gid), "--", *(str(part) for part in command)],
-            stdin=subprocess.DEVNULL,
+            stdin=stdin or subprocess.DEVNULL,
             stdout=output,
             stderr=output,
             env=dict(env),
-            cwd=cwd,
             pass_fds=tuple(keep),
             start_new_session=True,
         )
+
+
+def open_log(log: Path) -> IO[bytes]:
+    """Open for appending a file that only its owner reads."""
+    return os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
 
 
 def stop(process: RunningProcess, stop_signal: signal.Signals, seconds: float) -> None:

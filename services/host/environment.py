@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import services
+from migrations.roles import VARIABLE
+from shared.contracts.models import KEY_PREFIX
 from shared.llm.vendors.table import VENDORS
 
 _ROOT = Path(services.__file__).parent.parent
@@ -22,9 +24,9 @@ _PLAIN = frozenset(
 _PREFIXES = ("ASSAY_", "OTEL_")
 #: Where blobs are kept may need credentials.
 _STORES = ("AWS_", "S3_", "QDRANT_")
-#: What only a person or the command uses, secrets of one process (see the table of processes), and a port that
+#: What only a person or the command uses, what only some processes get, and a port that
 #: processes on one machine cannot share.
-_NEVER = frozenset({"ASSAY_API_KEY", "ASSAY_URL", "ASSAY_WEBHOOK_SECRET", "ASSAY_METRICS_PORT"})
+_NEVER = frozenset({"ASSAY_API_KEY", "ASSAY_URL", "ASSAY_METRICS_PORT", "ASSAY_BROKER_URL"})
 
 
 @dataclass(frozen=True)
@@ -38,30 +40,26 @@ class StoreUrls:
 
 
 def of_child(
-    ours: Mapping[str, str], stores: StoreUrls, *, asks_models: bool, more: Mapping[str, str]
+    ours: Mapping[str, str], stores: StoreUrls | None, *, asks_models: bool, more: Mapping[str, str]
 ) -> dict[str, str]:
     """The environment of a process of the platform."""
     prefixes = (*_PREFIXES, *_STORES, *(vendor_prefixes() if asks_models else ()))
     env = {
         name: value
         for name, value in ours.items()
-        if (name in _PLAIN or name.startswith(prefixes)) and name not in _NEVER
+        if (name in _PLAIN or name.startswith(prefixes)) and name not in _NEVER and not name.startswith(VARIABLE)
     }
-    env |= {
-        "DATABASE_URL": stores.database_url,
-        "REDIS_URL": stores.redis_url,
-        "BLOB_URL": stores.blob_url,
-        "PYTHONPATH": python_path(ours),
-        "PYTHONUNBUFFERED": "1",
-    }
-    if stores.qdrant_url is not None:
-        env["QDRANT_URL"] = stores.qdrant_url
+    env |= {"PYTHONPATH": python_path(ours), "PYTHONUNBUFFERED": "1"}
+    if stores is not None:
+        env |= {"DATABASE_URL": stores.database_url, "REDIS_URL": stores.redis_url, "BLOB_URL": stores.blob_url}
+        if stores.qdrant_url is not None:
+            env["QDRANT_URL"] = stores.qdrant_url
     return {**env, **more}
 
 
 def vendor_prefixes() -> tuple[str, ...]:
-    """Of the model vendors' own variables: keys, base URLs and whatever else their SDKs read."""
-    return tuple(vendor.variables.prefix for vendor in VENDORS.values())
+    """Of the model vendors' own variables (keys, base URLs, whatever else their SDKs read), and of endpoints' keys."""
+    return (*(vendor.variables.prefix for vendor in VENDORS.values()), KEY_PREFIX)
 
 
 def python_path(ours: Mapping[str, str]) -> str:

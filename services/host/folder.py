@@ -6,15 +6,18 @@ import contextlib
 import fcntl
 import json
 import os
+import secrets
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import IO, Literal
 
 from pydantic import TypeAdapter
 
+#: Of root's installation: the servers, which are not root, pass through to their own folders.
+_SEARCHED = 0o711
 State = Literal["starting", "ready", "restarting", "stopped"]
 
 
@@ -54,16 +57,32 @@ class InstallationFolder:
         self._lock = self.path / "lock"
         self._status = self.path / "status.json"
         self._credentials = self.path / "credentials.json"
+        self._settings = self.path / "settings.json"
 
     def make(self) -> None:
-        """Create the folders; secrets and contents are for the owner only."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        for folder in (self.logs, self.run, self.blobs):
-            folder.mkdir(mode=0o700, exist_ok=True)
+        """Create the folders, for the owner only."""
+        for folder in (self.path, self.logs, self.run, self.blobs):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.chmod(_SEARCHED if folder is self.path and os.geteuid() == 0 else 0o700)
+        for log in self.logs.iterdir():
+            log.chmod(0o600)
+
+    def secret(self, name: str) -> str:
+        """A password that is drawn when it is first asked for; two who ask at once get the same."""
+        folder = self.path / "secrets"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = folder / name
+        draft = folder / f".{name}.{os.getpid()}"
+        if not file.exists():
+            _write_private(draft, secrets.token_hex(24))
+            with contextlib.suppress(FileExistsError):
+                os.link(draft, file)
+            draft.unlink()
+        return file.read_text()
 
     def lock(self) -> IO[str] | None:
         """Hold the installation until the file is closed; None when another process holds it."""
-        file = self._lock.open("a+")
+        file = os.fdopen(os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600), "r+")
         if not _locked(file):
             file.close()
             return None
@@ -92,6 +111,16 @@ class InstallationFolder:
     def read_status(self) -> Status | None:
         try:
             return TypeAdapter(Status).validate_json(self._status.read_bytes())
+        except FileNotFoundError:
+            return None
+
+    def write_settings(self, digests: Mapping[str, str]) -> None:
+        _write_secret(self._settings, dict(digests))
+
+    def read_settings(self) -> dict[str, str] | None:
+        """What the supervisor was started with: see ``started_with``."""
+        try:
+            return TypeAdapter(dict[str, str]).validate_json(self._settings.read_bytes())
         except FileNotFoundError:
             return None
 
@@ -179,7 +208,10 @@ def _pid_soon(lock: Path) -> int | None:
 def _write_secret(path: Path, content: object) -> None:
     """Replace the file whole, readable by its owner only."""
     beside = path.with_suffix(f".{os.getpid()}.tmp")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        json.dump(content, file, indent=2)
+    _write_private(beside, json.dumps(content, indent=2))
     beside.replace(path)
+
+
+def _write_private(path: Path, text: str) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(text)

@@ -11,20 +11,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.host import environment
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from migrations.roles import PREFIX, SERVICES, variable_of
+from services.host import environment, started_with
 from services.host.environment import StoreUrls
 from services.host.folder import InstallationFolder
-from services.host.postgres import Postgres
+from services.host.postgres import DATABASE, Postgres
 from services.host.prefork import Prefork
 from services.host.processes import PROCESSES, Process, parse_replicas, with_replicas
 from services.host.programs import Program, Worker
 from services.host.redis import Redis
-from services.host.settings import HostSettings, ServerSettings
 from shared.llm.vendors.table import VENDORS
 
 #: The script that ``assay up --demo`` lets the scripted LLM server play.
 DEMO_SCRIPT = Path(__file__).parent / "demo" / "script.yaml"
 _SCRIPTED_KEY = "scripted"
+#: The limit of a process counts what it has mapped, stacks of threads for example, not only what it uses.
+_HEADROOM_MB = 1024
+OWNER = "owner"  #: of the tables: who migrates
 
 
 @dataclass(frozen=True)
@@ -32,10 +38,12 @@ class Installation:
     folder: InstallationFolder
     prefork: Prefork
     url: str
-    stores: StoreUrls
+    stores: StoreUrls  #: as the owner of the tables reaches them
+    services: StoreUrls  #: as a service does
     servers: Sequence[Program]  #: first: the others need them
     workers: Sequence[Program]
     env: Mapping[str, str]  #: of the process that prepares the database
+    settings: Mapping[str, str]  #: digests of what it is started with
 
 
 def compose(
@@ -51,39 +59,56 @@ def compose(
     prefork = Prefork(folder.logs / "prefork.log")
     table = [each for each in with_replicas(processes, parse_replicas(host.replicas)) if _exists(each)]
     port = free_port(host.host, host.port)
-    servers: list[Program] = []
-    if given.database_url is None:
-        postgres = Postgres(folder.path / "postgres")
-        servers.append(postgres)
-    if given.redis_url is None:
-        redis = Redis(folder.path / "redis")
-        servers.append(redis)
-    stores = StoreUrls(
-        database_url=_plain_scheme(given.database_url) if given.database_url else postgres.url,
-        redis_url=given.redis_url or redis.url,
-        blob_url=given.blob_url or folder.blobs.as_uri(),
-        qdrant_url=given.qdrant_url,
-    )
+    servers, stores = _servers(folder, given)
     common = {"ASSAY_HOME": str(folder.path), "ASSAY_HOST": host.host, "ASSAY_EMBEDDED": "true"}
+    if "ASSAY_LLM_PRIVATE_ENDPOINTS" not in os.environ:  # on one machine the models' server is often a neighbour
+        common["ASSAY_LLM_PRIVATE_ENDPOINTS"] = "true"
     scripted: list[Program] = []
     if script is not None:
         scripted_port = free_port("127.0.0.1", 0)
-        scripted.append(_scripted(ours, folder, prefork, stores, script, scripted_port))
+        scripted.append(_scripted(ours, folder, prefork, script, scripted_port))
         common |= scripted_providers(scripted_port)
+    if any(process.models == "broker" for process in table):
+        broker = f"127.0.0.1:{free_port('127.0.0.1', 0)}"
+        common |= {"ASSAY_BROKER_LISTEN": broker, "ASSAY_BROKER_URL": f"tcp://{broker}"}
     workers = [
         _worker(ours, folder, prefork, stores, process, number, {**common, "ASSAY_PORT": str(port + number - 1)})
         for process in table
         for number in range(1, process.replicas + 1)
     ]
+    passwords = {} if given.database_url else {variable_of(name): folder.secret(name) for name in SERVICES}
     return Installation(
         folder=folder,
         prefork=prefork,
         url=f"http://{_reachable(host.host)}:{port}",
-        stores=stores,
+        stores=stores[OWNER],
+        services=stores["gateway"],
         servers=servers,
         workers=[*scripted, *workers],
-        env=environment.of_child(ours, stores, asks_models=False, more=common),
+        env=environment.of_child(ours, stores[OWNER], asks_models=False, more={**common, **passwords}),
+        settings=started_with.digests(folder, ours, script),
     )
+
+
+def _servers(folder: InstallationFolder, given: ServerSettings) -> tuple[list[Program], dict[str, StoreUrls]]:
+    """The servers that are to be started, and the stores as the owner and each service reach them."""
+    servers: list[Program] = []
+    names = (OWNER, *SERVICES)
+    if given.database_url is None:
+        postgres = Postgres(folder.path / "postgres", password=folder.secret("postgres"))
+        servers.append(postgres)
+        databases = {name: postgres.url_of(DATABASE, PREFIX + name, folder.secret(name)) for name in SERVICES}
+        databases[OWNER] = postgres.url
+    else:
+        databases = dict.fromkeys(names, _plain_scheme(given.database_url))
+    if given.redis_url is None:
+        redis = Redis(folder.path / "redis", passwords={name: folder.secret(f"redis-{name}") for name in names})
+        servers.append(redis)
+        queues = {name: redis.url_of(name) for name in names}
+    else:
+        queues = dict.fromkeys(names, given.redis_url)
+    blobs = given.blob_url or folder.blobs.as_uri()
+    return servers, {name: StoreUrls(databases[name], queues[name], blobs, given.qdrant_url) for name in names}
 
 
 def scripted_providers(port: int) -> dict[str, str]:
@@ -113,7 +138,7 @@ def _worker(
     ours: Mapping[str, str],
     folder: InstallationFolder,
     prefork: Prefork,
-    stores: StoreUrls,
+    stores: Mapping[str, StoreUrls],
     process: Process,
     number: int,
     more: Mapping[str, str],
@@ -121,39 +146,42 @@ def _worker(
     name = f"{process.name}-{number}"
     ready = folder.run / f"{name}.ready"
     port = int(more["ASSAY_PORT"])
-    secrets = {name: ours[name] for name in process.secrets if name in ours}
-    own = {**more, **secrets, "ASSAY_SERVICE_NAME": name, "ASSAY_READY_FILE": str(ready)}
+    own = {**more, "ASSAY_SERVICE_NAME": name, "ASSAY_READY_FILE": str(ready)}
     return Worker(
         name=name,
         prefork=prefork,
         module=process.module,
-        env=environment.of_child(ours, stores, asks_models=process.asks_models, more=_for(process, own)),
+        env=environment.of_child(
+            # A process that the table of roles does not know is the caller's own.
+            ours,
+            stores.get(process.name, stores[OWNER]),
+            asks_models=process.asks_models,
+            more=_for(process, own),
+        ),
         cwd=folder.path,
         log=folder.logs / f"{name}.log",
         ready_file=ready,
         http=(_reachable(more["ASSAY_HOST"]), port, "/readyz") if process.readiness == "http" else None,
         grace_seconds=process.grace_seconds,
+        memory_mb=process.memory_mb + _HEADROOM_MB,
     )
 
 
 def _for(process: Process, variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables without the keys of providers that the process does not ask."""
-    return {
-        name: value
-        for name, value in variables.items()
-        if process.asks_models or not name.startswith(environment.vendor_prefixes())
-    }
+    """The variables without keys of providers and without the broker, where the process does not ask them."""
+    hidden = () if process.asks_models else environment.vendor_prefixes()
+    if process.models != "broker":
+        hidden += ("ASSAY_BROKER_URL",)
+    return {name: value for name, value in variables.items() if not name.startswith(hidden)}
 
 
-def _scripted(
-    ours: Mapping[str, str], folder: InstallationFolder, prefork: Prefork, stores: StoreUrls, script: Path, port: int
-) -> Worker:
+def _scripted(ours: Mapping[str, str], folder: InstallationFolder, prefork: Prefork, script: Path, port: int) -> Worker:
     return Worker(
         name="scripted-llm",
         prefork=prefork,
         module="shared.llm.scripted",
         arguments=["--script", str(script.absolute()), "--port", str(port)],
-        env=environment.of_child(ours, stores, asks_models=False, more={}),
+        env=environment.of_child(ours, None, asks_models=False, more={}),
         cwd=folder.path,
         log=folder.logs / "scripted-llm.log",
         ready_file=folder.run / "scripted-llm.ready",
@@ -174,3 +202,25 @@ def _plain_scheme(url: str) -> str:
 
 def _reachable(host: str) -> str:
     return {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104
+
+
+class HostSettings(BaseSettings):
+    """One installation on one machine."""
+
+    model_config = SettingsConfigDict(env_prefix="ASSAY_", frozen=True)
+
+    home: Path = Field(Path(".assay"), description="Data, logs and credentials of this installation")
+    host: str = Field("127.0.0.1", description="The address that the gateway listens on")
+    port: int = Field(8000, ge=0, le=65535, description="The port that the gateway listens on; 0 takes a free one")
+    replicas: str = Field("", description="How many of which process, for example `execution=2,flows=1`")
+
+
+class ServerSettings(BaseSettings):
+    """Servers that are already there; without them, embedded ones are started."""
+
+    model_config = SettingsConfigDict(frozen=True)
+
+    database_url: str | None = Field(None, description="A Postgres server; without it an embedded one is started")
+    redis_url: str | None = Field(None, description="A Redis server; without it an embedded one is started")
+    qdrant_url: str | None = Field(None, description="A Qdrant server; without it the embedded engine is used")
+    blob_url: str | None = Field(None, description="Where file contents are kept; without it a folder of the home")

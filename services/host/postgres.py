@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 import signal
 import subprocess
 import time
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 from urllib.parse import quote
 
 from services.host import child
@@ -18,16 +21,20 @@ DATABASE = "assay"
 
 
 class Postgres(Server):
-    """One cluster in ``folder``. ``durable=False`` trades safety for speed (tests)."""
+    """One cluster in ``folder``, which asks for passwords when it is given that of its owner.
+
+    ``durable=False`` trades safety for speed (tests).
+    """
 
     name = "postgres"
     grace_seconds = 20.0
     stop_signal = signal.SIGINT
 
-    def __init__(self, folder: Path, *, durable: bool = True) -> None:
+    def __init__(self, folder: Path, *, durable: bool = True, password: str = "") -> None:
         super().__init__(folder)
         self.data = self.folder / "data"
         self._durable = durable
+        self._password = password
         self._bin = binaries()
         self._sockets = socket_folder(self.folder, longest_name=".s.PGSQL.5432.lock")
         self._flush: subprocess.Popen[bytes] | None = None
@@ -37,17 +44,22 @@ class Postgres(Server):
         """The URL of the database ``assay``, for SQLAlchemy and libpq alike."""
         return self.url_of(DATABASE)
 
-    def url_of(self, database: str) -> str:
-        return f"postgresql://postgres@/{database}?host={quote(str(self._sockets), safe='/')}"
+    def url_of(self, database: str, user: str = "postgres", password: str = "") -> str:
+        """The URL for the owner, or for another user."""
+        password = password or (self._password if user == "postgres" else "")
+        login = f"{user}:{quote(password, safe='')}" if password else user
+        return f"postgresql://{login}@/{database}?host={quote(str(self._sockets), safe='/')}"
 
     def begin(self) -> subprocess.Popen[bytes]:
         """Start without waiting. Raises: RuntimeError when the cluster cannot be made."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o711, parents=True, exist_ok=True)  # the server, another user, passes through
         self._sockets.mkdir(mode=0o700, parents=True, exist_ok=True)
         fresh = not (self.data / "PG_VERSION").exists()
         if fresh:
             self._init()
         _await_leftover(self.data, deadline=time.monotonic() + 10)
+        if self._password:
+            self._require_passwords()
         if self._user.mode == "drop":
             os.chown(self._sockets, self._user.uid, self._user.gid)
         settings = {
@@ -100,10 +112,27 @@ class Postgres(Server):
             raise RuntimeError(f"the Postgres cluster could not be made:\n{child.tail(self.log)}")
         making.rename(self.data)
 
-    def _spawn(self, command: list[str | Path]) -> subprocess.Popen[bytes]:
+    def _require_passwords(self) -> None:
+        """Give the owner its password, while the server is stopped, and trust nobody from then on."""
+        rules = self.data / "pg_hba.conf"
+        # The first line says which password has been set: another one is set anew.
+        wanted = f"# {hashlib.sha256(self._password.encode()).hexdigest()}\nlocal all all scram-sha-256\n"
+        if rules.read_text() == wanted:
+            return
+        with TemporaryFile() as statements:
+            statements.write(f"ALTER ROLE postgres PASSWORD '{self._password}';\n".encode())
+            statements.seek(0)
+            single: list[str | Path] = [self._bin / "postgres", "--single", "-D", self.data, "postgres"]
+            if self._spawn(single, statements).wait() != 0:
+                raise RuntimeError(f"the password of Postgres could not be set:\n{child.tail(self.log)}")
+        rules.write_text(wanted)  # its owner stays that of the cluster
+
+    def _spawn(self, command: list[str | Path], stdin: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
         env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
         needs = [self._bin / "postgres", self.data, self._sockets]
-        return child.spawn(command, self.log, env=env, user=self._user, needs=needs, death_signal=signal.SIGINT)
+        return child.spawn(
+            command, self.log, env=env, user=self._user, needs=needs, death_signal=signal.SIGINT, stdin=stdin
+        )
 
 
 def binaries() -> Path:

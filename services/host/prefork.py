@@ -50,16 +50,22 @@ class Prefork:
         self._connection, self._partial = ours, b""
 
     def spawn(
-        self, module: str, arguments: Sequence[str], env: Mapping[str, str], cwd: Path, log: Path
+        self,
+        module: str,
+        arguments: Sequence[str],
+        env: Mapping[str, str],
+        cwd: Path,
+        log: Path,
+        memory_mb: int | None = None,
     ) -> PreforkedProcess:
         """Raises: RuntimeError when no process can be spawned."""
         self.poll()
         if self._connection is None:
             self.start()
         assert self._connection is not None
-        request = SpawnRequest(module, list(arguments), dict(env), str(cwd), str(log))
+        request = SpawnRequest(module, list(arguments), dict(env), str(cwd), str(log), memory_mb)
         with suppress(OSError):
-            self._connection.sendall(json.dumps(asdict(request)).encode() + b"\n")
+            _hand_over(self._connection, json.dumps(asdict(request)).encode())
         deadline = time.monotonic() + _SPAWN_SECONDS
         while not self._spawned:
             if self.fileno() < 0 or time.monotonic() > deadline:
@@ -108,6 +114,17 @@ class Prefork:
             self._ended[pid] = -signal.SIGKILL
         self._alive.clear()
         self.stop()
+
+
+def _hand_over(connection: socket.socket, request: bytes) -> None:
+    """Give the request to the process that is going to be forked; the prefork process never reads it."""
+    read, write = os.pipe()
+    with os.fdopen(write, "wb") as pipe:
+        try:
+            socket.send_fds(connection, [b"."], [read])
+        finally:
+            os.close(read)
+        pipe.write(request)
 
 
 class PreforkedProcess:

@@ -1,8 +1,9 @@
 """The prefork process: it has imported what all others need, and becomes each of them by forking.
 
 Six Python processes that start at once each import the same libraries; here that happens once, while Postgres starts.
-It stays single-threaded, so that forking is safe, and does nothing else: a line on its socket is a ``SpawnRequest``,
-and it answers when that process has been spawned and when it has ended.
+It stays single-threaded, so that forking is safe, and does nothing else: for every byte on its socket it forks, and it
+answers when that process has been spawned and when it has ended. With the byte comes a pipe that holds the
+``SpawnRequest``, which the fork reads itself: a request holds keys that the next fork must not find in its memory.
 
 ``python -m services.host.preforker FD PADDING``; PADDING is memory for the command lines of the forks.
 """
@@ -14,6 +15,7 @@ import gc
 import importlib
 import json
 import os
+import resource
 import runpy
 import select
 import signal
@@ -25,7 +27,7 @@ from pathlib import Path
 
 #: What every process of the platform imports; never a library that starts threads of its own.
 _COMMON = (
-    "shared.jobs.process", "shared.jobs.queries", "celery.bin.worker", "celery.apps.worker",
+    "shared.jobs.worker", "shared.jobs.queries", "celery.bin.worker", "celery.apps.worker",
     "celery.concurrency.thread", "kombu.transport.redis", "migrations.upgrade", "alembic.command",
 )  # fmt: skip
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
@@ -33,13 +35,17 @@ _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 
 @dataclass(frozen=True)
 class SpawnRequest:
-    """A process to spawn: ``python -m module arguments``, its output appended to ``log``."""
+    """A process to spawn: ``python -m module arguments``, its output appended to ``log``.
+
+    Beyond ``memory_mb`` of memory of its own it gets a MemoryError, or ends: the machine keeps the rest.
+    """
 
     module: str
     arguments: list[str]
     env: dict[str, str]
     cwd: str
     log: str
+    memory_mb: int | None
 
 
 def main() -> None:
@@ -68,7 +74,6 @@ def serve(connection: socket.socket) -> SpawnRequest | None:
     signal.set_wakeup_fd(woken.fileno(), warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    requests = connection.makefile("r")
     parent = os.getpid()
     while True:
         readable, _, _ = select.select([connection, wake], [], [])
@@ -76,16 +81,18 @@ def serve(connection: socket.socket) -> SpawnRequest | None:
             wake.recv(4096)
             _reap(connection)
         if connection in readable:
-            text = requests.readline()
-            if not text:
+            byte, pipes, _, _ = socket.recv_fds(connection, 1, 1)
+            if not byte:
                 return None
-            request = SpawnRequest(**json.loads(text))
             pid = os.fork()
             if pid == 0:
                 for end in (wake, woken):
                     end.close()
+                with os.fdopen(pipes[0]) as pipe:
+                    request = SpawnRequest(**json.load(pipe))
                 _become(request, parent)
                 return request
+            os.close(pipes[0])
             _report(connection, {"spawned": pid})
 
 
@@ -111,6 +118,10 @@ def _become(request: SpawnRequest, parent: int) -> None:
         _set_command_line(f"{sys.executable} -m {' '.join([request.module, *request.arguments])}")
         if os.getppid() != parent:
             os._exit(1)
+    if request.memory_mb is not None:
+        # The soft limit: a sandbox below sets one of its own.
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        resource.setrlimit(resource.RLIMIT_DATA, (request.memory_mb << 20, hard))
     output = os.open(request.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for number in (1, 2):
         os.dup2(output, number)

@@ -9,16 +9,21 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Process:
-    name: str  #: also the folder under services/ and the name of its extra
-    asks_models: bool  #: gets the providers' keys; other processes do not
+    name: str  #: also the folder under services/
+    models: Literal["keys", "broker", "none"]  #: asks them with the providers' keys, through the broker, or not at all
     memory_mb: int
     cpus: float
     image: Literal["assay", "assay-execution"] = "assay"
     readiness: Literal["http", "file"] = "file"  #: GET /readyz, or the file named by ASSAY_READY_FILE exists
     replicas: int = 1
     grace_seconds: int = 35  #: between SIGTERM and SIGKILL; longer than a worker's own soft stop
-    secrets: tuple[str, ...] = ()  #: variables that no other process gets
+    needs: str = ""  #: the extra of another process, which has all that this one needs
     package: str = "services"
+
+    @property
+    def asks_models(self) -> bool:
+        """Whether it gets the providers' keys; other processes do not."""
+        return self.models == "keys"
 
     @property
     def module(self) -> str:
@@ -27,20 +32,21 @@ class Process:
 
     @property
     def extra(self) -> str:
-        return self.name
+        """What the process needs of the packages that are installed."""
+        return self.needs or self.name
 
 
 PROCESSES: Sequence[Process] = (
     # The gateway tries models out (POST /v1/models/{role}/test) and says which providers are configured.
-    Process("gateway", asks_models=True, memory_mb=512, cpus=1, readiness="http", grace_seconds=15),
+    Process("gateway", models="keys", memory_mb=1536, cpus=1, readiness="http", grace_seconds=15),
+    # Asks models for processes that run beside untrusted code.
+    Process("broker", models="keys", memory_mb=512, cpus=0.5, needs="flows"),
     # Its sandboxes run inside the container, so their memory counts here.
-    Process("execution", asks_models=True, memory_mb=4096, cpus=2, image="assay-execution"),
-    Process("search", asks_models=True, memory_mb=2048, cpus=1),
-    Process("flows", asks_models=True, memory_mb=512, cpus=0.5),
-    Process("stacks", asks_models=True, memory_mb=1024, cpus=1),
-    Process(
-        "reconciler", asks_models=False, memory_mb=256, cpus=0.25, grace_seconds=15, secrets=("ASSAY_WEBHOOK_SECRET",)
-    ),
+    Process("execution", models="broker", memory_mb=4096, cpus=2, image="assay-execution"),
+    Process("search", models="keys", memory_mb=2048, cpus=1),
+    Process("flows", models="keys", memory_mb=512, cpus=0.5),
+    Process("stacks", models="keys", memory_mb=1024, cpus=1),
+    Process("reconciler", models="none", memory_mb=256, cpus=0.25, grace_seconds=15),
 )
 
 MOST_REPLICAS = 64

@@ -51,11 +51,12 @@ class Worker:
     http: tuple[str, int, str] | None  #: ask there (host, port, path) instead of looking for the file
     grace_seconds: float
     arguments: Sequence[str] = ()
+    memory_mb: int | None = None
     stop_signal: signal.Signals = signal.SIGTERM
 
     def begin(self) -> RunningProcess:
         self.ready_file.unlink(missing_ok=True)
-        return self.prefork.spawn(self.module, self.arguments, self.env, self.cwd, self.log)
+        return self.prefork.spawn(self.module, self.arguments, self.env, self.cwd, self.log, self.memory_mb)
 
     def is_ready(self) -> bool:
         return _answers(*self.http) if self.http is not None else self.ready_file.exists()

@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import socket
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
+from urllib.parse import quote
 
 from services.host import child
 from services.host.server import Server, remove_socket_folder, socket_folder
 
+#: Keys and channels of ours and of Celery's transport; no command that administers or empties the server.
+_RIGHTS = "~* &* +@all -@admin -@dangerous +info"
+
 
 class Redis(Server):
-    """One server in ``folder``. ``durable=False`` keeps nothing after its end (tests)."""
+    """One server in ``folder``; with ``passwords`` only these users may use it, and only for what Assay does.
+
+    ``durable=False`` keeps nothing after its end (tests).
+    """
 
     name = "redis"
     grace_seconds = 10.0
     stop_signal = signal.SIGTERM
 
-    def __init__(self, folder: Path, *, durable: bool = True) -> None:
+    def __init__(
+        self, folder: Path, *, durable: bool = True, passwords: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         super().__init__(folder)
         self._durable = durable
+        self._passwords = passwords
         self._program = program()
         self._socket = socket_folder(self.folder, longest_name="redis.sock") / "redis.sock"
 
@@ -30,8 +43,12 @@ class Redis(Server):
         """For redis-py; Celery wants the same path as ``redis+socket://``."""
         return f"unix://{self._socket}"
 
+    def url_of(self, user: str) -> str:
+        return f"unix://{user}:{quote(self._passwords[user], safe='')}@{self._socket}"
+
     def begin(self) -> subprocess.Popen[bytes]:
         data = self.folder / "data"
+        self.folder.mkdir(mode=0o711, parents=True, exist_ok=True)  # the server, another user, passes through
         for folder in (data, self._socket.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             child.change_owner(folder, self._user)
@@ -46,6 +63,8 @@ class Redis(Server):
             "--save": "",
             "--maxmemory-policy": "noeviction",
         }
+        if self._passwords:
+            options["--aclfile"] = str(self._write_users(data))
         arguments = [part for option in options.items() for part in option]
         env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
         self._process = child.spawn(
@@ -59,9 +78,19 @@ class Redis(Server):
 
     def is_ready(self) -> bool:
         try:
-            return self.send("PING") == "+PONG"
+            return self.send("PING").startswith(("+PONG", "-NOAUTH"))
         except OSError:
             return False
+
+    def _write_users(self, data: Path) -> Path:
+        """The file of users; the server reads it when it starts."""
+        users = data / "users.acl"
+        with os.fdopen(os.open(users, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write("user default off\n")
+            for name, password in self._passwords.items():
+                file.write(f"user {name} on #{hashlib.sha256(password.encode()).hexdigest()} {_RIGHTS}\n")
+        child.change_owner(users, self._user)
+        return users
 
     def clean_up(self) -> None:
         remove_socket_folder(self._socket.parent)

@@ -66,6 +66,7 @@ class Supervisor:
         self._prepare()
         self._start(self._installation.workers)
         self._status = replace(self._status, api_key=self._folder.api_key, complete=True)
+        self._folder.write_settings(self._installation.settings)
         self._write()
 
     def _start(self, programs: Sequence[Program]) -> list[Service]:
@@ -80,7 +81,7 @@ class Supervisor:
         """Bring the database up to date, unless it is."""
         url = self._stores.database_url
         try:
-            if prepared(url, self._folder.api_key):
+            if prepared(url, self._installation.services.database_url, self._folder.api_key):
                 return
         except psycopg.OperationalError as error:
             raise RuntimeError(f"Postgres does not answer: {error}") from error

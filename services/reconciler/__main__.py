@@ -6,13 +6,10 @@ import signal
 from threading import Event
 
 from prometheus_client import start_http_server
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
 from redis import Redis
 
-from services.reconciler.leases import reclaim_expired
-from services.reconciler.notifications import notify_again
 from services.reconciler.reconciler import PeriodicTask, Reconciler
+from services.reconciler.recovery import notify_again, reclaim_expired
 from services.reconciler.retention import delete_expired
 from services.reconciler.webhooks import Webhooks
 from shared import blobs, db, logs
@@ -20,29 +17,23 @@ from shared.plugins import load_plugins
 from shared.settings import JobSettings, PluginSettings, StoreSettings
 
 
-class ReconcilerSettings(BaseSettings):
-    """The reconciler: what is sent to webhooks."""
-
-    model_config = SettingsConfigDict(env_prefix="ASSAY_", frozen=True)
-
-    webhook_secret: str = Field("", description="Signs webhooks (whsec_...); without it they go unsigned")
-
-
 def main() -> None:
     logs.configure("reconciler")
     load_plugins(PluginSettings().modules)
-    stores, settings, own = StoreSettings(), JobSettings(), ReconcilerSettings()
+    stores, settings = StoreSettings(), JobSettings()
     engine = db.connect(stores.database_url)
     redis = Redis.from_url(stores.redis_url, socket_timeout=2, socket_connect_timeout=1)
     store = blobs.open_store(stores.blob_url)
-    webhooks = Webhooks(engine, own.webhook_secret, allow_private=settings.webhook_private)
+    webhooks = Webhooks(engine, allow_private=settings.webhook_private)
     reconciler = Reconciler(
         engine,
         [
             PeriodicTask("leases", 0.5, lambda: reclaim_expired(engine, redis, settings.crashes_until_dead)),
             PeriodicTask("notifications", 1.0, lambda: notify_again(engine, redis)),
             PeriodicTask("webhooks", 1.0, webhooks.deliver_due),
-            PeriodicTask("retention", 60.0, lambda: delete_expired(engine, store, settings.retention_days)),
+            PeriodicTask(
+                "retention", 60.0, lambda: delete_expired(engine, store, settings.retention_days, settings.upload_days)
+            ),
         ],
     )
     stop = Event()

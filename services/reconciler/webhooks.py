@@ -1,31 +1,38 @@
-"""Webhooks: a signed notice that a job has ended, tried again until it is taken (standardwebhooks.com)."""
+"""Webhooks: a notice that a job has ended, signed by its tenant's secrets, tried again until it is taken.
+
+Standard Webhooks (standardwebhooks.com).
+"""
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Self
+from functools import partial
+from threading import Lock, Thread
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import httpx2
 import orjson
 import structlog
 from sqlalchemy import Engine, Row
+from sqlalchemy.exc import SQLAlchemyError
 from standardwebhooks.webhooks import Webhook
 
 from shared.addresses import AddressPrivate, AddressUnknown, resolve
-from shared.jobs import maintenance, metrics
+from shared.jobs import metrics, webhooks
 
 log = structlog.get_logger(__name__)
 
 #: Seconds until the next try after each failed one: about 5 s, 5 min, 30 min, then hours, then given up.
 PAUSES: Sequence[float] = (5, 300, 1_800, 7_200, 18_000, 36_000, 36_000)
-_AT_ONCE = 16
-_TIMEOUT = httpx2.Timeout(10, connect=5)
+_AT_ONCE, _AT_ONCE_OF_A_TENANT = 64, 4
+#: From the look-up of the name to the status of the response.
+_SECONDS = 10.0
 
 
 class AddressRefused(Exception):
@@ -74,60 +81,145 @@ class Target:
 
 
 class Webhooks:
-    """Delivers what is due."""
+    """Delivers what is due. Deliveries do not wait for each other: each has its deadline, each tenant its places."""
 
-    def __init__(self, engine: Engine, secret: str, *, allow_private: bool, pauses: Sequence[float] = PAUSES) -> None:
+    def __init__(
+        self, engine: Engine, *, allow_private: bool, pauses: Sequence[float] = PAUSES, seconds: float = _SECONDS
+    ) -> None:
         self._engine = engine
-        self._signer = Webhook(secret or base64.b64encode(b"unset").decode())
-        self._signed = bool(secret)
         self._allow_private = allow_private
         self._pauses = pauses
-        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="webhook")
+        self._seconds = seconds
+        self._tls = httpx2.create_ssl_context()
+        self._under_way: dict[str, str] = {}  #: the tenant of each job whose webhook is being sent
+        self._lock = Lock()
+        self._resolvers = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="resolver")
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, name="webhooks", daemon=True)
+        self._thread.start()
+
+    @property
+    def under_way(self) -> int:
+        with self._lock:
+            return len(self._under_way)
 
     def deliver_due(self) -> int:
-        """Deliver every webhook that is due; the number of tries."""
-        with self._engine.begin() as connection:
-            due = connection.execute(maintenance.due_webhooks(self._pauses, _AT_ONCE)).all()
-        for row, outcome in zip(due, self._threads.map(self._deliver, due), strict=True):
-            metrics.webhook_deliveries.labels(outcome).inc()
-            log.info("webhook", job_id=row.id, outcome=outcome, attempt=row.webhook_attempts)
-            if outcome in ("delivered", "gone", "refused"):
-                with self._engine.begin() as connection:
-                    connection.execute(maintenance.end_webhook(row.id))
-        return len(due)
+        """Start every delivery that is due and has a place; how many were started."""
+        with self._lock:
+            places = _AT_ONCE - len(self._under_way)
+            if places <= 0:
+                return 0
+            with self._engine.begin() as connection:
+                taken = connection.execute(
+                    webhooks.due_webhooks(self._pauses, self._under_way, _AT_ONCE_OF_A_TENANT, places)
+                ).all()
+            self._under_way |= {row.id: row.tenant_id for row in taken}
+        for row in taken:
+            asyncio.run_coroutine_threadsafe(self._deliver(row), self._loop)
+        return len(taken)
 
-    def _deliver(self, row: Row[tuple[object, ...]]) -> str:
-        body = orjson.dumps(
-            {
-                "type": "job.finished",
-                "timestamp": row.finished_at,
-                "data": {
-                    "id": row.id,
-                    "kind": row.kind,
-                    "state": row.state,
-                    "labels": row.labels,
-                    "links": {"self": f"/v1/jobs/{row.id}"},
-                },
-            }
+    def close(self) -> None:
+        """Give up what is under way; it is due again after its pause."""
+        asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        self._resolvers.shutdown(wait=False)
+
+    async def _deliver(self, row: Row[Any]) -> None:
+        try:
+            outcome = await self._attempt(row)
+            await asyncio.to_thread(self._note, row, outcome)
+        except SQLAlchemyError as fault:  # it is due again after its pause
+            log.warning("webhook_postponed", job_id=row.id, reason=type(fault).__name__)
+        finally:
+            with self._lock:
+                del self._under_way[row.id]
+        with suppress(SQLAlchemyError):  # the next round finds it
+            await asyncio.to_thread(self.deliver_due)
+
+    async def _attempt(self, row: Row[Any]) -> str:
+        body = _body(row)
+        headers = await asyncio.to_thread(self._signed, row, body)
+        resolving = self._loop.run_in_executor(
+            self._resolvers, partial(Target.of, row.url, allow_private=self._allow_private)
         )
         try:
-            target = Target.of(row.url, allow_private=self._allow_private)
+            async with asyncio.timeout(self._seconds):
+                return await self._post(await asyncio.shield(resolving), body, headers)
         except AddressRefused as refusal:
             log.warning("webhook_refused", job_id=row.id, reason=str(refusal))
             return "refused"
-        headers = {"host": target.authority, "content-type": "application/json", **self._signature(row.id, body)}
-        with suppress(httpx2.HTTPError), httpx2.Client(timeout=_TIMEOUT, follow_redirects=False) as client:
-            answer = client.post(target.url, content=body, headers=headers, extensions={"sni_hostname": target.host})
-            if answer.is_success:
-                return "delivered"
-            return "gone" if answer.status_code == httpx2.codes.GONE else "failed"
-        return "unreachable"
+        except (TimeoutError, httpx2.HTTPError):
+            return "unreachable"
+        finally:
+            # A resolver cannot be interrupted: until it returns, it takes its tenant's place and no other's.
+            await asyncio.wait([resolving])
 
-    def _signature(self, job_id: str, body: bytes) -> dict[str, str]:
+    async def _post(self, target: Target, body: bytes, headers: Mapping[str, str]) -> str:
+        """Send it, and look at the status only: the body of the response is never read."""
+        extensions = {"sni_hostname": target.host}
+        async with (
+            httpx2.AsyncClient(timeout=self._seconds, follow_redirects=False, verify=self._tls) as client,
+            client.stream(
+                "POST",
+                target.url,
+                content=body,
+                headers={"host": target.authority, "content-type": "application/json", **headers},
+                extensions=extensions,
+            ) as response,
+        ):
+            if response.is_success:
+                return "delivered"
+            return "gone" if response.status_code == httpx2.codes.GONE else "failed"
+
+    def _signed(self, row: Row[Any], body: bytes) -> dict[str, str]:
         """The headers of Standard Webhooks; ``webhook-id`` stays the same over all tries."""
         now = datetime.now(UTC)
-        identity = f"msg_{job_id}"
-        headers = {"webhook-id": identity, "webhook-timestamp": str(int(now.timestamp()))}
-        if self._signed:
-            headers["webhook-signature"] = self._signer.sign(identity, now, body.decode())
-        return headers
+        identity = f"msg_{row.id}"
+        signatures = [Webhook(secret).sign(identity, now, body.decode()) for secret in self._secrets(row.tenant_id)]
+        return {
+            "webhook-id": identity,
+            "webhook-timestamp": str(int(now.timestamp())),
+            "webhook-signature": " ".join(signatures),
+        }
+
+    def _secrets(self, tenant: str) -> Sequence[str]:
+        """Those of the tenant; the first one is made when it is needed."""
+        with self._engine.begin() as connection:
+            if not (kept := connection.execute(webhooks.secrets_of(tenant)).all()):
+                connection.execute(webhooks.add_secret(tenant, webhooks.new_secret(), places=1))
+                kept = connection.execute(webhooks.secrets_of(tenant)).all()
+        return [row.secret for row in kept]
+
+    def _note(self, row: Row[Any], outcome: str) -> None:
+        metrics.webhook_deliveries.labels(outcome).inc()
+        log.info("webhook", job_id=row.id, outcome=outcome, attempt=row.webhook_attempts)
+        if outcome in ("delivered", "gone", "refused"):
+            with self._engine.begin() as connection:
+                connection.execute(webhooks.end_webhook(row.id))
+
+
+async def _cancel_all() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    # What runs in a thread cannot be cancelled, and may hold a connection.
+    await asyncio.get_running_loop().shutdown_default_executor()
+
+
+def _body(row: Row[Any]) -> bytes:
+    return orjson.dumps(
+        {
+            "type": "job.finished",
+            "timestamp": row.finished_at,
+            "data": {
+                "id": row.id,
+                "kind": row.kind,
+                "state": row.state,
+                "labels": row.labels,
+                "links": {"self": f"/v1/jobs/{row.id}"},
+            },
+        }
+    )

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -56,6 +57,8 @@ def main() -> int:
         for title, words in steps:
             status = status or _assay(words, env, work, title)
         page = _kept(work / "prices.html")
+        if status == 0:
+            _look(env, work)
     finally:
         stopped = _assay(["down"], env, work, "Stop")
         shutil.rmtree(home, ignore_errors=True)
@@ -63,6 +66,16 @@ def main() -> int:
     if page is not None:
         print(f"The document as a page, with its plot: {page}", file=sys.stderr)  # noqa: T201
     return status or stopped
+
+
+def _look(env: dict[str, str], work: Path) -> None:
+    """Leave everything there for who sits before a terminal, until they have seen enough."""
+    if not sys.stdin.isatty() or _assay(["login"], env, work, "Look at all of it in the console") != 0:
+        return
+    sys.stderr.write("\nOpen the link within a minute. Enter stops everything: ")
+    sys.stderr.flush()
+    with suppress(KeyboardInterrupt, EOFError):
+        input()
 
 
 def _kept(page: Path) -> Path | None:

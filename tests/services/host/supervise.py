@@ -8,17 +8,16 @@ from __future__ import annotations
 import os
 import sys
 
-from services.host.installation import compose
+from services.host.installation import HostSettings, ServerSettings, compose
 from services.host.processes import Process
-from services.host.settings import HostSettings, ServerSettings
 from services.host.supervisor import AlreadyRunning, Supervisor
 
 _PACKAGE = "tests.support.processes"
 TABLES = {
     "steady": [
-        Process("steady", asks_models=True, memory_mb=64, cpus=0.1, package=_PACKAGE, replicas=2),
+        Process("steady", models="keys", memory_mb=64, cpus=0.1, package=_PACKAGE, replicas=2),
     ],
-    "fragile": [Process("fragile", asks_models=False, memory_mb=64, cpus=0.1, package=_PACKAGE)],
+    "fragile": [Process("fragile", models="none", memory_mb=64, cpus=0.1, package=_PACKAGE)],
 }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from migrations.roles import PREFIX, SERVICES, variable_of
 from scripts.lock_images import IMAGES
 from services.host.environment import vendor_prefixes
 from services.host.processes import PROCESSES, Process
@@ -25,9 +26,10 @@ each_process = pytest.mark.parametrize("process", PROCESSES, ids=lambda process:
 
 
 def _manifests() -> Iterator[dict[str, Any]]:
-    kustomization = yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())
-    for name in kustomization["resources"]:
-        yield from (part for part in yaml.safe_load_all((KUBERNETES / name).read_text()) if part)
+    for folder in (KUBERNETES, KUBERNETES / "execution"):
+        kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
+        for name in kustomization["resources"]:
+            yield from (part for part in yaml.safe_load_all((folder / name).read_text()) if part)
 
 
 def _deployment(process: Process) -> dict[str, Any]:
@@ -43,8 +45,47 @@ def test_compose_runs_every_process_and_nothing_else() -> None:
 def test_kubernetes_runs_every_process_and_nothing_else() -> None:
     deployments = {part["metadata"]["name"] for part in _manifests() if part["kind"] == "Deployment"}
     assert deployments == {process.name for process in PROCESSES}
-    files = {file.name for file in KUBERNETES.glob("*.yaml")} - {"kustomization.yaml"}
-    assert files == set(yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())["resources"])
+    for folder in (KUBERNETES, KUBERNETES / "execution"):
+        files = {file.name for file in folder.glob("*.yaml")} - {"kustomization.yaml"}
+        assert files == set(yaml.safe_load((folder / "kustomization.yaml").read_text())["resources"])
+
+
+def test_only_the_sandbox_is_exempt_from_the_restricted_pod_security_standard() -> None:
+    levels = {
+        part["metadata"]["name"]: part["metadata"]["labels"]["pod-security.kubernetes.io/enforce"]
+        for part in _manifests()
+        if part["kind"] == "Namespace"
+    }
+    assert levels == {"assay": "restricted", "assay-execution": "privileged"}
+    for process in PROCESSES:
+        profile = _deployment(process)["spec"]["template"]["spec"]["securityContext"]["seccompProfile"]["type"]
+        assert profile == ("Localhost" if process.name == "execution" else "RuntimeDefault")
+
+
+def test_every_way_out_of_a_pod_says_whereto() -> None:
+    for policy in (part for part in _manifests() if part["kind"] == "NetworkPolicy"):
+        for rule in policy["spec"].get("egress", []):
+            assert rule["to"], policy["metadata"]["name"]
+
+
+def test_every_service_has_a_database_role_of_its_own() -> None:
+    assert {process.name for process in PROCESSES} == set(SERVICES)
+    for name in SERVICES:
+        url = COMPOSE["services"][name]["environment"]["DATABASE_URL"]
+        assert url.startswith(f"postgresql://{PREFIX}{name}:${{{variable_of(name)}:?")
+    assert {variable_of(name) for name in SERVICES} <= set(COMPOSE["services"]["migrate"]["environment"])
+
+
+def test_redis_and_qdrant_ask_for_a_password() -> None:
+    assert "nopass -@all +ping" in " ".join(COMPOSE["services"]["redis"]["command"])
+    assert "QDRANT__SERVICE__API_KEY" in COMPOSE["services"]["qdrant"]["environment"]
+    assert [
+        name for name in COMPOSE["services"] if "QDRANT_API_KEY" in COMPOSE["services"][name].get("environment", {})
+    ] == ["search"]
+
+
+def test_the_image_that_detects_stacks_has_git() -> None:
+    assert "install -y --no-install-recommends git" in (ROOT / "deploy" / "assay" / "Dockerfile").read_text()
 
 
 def test_every_kind_of_job_has_a_process_that_serves_it() -> None:
@@ -67,7 +108,6 @@ def test_a_compose_service_is_its_process(process: Process) -> None:
     assert int(service["stop_grace_period"].removesuffix("s")) >= process.grace_seconds
     env = set(service["environment"])
     assert any(name.startswith(vendor_prefixes()) for name in env) == process.asks_models
-    assert set(process.secrets) <= env
     assert {"DATABASE_URL", "REDIS_URL", "BLOB_URL"} <= env
     assert service["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
 

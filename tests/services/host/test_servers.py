@@ -10,11 +10,15 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from celery import Celery
+from redis import Redis as SyncRedis
+from redis.exceptions import AuthenticationError, NoPermissionError
 
 from services.host.folder import alive
 from services.host.postgres import Postgres
 from services.host.redis import Redis
 from services.host.server import socket_folder
+from shared.jobs.celery_app import broker_url
 from tests.support.wait import until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -35,6 +39,37 @@ def test_a_cluster_keeps_its_rows_over_a_stop_and_a_crash(servers_folder: Path) 
         assert connection.execute("SELECT n FROM kept").fetchall() == [(42,)]
     server.stop()
     assert not server.running
+
+
+@pytest.mark.slow
+def test_a_cluster_with_a_password_trusts_nobody_and_one_that_trusted_is_closed(servers_folder: Path) -> None:
+    folder = servers_folder / "passwords"
+    with Postgres(folder, durable=False) as trusting, psycopg.connect(trusting.url_of("postgres")) as connection:
+        connection.execute("CREATE TABLE kept (n int)")
+        anybody = trusting.url_of("postgres")
+    with Postgres(folder, durable=False, password="first") as server:
+        with pytest.raises(psycopg.OperationalError):
+            psycopg.connect(anybody)
+        with psycopg.connect(server.url_of("postgres")) as connection:
+            assert connection.execute("SELECT count(*) FROM kept").fetchone() == (0,)
+    with Postgres(folder, durable=False, password="second") as server:
+        with psycopg.connect(server.url_of("postgres")):
+            pass
+        with pytest.raises(psycopg.OperationalError):
+            psycopg.connect(server.url_of("postgres", password="first"))
+
+
+def test_redis_with_passwords_admits_its_users_only_and_lets_none_administer(servers_folder: Path) -> None:
+    with Redis(servers_folder / "guarded", durable=False, passwords={"gateway": "p@ss/word"}) as server:
+        with SyncRedis.from_url(server.url) as stranger, pytest.raises(AuthenticationError):
+            stranger.get("assay:x")
+        with SyncRedis.from_url(server.url_of("gateway")) as ours:
+            assert ours.set("assay:x", "1")
+            for command in ("FLUSHALL", "CONFIG GET dir", "ACL LIST", "SHUTDOWN", "KEYS *"):
+                with pytest.raises(NoPermissionError):
+                    ours.execute_command(command)
+        with Celery(broker=broker_url(server.url_of("gateway"))).connection() as connection:
+            connection.ensure_connection(max_retries=1)
 
 
 def test_a_cluster_never_runs_as_root(postgres_server: Postgres) -> None:

@@ -21,9 +21,10 @@ from services.host.folder import InstallationFolder, Status, alive, current_stat
 from services.host.installation import free_port
 from tests.support.wait import until
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=2)
 ROOT = Path(__file__).resolve().parents[3]
 Run = Callable[..., "RunningInstallation"]
+_SECRETS = {"GROQ_API_KEY": "gsk-test", "UNRELATED_PASSWORD": "hunter2", "ASSAY_API_KEY": "ask_x_y"}
 
 
 class RunningInstallation:
@@ -54,7 +55,7 @@ def _running(folder: Path, table: str, env: Mapping[str, str]) -> Iterator[Runni
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.services.host.supervise", table],
         cwd=ROOT,
-        env={**_plain(), "ASSAY_HOME": str(folder), "ASSAY_PORT": "0", **env},
+        env={**_without_servers(), "ASSAY_HOME": str(folder), "ASSAY_PORT": "0", **env},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -95,7 +96,7 @@ def _parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-def _plain() -> dict[str, str]:
+def _without_servers() -> dict[str, str]:
     servers = ("DATABASE_URL", "REDIS_URL", "QDRANT_URL", "BLOB_URL")
     return {name: value for name, value in os.environ.items() if name not in servers}
 
@@ -112,15 +113,6 @@ def test_everything_starts_and_stops_softly_and_nothing_is_left(run: Run) -> Non
     assert not installation.status.ready
     assert {service.state for service in installation.status.services} == {"stopped"}
     assert not stop(installation.folder)
-
-
-def test_the_database_is_migrated_and_the_printed_key_is_known(run: Run) -> None:
-    status = run("steady").ready()
-    assert status.api_key is not None
-    with psycopg.connect(status.database_url) as connection:
-        row = connection.execute("SELECT scopes FROM api_keys WHERE id = %s", [status.api_key.split("_")[1]]).fetchone()
-    assert row is not None
-    assert set(row[0]) == {"read", "write", "admin"}
 
 
 def test_a_second_start_keeps_the_key_and_the_data(run: Run, servers_folder: Path) -> None:
@@ -191,17 +183,31 @@ def test_a_killed_prefork_process_takes_its_children_along_and_all_come_back(run
     assert installation.status.url == before.url
 
 
-def test_processes_are_named_for_what_they_are(run: Run) -> None:
-    installation = run("steady")
-    installation.ready()
+@pytest.fixture(scope="module")
+def installation(servers_folder: Path, prepared: Path) -> Iterator[RunningInstallation]:
+    """One for the tests that only look."""
+    folder = servers_folder / "looked-at"
+    subprocess.run(["cp", "-a", prepared, folder], check=True)
+    with _running(folder, "steady", _SECRETS) as running:
+        running.ready()
+        yield running
+
+
+def test_the_database_is_migrated_and_the_printed_key_is_known(installation: RunningInstallation) -> None:
+    status = installation.status
+    assert status.api_key is not None
+    with psycopg.connect(status.database_url) as connection:
+        row = connection.execute("SELECT scopes FROM api_keys WHERE id = %s", [status.api_key.split("_")[1]]).fetchone()
+    assert row is not None
+    assert set(row[0]) == {"read", "write", "admin"}
+
+
+def test_processes_are_named_for_what_they_are(installation: RunningInstallation) -> None:
     words = Path(f"/proc/{installation.pids()['steady-1']}/cmdline").read_bytes().split(b"\0")
     assert words[1:3] == [b"-m", b"tests.support.processes.steady"]
 
 
-def test_keys_of_providers_go_only_to_those_that_ask_models(run: Run) -> None:
-    secrets = {"GROQ_API_KEY": "gsk-test", "UNRELATED_PASSWORD": "hunter2", "ASSAY_API_KEY": "ask_x_y"}
-    installation = run("steady", **secrets)
-    installation.ready()
+def test_keys_of_providers_go_only_to_those_that_ask_models(installation: RunningInstallation) -> None:
     seen = json.loads((installation.folder.path / "steady-1.env.json").read_text())
     assert seen["GROQ_API_KEY"] == "gsk-test"
     assert "UNRELATED_PASSWORD" not in seen
@@ -209,10 +215,12 @@ def test_keys_of_providers_go_only_to_those_that_ask_models(run: Run) -> None:
     assert seen["DATABASE_URL"] == installation.status.database_url
 
 
-def test_two_installations_run_side_by_side_but_not_two_in_one_folder(run: Run) -> None:
-    one, other = run("steady"), run("steady")
+def test_two_installations_run_side_by_side_but_not_two_in_one_folder(
+    installation: RunningInstallation, run: Run
+) -> None:
+    one, other = installation, run("steady")
     assert one.ready().url != other.ready().url
-    env = {**_plain(), "ASSAY_HOME": str(one.folder.path), "ASSAY_PORT": "0"}
+    env = {**_without_servers(), "ASSAY_HOME": str(one.folder.path), "ASSAY_PORT": "0"}
     command = [sys.executable, "-m", "tests.services.host.supervise", "steady"]
     second = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=30, check=False)
     assert second.returncode == 1
@@ -220,9 +228,25 @@ def test_two_installations_run_side_by_side_but_not_two_in_one_folder(run: Run) 
     assert one.status.ready
 
 
+def test_up_on_a_running_installation_names_the_settings_that_are_different(
+    installation: RunningInstallation, run: Run
+) -> None:
+    env = {**_without_servers(), "ASSAY_HOME": str(installation.folder.path), "GROQ_API_KEY": "gsk-other"}
+    told = _host({**env, "ASSAY_LEASE_SECONDS": "7"}, "up")
+    assert told.returncode == 0, told.stderr
+    assert "Assay is already running. It goes on with the settings that it was started with" in told.stderr
+    assert "ASSAY_LEASE_SECONDS is new" in told.stderr
+    assert "GROQ_API_KEY is different" in told.stderr
+    assert "`assay down`, then `assay up`, to use these." in told.stderr
+    assert "gsk-" not in told.stderr
+    kept = (installation.folder.path / "settings.json").read_text()
+    assert "GROQ_API_KEY" in kept
+    assert "gsk-" not in kept
+
+
 def test_an_unknown_process_among_the_replicas_is_a_usage_error(tmp_path: Path) -> None:
     for text in ("gatway=2", "execution=many", "execution"):
-        env = {**_plain(), "ASSAY_HOME": str(tmp_path), "ASSAY_REPLICAS": text, "ASSAY_PORT": "0"}
+        env = {**_without_servers(), "ASSAY_HOME": str(tmp_path), "ASSAY_REPLICAS": text, "ASSAY_PORT": "0"}
         answer = _host(env, "up")
         assert answer.returncode == 2
         assert "ASSAY_REPLICAS" in answer.stderr
@@ -233,19 +257,19 @@ def test_a_taken_port_is_named(tmp_path: Path) -> None:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        answer = _host({**_plain(), "ASSAY_HOME": str(tmp_path), "ASSAY_PORT": str(port)}, "up", "-d")
+        answer = _host({**_without_servers(), "ASSAY_HOME": str(tmp_path), "ASSAY_PORT": str(port)}, "up", "-d")
     assert answer.returncode == 1
     assert str(port) in answer.stderr
     assert free_port("127.0.0.1", 0) > 0
 
 
 def test_status_before_the_first_start_exits_with_5(tmp_path: Path) -> None:
-    env = {**_plain(), "ASSAY_HOME": str(tmp_path / "none"), "ASSAY_PORT": "8123"}
+    env = {**_without_servers(), "ASSAY_HOME": str(tmp_path / "none"), "ASSAY_PORT": "8123"}
     answers = {output: _host(env, "status", "-o", output) for output in ("text", "json", "env")}
     assert [answer.returncode for answer in answers.values()] == [5, 5, 5]
     assert json.loads(answers["json"].stdout)["services"] == []
     assert "ASSAY_URL=http://127.0.0.1:8123\n" in answers["env"].stdout
-    assert _host({**_plain(), "ASSAY_HOME": str(tmp_path / "none")}, "down").returncode == 0
+    assert _host({**_without_servers(), "ASSAY_HOME": str(tmp_path / "none")}, "down").returncode == 0
 
 
 def _host(env: Mapping[str, str], *words: str) -> subprocess.CompletedProcess[str]:

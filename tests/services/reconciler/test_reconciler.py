@@ -10,8 +10,8 @@ import pytest
 from redis import Redis
 from sqlalchemy import Engine, text
 
-from services.reconciler.notifications import notify_again
 from services.reconciler.reconciler import PeriodicTask, Reconciler
+from services.reconciler.recovery import notify_again
 from shared.db import connect
 from shared.jobs import submission
 from shared.jobs.notifications import queue_name

@@ -13,6 +13,7 @@ from services.reconciler.retention import delete_expired
 from shared import blobs, conversations
 from shared.blobs import files
 from shared.db import connect
+from shared.jobs import files as job_files
 from shared.jobs import statements, submission
 from shared.settings import StoreSettings
 from tests.support.rows import job_row
@@ -45,12 +46,29 @@ def test_old_jobs_take_their_files_with_them_and_uploads_stay(stores: StoreSetti
         if path.is_file():
             os.utime(path, (time.time() - 7200,) * 2)
 
-    delete_expired(engine, store, retention_days=30)
-    delete_expired(engine, store, retention_days=30)
+    delete_expired(engine, store, retention_days=30, upload_days=90)
+    delete_expired(engine, store, retention_days=30, upload_days=90)
 
     with engine.connect() as connection:
         assert connection.execute(select(files.c.name)).scalars().all() == ["uploaded"]
         assert connection.execute(text("SELECT count(*) FROM jobs")).scalar() == 0
         assert connection.execute(text("SELECT id FROM conversations")).scalars().all() == ["spoken"]
     assert [path.read_bytes() for path in folder.rglob("*") if path.is_file()] == [b"uploaded"]
+    engine.dispose()
+
+
+def test_an_old_upload_goes_unless_a_job_still_needs_it(stores: StoreSettings) -> None:
+    engine, store = connect(stores.database_url), blobs.open_store(stores.blob_url)
+    with engine.begin() as connection:
+        connection.execute(text("TRUNCATE jobs, files CASCADE"))
+        for name in ("old", "needed", "young"):
+            blob = blobs.write(store, io.BytesIO(name.encode()))
+            connection.execute(job_files.add(name, "a", name, "text/plain", blob.sha256, blob.size))
+        connection.execute(submission.submit(job_row(id="q", tenant_id="a", input={"files": [{"id": "needed"}]})))
+        connection.execute(text("UPDATE files SET created_at = created_at - interval '91 days' WHERE id <> 'young'"))
+
+    delete_expired(engine, store, retention_days=30, upload_days=90)
+
+    with engine.connect() as connection:
+        assert set(connection.execute(select(files.c.id)).scalars()) == {"needed", "young"}
     engine.dispose()

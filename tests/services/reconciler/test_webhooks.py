@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import base64
 import json
-from collections.abc import Iterator
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 from sqlalchemy import Engine, text
-from standardwebhooks.webhooks import Webhook
+from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from services.reconciler.webhooks import AddressRefused, Target, Webhooks
+from services.reconciler.webhooks import PAUSES, AddressRefused, Target, Webhooks
 from shared.db import connect
 from shared.jobs import statements, submission
+from shared.jobs import webhooks as records
 from tests.support.rows import job_row
-
-SECRET = "whsec_" + base64.b64encode(b"0123456789abcdef0123456789abcdef").decode()
+from tests.support.wait import until
 
 
 class Receiver(ThreadingHTTPServer):
-    """Answers with the statuses it was given, then 204, and keeps what it got."""
+    """Answers with the statuses it was given, then 200, and keeps what it got."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.statuses: list[int] = []
+        self.endless = False
         self.got: list[tuple[dict[str, str], bytes]] = []
 
     @property
@@ -39,8 +42,11 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))
         self.server.got.append(({name.lower(): value for name, value in self.headers.items()}, body))
-        self.send_response(self.server.statuses.pop(0) if self.server.statuses else 204)
+        self.send_response(self.server.statuses.pop(0) if self.server.statuses else 200)
         self.end_headers()
+        with suppress(OSError):
+            while self.server.endless:
+                self.wfile.write(b"x" * 65536)
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -65,47 +71,159 @@ def engine(database_url: str) -> Iterator[Engine]:
     engine.dispose()
 
 
-def finished_job(engine: Engine, url: str) -> str:
-    row = job_row(tenant_id="a", webhook={"url": url, "events": ["job.finished"]})
+@pytest.fixture
+def delivering(engine: Engine) -> Iterator[Callable[..., Webhooks]]:
+    """Makes the deliveries of a reconciler that may call this machine."""
+    made: list[Webhooks] = []
+
+    def make(*, pauses: Sequence[float] = PAUSES, allow_private: bool = True, seconds: float = 10) -> Webhooks:
+        made.append(Webhooks(engine, allow_private=allow_private, pauses=pauses, seconds=seconds))
+        return made[-1]
+
+    yield make
+    for webhooks in made:
+        webhooks.close()
+
+
+def finished_job(engine: Engine, url: str, tenant: str = "a") -> str:
+    row = job_row(tenant_id=tenant, webhook={"url": url, "events": ["job.finished"]})
     job_id = str(row["id"])
     with engine.begin() as connection:
         connection.execute(submission.submit(row))
-        connection.execute(statements.cancel(job_id, "a"))
+        connection.execute(statements.cancel(job_id, tenant))
     return job_id
 
 
-def test_the_notice_is_signed_and_sent_once(engine: Engine, receiver: Receiver) -> None:
-    webhooks = Webhooks(engine, SECRET, allow_private=True)
+def pending(engine: Engine) -> int:
+    with engine.connect() as connection:
+        return int(connection.execute(text("SELECT count(*) FROM jobs WHERE NOT webhook_done")).scalar_one())
+
+
+def ended(engine: Engine, webhooks: Webhooks) -> None:
+    """Deliver until nothing is due any more and nothing is under way."""
+    until(lambda: not webhooks.deliver_due() and not webhooks.under_way and not pending(engine), "the end of webhooks")
+
+
+def secrets_of(engine: Engine, tenant: str) -> list[str]:
+    with engine.connect() as connection:
+        return [row.secret for row in connection.execute(records.secrets_of(tenant))]
+
+
+def test_the_notice_is_signed_and_sent_once(
+    engine: Engine, receiver: Receiver, delivering: Callable[..., Webhooks]
+) -> None:
+    webhooks = delivering()
     job_id = finished_job(engine, receiver.url)
-    assert webhooks.deliver_due() == 1
-    assert webhooks.deliver_due() == 0
+    ended(engine, webhooks)
     ((headers, body),) = receiver.got
-    assert Webhook(SECRET).verify(body, headers)["data"]["id"] == job_id
+    (secret,) = secrets_of(engine, "a")  # made with the first delivery
+    assert Webhook(secret).verify(body, headers)["data"]["id"] == job_id
     assert json.loads(body)["data"]["state"] == "cancelled"
     assert headers["webhook-id"] == f"msg_{job_id}"
     assert headers["host"].startswith("127.0.0.1")
 
 
-def test_a_failing_receiver_gets_the_same_id_again_until_it_is_given_up(engine: Engine, receiver: Receiver) -> None:
-    webhooks = Webhooks(engine, SECRET, allow_private=True, pauses=(0, 0))
+def test_each_tenant_signs_with_its_own_secrets_and_both_of_them_count(
+    engine: Engine, receiver: Receiver, delivering: Callable[..., Webhooks]
+) -> None:
+    with engine.begin() as connection:
+        for tenant in ("c", "c", "c", "d"):
+            connection.execute(records.add_secret(tenant, records.new_secret()))
+    ours = secrets_of(engine, "c")
+    assert len(ours) == 2  # no third one
+    finished_job(engine, receiver.url, "c")
+    ended(engine, delivering())
+    ((headers, body),) = receiver.got
+    for secret in ours:
+        Webhook(secret).verify(body, headers)
+    (theirs,) = secrets_of(engine, "d")
+    with pytest.raises(WebhookVerificationError):
+        Webhook(theirs).verify(body, headers)
+
+
+def test_a_failing_receiver_gets_the_same_id_again_until_it_is_given_up(
+    engine: Engine, receiver: Receiver, delivering: Callable[..., Webhooks]
+) -> None:
     finished_job(engine, receiver.url)
     receiver.statuses = [500, 302, 503]
-    assert [webhooks.deliver_due() for _ in range(4)] == [1, 1, 1, 0]
+    ended(engine, delivering(pauses=(0, 0)))
+    assert len(receiver.got) == 3
     assert len({headers["webhook-id"] for headers, _ in receiver.got}) == 1
 
 
-def test_gone_is_not_tried_again(engine: Engine, receiver: Receiver) -> None:
-    webhooks = Webhooks(engine, SECRET, allow_private=True, pauses=(0, 0))
+def test_gone_is_not_tried_again(engine: Engine, receiver: Receiver, delivering: Callable[..., Webhooks]) -> None:
     finished_job(engine, receiver.url)
     receiver.statuses = [410]
-    assert [webhooks.deliver_due() for _ in range(2)] == [1, 0]
+    ended(engine, delivering(pauses=(0, 0)))
+    assert len(receiver.got) == 1
 
 
-def test_private_addresses_are_refused_before_any_connection(engine: Engine, receiver: Receiver) -> None:
-    webhooks = Webhooks(engine, SECRET, allow_private=False, pauses=(0, 0))
+def test_private_addresses_are_refused_before_any_connection(
+    engine: Engine, receiver: Receiver, delivering: Callable[..., Webhooks]
+) -> None:
     finished_job(engine, receiver.url)
-    assert [webhooks.deliver_due() for _ in range(2)] == [1, 0]
+    ended(engine, delivering(pauses=(0, 0), allow_private=False))
     assert receiver.got == []
+
+
+@contextmanager
+def dripping() -> Iterator[tuple[str, list[socket.socket]]]:
+    """A receiver that never finishes a response: it sends a byte of a header now and then, so no read times out."""
+    accepted: list[socket.socket] = []
+    stop = Event()
+
+    def serve() -> None:
+        while not stop.wait(0.05):
+            with suppress(BlockingIOError):
+                accepted.append(listener.accept()[0])
+            for connection in accepted:
+                with suppress(OSError):
+                    connection.sendall(b"x")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        thread = Thread(target=serve)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/", accepted
+        finally:
+            stop.set()
+            thread.join()
+            for connection in accepted:
+                connection.close()
+
+
+def test_a_receiver_that_drips_holds_up_nobody_else_and_only_its_tenants_places(
+    engine: Engine, receiver: Receiver, delivering: Callable[..., Webhooks]
+) -> None:
+    webhooks = delivering(seconds=600)
+    with dripping() as (slow, accepted):
+        for _ in range(20):
+            finished_job(engine, slow, "slow")
+        assert webhooks.deliver_due() == 4
+        until(lambda: len(accepted) == 4, "four deliveries to the slow receiver")
+        finished_job(engine, receiver.url, "quick")
+        until(lambda: webhooks.deliver_due() or receiver.got, "the delivery to the quick receiver")
+        until(lambda: receiver.got, "the notice at the quick receiver")
+        assert len(accepted) == 4
+
+
+def test_a_receiver_that_drips_is_given_up_at_the_deadline(engine: Engine, delivering: Callable[..., Webhooks]) -> None:
+    webhooks = delivering(seconds=0.5, pauses=())
+    with dripping() as (slow, _):
+        finished_job(engine, slow)
+        began = time.monotonic()
+        ended(engine, webhooks)
+    assert time.monotonic() - began < 10  # it would drip for minutes
+
+
+def test_the_body_of_a_response_is_not_read(
+    engine: Engine, receiver: Receiver, delivering: Callable[..., Webhooks]
+) -> None:
+    receiver.endless = True
+    finished_job(engine, receiver.url)
+    ended(engine, delivering())
+    assert len(receiver.got) == 1
 
 
 @pytest.mark.parametrize(

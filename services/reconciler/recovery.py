@@ -1,4 +1,4 @@
-"""Lost notifications are sent again: Postgres knows which jobs wait, Redis only how many notifications are queued."""
+"""Recovery of what was lost: leases whose worker fell silent, and notifications that no worker took."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from redis import Redis
 from redis.exceptions import RedisError
 from sqlalchemy import Engine
 
-from shared.jobs import maintenance, metrics, notifications
+from shared.errors import WorkerCrashed
+from shared.jobs import maintenance, metrics, notifications, statements
 
 log = structlog.get_logger(__name__)
 
@@ -15,6 +16,31 @@ log = structlog.get_logger(__name__)
 QUIET_SECONDS = 1.0
 #: Notifications sent at once for one kind; the next round follows within a second.
 _MOST = 5_000
+
+
+def reclaim_expired(engine: Engine, redis: Redis, crashes_until_dead: int) -> int:
+    """Take back the jobs of every worker that fell silent; the number of them."""
+    death = WorkerCrashed(
+        f"The worker that ran this job died or fell silent {crashes_until_dead} times, so it will not be tried again. "
+        "The workers' logs say why; replay the job when the cause is gone."
+    )
+    with engine.begin() as connection:
+        reclaimed = connection.execute(statements.reclaim(crashes_until_dead, death.problem())).all()
+    for job_id, kind, state, suspect in reclaimed:
+        metrics.lease_expired.inc()
+        if state == "dead":
+            metrics.jobs_dead.labels(kind).inc()
+        log.warning("lease_expired", job_id=job_id, kind=kind, state=state, suspect=suspect)
+        if state != "queued":
+            _tell(redis, job_id)
+    return len(reclaimed)
+
+
+def _tell(redis: Redis, job_id: str) -> None:
+    try:
+        redis.publish(notifications.EVENTS_CHANNEL, notifications.of_event(job_id, ended=True))
+    except RedisError:
+        log.debug("event_notification_failed")
 
 
 def notify_again(engine: Engine, redis: Redis) -> int:

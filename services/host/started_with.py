@@ -1,0 +1,46 @@
+"""The settings that an installation was started with, as digests: ``up`` says what is different on a running one."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from pathlib import Path
+
+from services.host import environment
+from services.host.folder import InstallationFolder
+
+_SERVERS = ("DATABASE_URL", "REDIS_URL", "BLOB_URL", "QDRANT_URL")
+#: Of whoever asks, not of the installation; and the folder itself.
+_OTHER = frozenset({"ASSAY_API_KEY", "ASSAY_URL", "ASSAY_HOME"})
+_SCRIPT = "--script"
+
+
+def digests(folder: InstallationFolder, ours: Mapping[str, str], script: Path | None) -> dict[str, str]:
+    """A keyed digest of every variable that the processes read, and of the script of models."""
+    prefixes = ("ASSAY_", "OTEL_", "AWS_", "S3_", "QDRANT_", *environment.vendor_prefixes())
+    settings = {
+        name: value
+        for name, value in ours.items()
+        if (name in _SERVERS or name.startswith(prefixes)) and name not in _OTHER and value
+    }
+    if script is not None:
+        settings[_SCRIPT] = str(script.absolute())
+    key = folder.secret("settings").encode()
+    return {name: hmac.new(key, value.encode(), hashlib.sha256).hexdigest() for name, value in settings.items()}
+
+
+def differences(started: Mapping[str, str] | None, now: Mapping[str, str]) -> str:
+    """What is different, in a sentence, and what to do about it; empty when nothing is, or when it is not known."""
+    if started is None:
+        return ""
+    new = [f"{name} is new" for name in sorted(now.keys() - started.keys())]
+    other = [f"{name} is different" for name in sorted(now.keys() & started.keys()) if now[name] != started[name]]
+    gone = [f"{name} is not set here" for name in sorted(started.keys() - now.keys())]
+    told = [*new, *other, *gone]
+    if not told:
+        return ""
+    return (
+        f"It goes on with the settings that it was started with ({', '.join(told)}): "
+        "`assay down`, then `assay up`, to use these."
+    )
