@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import NoReturn
 
 from cyclopts import App, CycloptsError
 
-from assay.commands import admin, code, definitions, detect, doc, flow, jobs, local, work
+from assay.commands import access, admin, code, definitions, detect, doc, endpoints, flow, jobs, local, work
 from assay.commands import files as files_
+from assay.commands.run import submitting
 from assay.commands.session import (
     DONE,
     FAILED,
@@ -20,8 +23,8 @@ from assay.commands.session import (
     TIMED_OUT,
     UNREACHABLE,
     USAGE,
+    CommandLine,
     Globals,
-    Session,
     UsageError,
     begin,
 )
@@ -34,8 +37,30 @@ Exit status: 0 done, 1 failed, 2 usage, 3 not found, 4 not authorised,
 5 unreachable, no provider or no worker, 124 timed out, 130 interrupted."""
 
 
+#: Between two raises of one interrupt, in seconds.
+_AGAIN_SECONDS = 0.2
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    repeat_interrupts()
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def repeat_interrupts() -> None:
+    """Raise `KeyboardInterrupt` again until `run` has it: Python ignores one that is raised inside a finalizer."""
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGINT, _interrupt)
+        signal.signal(signal.SIGALRM, _interrupt)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
+    raise KeyboardInterrupt
+
+
+def _interrupt_is_handled() -> None:
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -51,6 +76,7 @@ def run(arguments: Sequence[str]) -> int:
     except CycloptsError:
         return USAGE
     except (Exception, KeyboardInterrupt) as error:
+        _interrupt_is_handled()
         return _explain(session, error)
     return answer if isinstance(answer, int) else DONE
 
@@ -67,6 +93,10 @@ def build() -> App:
     commands: list[Callable[..., object]] = [local.up, local.down, local.status]
     for command in commands:
         app.command(command)
+    app.command("assay.commands.login:login", help="Print a link that signs a browser in to the console.")
+    app.command("assay.commands.operate:queues", help="What waits and what runs, by kind of job.")
+    app.command("assay.commands.operate:workers", help="The workers of the last ten minutes.")
+    app.command("assay.commands.operate:stats", help="Add up jobs and model calls.")
     app.command("assay.commands.doctor:doctor", help="Check this machine and the server, read-only.")
     commands = [code.execute, code.transform, detect.detect, work.search, work.ingest]
     for command in commands:
@@ -80,13 +110,31 @@ def build() -> App:
         definitions.app,
         admin.prompts,
         admin.models,
-        admin.keys,
+        endpoints.app,
+        access.keys,
+        access.limits,
+        access.webhooks,
     ):
         app.command(noun)
     app.command(admin.providers)
-    app.command("assay.commands.api:api", help="Send any request to the API and print the answer.")
+    app.command(access.audit)
+    app.command("assay.commands.admin:api", help="Send any request to the API and print the answer.")
     app.command(local.scripted_llm, name="scripted-llm")
+    if plugins := [name.strip() for name in os.environ.get("ASSAY_PLUGINS", "").split(",") if name.strip()]:
+        from shared.plugins import load_plugins  # noqa: PLC0415 - seldom needed
+
+        load_plugins(plugins)
+        _add_plugged_kinds(app)
     return app
+
+
+def _add_plugged_kinds(app: App) -> None:
+    """A command for every kind whose row names one that is not there."""
+    from shared.kinds import KINDS  # noqa: PLC0415 - pydantic costs a tenth of a second
+
+    for kind in KINDS.values():
+        if kind.command.partition(" ")[0] not in app:
+            app.command(submitting(kind), name=kind.command)
 
 
 def take_globals(arguments: Sequence[str]) -> tuple[Globals, list[str]]:
@@ -112,7 +160,7 @@ def take_globals(arguments: Sequence[str]) -> tuple[Globals, list[str]]:
     return flags, rest
 
 
-def _explain(session: Session, error: BaseException) -> int:
+def _explain(session: CommandLine, error: BaseException) -> int:
     """Say what happened; the exit status for it. Raises: the error, when it is not one that we know."""
     from assay.errors import APIConnectionError, JobTimeout  # noqa: PLC0415
 
@@ -137,7 +185,7 @@ def _explain(session: Session, error: BaseException) -> int:
 
 def _status_of(error: BaseException) -> int | None:
     from assay import errors  # noqa: PLC0415
-    from assay.commands.follow import NoWorker  # noqa: PLC0415
+    from assay.commands.run import NoWorker  # noqa: PLC0415
 
     meanings: list[tuple[tuple[type[BaseException], ...], int]] = [
         ((UsageError,), USAGE),

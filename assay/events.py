@@ -111,18 +111,18 @@ class Feed:
             self._id = value
         elif name == "event":
             self._type = value
-        elif name == "retry" and value.isdecimal():
+        elif name == "retry" and _is_number(value):
             self.retry_seconds = int(value) / 1000
 
     def _event(self, text: str) -> JobEvent | None:
         try:
             data = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         if not isinstance(data, dict):
             return None
         seq = data.get("seq", self._id)
-        number = int(seq) if str(seq).isdecimal() else self.after + 1
+        number = int(seq) if _is_number(str(seq)) else self.after + 1
         if number <= self.after:
             return None
         event = JobEvent(
@@ -138,3 +138,7 @@ class Feed:
 
     def _reset(self) -> None:
         self._id, self._type, self._data = "", "", []
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and len(text) <= 18

@@ -11,7 +11,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from assay.calls.call import Call, Reply, Upload
+from assay.calls.call import ApiCall, Reply, Upload
 from assay.errors import APIConnectionError, retry_after, status_error
 
 Answer = TypeVar("Answer")
@@ -24,7 +24,7 @@ _HOPELESS = frozenset({"no_provider_configured", "language_unavailable", "sandbo
 
 
 @dataclass(frozen=True)
-class Options:
+class ClientOptions:
     """How a client behaves."""
 
     timeout: float = 30.0  #: seconds without a sign of life from the server
@@ -51,7 +51,7 @@ Outcome = Reply | APIConnectionError | None
 Steps = Generator[Send | Sleep, Outcome, Answer]
 
 
-def exchange(call: Call[Any], options: Options) -> Steps[Reply]:
+def exchange(call: ApiCall[Any], options: ClientOptions) -> Steps[Reply]:
     """Send a call, again where that may help. Raises: APIError."""
     request = _request(call, options)
     retries = options.max_retries if call.upload is None or call.upload.repeatable else 0
@@ -85,7 +85,7 @@ def backoff(attempt: int) -> float:
     return min(_FIRST_PAUSE * 2.0**attempt, _LONGEST_PAUSE) * random.uniform(0.75, 1)  # noqa: S311
 
 
-def _request(call: Call[Any], options: Options) -> Send:
+def _request(call: ApiCall[Any], options: ClientOptions) -> Send:
     headers = {"Accept": "application/json", **call.headers}
     if call.content is not None:
         headers["Content-Type"] = "application/json"

@@ -1,4 +1,4 @@
-"""Submitting work by kind: what a caller has at hand is uploaded first, then the job is sent."""
+"""Work by kind: what a caller has at hand is uploaded, then the job is sent; and what a finished job holds."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from assay.calls import files, jobs
-from assay.calls.call import Call
-from assay.exchange import Answer, Options, Outcome, Send, Sleep, exchange
+from assay.calls.call import ApiCall
+from assay.errors import APIError, JobFailed
+from assay.exchange import Answer, ClientOptions, Outcome, Send, Sleep, exchange
 from assay.packing import pack, pack_commit
 
 if TYPE_CHECKING:
@@ -24,19 +25,24 @@ Steps = Generator[Send | Sleep, Outcome, Answer]
 _MOST_INLINE_BYTES = 400_000
 
 
-def call(call: Call[Answer], options: Options) -> Steps[Answer]:
+def call(call: ApiCall[Answer], options: ClientOptions) -> Steps[Answer]:
     """Any call, read."""
     return call.read((yield from exchange(call, options)))
 
 
 def submit(
-    options: Options, kind: str, input: Mapping[str, Any], more: jobs.Options, wait: float | None, key: str | None
+    options: ClientOptions,
+    kind: str,
+    input: Mapping[str, Any],
+    more: jobs.SubmitOptions,
+    wait: float | None,
+    key: str | None,
 ) -> Steps[JobView]:
     return (yield from call(jobs.create(kind, input, more, wait=wait, idempotency_key=key), options))
 
 
 def execute_input(
-    options: Options, code: str, given: Mapping[str, files.Content] | None, fields: Mapping[str, Any]
+    options: ClientOptions, code: str, given: Mapping[str, files.Content] | None, fields: Mapping[str, Any]
 ) -> Steps[dict[str, Any]]:
     """``given``: path inside the sandbox -> content."""
     references = []
@@ -46,7 +52,9 @@ def execute_input(
     return {"code": code, **({"files": references} if references else {}), **fields}
 
 
-def transform_input(options: Options, task: str, data: object, fields: Mapping[str, Any]) -> Steps[dict[str, Any]]:
+def transform_input(
+    options: ClientOptions, task: str, data: object, fields: Mapping[str, Any]
+) -> Steps[dict[str, Any]]:
     """``data``: one data set, or names and data sets; each a path, bytes, open file, rows, or data frame."""
     named = data if isinstance(data, Mapping) and not _is_reference(data) else {"data": data}
     sets = []
@@ -55,7 +63,9 @@ def transform_input(options: Options, task: str, data: object, fields: Mapping[s
     return {"task": task, "data": sets, **fields}
 
 
-def detect_input(options: Options, source: str | os.PathLike[str], fields: Mapping[str, Any]) -> Steps[dict[str, Any]]:
+def detect_input(
+    options: ClientOptions, source: str | os.PathLike[str], fields: Mapping[str, Any]
+) -> Steps[dict[str, Any]]:
     """``source``: an https URL of a repository, an archive, or a folder (which is packed, without .git).
 
     ``ref`` among the fields: that commit of the repository, or of the git checkout that the folder is.
@@ -81,7 +91,7 @@ def detect_input(options: Options, source: str | os.PathLike[str], fields: Mappi
     return {"source": {"file_id": info.id}, **rest}
 
 
-def _data_set(options: Options, name: str, value: object) -> Steps[dict[str, Any]]:
+def _data_set(options: ClientOptions, name: str, value: object) -> Steps[dict[str, Any]]:
     if isinstance(value, Mapping):
         return {"name": name, **value}
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
@@ -111,3 +121,22 @@ def _parquet(frame: Any) -> bytes:
     else:
         frame.to_parquet(buffer)
     return buffer.getvalue()
+
+
+def result_of(view: JobView) -> Any:
+    """The result as its kind's contract has it, or as JSON for a kind that only the server knows. Raises: JobFailed."""
+    from shared.kinds import KINDS  # noqa: PLC0415
+
+    if view.state.value != "succeeded":
+        raise JobFailed(view)
+    kind = KINDS.get(view.kind)
+    return view.result if kind is None else kind.result.model_validate(view.result)
+
+
+def table_file(view: JobView) -> str:
+    """The Parquet file of a transform's table. Raises: JobFailed, APIError when the result is no table."""
+    result = result_of(view)
+    table = getattr(result, "table", None)
+    if table is None or table.file_id is None:
+        raise APIError(f"the result of job {view.id} is no table")
+    return str(table.file_id)

@@ -9,17 +9,17 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 
+import anyio
 import httpx2
 
 from assay import submits
-from assay._async import blocking, resources
+from assay._async import resources
 from assay._async.job import AsyncJob
 from assay.calls import files, jobs, rest
-from assay.calls.call import Call, Reply, Upload, raw
+from assay.calls.call import ApiCall, Reply, Upload, raw
 from assay.events import Feed, JobEvent
-from assay.exchange import Answer, Options, Outcome, Send, Steps, error_of, exchange
-from assay.target import Target, find_target
-from assay.transport import CHUNK_BYTES, EndOfEvents, fault_of, refuse, reply_of
+from assay.exchange import Answer, ClientOptions, Outcome, Send, Steps, error_of, exchange
+from assay.transport import CHUNK_BYTES, EndOfEvents, Target, fault_of, find_target, refuse, reply_of
 
 if TYPE_CHECKING:
     from shared.contracts.capabilities import Capabilities
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from shared.contracts.execute import ExecuteResult
     from shared.contracts.flow import FlowResult
     from shared.contracts.models import Providers
+    from shared.contracts.operations import Queues, Stats, Workers
     from shared.contracts.search import IngestResult, SearchResult
     from shared.contracts.transform import TransformResult
 
@@ -45,7 +46,7 @@ class AsyncClient:
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self.target: Target = find_target(url, api_key)
-        self.options = Options(timeout, max_retries)
+        self.options = ClientOptions(timeout, max_retries)
         headers = {"User-Agent": "assay-python"}
         if self.target.api_key:
             headers["Authorization"] = f"Bearer {self.target.api_key}"
@@ -79,7 +80,7 @@ class AsyncClient:
         code: str,
         *,
         files: Mapping[str, files.Content] | None = None,
-        submit: jobs.Options | None = None,
+        submit: jobs.SubmitOptions | None = None,
         wait: float | None = None,
         idempotency_key: str | None = None,
         **fields: Any,
@@ -94,7 +95,7 @@ class AsyncClient:
         task: str,
         data: object,
         *,
-        submit: jobs.Options | None = None,
+        submit: jobs.SubmitOptions | None = None,
         wait: float | None = None,
         idempotency_key: str | None = None,
         **fields: Any,
@@ -107,7 +108,7 @@ class AsyncClient:
         self,
         source: str | os.PathLike[str],
         *,
-        submit: jobs.Options | None = None,
+        submit: jobs.SubmitOptions | None = None,
         wait: float | None = None,
         **fields: Any,
     ) -> AsyncJob[DetectResult]:
@@ -119,7 +120,7 @@ class AsyncClient:
         self,
         flow_id: str,
         message: str,
-        submit: jobs.Options | None = None,
+        submit: jobs.SubmitOptions | None = None,
         **fields: Any,
     ) -> AsyncJob[FlowResult]:
         return await self.submit("flow", {"flow_id": flow_id, "message": message, **fields}, submit)
@@ -128,7 +129,7 @@ class AsyncClient:
         self,
         collection: str,
         question: str,
-        submit: jobs.Options | None = None,
+        submit: jobs.SubmitOptions | None = None,
         **fields: Any,
     ) -> AsyncJob[SearchResult]:
         return await self.submit("search", {"collection": collection, "question": question, **fields}, submit)
@@ -137,26 +138,26 @@ class AsyncClient:
         self,
         collection: str,
         table: str,
-        submit: jobs.Options | None = None,
+        submit: jobs.SubmitOptions | None = None,
         **fields: Any,
     ) -> AsyncJob[IngestResult]:
         return await self.submit("ingest", {"collection": collection, "table": table, **fields}, submit)
 
-    async def document(self, submit: jobs.Options | None = None, **fields: Any) -> AsyncJob[DocumentResult]:
+    async def document(self, submit: jobs.SubmitOptions | None = None, **fields: Any) -> AsyncJob[DocumentResult]:
         return await self.submit("document", fields, submit)
 
     async def submit(
         self,
         kind: str,
         input: Mapping[str, Any],
-        submit: jobs.Options | None = None,
+        submit: jobs.SubmitOptions | None = None,
         *,
         wait: float | None = None,
         idempotency_key: str | None = None,
-        **more: Unpack[jobs.Options],
+        **more: Unpack[jobs.SubmitOptions],
     ) -> AsyncJob[Any]:
         """A job of any kind, with its input as API.md has it."""
-        options: jobs.Options = {**(submit or {}), **more}
+        options: jobs.SubmitOptions = {**(submit or {}), **more}
         view = await self.drive(submits.submit(self.options, kind, input, options, wait, idempotency_key))
         return AsyncJob(self, view)
 
@@ -168,6 +169,18 @@ class AsyncClient:
 
     async def capabilities(self) -> Capabilities:
         return await self.send(rest.capabilities())
+
+    async def queues(self) -> Queues:
+        return await self.send(rest.queues())
+
+    async def workers(self) -> Workers:
+        return await self.send(rest.workers())
+
+    async def stats(
+        self, by: str = "kind", bucket: str = "day", since: str | None = None, until: str | None = None
+    ) -> Stats:
+        """Sums of jobs and model calls, by kind, model, prompt and so on."""
+        return await self.send(rest.stats(by, bucket, since, until))
 
     async def providers(self) -> Providers:
         return await self.models.providers()
@@ -191,14 +204,14 @@ class AsyncClient:
         upload: Upload | None = None,
     ) -> Reply:
         """Any request, with the client's retries; answers the bare reply. Raises: APIError."""
-        call = Call(method.upper(), path, raw, query or {}, json, upload, headers or {})
+        call = ApiCall(method.upper(), path, raw, query or {}, json, upload, headers or {})
         return await self.drive(exchange(call, self.options))
 
-    async def send(self, call: Call[Answer]) -> Answer:
+    async def send(self, call: ApiCall[Answer]) -> Answer:
         """Send a call and read its answer. Raises: APIError."""
         return await self.drive(submits.call(call, self.options))
 
-    async def fetch(self, call: Call[Any]) -> Any:
+    async def fetch(self, call: ApiCall[Any]) -> Any:
         """Send a call and take its answer's JSON as it is. Raises: APIError."""
         reply = await self.drive(exchange(call, self.options))
         return reply.json()
@@ -213,7 +226,7 @@ class AsyncClient:
                 if isinstance(step, Send):
                     outcome = await self._perform(step)
                 else:
-                    await blocking.sleep(step.seconds)
+                    await anyio.sleep(step.seconds)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
 
@@ -242,7 +255,7 @@ class AsyncClient:
             except EndOfEvents:
                 return
             except httpx2.HTTPError:
-                await blocking.sleep(feed.pause(deadline))
+                await anyio.sleep(feed.pause(deadline))
 
     async def _listen(
         self, job_id: str, feed: Feed, patience: float, deadline: float | None
@@ -293,11 +306,15 @@ class AsyncClient:
         self.prompts = resources.Prompts(self)
         self.models = resources.Models(self)
         self.keys = resources.Keys(self)
+        self.limits = resources.Limits(self)
+        self.webhook_secrets = resources.WebhookSecrets(self)
+        self.audit = resources.Audit(self)
+        self.sessions = resources.Sessions(self)
         self.conversations = resources.Conversations(self)
         self.collections = resources.Collections(self)
         self.stacks = resources.Stacks(self)
 
 
 async def chunks_of(stream: BinaryIO) -> AsyncIterator[bytes]:
-    while chunk := await blocking.read(stream, CHUNK_BYTES):
+    while chunk := await anyio.to_thread.run_sync(stream.read, CHUNK_BYTES):
         yield chunk

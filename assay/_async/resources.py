@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack
 
-from assay.calls import files, flows, jobs, registries, rest, stacks
+from assay.calls import files, flows, jobs, rest, stacks
+from assay.calls.call import ApiCall
 
 if TYPE_CHECKING:
     from assay._async.client import AsyncClient
     from assay._async.job import AsyncJob
-    from shared.contracts.common import Page
-    from shared.contracts.conversations import Conversation, ConversationSummary
-    from shared.contracts.definitions import DefinitionsCheck, DefinitionSet, DefinitionsVersion, Proposal
-    from shared.contracts.files import FileInfo
-    from shared.contracts.jobs import BatchView, JobView
-    from shared.contracts.keys import KeyInfo, NewKey
-    from shared.contracts.models import LlmCalls, ModelTest, Prompt, Providers
-    from shared.contracts.models import Models as ModelList
-    from shared.contracts.search import Collection
+    from shared.contracts.definitions import DefinitionSet
+    from shared.contracts.jobs import JobView
 
-Json = dict[str, Any]
+Parameters = ParamSpec("Parameters")
+Answer = TypeVar("Answer")
 
 
 class Noun:
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
+
+
+def sends(
+    call: Callable[Parameters, ApiCall[Answer]],
+) -> Callable[Concatenate[Any, Parameters], Coroutine[Any, Any, Answer]]:
+    """A method that sends a call, with the call's parameters and documentation."""
+
+    async def method(self: Noun, /, *positional: Parameters.args, **named: Parameters.kwargs) -> Answer:
+        return await self._client.send(call(*positional, **named))
+
+    signature = inspect.signature(call)
+    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    method.__name__, method.__doc__ = call.__name__, call.__doc__
+    method.__signature__ = signature.replace(parameters=[itself, *signature.parameters.values()])  # type: ignore[attr-defined]
+    return method
 
 
 class Jobs(Noun):
@@ -38,19 +49,11 @@ class Jobs(Noun):
         *,
         wait: float | None = None,
         idempotency_key: str | None = None,
-        **options: Unpack[jobs.Options],
+        **options: Unpack[jobs.SubmitOptions],
     ) -> AsyncJob[Any]:
         return await self._client.submit(kind, input, options, wait=wait, idempotency_key=idempotency_key)
 
-    async def list(
-        self,
-        kind: str | None = None,
-        state: str | None = None,
-        labels: Mapping[str, str] | None = None,
-        limit: int | None = None,
-        cursor: str | None = None,
-    ) -> Page[JobView]:
-        return await self._client.send(jobs.page(kind, state, labels, limit, cursor))
+    list = sends(jobs.page)
 
     async def each(
         self, kind: str | None = None, state: str | None = None, labels: Mapping[str, str] | None = None
@@ -65,50 +68,28 @@ class Jobs(Noun):
             if cursor is None:
                 return
 
-    async def get(self, id: str) -> JobView:
-        return await self._client.send(jobs.get(id))
-
-    async def result(self, id: str) -> Any:
-        """The bare result. Raises: NotFound with code ``job_not_finished`` before the end."""
-        return await self._client.send(jobs.result(id))
-
-    async def result_form(self, id: str, format: str) -> bytes:
-        """Another form of the result, for example ``cyclonedx``."""
-        return await self._client.send(jobs.result_form(id, format))
-
-    async def cancel(self, id: str) -> JobView:
-        return await self._client.send(jobs.cancel(id))
+    get = sends(jobs.get)
+    result = sends(jobs.result)
+    result_form = sends(jobs.result_form)
+    cancel = sends(jobs.cancel)
 
     async def replay(self, id: str, input: Mapping[str, Any] | None = None, model: str | None = None) -> AsyncJob[Any]:
         job = await self._client.job(id)
         return await job.replay(input, model=model)
 
-    async def llm_calls(self, id: str) -> LlmCalls:
-        return await self._client.send(jobs.llm_calls(id))
+    llm_calls = sends(jobs.llm_calls)
 
 
 class Batches(Noun):
-    async def create(self, requests: Sequence[Mapping[str, Any]], *, idempotency_key: str | None = None) -> BatchView:
-        """Up to 1,000 submits; all are accepted, or none."""
-        return await self._client.send(jobs.create_batch(requests, idempotency_key))
-
-    async def get(self, id: str) -> BatchView:
-        return await self._client.send(jobs.get_batch(id))
+    create = sends(jobs.create_batch)
+    get = sends(jobs.get_batch)
 
 
 class Files(Noun):
-    async def put(self, content: files.Content, *, name: str | None = None, media_type: str | None = None) -> FileInfo:
-        """Upload a path, bytes or an open file; streamed."""
-        return await self._client.send(files.put(content, name, media_type))
-
-    async def list(self, limit: int | None = None, cursor: str | None = None) -> Page[FileInfo]:
-        return await self._client.send(files.page(limit, cursor))
-
-    async def get(self, id: str) -> FileInfo:
-        return await self._client.send(files.get(id))
-
-    async def content(self, id: str, first: int | None = None, last: int | None = None) -> bytes:
-        return await self._client.send(files.content(id, first, last))
+    put = sends(files.put)
+    list = sends(files.page)
+    get = sends(files.get)
+    content = sends(files.content)
 
     async def save(self, id: str, target: str | os.PathLike[str]) -> Path:
         """Stream the content into a file, which appears only when it is whole."""
@@ -122,156 +103,106 @@ class Files(Noun):
             beside.unlink(missing_ok=True)
         return path
 
-    async def delete(self, id: str) -> None:
-        await self._client.send(files.delete(id))
+    delete = sends(files.delete)
 
 
 class Flows(Noun):
-    async def create(self, flow: Mapping[str, Any]) -> Json:
-        return await self._client.send(flows.create(flow))
-
-    async def list(self, limit: int | None = None, cursor: str | None = None) -> Json:
-        return await self._client.send(flows.page(limit, cursor))
-
-    async def get(self, id: str) -> Json:
-        return await self._client.send(flows.get(id))
-
-    async def replace(self, id: str, flow: Mapping[str, Any], *, if_match: str | None = None) -> Json:
-        return await self._client.send(flows.replace(id, flow, if_match))
-
-    async def delete(self, id: str, *, if_match: str | None = None) -> None:
-        await self._client.send(flows.delete(id, if_match))
-
-    async def operate(
-        self, id: str, tool_calls: Sequence[Mapping[str, Any]], *, atomic: bool = False, if_match: str | None = None
-    ) -> Json:
-        """Run tool calls without a model."""
-        return await self._client.send(flows.operate(id, tool_calls, atomic=atomic, if_match=if_match))
-
-    async def undo(self, id: str, scope: Literal["all", "mine"] | None = None) -> Json:
-        return await self._client.send(flows.undo(id, scope))
-
-    async def redo(self, id: str, scope: Literal["all", "mine"] | None = None) -> Json:
-        return await self._client.send(flows.redo(id, scope))
-
-    async def history(self, id: str, limit: int | None = None, cursor: str | None = None) -> Json:
-        return await self._client.send(flows.history(id, limit, cursor))
-
-    async def version(self, id: str, number: int) -> Json:
-        return await self._client.send(flows.version(id, number))
-
-    async def versions(self, id: str, limit: int | None = None, cursor: str | None = None) -> Json:
-        return await self._client.send(flows.versions(id, limit, cursor))
-
-    async def name_version(self, id: str, number: int, name: str | None) -> Json:
-        """Name a version, so that it is kept; None takes the name away."""
-        return await self._client.send(flows.name_version(id, number, name))
-
-    async def restore(self, id: str, number: int) -> Json:
-        """Make an earlier version the current one."""
-        return await self._client.send(flows.restore(id, number))
-
-    async def lint(self, id: str) -> Json:
-        return await self._client.send(flows.lint(id))
-
-    async def proposals(self, id: str, limit: int | None = None) -> Json:
-        return await self._client.send(flows.proposals(id, limit))
-
-    async def proposal(self, id: str, proposal_id: str) -> Json:
-        return await self._client.send(flows.proposal(id, proposal_id))
-
-    async def diff(self, id: str, old: int, new: int | None = None) -> Json:
-        return await self._client.send(flows.diff(id, old, new))
-
-    async def apply(self, id: str, proposal_id: str, accept: Sequence[int] | None = None) -> Json:
-        """``accept``: only these operations of the proposal, by their place in its list."""
-        return await self._client.send(flows.apply(id, proposal_id, accept))
-
-    async def discard(self, id: str, proposal_id: str) -> Any:
-        return await self._client.send(flows.discard(id, proposal_id))
-
-    async def export(self, id: str, format: flows.Format) -> str:
-        return await self._client.send(flows.export(id, format))
-
-    async def import_text(self, format: Literal["mermaid", "json"], text: str, name: str | None = None) -> Json:
-        return await self._client.send(flows.import_text(format, text, name))
-
-    async def layout(self, id: str, direction: Literal["LR", "TB"] | None = None) -> Json:
-        return await self._client.send(flows.layout(id, direction))
+    create = sends(flows.create)
+    list = sends(flows.page)
+    get = sends(flows.get)
+    replace = sends(flows.replace)
+    delete = sends(flows.delete)
+    operate = sends(flows.operate)
+    undo = sends(flows.undo)
+    redo = sends(flows.redo)
+    history = sends(flows.history)
+    version = sends(flows.version)
+    versions = sends(flows.versions)
+    name_version = sends(flows.name_version)
+    restore = sends(flows.restore)
+    lint = sends(flows.lint)
+    proposals = sends(flows.proposals)
+    proposal = sends(flows.proposal)
+    diff = sends(flows.diff)
+    apply = sends(flows.apply)
+    discard = sends(flows.discard)
+    export = sends(flows.export)
+    import_text = sends(flows.import_text)
+    layout = sends(flows.layout)
 
 
 class Prompts(Noun):
-    async def list(self) -> Page[Prompt]:
-        return await self._client.send(registries.prompts())
-
-    async def get(self, key: str) -> Prompt:
-        return await self._client.send(registries.prompt(key))
-
-    async def set(self, key: str, text: str, *, if_match: str | None = None) -> Prompt:
-        return await self._client.send(registries.set_prompt(key, text, if_match))
-
-    async def versions(self, key: str) -> Page[Prompt]:
-        return await self._client.send(registries.prompt_versions(key))
-
-    async def roll_back(self, key: str, version: int) -> Prompt:
-        return await self._client.send(registries.roll_back_prompt(key, version))
-
-    async def reset(self, key: str) -> Prompt:
-        return await self._client.send(registries.reset_prompt(key))
+    list = sends(rest.prompts)
+    get = sends(rest.prompt)
+    set = sends(rest.set_prompt)
+    versions = sends(rest.prompt_versions)
+    roll_back = sends(rest.roll_back_prompt)
+    reset = sends(rest.reset_prompt)
 
 
 class Models(Noun):
-    async def get(self) -> ModelList:
-        return await self._client.send(registries.models())
-
-    async def set(self, role: str, chain: Sequence[Mapping[str, Any]]) -> Any:
-        """The chain of a role: the first is asked first."""
-        return await self._client.send(registries.set_chain(role, chain))
-
-    async def test(self, role: str) -> ModelTest:
-        return await self._client.send(registries.test_model(role))
-
-    async def reset(self) -> Any:
-        return await self._client.send(registries.reset_models())
-
-    async def providers(self) -> Providers:
-        return await self._client.send(registries.providers())
+    get = sends(rest.models)
+    set = sends(rest.set_chain)
+    test = sends(rest.test_model)
+    reset = sends(rest.reset_models)
+    providers = sends(rest.providers)
+    allowed = sends(rest.tenant_models)
+    allow = sends(rest.set_tenant_models)
+    reset_allowed = sends(rest.reset_tenant_models)
+    endpoints = sends(rest.endpoints)
+    set_endpoint = sends(rest.set_endpoint)
+    remove_endpoint = sends(rest.remove_endpoint)
+    test_endpoint = sends(rest.test_endpoint)
 
 
 class Keys(Noun):
-    async def create(self, tenant: str, name: str, scopes: Sequence[str], expires_at: str | None = None) -> NewKey:
-        return await self._client.send(rest.create_key(tenant, name, scopes, expires_at))
+    create = sends(rest.create_key)
+    list = sends(rest.keys)
+    rotate = sends(rest.rotate_key)
+    revoke = sends(rest.revoke_key)
 
-    async def list(self, limit: int | None = None, cursor: str | None = None) -> Page[KeyInfo]:
-        return await self._client.send(rest.keys(limit, cursor))
 
-    async def revoke(self, id: str) -> None:
-        await self._client.send(rest.revoke_key(id))
+class WebhookSecrets(Noun):
+    """What deliveries are signed with: two are valid at once, so that one can replace the other."""
+
+    list = sends(rest.webhook_secrets)
+    add = sends(rest.add_webhook_secret)
+    delete = sends(rest.delete_webhook_secret)
+
+
+class Audit(Noun):
+    """Who changed what; an administrator's."""
+
+    list = sends(rest.audit)
+    verify = sends(rest.audit_verification)
+
+
+class Limits(Noun):
+    """Quotas; those of other tenants are an administrator's."""
+
+    mine = sends(rest.limits)
+    get = sends(rest.tenant_limits)
+    set = sends(rest.set_tenant_limits)
+
+
+class Sessions(Noun):
+    current = sends(rest.session)
+    create = sends(rest.create_session)
+    create_code = sends(rest.create_session_code)
+    end = sends(rest.end_session)
 
 
 class Conversations(Noun):
-    async def list(self, limit: int | None = None, cursor: str | None = None) -> Page[ConversationSummary]:
-        return await self._client.send(rest.conversations(limit, cursor))
-
-    async def get(self, id: str) -> Conversation:
-        return await self._client.send(rest.conversation(id))
-
-    async def delete(self, id: str) -> None:
-        await self._client.send(rest.delete_conversation(id))
+    list = sends(rest.conversations)
+    get = sends(rest.conversation)
+    delete = sends(rest.delete_conversation)
 
 
 class Collections(Noun):
-    async def create(self, name: str, tables: Mapping[str, Any], embedding: str | None = None) -> Collection:
-        return await self._client.send(rest.create_collection(name, tables, embedding))
-
-    async def list(self, limit: int | None = None, cursor: str | None = None) -> Page[Collection]:
-        return await self._client.send(rest.collections(limit, cursor))
-
-    async def get(self, name: str) -> Collection:
-        return await self._client.send(rest.collection(name))
-
-    async def delete(self, name: str) -> None:
-        await self._client.send(rest.delete_collection(name))
+    create = sends(rest.create_collection)
+    list = sends(rest.collections)
+    get = sends(rest.collection)
+    delete = sends(rest.delete_collection)
 
 
 class Stacks(Noun):
@@ -281,35 +212,11 @@ class Stacks(Noun):
         """Those in use, or an older version of them."""
         return await self._client.send(stacks.definitions() if version is None else stacks.definition_version(version))
 
-    async def versions(self) -> Page[DefinitionsVersion]:
-        return await self._client.send(stacks.definition_versions())
-
-    async def set(self, definitions: stacks.Definitions, if_match: str | None = None) -> DefinitionSet:
-        """The whole set: YAML, or a list."""
-        return await self._client.send(stacks.set_definitions(definitions, if_match))
-
-    async def check(self, definitions: stacks.Definitions) -> DefinitionsCheck:
-        return await self._client.send(stacks.check_definitions(definitions))
-
-    async def rollback(self, version: int) -> DefinitionSet:
-        return await self._client.send(stacks.roll_back_definitions(version))
-
-    async def clear(self, if_match: str | None = None) -> DefinitionSet:
-        return await self._client.send(stacks.delete_definitions(if_match))
-
-    async def proposals(self, at_least: int | None = None) -> Page[Proposal]:
-        return await self._client.send(stacks.proposals(at_least))
-
-    async def promote(
-        self,
-        axis: str,
-        id: str,
-        *,
-        new_id: str | None = None,
-        name: str | None = None,
-        files: Sequence[str] | None = None,
-    ) -> DefinitionSet:
-        return await self._client.send(stacks.promote(axis, id, new_id=new_id, name=name, files=files))
-
-    async def dismiss(self, axis: str, id: str) -> Proposal:
-        return await self._client.send(stacks.dismiss(axis, id))
+    versions = sends(stacks.definition_versions)
+    set = sends(stacks.set_definitions)
+    check = sends(stacks.check_definitions)
+    rollback = sends(stacks.roll_back_definitions)
+    clear = sends(stacks.delete_definitions)
+    proposals = sends(stacks.proposals)
+    promote = sends(stacks.promote)
+    dismiss = sends(stacks.dismiss)

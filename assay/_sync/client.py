@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 import httpx2
 
 from assay import submits
-from assay._sync import blocking, resources
+from assay._sync import resources
 from assay._sync.job import Job
 from assay.calls import files, jobs, rest
-from assay.calls.call import Call, Reply, Upload, raw
+from assay.calls.call import ApiCall, Reply, Upload, raw
 from assay.events import Feed, JobEvent
-from assay.exchange import Answer, Options, Outcome, Send, Steps, error_of, exchange
-from assay.target import Target, find_target
-from assay.transport import CHUNK_BYTES, EndOfEvents, fault_of, refuse, reply_of
+from assay.exchange import Answer, ClientOptions, Outcome, Send, Steps, error_of, exchange
+from assay.transport import CHUNK_BYTES, EndOfEvents, Target, fault_of, find_target, refuse, reply_of
 
 if TYPE_CHECKING:
     from shared.contracts.capabilities import Capabilities
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from shared.contracts.execute import ExecuteResult
     from shared.contracts.flow import FlowResult
     from shared.contracts.models import Providers
+    from shared.contracts.operations import Queues, Stats, Workers
     from shared.contracts.search import IngestResult, SearchResult
     from shared.contracts.transform import TransformResult
 
@@ -46,7 +46,7 @@ class Client:
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
         self.target: Target = find_target(url, api_key)
-        self.options = Options(timeout, max_retries)
+        self.options = ClientOptions(timeout, max_retries)
         headers = {"User-Agent": "assay-python"}
         if self.target.api_key:
             headers["Authorization"] = f"Bearer {self.target.api_key}"
@@ -78,7 +78,7 @@ class Client:
         code: str,
         *,
         files: Mapping[str, files.Content] | None = None,
-        submit: jobs.Options | None = None,
+        submit: jobs.SubmitOptions | None = None,
         wait: float | None = None,
         idempotency_key: str | None = None,
         **fields: Any,
@@ -93,7 +93,7 @@ class Client:
         task: str,
         data: object,
         *,
-        submit: jobs.Options | None = None,
+        submit: jobs.SubmitOptions | None = None,
         wait: float | None = None,
         idempotency_key: str | None = None,
         **fields: Any,
@@ -106,7 +106,7 @@ class Client:
         self,
         source: str | os.PathLike[str],
         *,
-        submit: jobs.Options | None = None,
+        submit: jobs.SubmitOptions | None = None,
         wait: float | None = None,
         **fields: Any,
     ) -> Job[DetectResult]:
@@ -118,7 +118,7 @@ class Client:
         self,
         flow_id: str,
         message: str,
-        submit: jobs.Options | None = None,
+        submit: jobs.SubmitOptions | None = None,
         **fields: Any,
     ) -> Job[FlowResult]:
         return self.submit("flow", {"flow_id": flow_id, "message": message, **fields}, submit)
@@ -127,7 +127,7 @@ class Client:
         self,
         collection: str,
         question: str,
-        submit: jobs.Options | None = None,
+        submit: jobs.SubmitOptions | None = None,
         **fields: Any,
     ) -> Job[SearchResult]:
         return self.submit("search", {"collection": collection, "question": question, **fields}, submit)
@@ -136,26 +136,26 @@ class Client:
         self,
         collection: str,
         table: str,
-        submit: jobs.Options | None = None,
+        submit: jobs.SubmitOptions | None = None,
         **fields: Any,
     ) -> Job[IngestResult]:
         return self.submit("ingest", {"collection": collection, "table": table, **fields}, submit)
 
-    def document(self, submit: jobs.Options | None = None, **fields: Any) -> Job[DocumentResult]:
+    def document(self, submit: jobs.SubmitOptions | None = None, **fields: Any) -> Job[DocumentResult]:
         return self.submit("document", fields, submit)
 
     def submit(
         self,
         kind: str,
         input: Mapping[str, Any],
-        submit: jobs.Options | None = None,
+        submit: jobs.SubmitOptions | None = None,
         *,
         wait: float | None = None,
         idempotency_key: str | None = None,
-        **more: Unpack[jobs.Options],
+        **more: Unpack[jobs.SubmitOptions],
     ) -> Job[Any]:
         """A job of any kind, with its input as API.md has it."""
-        options: jobs.Options = {**(submit or {}), **more}
+        options: jobs.SubmitOptions = {**(submit or {}), **more}
         view = self.drive(submits.submit(self.options, kind, input, options, wait, idempotency_key))
         return Job(self, view)
 
@@ -167,6 +167,16 @@ class Client:
 
     def capabilities(self) -> Capabilities:
         return self.send(rest.capabilities())
+
+    def queues(self) -> Queues:
+        return self.send(rest.queues())
+
+    def workers(self) -> Workers:
+        return self.send(rest.workers())
+
+    def stats(self, by: str = "kind", bucket: str = "day", since: str | None = None, until: str | None = None) -> Stats:
+        """Sums of jobs and model calls, by kind, model, prompt and so on."""
+        return self.send(rest.stats(by, bucket, since, until))
 
     def providers(self) -> Providers:
         return self.models.providers()
@@ -190,14 +200,14 @@ class Client:
         upload: Upload | None = None,
     ) -> Reply:
         """Any request, with the client's retries; answers the bare reply. Raises: APIError."""
-        call = Call(method.upper(), path, raw, query or {}, json, upload, headers or {})
+        call = ApiCall(method.upper(), path, raw, query or {}, json, upload, headers or {})
         return self.drive(exchange(call, self.options))
 
-    def send(self, call: Call[Answer]) -> Answer:
+    def send(self, call: ApiCall[Answer]) -> Answer:
         """Send a call and read its answer. Raises: APIError."""
         return self.drive(submits.call(call, self.options))
 
-    def fetch(self, call: Call[Any]) -> Any:
+    def fetch(self, call: ApiCall[Any]) -> Any:
         """Send a call and take its answer's JSON as it is. Raises: APIError."""
         reply = self.drive(exchange(call, self.options))
         return reply.json()
@@ -212,7 +222,7 @@ class Client:
                 if isinstance(step, Send):
                     outcome = self._perform(step)
                 else:
-                    blocking.sleep(step.seconds)
+                    time.sleep(step.seconds)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
 
@@ -240,7 +250,7 @@ class Client:
             except EndOfEvents:
                 return
             except httpx2.HTTPError:
-                blocking.sleep(feed.pause(deadline))
+                time.sleep(feed.pause(deadline))
 
     def _listen(self, job_id: str, feed: Feed, patience: float, deadline: float | None) -> Iterator[JobEvent]:
         """One connection's worth. Raises: EndOfEvents, httpx2.HTTPError for another try, APIError."""
@@ -288,11 +298,15 @@ class Client:
         self.prompts = resources.Prompts(self)
         self.models = resources.Models(self)
         self.keys = resources.Keys(self)
+        self.limits = resources.Limits(self)
+        self.webhook_secrets = resources.WebhookSecrets(self)
+        self.audit = resources.Audit(self)
+        self.sessions = resources.Sessions(self)
         self.conversations = resources.Conversations(self)
         self.collections = resources.Collections(self)
         self.stacks = resources.Stacks(self)
 
 
 def chunks_of(stream: BinaryIO) -> Iterator[bytes]:
-    while chunk := blocking.read(stream, CHUNK_BYTES):
+    while chunk := stream.read(CHUNK_BYTES):
         yield chunk

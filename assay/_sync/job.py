@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from assay.calls import files, jobs
 from assay.errors import JobTimeout
 from assay.events import JobEvent
-from assay.results import result_of, table_file
+from assay.submits import result_of, table_file
 
 if TYPE_CHECKING:
     from assay._sync.client import Client

@@ -39,7 +39,7 @@ class Upload:
 
 
 @dataclass(frozen=True)
-class Call(Generic[Answer]):
+class ApiCall(Generic[Answer]):
     method: str
     path: str
     read: Callable[[Reply], Answer]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from assay.calls.call import Call, Upload, as_model, as_page, body_of, nothing, segment
+from assay.calls.call import ApiCall, Upload, as_model, as_page, body_of, nothing, segment
 
 if TYPE_CHECKING:
     from shared.contracts.common import Page
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Content = str | os.PathLike[str] | bytes | BinaryIO
 
 
-def put(content: Content, name: str | None = None, media_type: str | None = None) -> Call[FileInfo]:
+def put(content: Content, name: str | None = None, media_type: str | None = None) -> ApiCall[FileInfo]:
     """Upload a path, bytes, or an open binary file. Raises: ValueError when no name is known."""
     known = name or _name_of(content)
     if not known:
@@ -26,31 +26,33 @@ def put(content: Content, name: str | None = None, media_type: str | None = None
     kind = media_type or mimetypes.guess_type(known)[0] or "application/octet-stream"
     upload = _upload(content)
     headers = {"Content-Type": kind}
-    return Call("POST", "/v1/files", as_model("files.FileInfo"), query={"name": known}, upload=upload, headers=headers)
+    return ApiCall(
+        "POST", "/v1/files", as_model("files.FileInfo"), query={"name": known}, upload=upload, headers=headers
+    )
 
 
-def page(limit: int | None = None, cursor: str | None = None) -> Call[Page[FileInfo]]:
-    return Call("GET", "/v1/files", as_page("files.FileInfo"), query={"limit": limit, "cursor": cursor})
+def page(limit: int | None = None, cursor: str | None = None) -> ApiCall[Page[FileInfo]]:
+    return ApiCall("GET", "/v1/files", as_page("files.FileInfo"), query={"limit": limit, "cursor": cursor})
 
 
-def get(id: str) -> Call[FileInfo]:
-    return Call("GET", f"/v1/files/{segment(id)}", as_model("files.FileInfo"))
+def get(id: str) -> ApiCall[FileInfo]:
+    return ApiCall("GET", f"/v1/files/{segment(id)}", as_model("files.FileInfo"))
 
 
-def content(id: str, first: int | None = None, last: int | None = None) -> Call[bytes]:
+def content(id: str, first: int | None = None, last: int | None = None) -> ApiCall[bytes]:
     """The bytes; ``first`` and ``last`` (inclusive) ask for a part."""
     headers = {}
     if first is not None or last is not None:
         headers["Range"] = f"bytes={'' if first is None else first}-{'' if last is None else last}"
-    return Call("GET", content_path(id), body_of, headers=headers)
+    return ApiCall("GET", content_path(id), body_of, headers=headers)
 
 
 def content_path(id: str) -> str:
     return f"/v1/files/{segment(id)}/content"
 
 
-def delete(id: str) -> Call[None]:
-    return Call("DELETE", f"/v1/files/{segment(id)}", nothing)
+def delete(id: str) -> ApiCall[None]:
+    return ApiCall("DELETE", f"/v1/files/{segment(id)}", nothing)
 
 
 def _name_of(content: Content) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from assay.calls.call import Call, as_model, as_page, body_of, raw, segment, without_none
+from assay.calls.call import ApiCall, as_model, as_page, body_of, raw, segment, without_none
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Input = "Mapping[str, Any] | BaseModel"
 
 
-class Options(TypedDict, total=False):
+class SubmitOptions(TypedDict, total=False):
     """What any submit may carry beside its input."""
 
     conversation_id: str
@@ -30,18 +30,18 @@ class Options(TypedDict, total=False):
 def create(
     kind: str,
     input: Mapping[str, Any] | BaseModel,
-    options: Options | None = None,
+    options: SubmitOptions | None = None,
     *,
     wait: float | None = None,
     idempotency_key: str | None = None,
-) -> Call[JobView]:
+) -> ApiCall[JobView]:
     headers: dict[str, str] = {}
     if wait is not None:
         headers["Prefer"] = f"wait={wait:g}"
     if idempotency_key is not None:
         headers["Idempotency-Key"] = idempotency_key
     body = {"kind": kind, "input": input, **(options or {})}
-    return Call(
+    return ApiCall(
         "POST", "/v1/jobs", as_model("jobs.JobView"), body=body, headers=headers, wait_seconds=min(wait or 0, 60)
     )
 
@@ -52,26 +52,30 @@ def page(
     labels: Mapping[str, str] | None = None,
     limit: int | None = None,
     cursor: str | None = None,
-) -> Call[Page[JobView]]:
+    filters: Mapping[str, str] | None = None,
+) -> ApiCall[Page[JobView]]:
+    """``filters``: whatever else ``GET /v1/jobs`` takes, such as ``model``, ``failed_over``, ``q``."""
     label = [f"{key}:{value}" for key, value in (labels or {}).items()]
-    query = {"kind": kind, "state": state, "label": label, "limit": limit, "cursor": cursor}
-    return Call("GET", "/v1/jobs", as_page("jobs.JobView"), query=query)
+    query = {"kind": kind, "state": state, "label": label, "limit": limit, "cursor": cursor, **(filters or {})}
+    return ApiCall("GET", "/v1/jobs", as_page("jobs.JobView"), query=query)
 
 
-def get(id: str) -> Call[JobView]:
-    return Call("GET", f"/v1/jobs/{segment(id)}", as_model("jobs.JobView"))
+def get(id: str) -> ApiCall[JobView]:
+    return ApiCall("GET", f"/v1/jobs/{segment(id)}", as_model("jobs.JobView"))
 
 
-def result(id: str) -> Call[Any]:
-    return Call("GET", f"/v1/jobs/{segment(id)}/result", raw)
+def result(id: str) -> ApiCall[Any]:
+    """The bare result. Raises: NotFound with code ``job_not_finished`` before the end."""
+    return ApiCall("GET", f"/v1/jobs/{segment(id)}/result", raw)
 
 
-def result_form(id: str, format: str) -> Call[bytes]:
-    return Call("GET", f"/v1/jobs/{segment(id)}/result", body_of, query={"format": format})
+def result_form(id: str, format: str) -> ApiCall[bytes]:
+    """Another form of the result, for example ``cyclonedx``."""
+    return ApiCall("GET", f"/v1/jobs/{segment(id)}/result", body_of, query={"format": format})
 
 
-def cancel(id: str) -> Call[JobView]:
-    return Call("POST", f"/v1/jobs/{segment(id)}/cancel", as_model("jobs.JobView"))
+def cancel(id: str) -> ApiCall[JobView]:
+    return ApiCall("POST", f"/v1/jobs/{segment(id)}/cancel", as_model("jobs.JobView"))
 
 
 def replay(
@@ -80,26 +84,28 @@ def replay(
     model: str | None = None,
     budget: Mapping[str, float | None] | None = None,
     prompt_version: int | None = None,
-) -> Call[JobView]:
+) -> ApiCall[JobView]:
     body = without_none(input=input, model=model, budget=budget, prompt_version=prompt_version)
-    return Call("POST", f"/v1/jobs/{segment(id)}/replay", as_model("jobs.JobView"), body=body)
+    return ApiCall("POST", f"/v1/jobs/{segment(id)}/replay", as_model("jobs.JobView"), body=body)
 
 
-def llm_calls(id: str) -> Call[LlmCalls]:
-    return Call("GET", f"/v1/jobs/{segment(id)}/llm-calls", as_model("models.LlmCalls"))
+def llm_calls(id: str) -> ApiCall[LlmCalls]:
+    return ApiCall("GET", f"/v1/jobs/{segment(id)}/llm-calls", as_model("models.LlmCalls"))
 
 
 def events_path(id: str) -> str:
     return f"/v1/jobs/{segment(id)}/events"
 
 
-def create_batch(jobs: Sequence[Mapping[str, Any]], idempotency_key: str | None = None) -> Call[BatchView]:
+def create_batch(requests: Sequence[Mapping[str, Any]], idempotency_key: str | None = None) -> ApiCall[BatchView]:
+    """Up to 1,000 submits; all are accepted, or none."""
     headers = {"Idempotency-Key": idempotency_key} if idempotency_key is not None else {}
-    return Call("POST", "/v1/batches", as_model("jobs.BatchView"), body={"jobs": list(jobs)}, headers=headers)
+    return ApiCall("POST", "/v1/batches", as_model("jobs.BatchView"), body={"jobs": list(requests)}, headers=headers)
 
 
-def get_batch(id: str) -> Call[BatchView]:
-    return Call("GET", f"/v1/batches/{segment(id)}", as_model("jobs.BatchView"))
+def get_batch(id: str) -> ApiCall[BatchView]:
+    return ApiCall("GET", f"/v1/batches/{segment(id)}", as_model("jobs.BatchView"))
 
 
-Form = Literal["universalbuild", "cyclonedx", "dockerfile"]
+if TYPE_CHECKING:
+    from shared.contracts.jobs import JobView

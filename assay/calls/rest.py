@@ -1,43 +1,212 @@
-"""Keys, capabilities, conversations, collections, health."""
+"""Prompts, models, providers, keys, collections, conversations, capabilities, health."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from assay.calls.call import Call, as_model, as_page, nothing, raw, segment, without_none
+from assay.calls.call import ApiCall, as_model, as_page, nothing, raw, segment, without_none
 
 if TYPE_CHECKING:
+    from shared.contracts.common import Page
+    from shared.contracts.models import AllowedModels, Endpoint, EndpointTest, Models, ModelTest, Prompt, Providers
+
+
+def prompts() -> ApiCall[Page[Prompt]]:
+    return ApiCall("GET", "/v1/prompts", as_page("models.Prompt"))
+
+
+def prompt(key: str) -> ApiCall[Prompt]:
+    return ApiCall("GET", f"/v1/prompts/{segment(key)}", as_model("models.Prompt"))
+
+
+def set_prompt(key: str, text: str, if_match: str | None = None) -> ApiCall[Prompt]:
+    headers = {"If-Match": if_match} if if_match is not None else {}
+    return ApiCall(
+        "PUT", f"/v1/prompts/{segment(key)}", as_model("models.Prompt"), body={"text": text}, headers=headers
+    )
+
+
+def prompt_versions(key: str) -> ApiCall[Page[Prompt]]:
+    return ApiCall("GET", f"/v1/prompts/{segment(key)}/versions", as_page("models.Prompt"))
+
+
+def roll_back_prompt(key: str, version: int) -> ApiCall[Prompt]:
+    return ApiCall("POST", f"/v1/prompts/{segment(key)}/rollback", as_model("models.Prompt"), body={"version": version})
+
+
+def reset_prompt(key: str) -> ApiCall[Prompt]:
+    return ApiCall("POST", f"/v1/prompts/{segment(key)}/reset", as_model("models.Prompt"))
+
+
+def models() -> ApiCall[Models]:
+    return ApiCall("GET", "/v1/models", as_model("models.Models"))
+
+
+def set_chain(role: str, chain: Sequence[Mapping[str, Any]]) -> ApiCall[Any]:
+    """The chain of a role: the first is asked first."""
+    return ApiCall("PUT", f"/v1/models/{segment(role)}", raw, body={"chain": list(chain)})
+
+
+def test_model(role: str) -> ApiCall[ModelTest]:
+    return ApiCall("POST", f"/v1/models/{segment(role)}/test", as_model("models.ModelTest"), wait_seconds=60)
+
+
+def endpoints() -> ApiCall[Page[Endpoint]]:
+    """Servers of models that the operator has named."""
+    return ApiCall("GET", "/v1/endpoints", as_page("models.Endpoint"))
+
+
+def set_endpoint(name: str, settings: Mapping[str, Any]) -> ApiCall[Endpoint]:
+    """Name an endpoint, or change it."""
+    path = f"/v1/endpoints/{segment(name)}"
+    return ApiCall("PUT", path, as_model("models.Endpoint"), body=settings, wait_seconds=60)
+
+
+def remove_endpoint(name: str) -> ApiCall[None]:
+    return ApiCall("DELETE", f"/v1/endpoints/{segment(name)}", nothing)
+
+
+def test_endpoint(name: str) -> ApiCall[EndpointTest]:
+    """Look at an endpoint's server and ask its model a few words."""
+    path = f"/v1/endpoints/{segment(name)}/test"
+    return ApiCall("POST", path, as_model("models.EndpointTest"), wait_seconds=600)
+
+
+def tenant_models(tenant: str) -> ApiCall[AllowedModels]:
+    """Which models a tenant may use."""
+    return ApiCall("GET", f"/v1/tenants/{segment(tenant)}/models", as_model("models.AllowedModels"))
+
+
+def set_tenant_models(tenant: str, models: Sequence[str]) -> ApiCall[AllowedModels]:
+    """Choose the models that a tenant may use: patterns like ``groq/*``."""
+    path, body = f"/v1/tenants/{segment(tenant)}/models", {"models": list(models)}
+    return ApiCall("PUT", path, as_model("models.AllowedModels"), body=body)
+
+
+def reset_tenant_models(tenant: str) -> ApiCall[None]:
+    """Let the installation's models hold for the tenant again."""
+    return ApiCall("DELETE", f"/v1/tenants/{segment(tenant)}/models", nothing)
+
+
+def reset_models() -> ApiCall[Any]:
+    return ApiCall("POST", "/v1/models/reset", raw)
+
+
+def providers() -> ApiCall[Providers]:
+    return ApiCall("GET", "/v1/providers", as_model("models.Providers"))
+
+
+if TYPE_CHECKING:
+    from shared.contracts.audit import AuditEntry, AuditVerification
     from shared.contracts.capabilities import Capabilities
     from shared.contracts.common import Page
     from shared.contracts.conversations import Conversation, ConversationSummary
-    from shared.contracts.keys import KeyInfo, NewKey
+    from shared.contracts.keys import KeyInfo, NewKey, NewSession, Session, SessionCode
+    from shared.contracts.limits import TenantLimits
+    from shared.contracts.operations import Queues, Stats, Workers
     from shared.contracts.search import Collection
+    from shared.contracts.webhooks import WebhookSecret
 
 
-def create_key(tenant: str, name: str, scopes: Sequence[str], expires_at: str | None = None) -> Call[NewKey]:
+def create_key(tenant: str, name: str, scopes: Sequence[str], expires_at: str | None = None) -> ApiCall[NewKey]:
     body = without_none(tenant=tenant, name=name, scopes=list(scopes), expires_at=expires_at)
-    return Call("POST", "/v1/keys", as_model("keys.NewKey"), body=body)
+    return ApiCall("POST", "/v1/keys", as_model("keys.NewKey"), body=body)
 
 
-def keys(limit: int | None = None, cursor: str | None = None) -> Call[Page[KeyInfo]]:
-    return Call("GET", "/v1/keys", as_page("keys.KeyInfo"), query={"limit": limit, "cursor": cursor})
+def keys(limit: int | None = None, cursor: str | None = None) -> ApiCall[Page[KeyInfo]]:
+    return ApiCall("GET", "/v1/keys", as_page("keys.KeyInfo"), query={"limit": limit, "cursor": cursor})
 
 
-def revoke_key(id: str) -> Call[None]:
-    return Call("DELETE", f"/v1/keys/{segment(id)}", nothing)
+def revoke_key(id: str) -> ApiCall[None]:
+    return ApiCall("DELETE", f"/v1/keys/{segment(id)}", nothing)
 
 
-def capabilities() -> Call[Capabilities]:
-    return Call("GET", "/v1/capabilities", as_model("capabilities.Capabilities"))
+def rotate_key(id: str, overlap_seconds: int | None = None) -> ApiCall[NewKey]:
+    """A new key like the old one, which is good for ``overlap_seconds`` more (a day when left out)."""
+    body = without_none(overlap_seconds=overlap_seconds)
+    return ApiCall("POST", f"/v1/keys/{segment(id)}/rotate", as_model("keys.NewKey"), body=body)
 
 
-def ready() -> Call[Any]:
-    return Call("GET", "/readyz", raw)
+def webhook_secrets() -> ApiCall[Page[WebhookSecret]]:
+    return ApiCall("GET", "/v1/webhooks/secrets", as_page("webhooks.WebhookSecret"))
 
 
-def conversations(limit: int | None = None, cursor: str | None = None) -> Call[Page[ConversationSummary]]:
-    return Call(
+def add_webhook_secret(secret: str | None = None) -> ApiCall[WebhookSecret]:
+    """Sign deliveries by this one too; without ``secret`` one is drawn."""
+    body = without_none(secret=secret)
+    return ApiCall("POST", "/v1/webhooks/secrets", as_model("webhooks.WebhookSecret"), body=body)
+
+
+def delete_webhook_secret(id: str) -> ApiCall[None]:
+    return ApiCall("DELETE", f"/v1/webhooks/secrets/{segment(id)}", nothing)
+
+
+def audit(
+    tenant: str | None = None, action: str | None = None, limit: int | None = None, cursor: str | None = None
+) -> ApiCall[Page[AuditEntry]]:
+    query = {"tenant": tenant, "action": action, "limit": limit, "cursor": cursor}
+    return ApiCall("GET", "/v1/audit", as_page("audit.AuditEntry"), query=query)
+
+
+def create_session(code: str | None = None) -> ApiCall[NewSession]:
+    """A key for 12 hours, made with this client's or with a one-time code."""
+    return ApiCall("POST", "/v1/sessions", as_model("keys.NewSession"), body=without_none(code=code))
+
+
+def end_session() -> ApiCall[None]:
+    return ApiCall("DELETE", "/v1/session", nothing)
+
+
+def session() -> ApiCall[Session]:
+    return ApiCall("GET", "/v1/session", as_model("keys.Session"))
+
+
+def create_session_code() -> ApiCall[SessionCode]:
+    return ApiCall("POST", "/v1/session-codes", as_model("keys.SessionCode"))
+
+
+def queues() -> ApiCall[Queues]:
+    return ApiCall("GET", "/v1/queues", as_model("operations.Queues"))
+
+
+def workers() -> ApiCall[Workers]:
+    return ApiCall("GET", "/v1/workers", as_model("operations.Workers"))
+
+
+def stats(by: str = "kind", bucket: str = "day", since: str | None = None, until: str | None = None) -> ApiCall[Stats]:
+    query = {"by": by, "bucket": bucket, "from": since, "to": until}
+    return ApiCall("GET", "/v1/stats", as_model("operations.Stats"), query=query)
+
+
+def audit_verification() -> ApiCall[AuditVerification]:
+    return ApiCall("GET", "/v1/audit/verification", as_model("audit.AuditVerification"))
+
+
+def limits() -> ApiCall[TenantLimits]:
+    return ApiCall("GET", "/v1/limits", as_model("limits.TenantLimits"))
+
+
+def tenant_limits(tenant: str) -> ApiCall[TenantLimits]:
+    return ApiCall("GET", f"/v1/tenants/{segment(tenant)}/limits", as_model("limits.TenantLimits"))
+
+
+def set_tenant_limits(tenant: str, limits: Mapping[str, int | None]) -> ApiCall[TenantLimits]:
+    """All of them: what is left out is the installation's default again."""
+    path = f"/v1/tenants/{segment(tenant)}/limits"
+    return ApiCall("PUT", path, as_model("limits.TenantLimits"), body=limits)
+
+
+def capabilities() -> ApiCall[Capabilities]:
+    return ApiCall("GET", "/v1/capabilities", as_model("capabilities.Capabilities"))
+
+
+def ready() -> ApiCall[Any]:
+    return ApiCall("GET", "/readyz", raw)
+
+
+def conversations(limit: int | None = None, cursor: str | None = None) -> ApiCall[Page[ConversationSummary]]:
+    return ApiCall(
         "GET",
         "/v1/conversations",
         as_page("conversations.ConversationSummary"),
@@ -45,26 +214,26 @@ def conversations(limit: int | None = None, cursor: str | None = None) -> Call[P
     )
 
 
-def conversation(id: str) -> Call[Conversation]:
-    return Call("GET", f"/v1/conversations/{segment(id)}", as_model("conversations.Conversation"))
+def conversation(id: str) -> ApiCall[Conversation]:
+    return ApiCall("GET", f"/v1/conversations/{segment(id)}", as_model("conversations.Conversation"))
 
 
-def delete_conversation(id: str) -> Call[None]:
-    return Call("DELETE", f"/v1/conversations/{segment(id)}", nothing)
+def delete_conversation(id: str) -> ApiCall[None]:
+    return ApiCall("DELETE", f"/v1/conversations/{segment(id)}", nothing)
 
 
-def create_collection(name: str, tables: Mapping[str, Any], embedding: str | None = None) -> Call[Collection]:
+def create_collection(name: str, tables: Mapping[str, Any], embedding: str | None = None) -> ApiCall[Collection]:
     body = without_none(name=name, tables=tables, embedding=embedding)
-    return Call("POST", "/v1/collections", as_model("search.Collection"), body=body)
+    return ApiCall("POST", "/v1/collections", as_model("search.Collection"), body=body)
 
 
-def collections(limit: int | None = None, cursor: str | None = None) -> Call[Page[Collection]]:
-    return Call("GET", "/v1/collections", as_page("search.Collection"), query={"limit": limit, "cursor": cursor})
+def collections(limit: int | None = None, cursor: str | None = None) -> ApiCall[Page[Collection]]:
+    return ApiCall("GET", "/v1/collections", as_page("search.Collection"), query={"limit": limit, "cursor": cursor})
 
 
-def collection(name: str) -> Call[Collection]:
-    return Call("GET", f"/v1/collections/{segment(name)}", as_model("search.Collection"))
+def collection(name: str) -> ApiCall[Collection]:
+    return ApiCall("GET", f"/v1/collections/{segment(name)}", as_model("search.Collection"))
 
 
-def delete_collection(name: str) -> Call[None]:
-    return Call("DELETE", f"/v1/collections/{segment(name)}", nothing)
+def delete_collection(name: str) -> ApiCall[None]:
+    return ApiCall("DELETE", f"/v1/collections/{segment(name)}", nothing)

@@ -1,151 +1,126 @@
-"""`assay keys`, `assay prompts`, `assay models`, `assay providers`."""
+"""`assay prompts`, `assay models`, `assay providers`, and `assay api` for any request."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from assay.calls import registries, rest
+from assay.calls import rest
 from assay.commands import show
-from assay.commands.run import text_of
-from assay.commands.session import UsageError, current
+from assay.commands.run import pair, text_of
+from assay.commands.session import UsageError, answer, current
 
-keys = App(name="keys", help="API keys of tenants (needs the scope admin).")
 prompts = App(name="prompts", help="What models are told.")
 models = App(name="models", help="Which models are asked, in which order.")
 
 
-@keys.command(name="create")
-def create_key(
-    *,
-    tenant: str = "default",
-    name: str,
-    scope: Annotated[Sequence[Literal["read", "write", "admin"]], Parameter(negative="")],
-    expires_at: Annotated[str | None, Parameter(help="RFC 3339")] = None,
-) -> int:
-    """Make a key and print it; it is never shown again."""
-    current().show(
-        current().client.fetch(rest.create_key(tenant, name, scope, expires_at)), lambda made: str(made["key"])
-    )
-    return 0
-
-
-@keys.command(name="ls")
-def list_keys() -> int:
-    """List keys, without the keys themselves."""
-    columns = ["id", "tenant", "name", "scopes", "created", "expires", "revoked"]
-    current().show(
-        current().client.fetch(rest.keys(limit=200)), lambda page: show.table(columns, map(_key, show.items(page)))
-    )
-    return 0
-
-
-@keys.command(name="revoke")
-def revoke_key(id: str) -> int:
-    """End a key."""
-    current().client.keys.revoke(id)
-    return 0
-
-
 @prompts.command(name="ls")
-def list_prompts() -> int:
+def list_prompts() -> None:
     """List prompts and which version is in force."""
     columns = ["key", "version", "default", "updated"]
-    current().show(
-        current().client.fetch(registries.prompts()),
-        lambda page: show.table(columns, map(_prompt, show.items(page))),
+    answer(
+        rest.prompts(),
+        show.listing(columns, _prompt),
     )
-    return 0
 
 
 @prompts.command(name="get")
-def get_prompt(key: str) -> int:
+def get_prompt(key: str) -> None:
     """Print a prompt."""
-    current().show(current().client.fetch(registries.prompt(key)), lambda prompt: str(prompt["text"]))
-    return 0
+    answer(rest.prompt(key), lambda prompt: str(prompt["text"]))
 
 
 @prompts.command(name="set")
 def set_prompt(
     key: str, file: Annotated[str, Parameter(help="The new text; - is standard input", allow_leading_hyphen=True)]
-) -> int:
+) -> None:
     """Make a file the new version of a prompt."""
     text = sys.stdin.read() if file == "-" else text_of(Path(file))
-    current().show(current().client.fetch(registries.set_prompt(key, text)), _version)
-    return 0
+    answer(rest.set_prompt(key, text), _version)
 
 
 @prompts.command(name="versions")
-def prompt_versions(key: str) -> int:
+def prompt_versions(key: str) -> None:
     """List the versions of a prompt."""
     columns = ["key", "version", "default", "updated"]
-    current().show(
-        current().client.fetch(registries.prompt_versions(key)),
-        lambda page: show.table(columns, map(_prompt, show.items(page))),
+    answer(
+        rest.prompt_versions(key),
+        show.listing(columns, _prompt),
     )
-    return 0
 
 
 @prompts.command(name="rollback")
-def roll_back_prompt(key: str, version: int) -> int:
+def roll_back_prompt(key: str, version: int) -> None:
     """Make an old version the new one."""
-    current().show(current().client.fetch(registries.roll_back_prompt(key, version)), _version)
-    return 0
+    answer(rest.roll_back_prompt(key, version), _version)
 
 
 @prompts.command(name="reset")
-def reset_prompt(key: str) -> int:
+def reset_prompt(key: str) -> None:
     """Return to the text that came with Assay."""
-    current().show(current().client.fetch(registries.reset_prompt(key)), _version)
-    return 0
+    answer(rest.reset_prompt(key), _version)
 
 
 @models.command(name="ls")
-def list_models() -> int:
+def list_models() -> None:
     """List roles and the models that are asked for them."""
-    current().show(current().client.fetch(registries.models()), _roles)
-    return 0
+    answer(rest.models(), _roles)
 
 
 @models.command(name="set")
-def set_chain(role: str, *model: Annotated[str, Parameter(help="PROVIDER/MODEL, the first is asked first")]) -> int:
-    """Set the models of a role."""
+def set_chain(
+    role: str,
+    *model: Annotated[str, Parameter(help="PROVIDER/MODEL, the first is asked first")],
+    parameter: Annotated[
+        Sequence[str], Parameter(name=["-p", "--parameter"], help="NAME=VALUE, of every model's calls", negative="")
+    ] = (),
+) -> None:
+    """Set the models of a role, and the parameters of their calls: `-p temperature=0 -p max_tokens=500`."""
+    parameters = dict(_parameter(each) for each in parameter)
     chain = []
     for each in model:
         provider, slash, name = each.partition("/")
         if not slash or not provider or not name:
             raise UsageError(f"{each!r} is not PROVIDER/MODEL")
-        chain.append({"provider": provider, "model": name})
+        chain.append({"provider": provider, "model": name, "parameters": parameters})
     if not chain:
         raise UsageError("name at least one PROVIDER/MODEL")
-    current().show(current().client.fetch(registries.set_chain(role, chain)), lambda answer: None)
-    return 0
+    answer(rest.set_chain(role, chain), lambda answer: None)
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    """A name and its value: JSON where it is such, else a text."""
+    name, value = pair(text)
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
 
 
 @models.command(name="test")
 def test_model(role: str) -> int:
     """Ask the models of a role for a word."""
-    answer = current().client.fetch(registries.test_model(role))
+    answer = current().client.fetch(rest.test_model(role))
     current().show(answer, _test)
     return 0 if answer.get("ok") else 1
 
 
 @models.command(name="reset")
-def reset_models() -> int:
+def reset_models() -> None:
     """Return to the chains that came with Assay."""
-    current().show(current().client.fetch(registries.reset_models()), lambda answer: None)
-    return 0
+    answer(rest.reset_models(), lambda answer: None)
 
 
-def providers() -> int:
+def providers() -> None:
     """List model providers, whether they have a key, and how they fare."""
     columns = ["name", "configured", "state", "until", "last error"]
-    current().show(
-        current().client.fetch(registries.providers()),
+    answer(
+        rest.providers(),
         lambda page: show.table(
             columns,
             [
@@ -154,14 +129,6 @@ def providers() -> int:
             ],
         ),
     )
-    return 0
-
-
-def _key(key: dict[str, Any]) -> list[object]:
-    return [
-        key["id"], key["tenant"], key["name"], ",".join(key["scopes"]), show.clock(key["created_at"]),
-        key.get("expires_at"), key.get("revoked_at"),
-    ]  # fmt: skip
 
 
 def _prompt(prompt: dict[str, Any]) -> list[object]:
@@ -186,3 +153,41 @@ def _roles(answer: Any) -> str:
 def _test(answer: Any) -> str:
     who = f"{answer.get('provider')}/{answer.get('model')}"
     return f"{who} answered in {answer['seconds']:.2f} s" if answer["ok"] else f"{who}: {answer.get('error')}"
+
+
+def api(
+    method: str,
+    path: Annotated[str, Parameter(help="For example /v1/jobs?limit=5")],
+    *,
+    body: Annotated[
+        str | None,
+        Parameter(name=["-d", "--body"], help="JSON, @FILE, or - for standard input", allow_leading_hyphen=True),
+    ] = None,
+    header: Annotated[Sequence[str], Parameter(name=["-H", "--header"], help="NAME=VALUE", negative="")] = (),
+    include: Annotated[bool, Parameter(name=["-i", "--include"], help="Show status and headers", negative="")] = False,
+) -> None:
+    """Send any request to the API and print the answer."""
+    if not path.startswith("/"):
+        path = f"/{path}"
+    session = current()
+    reply = session.client.request(method, path, json=_body(body), headers=dict(pair(each) for each in header))
+    if include:
+        lines = [f"HTTP {reply.status}", *(f"{name}: {value}" for name, value in reply.headers.items())]
+        session.warn("\n".join(lines))
+    if reply.body:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(reply.body if reply.body.endswith(b"\n") else reply.body + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def _body(text: str | None) -> Any:
+    if text is None:
+        return None
+    if text == "-":
+        text = sys.stdin.read()
+    elif text.startswith("@"):
+        text = text_of(Path(text[1:]))
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"the body is not JSON: {error}") from error

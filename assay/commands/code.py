@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from assay import submits
 from assay.commands import show
 from assay.commands.run import Sending, given, pair, readable, run, text_of
-from assay.commands.session import Session, UsageError, current
+from assay.commands.session import CommandLine, UsageError, current
 from shared.languages import LANGUAGES, language_of_file
 
 if TYPE_CHECKING:  # a Literal made from a table is more than a type checker can follow
@@ -60,7 +60,7 @@ def execute(
     input = client.drive(submits.execute_input(client.options, code, files, fields))
     bad = False
 
-    def tell(session: Session, job: dict[str, Any]) -> None:
+    def tell(session: CommandLine, job: dict[str, Any]) -> None:
         nonlocal bad
         bad = job["result"]["verdict"] != "ok"
         _tell_execution(session, job["result"])
@@ -105,7 +105,7 @@ def transform(
     client = current().client
     input = client.drive(submits.transform_input(client.options, task, sets, fields))
 
-    def tell(session: Session, job: dict[str, Any]) -> None:
+    def tell(session: CommandLine, job: dict[str, Any]) -> None:
         _tell_table(session, job["result"], out)
         if code_out is not None and job["result"]["code"]:
             code_out.write_text(job["result"]["code"].rstrip("\n") + "\n", "utf-8")
@@ -119,7 +119,7 @@ def _attachment(text: str) -> tuple[str, str]:
     return (path, target) if equals else (path, Path(path).name)
 
 
-def _tell_execution(session: Session, result: dict[str, Any]) -> None:
+def _tell_execution(session: CommandLine, result: dict[str, Any]) -> None:
     if result["stdout"]:
         session.out(result["stdout"])
     if result["stderr"]:
@@ -139,13 +139,13 @@ def _tell_execution(session: Session, result: dict[str, Any]) -> None:
         session.say(f"made {artifact['path']} ({artifact['size']} bytes): assay files get {artifact['file_id']}")
 
 
-def _tell_error(session: Session, error: dict[str, Any], stderr: str) -> None:
+def _tell_error(session: CommandLine, error: dict[str, Any], stderr: str) -> None:
     said = (error.get("traceback") or f"{error['type']}: {error['message']}").rstrip("\n")
     if said not in stderr:  # most languages have written it there themselves
         session.warn(said)
 
 
-def _save_artifacts(session: Session, result: dict[str, Any], folder: Path) -> None:
+def _save_artifacts(session: CommandLine, result: dict[str, Any], folder: Path) -> None:
     root = folder.resolve()
     for artifact in result["artifacts"]:
         target = (root / artifact["path"]).resolve()
@@ -155,7 +155,7 @@ def _save_artifacts(session: Session, result: dict[str, Any], folder: Path) -> N
         session.client.files.save(artifact["file_id"], target)
 
 
-def _tell_table(session: Session, result: dict[str, Any], out: Path | None) -> None:
+def _tell_table(session: CommandLine, result: dict[str, Any], out: Path | None) -> None:
     if result["explanation"]:
         session.say(result["explanation"])
     if result["status"] == "question":

@@ -12,44 +12,41 @@ from cyclopts import App, Parameter
 from assay.calls import stacks
 from assay.commands import show
 from assay.commands.run import text_of
-from assay.commands.session import current
+from assay.commands.session import answer, current
 
 app = App(name="definitions", help="Your own technologies, which `detect` knows beside its rules.")
 _File = Annotated[str, Parameter(help="YAML; - is standard input", allow_leading_hyphen=True)]
 
 
 @app.command
-def get(*, version: Annotated[int | None, Parameter(help="An older version")] = None) -> int:
+def get(*, version: Annotated[int | None, Parameter(help="An older version")] = None) -> None:
     """Print the definitions in use, as YAML."""
     call = stacks.definitions() if version is None else stacks.definition_version(version)
-    current().show(current().client.fetch(call), lambda answer: str(answer["yaml"]).rstrip() or "# no definitions")
-    return 0
+    answer(call, lambda answer: str(answer["yaml"]).rstrip() or "# no definitions")
 
 
 @app.command(name="set")
-def set_definitions(file: _File) -> int:
+def set_definitions(file: _File) -> None:
     """Make a file the new version of the definitions."""
-    current().show(current().client.fetch(stacks.set_definitions(_read(file))), _version)
-    return 0
+    answer(stacks.set_definitions(_read(file)), _version)
 
 
 @app.command
-def check(file: _File) -> int:
+def check(file: _File) -> None:
     """Say what is wrong with a file, and keep nothing."""
     checked = current().client.fetch(stacks.check_definitions(_read(file)))
     for warning in checked["warnings"]:
         current().say(f"warning: {warning}")
     rows = [[each["kind"], each["id"], each["name"], _proofs(each)] for each in checked["definitions"]]
     current().show(checked, lambda _: show.table(["kind", "id", "name", "proved by"], rows))
-    return 0
 
 
 @app.command
-def versions() -> int:
+def versions() -> None:
     """List the versions, newest first."""
     columns = ["version", "definitions", "created", "by"]
-    current().show(
-        current().client.fetch(stacks.definition_versions()),
+    answer(
+        stacks.definition_versions(),
         lambda page: show.table(
             columns,
             [
@@ -58,30 +55,26 @@ def versions() -> int:
             ],
         ),
     )
-    return 0
 
 
 @app.command
-def rollback(version: int) -> int:
+def rollback(version: int) -> None:
     """Make an old version the new one."""
-    current().show(current().client.fetch(stacks.roll_back_definitions(version)), _version)
-    return 0
+    answer(stacks.roll_back_definitions(version), _version)
 
 
 @app.command
-def clear() -> int:
+def clear() -> None:
     """Use no definitions any more; the versions stay."""
-    current().show(current().client.fetch(stacks.delete_definitions()), _version)
-    return 0
+    answer(stacks.delete_definitions(), _version)
 
 
 @app.command
-def proposals(*, at_least: Annotated[int | None, Parameter(help="In how many jobs it was named (3)")] = None) -> int:
+def proposals(*, at_least: Annotated[int | None, Parameter(help="In how many jobs it was named (3)")] = None) -> None:
     """List technologies that models named again and again and no rule knows."""
     page = current().client.fetch(stacks.proposals(at_least))
     columns = ["kind", "id", "state", "jobs", "sources", "sure", "rule", "like", "seen in"]
-    current().show(page, lambda page: show.table(columns, map(_proposal, show.items(page))))
-    return 0
+    current().show(page, show.listing(columns, _proposal))
 
 
 @app.command
@@ -91,20 +84,16 @@ def promote(
     *,
     new_id: Annotated[str | None, Parameter(help="Call it something else")] = None,
     file: Annotated[Sequence[str], Parameter(help="The file names that prove it instead", negative="")] = (),
-) -> int:
+) -> None:
     """Make a proposal a definition."""
     call = stacks.promote(kind, id, new_id=new_id, files=list(file) or None)
-    current().show(current().client.fetch(call), _version)
-    return 0
+    answer(call, _version)
 
 
 @app.command
-def dismiss(kind: str, id: str) -> int:
+def dismiss(kind: str, id: str) -> None:
     """Dismiss a proposal; it can still be promoted."""
-    current().show(
-        current().client.fetch(stacks.dismiss(kind, id)), lambda proposal: f"{proposal['id']} {proposal['state']}"
-    )
-    return 0
+    answer(stacks.dismiss(kind, id), lambda proposal: f"{proposal['id']} {proposal['state']}")
 
 
 def _read(file: str) -> str:

@@ -11,9 +11,8 @@ from cyclopts import Parameter
 from assay import submits
 from assay.calls import jobs
 from assay.commands import stack_tree
-from assay.commands.follow import follow
-from assay.commands.run import Sending, given, readable, run
-from assay.commands.session import Session, UsageError, current
+from assay.commands.run import Sending, follow, given, readable, run
+from assay.commands.session import CommandLine, UsageError, current
 
 _PLAIN = Sending()
 
@@ -50,7 +49,7 @@ def detect(
     client = current().client
     input = client.drive(submits.detect_input(client.options, source, given(ref=ref, **fields)))
 
-    def tell(session: Session, job: dict[str, Any]) -> None:
+    def tell(session: CommandLine, job: dict[str, Any]) -> None:
         if format is not None:
             session.out(session.client.send(jobs.result_form(job["id"], format)).decode("utf-8", "replace"))
         else:

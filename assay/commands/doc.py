@@ -14,7 +14,7 @@ from assay.calls import files
 from assay.commands import show
 from assay.commands.describe import first_line
 from assay.commands.run import Sending, given, pair, readable, run
-from assay.commands.session import Session, UsageError, current
+from assay.commands.session import CommandLine, UsageError, current
 
 app = App(name="doc", help="Documents: run their code and their instructions, or only look at them.")
 
@@ -60,7 +60,7 @@ def run_document(
         shown = out is None
     bad = False
 
-    def tell(session: Session, job: dict[str, Any]) -> None:
+    def tell(session: CommandLine, job: dict[str, Any]) -> None:
         nonlocal bad
         result = job["result"]
         bad = _tell_problems(session.say, file, job)
@@ -97,7 +97,7 @@ def check_document(
     input = {**_document(file, flavour, set, attach), **given(model=model), "execute": "none"}
     bad = False
 
-    def tell(session: Session, job: dict[str, Any]) -> None:
+    def tell(session: CommandLine, job: dict[str, Any]) -> None:
         nonlocal bad
         result = job["result"]
         rows = [[_lines(block), block["kind"], block["id"], _what(block)] for block in result["blocks"]]
@@ -173,7 +173,7 @@ def _summary(job_id: str, result: dict[str, Any]) -> str:
     return f"{sum(counts.values())} blocks{f': {told}' if told else ''} (--previous {job_id} runs only what changes)"
 
 
-def _tell_estimate(session: Session, result: dict[str, Any]) -> None:
+def _tell_estimate(session: CommandLine, result: dict[str, Any]) -> None:
     for block in result["blocks"]:
         if block["kind"] == "instruction":
             session.out(f"line {block['lines'][0]}: {block['message_rendered'] or block['message_original']}")

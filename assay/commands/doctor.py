@@ -8,11 +8,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from assay.calls import registries, rest
-from assay.commands.session import Session, current
+from assay.calls import rest
+from assay.commands.session import CommandLine, current
 from assay.errors import APIError, NotAuthenticated
+
+if TYPE_CHECKING:
+    from assay import Client
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ def doctor() -> int:
     return int(any(not check.ok and check.grave for check in checks))
 
 
-def _checks(session: Session) -> Iterator[Check]:
+def _checks(session: CommandLine) -> Iterator[Check]:
     version = ".".join(map(str, sys.version_info[:3]))
     yield Check("python", sys.version_info >= (3, 11), version, "install Python 3.11 or newer")
     home = Path(os.environ.get("ASSAY_HOME") or ".assay").absolute()
@@ -47,7 +50,7 @@ def _checks(session: Session) -> Iterator[Check]:
     yield Check("server", True, client.target.url)
     try:
         capabilities = client.fetch(rest.capabilities())
-        providers = client.fetch(registries.providers())
+        providers = client.fetch(rest.providers())
     except NotAuthenticated:
         yield Check("key", False, "refused", 'eval "$(assay status -o env)", or set ASSAY_API_KEY')
         return
@@ -67,24 +70,47 @@ def _checks(session: Session) -> Iterator[Check]:
         )
         yield Check(f"language {language}", state["available"], finding, "scripts/install-optional", grave=False)
     isolation = capabilities["isolation"]
-    reached = f"{isolation['tier']} (at least {isolation['minimum']})"
+    claimed = f", {isolation['claimed']} claimed" if isolation.get("claimed") else ""
+    reached = f"{isolation['tier']}{claimed} (at least {isolation['minimum']})"
     yield Check("isolation", isolation["tier"] != "none", reached, "no code runs: `kind execute` says why")
     for provider in providers["items"]:
-        yield _provider(provider)
+        yield _provider(provider, providers["items"])
+    try:
+        named = client.fetch(rest.endpoints())["items"]
+    except APIError:  # for administrators only
+        return
+    for endpoint in named:
+        yield _endpoint(client, endpoint["name"])
 
 
-def _provider(provider: dict[str, Any]) -> Check:
+def _endpoint(client: Client, name: str) -> Check:
+    """A look at its server, and a few words of its model."""
+    try:
+        tested = client.with_options(timeout=120).fetch(rest.test_endpoint(name))
+    except APIError as error:
+        return Check(f"endpoint {name}", False, str(error), f"assay endpoints test {name}", grave=False)
+    facts = tested.get("facts") or {}
+    finding = tested.get("error") or f"{facts.get('server') or 'a server'} answered"
+    return Check(f"endpoint {name}", tested["ok"], finding, f"assay endpoints test {name}", grave=False)
+
+
+def _provider(provider: dict[str, Any], others: Sequence[dict[str, Any]]) -> Check:
     state, until = provider["state"], provider.get("until")
+    if provider.get("reachable") is False and state == "closed":
+        state = "unreachable"
     told = {
         "closed": "asked when it is needed",
         "half_open": "failed, and is tried again",
         "open": f"failed, and is not asked until {until}",
         "parked": f"limits our rate, and is not asked until {until}",
         "unconfigured": "has no key",
+        "unreachable": "did not answer when it was looked at",
     }.get(state, state)
     finding = told + (f": {provider['last_error']}" if provider.get("last_error") else "")
-    ok = provider["configured"] and state not in ("open", "parked")
-    advice = "others answer meanwhile" if provider["configured"] else f"set {_key(provider)}"
+    ok = provider["configured"] and state not in ("open", "parked", "unreachable")
+    meanwhile = any(each["configured"] and each["state"] == "closed" and each is not provider for each in others)
+    advice = "others answer meanwhile" if meanwhile else "no other is configured: start it, or set another one's key"
+    advice = advice if provider["configured"] else f"set {_key(provider)}"
     return Check(f"provider {provider['name']}", ok, finding, advice, grave=False)
 
 

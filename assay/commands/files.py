@@ -11,24 +11,22 @@ from cyclopts import App, Parameter
 from assay.calls import files
 from assay.commands import show
 from assay.commands.run import readable
-from assay.commands.session import current
+from assay.commands.session import answer, current
 
 app = App(name="files", help="Upload files for jobs, and fetch the files that jobs made.")
 
 
 @app.command
-def put(file: Path, *, name: str | None = None, media_type: str | None = None) -> int:
+def put(file: Path, *, name: str | None = None, media_type: str | None = None) -> None:
     """Upload a file and print its id."""
-    session = current()
-    session.show(session.client.fetch(files.put(readable(file), name, media_type)), lambda info: str(info["id"]))
-    return 0
+    answer(files.put(readable(file), name, media_type), lambda info: str(info["id"]))
 
 
 @app.command(name="ls")
-def list_files(*, limit: int = 50, cursor: str | None = None) -> int:
+def list_files(*, limit: int = 50, cursor: str | None = None) -> None:
     """List files, newest first."""
-    current().show(
-        current().client.fetch(files.page(limit, cursor)),
+    answer(
+        files.page(limit, cursor),
         lambda page: show.table(
             ["id", "name", "size", "media type", "created"],
             [
@@ -37,7 +35,6 @@ def list_files(*, limit: int = 50, cursor: str | None = None) -> int:
             ],
         ),
     )
-    return 0
 
 
 @app.command
@@ -50,7 +47,7 @@ def get(
     """Fetch a file; without a target, under its own name in the current folder."""
     session = current()
     if session.json:
-        session.show(session.client.fetch(files.get(id)), lambda info: None)
+        answer(files.get(id), lambda info: None)
         return 0
     if out is not None and str(out) == "-":
         session.client.download(files.content_path(id), sys.stdout.buffer)
@@ -62,10 +59,9 @@ def get(
 
 
 @app.command
-def rm(id: str) -> int:
+def rm(id: str) -> None:
     """Delete a file."""
     current().client.files.delete(id)
-    return 0
 
 
 def _safe(name: str) -> str:

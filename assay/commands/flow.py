@@ -11,42 +11,39 @@ from cyclopts import App, Parameter
 from assay.calls import flows
 from assay.commands import show
 from assay.commands.run import Sending, given, readable, run, text_of
-from assay.commands.session import Session, UsageError, current
+from assay.commands.session import CommandLine, UsageError, answer, current
 
 app = App(name="flow", help="React Flow documents, edited in plain words.")
 _PLAIN = Sending()
 
 
 @app.command(name="ls")
-def list_flows() -> int:
+def list_flows() -> None:
     """List flows."""
     columns = ["id", "name", "version"]
-    current().show(
-        current().client.fetch(flows.page(limit=200)),
+    answer(
+        flows.page(limit=200),
         lambda page: show.table(
             columns, [[flow["id"], flow.get("name"), flow.get("version")] for flow in show.items(page)]
         ),
     )
-    return 0
 
 
 @app.command
-def create(file: Annotated[Path, Parameter(help="JSON, or Mermaid (.mmd)")]) -> int:
+def create(file: Annotated[Path, Parameter(help="JSON, or Mermaid (.mmd)")]) -> None:
     """Keep a flow and print its id."""
     current().show(_create(readable(file)), lambda flow: str(flow["id"]))
-    return 0
 
 
 @app.command
-def new(name: str = "flow") -> int:
+def new(name: str = "flow") -> None:
     """Begin an empty flow and print its id."""
     flow = current().client.fetch(flows.create({"name": name, "nodes": [], "edges": []}))
     current().show(flow, lambda flow: str(flow["id"]))
-    return 0
 
 
 @app.command(name="import")
-def import_file(file: Annotated[Path, Parameter(help="JSON, or Mermaid (.mmd)")]) -> int:
+def import_file(file: Annotated[Path, Parameter(help="JSON, or Mermaid (.mmd)")]) -> None:
     """Read a flow out of a file and print its id; lines that could not be read are named."""
     text = text_of(file)
     form: Literal["mermaid", "json"] = "json" if file.suffix == ".json" else "mermaid"
@@ -55,7 +52,6 @@ def import_file(file: Annotated[Path, Parameter(help="JSON, or Mermaid (.mmd)")]
     for warning in flow.get("warnings", []):
         session.say(f"line {warning['line']}: {warning['text']}")
     session.show(flow, lambda flow: str(flow["id"]))
-    return 0
 
 
 @app.command
@@ -76,7 +72,7 @@ def edit(
         session.say(f"flow {id}")
     input = given(flow_id=id, message=message, mode="propose" if propose else None, atomic=atomic or None)
 
-    def tell(session: Session, job: dict[str, Any]) -> None:
+    def tell(session: CommandLine, job: dict[str, Any]) -> None:
         result = job["result"]
         for call, done in zip(result["tool_calls"], result["execution"], strict=False):
             mark = "done" if done["success"] else f"failed: {done.get('error')}"
@@ -92,10 +88,9 @@ def edit(
 
 
 @app.command
-def apply(id: str, proposal: str) -> int:
+def apply(id: str, proposal: str) -> None:
     """Apply a proposal."""
-    current().show(current().client.fetch(flows.apply(id, proposal)), lambda flow: "applied")
-    return 0
+    answer(flows.apply(id, proposal), lambda flow: "applied")
 
 
 @app.command
@@ -111,38 +106,32 @@ def redo(id: str, *, scope: Literal["all", "mine"] | None = None) -> int:
 
 
 @app.command(name="show")
-def show_flow(id: str) -> int:
+def show_flow(id: str) -> None:
     """Print a flow as JSON."""
-    current().show(current().client.fetch(flows.get(id)), lambda flow: json.dumps(flow, indent=2, ensure_ascii=False))
-    return 0
+    answer(flows.get(id), lambda flow: json.dumps(flow, indent=2, ensure_ascii=False))
 
 
 @app.command
-def history(id: str) -> int:
+def history(id: str) -> None:
     """List the changes of a flow."""
     columns = ["version", "time", "actor", "origin", "summary"]
-    current().show(
-        current().client.fetch(flows.history(id)),
+    answer(
+        flows.history(id),
         lambda page: show.table(columns, [[each.get(name) for name in columns] for each in show.items(page)]),
     )
-    return 0
 
 
 @app.command
-def diff(id: str, old: int, new: int | None = None) -> int:
+def diff(id: str, old: int, new: int | None = None) -> None:
     """Print what changed between two versions of a flow, or since one."""
-    current().show(
-        current().client.fetch(flows.diff(id, old, new)), lambda diff: json.dumps(diff, indent=2, ensure_ascii=False)
-    )
-    return 0
+    answer(flows.diff(id, old, new), lambda diff: json.dumps(diff, indent=2, ensure_ascii=False))
 
 
 @app.command
-def export(id: str, *, format: Literal["mermaid", "dot", "json", "svg"] = "mermaid") -> int:
+def export(id: str, *, format: Literal["mermaid", "dot", "json", "svg"] = "mermaid") -> None:
     """Print a flow as Mermaid, DOT, JSON or SVG."""
     session = current()
     session.out(session.client.send(flows.export(id, format)))
-    return 0
 
 
 def _create(file: Path) -> Any:

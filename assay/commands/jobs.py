@@ -11,9 +11,8 @@ from cyclopts import App, Parameter
 from assay.calls import jobs
 from assay.commands import show
 from assay.commands.describe import describe, first_line
-from assay.commands.follow import follow
-from assay.commands.run import end, pair
-from assay.commands.session import Session, UsageError, current
+from assay.commands.run import end, follow, pair
+from assay.commands.session import CommandLine, UsageError, answer, current
 
 app = App(name="jobs", help="Look at jobs, wait for them, cancel them, run them again.")
 
@@ -26,18 +25,16 @@ def list_jobs(
     label: Annotated[Sequence[str], Parameter(help="KEY=VALUE", negative="")] = (),
     limit: Annotated[int, Parameter(help="1 to 200")] = 20,
     cursor: str | None = None,
-) -> int:
+) -> None:
     """List jobs, newest first."""
     labels = dict(pair(each) for each in label)
-    current().show(current().client.fetch(jobs.page(kind, state, labels, limit, cursor)), _rows)
-    return 0
+    answer(jobs.page(kind, state, labels, limit, cursor), _rows)
 
 
 @app.command
-def get(id: str) -> int:
+def get(id: str) -> None:
     """Show a job with its input and its result."""
-    current().show(current().client.fetch(jobs.get(id)), lambda job: json.dumps(job, indent=2, ensure_ascii=False))
-    return 0
+    answer(jobs.get(id), lambda job: json.dumps(job, indent=2, ensure_ascii=False))
 
 
 @app.command
@@ -66,22 +63,19 @@ def wait(id: str, *, timeout: Annotated[float | None, Parameter(help="Seconds")]
 @app.command
 def result(
     id: str, *, format: Annotated[str | None, Parameter(help="Another form, for example cyclonedx")] = None
-) -> int:
+) -> None:
     """Print a finished job's result as JSON, or in another form."""
     session = current()
     if format is not None:
         session.out(session.client.send(jobs.result_form(id, format)).decode("utf-8", "replace"))
     else:
         session.out(json.dumps(session.client.fetch(jobs.result(id)), indent=None if session.json else 2))
-    return 0
 
 
 @app.command
-def cancel(id: str) -> int:
+def cancel(id: str) -> None:
     """Cancel a job."""
-    session = current()
-    session.show(session.client.fetch(jobs.cancel(id)), lambda job: f"{job['id']} {job['state']}")
-    return 0
+    answer(jobs.cancel(id), lambda job: f"{job['id']} {job['state']}")
 
 
 @app.command
@@ -90,7 +84,7 @@ def replay(
     *,
     model: str | None = None,
     input: Annotated[str | None, Parameter(help="JSON that is merged into the old input")] = None,
-) -> int:
+) -> None:
     """Run a job's input again as a new job, and print its id."""
     changes: Any = None
     if input is not None:
@@ -98,19 +92,16 @@ def replay(
             changes = json.loads(input)
         except ValueError as error:
             raise UsageError(f"--input is not JSON: {error}") from error
-    session = current()
-    session.show(session.client.fetch(jobs.replay(id, changes, model)), lambda job: str(job["id"]))
-    return 0
+    answer(jobs.replay(id, changes, model), lambda job: str(job["id"]))
 
 
 @app.command(name="llm-calls")
-def llm_calls(id: str) -> int:
+def llm_calls(id: str) -> None:
     """Every attempt at a model: who was asked, who answered, and what it cost."""
-    current().show(current().client.fetch(jobs.llm_calls(id)), _calls)
-    return 0
+    answer(jobs.llm_calls(id), _calls)
 
 
-def _tell_result(session: Session, job: dict[str, Any]) -> None:
+def _tell_result(session: CommandLine, job: dict[str, Any]) -> None:
     session.out(json.dumps(job["result"], indent=2, ensure_ascii=False))
 
 

@@ -6,16 +6,22 @@ import time
 from types import TracebackType
 from typing import Self
 
+from rich import markup
 from rich.console import Console
-from rich.markup import escape
 from rich.status import Status
 
 from assay.commands.describe import Attempts, describe
+from assay.commands.session import visible
 from assay.events import JobEvent
 
 _COLOURS = {"+": "green", "-": "red"}
 _BLOCKS = {"ok": "[green]✓[/]", "fresh": "[dim]✓[/]", "skipped": "[yellow]-[/]", "error": "[red]✗[/]"}
 _MARKS = {"job_succeeded": "[green]✓[/]", "job_failed": "[red]✗[/]", "job_dead": "[red]✗[/]"}
+
+
+def escape(text: str) -> str:
+    """Neither markup of ours nor a sequence that the terminal obeys."""
+    return markup.escape(visible(text))
 
 
 class Live:

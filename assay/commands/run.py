@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from cyclopts import Parameter
 
 from assay.calls import jobs
-from assay.commands.follow import follow
-from assay.commands.session import Session, UsageError, current
+from assay.commands.describe import Attempts, describe
+from assay.commands.session import CommandLine, UsageError, current
 
 
 @Parameter(name="*")
@@ -27,8 +30,8 @@ class Sending:
     turns: Annotated[int | None, Parameter(help="Most turns that the job may take")] = None
     seconds: Annotated[float | None, Parameter(help="Most seconds that the job may run")] = None
 
-    def options(self) -> jobs.Options:
-        options: jobs.Options = {}
+    def options(self) -> jobs.SubmitOptions:
+        options: jobs.SubmitOptions = {}
         if self.label:
             options["labels"] = dict(pair(label) for label in self.label)
         if self.priority is not None:
@@ -45,11 +48,14 @@ class Sending:
         return options
 
 
+_PLAIN = Sending()
+
+
 def run(
     kind: str,
     input: Mapping[str, Any],
     sending: Sending,
-    tell: Callable[[Session, dict[str, Any]], None],
+    tell: Callable[[CommandLine, dict[str, Any]], None],
     *,
     warn: bool = True,
 ) -> int:
@@ -69,7 +75,7 @@ def run(
 
 
 def end(
-    session: Session, job: dict[str, Any], tell: Callable[[Session, dict[str, Any]], None], *, warn: bool = True
+    session: CommandLine, job: dict[str, Any], tell: Callable[[CommandLine, dict[str, Any]], None], *, warn: bool = True
 ) -> int:
     """Print a finished job; 1 when it did not succeed."""
     if session.json:
@@ -84,6 +90,18 @@ def end(
             f"job {job['id']} {job['state']}: {error.get('detail') or error.get('title') or 'no reason given'}"
         )
     return 0 if job["state"] == "succeeded" else 1
+
+
+def submitting(kind: KindSpec[Any]) -> Callable[..., int]:
+    """The command of a kind that has none of its own: an option for each field of its input; prints the result."""
+
+    def submit(input: Any, *, sending: Sending = _PLAIN) -> int:
+        fields = input.model_dump(mode="json", exclude_unset=True)
+        return run(kind.name, fields, sending, lambda session, job: session.out(json.dumps(job["result"], indent=2)))
+
+    submit.__doc__ = f"{kind.example.summary}."
+    submit.__annotations__["input"] = Annotated[kind.input, Parameter(name="*")]
+    return submit
 
 
 def pair(text: str) -> tuple[str, str]:
@@ -114,3 +132,81 @@ def text_of(path: Path) -> str:
 def given(**fields: object) -> dict[str, Any]:
     """The options that were set; the server knows the defaults."""
     return {name: value for name, value in fields.items() if value is not None and value != ()}
+
+
+if TYPE_CHECKING:
+    from assay.commands.session import CommandLine
+    from assay.events import JobEvent
+    from shared.kinds import KindSpec
+
+#: So long a job may wait while no worker for its kind is alive, before we stop waiting with it.
+_NO_WORKER_SECONDS = 6.0
+
+
+class NoWorker(Exception):
+    """The job is queued and nobody is there to take it."""
+
+
+def follow(session: CommandLine, job: Mapping[str, Any], timeout: float | None) -> dict[str, Any]:
+    """Tell what happens until the job has ended; answers the finished job.
+
+    Raises: JobTimeout, NoWorker; either way the job goes on.
+    """
+    from assay.errors import JobTimeout  # noqa: PLC0415
+
+    id = str(job["id"])
+    deadline = None if timeout is None else time.monotonic() + timeout
+    after, known = 0, dict(job)
+    with _teller(session, id) as teller:
+        while known["state"] in ("queued", "running"):
+            left = _NO_WORKER_SECONDS if deadline is None else min(_NO_WORKER_SECONDS, deadline - time.monotonic())
+            for event in _events(session, id, after, left, patient=known["state"] == "running", deadline=deadline):
+                after = event.seq
+                teller.tell(event)
+            known = session.client.fetch(jobs.get(id))
+            if (known.get("waiting") or {}).get("reason") == "no_worker":
+                raise NoWorker(f"no live worker takes {known['kind']} jobs; job {id} stays queued")
+            if deadline is not None and time.monotonic() >= deadline and known["state"] in ("queued", "running"):
+                raise JobTimeout(id, timeout or 0)
+    return known
+
+
+def _events(
+    session: CommandLine, id: str, after: int, left: float, *, patient: bool, deadline: float | None
+) -> Iterator[JobEvent]:
+    """Events until the end, or for as long as it makes sense to listen before looking at the job again."""
+    if patient:
+        wait = None if deadline is None else max(0.0, deadline - time.monotonic())
+        yield from session.client.events(id, after, wait)
+        return
+    for event in session.client.events(id, after, max(0.0, left)):
+        yield event
+        if event.type == "job_started":
+            return
+
+
+class _Teller(Protocol):
+    def tell(self, event: JobEvent) -> None: ...
+
+
+def _teller(session: CommandLine, id: str) -> AbstractContextManager[_Teller]:
+    if session.lively:
+        from assay.commands.live import Live  # noqa: PLC0415 - rich
+
+        return Live(id)
+    return nullcontext(_Lines(session))
+
+
+class _Lines:
+    """One line per event; JSON with ``--json``. Program output is left to the result."""
+
+    def __init__(self, session: CommandLine) -> None:
+        self._session = session
+        self._attempts = Attempts()
+
+    def tell(self, event: JobEvent) -> None:
+        if self._session.json:
+            self._session.say(json.dumps(event.data, ensure_ascii=False))
+            return
+        for line in filter(None, (describe(event), *self._attempts.lines(event))):
+            self._session.say(line)

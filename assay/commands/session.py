@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assay import Client
+    from assay.calls.call import ApiCall
 
 DONE, FAILED, USAGE, NOT_FOUND, NOT_AUTHORISED, UNREACHABLE, TIMED_OUT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 124, 130
 
@@ -30,7 +32,7 @@ class Globals:
     quiet: bool = False
 
 
-class Session:
+class CommandLine:
     """Data goes to standard output, talk to standard error."""
 
     def __init__(self, flags: Globals) -> None:
@@ -63,6 +65,8 @@ class Session:
             self.out(told)
 
     def out(self, text: str) -> None:
+        if sys.stdout.isatty():
+            text = visible(text)
         sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
         sys.stdout.flush()
 
@@ -72,18 +76,32 @@ class Session:
 
     def warn(self, text: str) -> None:
         """What has to be said even when asked to be quiet."""
-        sys.stderr.write(f"{text}\n")
+        sys.stderr.write(f"{visible(text) if sys.stderr.isatty() else text}\n")
         sys.stderr.flush()
 
 
-_current: ContextVar[Session] = ContextVar("session")
+#: Colours, line ends, and what a terminal obeys or hides: control characters and changes of the writing direction.
+_CONTROLS = re.compile(r"\x1b\[[0-9;]{0,32}m|\r\n|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def begin(flags: Globals) -> Session:
-    session = Session(flags)
+def visible(text: str) -> str:
+    """A text for a terminal: outputs and names of files may hold sequences that move its cursor or set its title."""
+    return _CONTROLS.sub(lambda match: match[0] if len(match[0]) > 1 else ascii(match[0])[1:-1], text)
+
+
+_current: ContextVar[CommandLine] = ContextVar("session")
+
+
+def begin(flags: Globals) -> CommandLine:
+    session = CommandLine(flags)
     _current.set(session)
     return session
 
 
-def current() -> Session:
+def current() -> CommandLine:
     return _current.get()
+
+
+def answer(call: ApiCall[Any], text: Callable[[Any], str | None]) -> None:
+    """Send a call, and print what the server answers: as it is, or as ``text`` tells it."""
+    current().show(current().client.fetch(call), text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 
@@ -15,6 +15,11 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     if sys.stdout.isatty():
         return _drawn(columns, cells)
     return "\n".join("\t".join(line) for line in [list(columns), *cells])
+
+
+def listing(columns: Sequence[str], row: Callable[[dict[str, Any]], Sequence[object]]) -> Callable[[Any], str]:
+    """How a page of items is printed: a table with a row for each."""
+    return lambda page: table(columns, map(row, items(page)))
 
 
 def data_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -62,6 +62,7 @@ def _service(service: Object, *, explain: bool) -> Iterator[str]:
             yield from _evidence(first) if explain else ()
     yield from _rest(service, shown, explain=explain)
     yield from _versions(service["versions"], explain=explain)
+    yield from _uses(service.get("backing_services") or [], explain=explain)
     yield from _facts(service)
     for conflict in service["conflicts"]:
         claims = ", ".join(map(str, conflict["claims"]))
@@ -114,6 +115,18 @@ def _versions(trails: Sequence[Object], *, explain: bool) -> Iterator[str]:
             for version in trail["overridden"]:
                 place = f"{version['file']}:{version['line']}" if version["line"] else version["file"]
                 yield f"        over {version['value']}  {version['source']}  {place}"
+
+
+def _uses(backing: Sequence[Object], *, explain: bool) -> Iterator[str]:
+    """Databases, caches, brokers and services of others: in one line, or each with its evidence."""
+    if not explain and backing:
+        yield _line("uses", ", ".join(f"{used['name']} ({used['category']})" for used in backing[:_MOST_SHOWN]))
+    for used in backing if explain else ():
+        yield _line("uses", f"{used['name']} ({used['category']}), {used['confidence']:.2f}", _place(used))
+        for proof in used["evidence"]:
+            where = f"{proof['file']}:{proof['line']}" if proof["line"] else proof["file"]
+            snippet = f"  {proof['snippet']}" if proof["snippet"] else ""
+            yield f"        {proof['rule']}  {where}{snippet}"
 
 
 def _facts(service: Object) -> Iterator[str]:

@@ -12,7 +12,7 @@ from cyclopts import App, Parameter
 from assay.calls import files, rest
 from assay.commands import show
 from assay.commands.run import Sending, given, pair, readable, run, text_of
-from assay.commands.session import Session, UsageError, current
+from assay.commands.session import CommandLine, UsageError, answer, current
 
 collection = App(name="collection", help="Collections that `ingest` fills and `search` searches.")
 _PLAIN = Sending()
@@ -48,7 +48,7 @@ def search(
         answer=None if answer else False, reflection=None if reflection else False,
     )  # fmt: skip
 
-    def tell(session: Session, job: dict[str, Any]) -> None:
+    def tell(session: CommandLine, job: dict[str, Any]) -> None:
         _tell_search(session, job["result"], explain=explain)
 
     return run("search", input, sending, tell)
@@ -79,7 +79,7 @@ def ingest(
     info = current().client.send(files.put(source))
     input = given(collection=collection, table=table, file_id=info.id, format=format)
 
-    def tell(session: Session, job: dict[str, Any]) -> None:
+    def tell(session: CommandLine, job: dict[str, Any]) -> None:
         result = job["result"]
         counts = [f"{result[name]} {name}" for name in ("ingested", "updated", "unchanged", "deleted")]
         session.out(", ".join(counts))
@@ -90,41 +90,37 @@ def ingest(
 
 
 @collection.command
-def create(name: str, tables: Annotated[Path, Parameter(help="JSON: table -> facets, fields, pair")]) -> int:
+def create(name: str, tables: Annotated[Path, Parameter(help="JSON: table -> facets, fields, pair")]) -> None:
     """Create a collection."""
     try:
         spec = json.loads(text_of(tables))
     except ValueError as error:
         raise UsageError(f"{tables} is not JSON: {error}") from error
-    current().show(current().client.fetch(rest.create_collection(name, spec)), lambda made: str(made["name"]))
-    return 0
+    answer(rest.create_collection(name, spec), lambda made: str(made["name"]))
 
 
 @collection.command(name="ls")
-def list_collections() -> int:
+def list_collections() -> None:
     """List collections."""
-    current().show(
-        current().client.fetch(rest.collections(limit=200)),
+    answer(
+        rest.collections(limit=200),
         lambda page: show.table(
             ["name", "tables", "created"],
             [[each["name"], ",".join(each["tables"]), show.clock(each["created_at"])] for each in show.items(page)],
         ),
     )
-    return 0
 
 
 @collection.command
-def get(name: str) -> int:
+def get(name: str) -> None:
     """Show a collection's tables."""
-    current().show(current().client.fetch(rest.collection(name)), lambda answer: json.dumps(answer, indent=2))
-    return 0
+    answer(rest.collection(name), lambda answer: json.dumps(answer, indent=2))
 
 
 @collection.command
-def rm(name: str) -> int:
+def rm(name: str) -> None:
     """Delete a collection with all that is in it."""
     current().client.collections.delete(name)
-    return 0
 
 
 def _only_table(collection: str) -> str:
@@ -143,7 +139,7 @@ def _value(text: str) -> object:
         return text
 
 
-def _tell_search(session: Session, result: dict[str, Any], *, explain: bool) -> None:
+def _tell_search(session: CommandLine, result: dict[str, Any], *, explain: bool) -> None:
     if explain:
         for attempt in result["attempts"]:
             session.say(f"attempt {attempt['number']} ({attempt['strategy']}): {attempt['reasoning']}")

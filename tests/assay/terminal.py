@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from tests.support.forks import Ran, run
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = Path(__file__).with_name("script.yaml")
 DATA = "city,n\nOslo,1\nRome,2\nOslo,3\n"
-
-
-@dataclass(frozen=True)
-class Ran:
-    status: int
-    out: str
-    talk: str
-
-    @property
-    def json(self) -> Any:
-        assert self.out, (self.status, self.talk)
-        return json.loads(self.out)
 
 
 @dataclass(frozen=True)
@@ -36,11 +24,7 @@ class Shell:
     env: Mapping[str, str]
 
     def __call__(self, *words: str, stdin: str | None = None, **env: str) -> Ran:
-        process = subprocess.run(
-            self.command(words), cwd=self.folder, env={**self.env, **env}, input=stdin, capture_output=True, text=True,
-            timeout=120, check=False,
-        )  # fmt: skip
-        return Ran(process.returncode, process.stdout, process.stderr)
+        return run("assay", words, {**self.env, **env}, self.folder, stdin)
 
     def start(self, *words: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

@@ -24,7 +24,8 @@ def checkout(shell: Shell) -> Path:
     (folder / "web").mkdir()
     _git(folder, "init", "-q")
     (folder / "web" / "package.json").write_text(
-        '{"name": "web",\n "scripts": {"start": "node ."},\n "dependencies": {\n  "express": "4.18.2"}}\n'
+        '{"name": "web",\n "scripts": {"start": "node ."},\n'
+        ' "dependencies": {\n  "express": "4.18.2",\n  "pg": "8.11.0"}}\n'
     )
     (folder / "web" / "index.js").write_text("require('express')().listen(process.env.PORT || 3001)\n")
     (folder / "web" / ".nvmrc").write_text("20.11.1\n")
@@ -52,11 +53,13 @@ def test_a_detection_is_a_tree_of_services_with_versions_and_evidence(shell: She
         "Express 4.18.2  [web/package.json:4]",
         "node 20.11.1, out of support  [web/.nvmrc:1]",
         "npm start, port 3001",
+        "PostgreSQL (database)",
     ):
         assert any(wanted in line for line in lines), ran.out
     assert lines[-1].startswith("languages: JavaScript")
     explained = shell("detect", str(checkout), "--mode", "static", "--explain").out
     assert 'fw.express  web/package.json:4  "express": "4.18.2"' in explained
+    assert "PostgreSQL (database), 0.85  [web/package.json:5]" in explained
     assert len(explained) > len(ran.out)
     assert shell("detect", str(checkout), "--json").json["result"]["services"][0]["path"] == "web"
     assert "CMD" in shell("detect", str(checkout), "--format", "dockerfile").out

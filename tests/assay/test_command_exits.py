@@ -90,7 +90,7 @@ def test_a_program_that_is_no_text_is_a_slip(shell: Shell) -> None:
 @pytest.mark.slow
 def test_not_found_not_authorised_and_unreachable_are_told_apart(shell: Shell) -> None:
     assert shell("jobs", "get", "no-such-job").status == 3
-    assert shell("jobs", "ls", "--api-key", "ask_AAAAAAAA_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA").status == 4
+    assert shell("jobs", "ls", "--api-key", "ask_AAAAAAAA_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA").status == 4  # not a secret
     away = shell("jobs", "ls", "--url", "http://127.0.0.1:9")
     assert (away.status, "`assay up`" in away.talk) == (5, True)
     assert shell("jobs", "ls", ASSAY_URL="http://127.0.0.1:9").status == 5

@@ -42,11 +42,15 @@ def run(wheel: Path, program: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 def test_it_holds_the_client_and_what_that_needs(wheel: Path) -> None:
     program = (
-        "import importlib, pkgutil, assay, shared.contracts\n"
+        "import ast, importlib, pathlib, pkgutil, assay, shared.contracts\n"
         "from assay.calls.call import contract\n"
         "for package in (assay, shared.contracts):\n"
         "    for module in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
         "        if not module.name.endswith('__main__'): importlib.import_module(module.name)\n"
+        "for file in pathlib.Path(assay.__path__[0]).rglob('*.py'):\n"  # what functions import when they are called
+        "    for node in ast.walk(ast.parse(file.read_text())):\n"
+        "        if isinstance(node, ast.ImportFrom) and (node.module or '').startswith('shared.'):\n"
+        "            importlib.import_module(node.module)\n"
         "print(*(name for name in sys.modules if name.partition('.')[0] in ('shared', 'services', 'migrations')))\n"
     )
     ran = run(wheel, program)

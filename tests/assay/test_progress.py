@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from assay.commands.describe import Attempts, describe, first_line
+from assay.commands.live import escape
+from assay.commands.session import visible
 from assay.events import JobEvent
 
 
@@ -62,3 +64,9 @@ def test_the_first_attempt_is_shown_whole_and_the_next_as_a_difference() -> None
     assert attempts.lines(first) == ["    a = 1", "    result = a"]
     assert attempts.lines(second) == ["    -a = 1", "    +a = 2", "     result = a"]
     assert attempts.lines(JobEvent("turn_taken", "j1", 3, "", {"proposal": "DONE"})) == []
+
+
+def test_a_terminal_obeys_nothing_that_a_name_or_an_output_holds() -> None:
+    assert visible("plain\ttext\r\n\x1b[1;31mred\x1b[0m") == "plain\ttext\r\n\x1b[1;31mred\x1b[0m"
+    assert visible("\x1b]0;title\x07a\x1b[2Jb\rc\x9bd\u202ee") == r"\x1b]0;title\x07a\x1b[2Jb\rc\x9bd\u202ee"
+    assert escape("[red]\x1b[2J") == r"\[red]\x1b[2J"

@@ -1,0 +1,83 @@
+"""`assay endpoints`: servers of models that the operator has named."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
+
+from assay.calls import rest
+from assay.commands import show
+from assay.commands.session import answer, current
+
+app = App(name="endpoints", help="Servers of models: Ollama, llama.cpp, vLLM, LM Studio, any with OpenAI's API.")
+
+
+@app.command(name=["ls", "list"])
+def list_endpoints() -> None:
+    """List endpoints, their servers and models."""
+    answer(rest.endpoints(), show.listing(["name", "url", "server", "model", "window", "concurrency"], _row))
+
+
+@app.command(name="add")
+def add_endpoint(
+    name: str,
+    url: str,
+    *,
+    key_env: Annotated[str | None, Parameter(help="MODEL_KEY_..., the variable that holds its key")] = None,
+    model: Annotated[str | None, Parameter(help="Asked by default; else the only one")] = None,
+    concurrency: Annotated[int | None, Parameter(help="Calls at once, of all workers")] = None,
+    window: Annotated[int | None, Parameter(help="Tokens; else as the server says")] = None,
+    first_token: Annotated[float | None, Parameter(help="Seconds until it begins to answer")] = None,
+    idle: Annotated[float | None, Parameter(help="Seconds between two pieces of an answer")] = None,
+    total: Annotated[float | None, Parameter(help="Seconds for one call")] = None,
+) -> None:
+    """Name an endpoint, or change it."""
+    given = {
+        "url": url, "key_env": key_env, "model": model, "concurrency": concurrency, "window": window,
+        "first_token": first_token, "idle": idle, "total": total,
+    }  # fmt: skip
+    answer(rest.set_endpoint(name, {key: value for key, value in given.items() if value is not None}), _added)
+
+
+@app.command(name="test")
+def test_endpoint(name: str) -> int:
+    """Look at an endpoint's server and ask its model a few words."""
+    tested = current().client.fetch(rest.test_endpoint(name))
+    current().show(tested, _test)
+    return 0 if tested.get("ok") else 1
+
+
+@app.command(name=["rm", "remove"])
+def remove_endpoint(name: str) -> None:
+    """Remove an endpoint."""
+    answer(rest.remove_endpoint(name), lambda _: None)
+
+
+def _row(endpoint: dict[str, Any]) -> list[object]:
+    facts = endpoint.get("facts") or {}
+    model = endpoint.get("model")
+    windows = {each["id"]: each.get("window") for each in facts.get("models", ())}
+    window = windows.get(model) or endpoint.get("window")
+    return [endpoint["name"], endpoint["url"], facts.get("server"), model, window, endpoint.get("concurrency")]
+
+
+def _added(endpoint: Any) -> str:
+    model = endpoint.get("model")
+    if model:
+        return f"{endpoint['name']}/{model} can be named in chains: assay models set ROLE {endpoint['name']}/{model}"
+    models = [each["id"] for each in (endpoint.get("facts") or {}).get("models", ())]
+    listed = f"it serves {', '.join(models[:10])}: choose one with --model" if models else "its server told no model"
+    return f"{endpoint['name']} is added; {listed}; `assay endpoints test {endpoint['name']}` says more"
+
+
+def _test(tested: Any) -> str:
+    if not tested["ok"]:
+        return f"not ready: {tested.get('error')}"
+    facts = tested["facts"]
+    lines = [
+        f"{facts.get('server') or 'a server'} {facts.get('version') or ''}".rstrip() + f", {tested['seconds']:.1f} s"
+    ]
+    lines += [f"model {each['id']}: window {each.get('window') or 'unknown'}" for each in facts["models"][:20]]
+    lines += [f"{name}: {'yes' if taken else 'no'}" for name, taken in facts["probed"].items()]
+    return "\n".join(lines)

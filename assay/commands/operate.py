@@ -1,0 +1,48 @@
+"""`assay queues`, `assay workers`, `assay stats`: what waits, who works, and what it came to."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from assay.calls import rest
+from assay.commands import show
+from assay.commands.session import current
+
+_Grouping = Literal["kind", "state", "key", "tenant", "model", "provider", "role", "prompt", "source"]
+
+
+def queues() -> int:
+    """What waits and what runs, by kind of job."""
+    names = ["kind", "queued", "running", "oldest_seconds", "submitted_last_hour", "ended_last_hour", "workers"]
+    _table(current().client.fetch(rest.queues()), names)
+    return 0
+
+
+def workers() -> int:
+    """The workers of the last ten minutes."""
+    names = ["service", "id", "alive", "concurrency", "running", "version", "seen_at"]
+    _table(current().client.fetch(rest.workers()), names)
+    return 0
+
+
+def stats(
+    *,
+    by: _Grouping = "kind",
+    bucket: Literal["hour", "day"] = "day",
+    since: Annotated[str | None, Parameter(help="RFC 3339; by default a week ago")] = None,
+    until: Annotated[str | None, Parameter(help="RFC 3339; by default now")] = None,
+) -> int:
+    """Add up jobs and model calls."""
+    names = ["at", "group", "jobs", "succeeded", "failed", "run_p50", "input_tokens", "output_tokens", "cost_usd"]
+    _table(current().client.fetch(rest.stats(by, bucket, since, until)), names)
+    return 0
+
+
+def _table(answer: Any, names: list[str]) -> None:
+    def text(page: Any) -> str:
+        rows = [[row.get(name) for name in names] for row in page["items"]]
+        return show.table([name.replace("_", " ") for name in names], rows)
+
+    current().show(answer, text)
