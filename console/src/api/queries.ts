@@ -1,0 +1,27 @@
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import { get, type Query } from "./client";
+import { TERMINAL, type Job, type LlmCall, type Page } from "./types";
+
+/** A job; asked again now and then while it has not ended, besides what its events tell. */
+export const jobQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["job", id],
+    queryFn: () => get<Job>(`/v1/jobs/${encodeURIComponent(id)}`),
+    refetchInterval: (query) => (query.state.data !== undefined && TERMINAL.has(query.state.data.state) ? false : 2000),
+  });
+
+export const callsQuery = (id: string, ended: boolean) =>
+  queryOptions({
+    queryKey: ["calls", id, ended],
+    queryFn: () => get<{ items: LlmCall[] }>(`/v1/jobs/${encodeURIComponent(id)}/llm-calls`).then((answer) => answer.items),
+    refetchInterval: ended ? false : 2000,
+    placeholderData: (before: LlmCall[] | undefined) => before,
+  });
+
+export function useJob(id: string) {
+  return useQuery(jobQuery(id));
+}
+
+export function jobsPage(query: Query, signal?: AbortSignal): Promise<Page<Job>> {
+  return get<Page<Job>>("/v1/jobs", query, signal);
+}

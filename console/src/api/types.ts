@@ -1,0 +1,46 @@
+// Names for the schemas of the API's own description; `schema.d.ts` is written from it (`python console/types.py`).
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+
+export type Job = Schemas["JobView"];
+export type JobState = Schemas["JobState"];
+export type LlmCall = Schemas["LlmCall"];
+export type TransformResult = Schemas["TransformResult"];
+export type Iteration = Schemas["Iteration"];
+export type Effect = Schemas["Effect"];
+export type ExecuteResult = Schemas["ExecuteResult"];
+export type DocumentResult = Schemas["DocumentResult"];
+export type SearchResult = Schemas["SearchResult"];
+export type IngestResult = Schemas["IngestResult"];
+export type DetectResult = Schemas["DetectResult"];
+export type FlowResult = Schemas["FlowResult"];
+export type FlowView = Schemas["FlowView"];
+export type FlowSummary = Schemas["FlowSummary"];
+export type ChangeSet = Schemas["ChangeSetView"];
+export type CollectionView = Schemas["CollectionView"];
+export type Capabilities = Schemas["Capabilities"];
+export type Prompt = Schemas["Prompt"];
+export type Models = Schemas["Models"];
+export type Link = Schemas["Link"];
+export type ProviderState = Schemas["ProviderState"];
+export type KeyInfo = Schemas["KeyInfo"];
+export type Session = Schemas["Session"];
+export type NewSession = Schemas["NewSession"];
+export type Table = Schemas["Table"];
+
+export interface Page<T> {
+  items: T[];
+  next_cursor: string | null;
+}
+
+/** One event of a job's history; the fields of its type stand beside these. */
+export interface JobEvent {
+  type: string;
+  job_id: string;
+  seq: number;
+  at: string;
+  [field: string]: unknown;
+}
+
+export const TERMINAL: ReadonlySet<string> = new Set(["succeeded", "failed", "cancelled", "dead"]);

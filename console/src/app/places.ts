@@ -1,0 +1,34 @@
+/** The places of the console, as the bar and the palette list them; `key` follows g. */
+export const PLACES = [
+  { group: "Work", name: "Overview", path: "/", key: "o" },
+  { group: "Work", name: "Jobs", path: "/jobs", key: "j" },
+  { group: "Work", name: "Transform", path: "/transform", key: "t" },
+  { group: "Work", name: "Documents", path: "/documents", key: "d" },
+  { group: "Work", name: "Search", path: "/search", key: "s" },
+  { group: "Work", name: "Flows", path: "/flows", key: "f" },
+  { group: "Work", name: "Detect", path: "/detect", key: "e" },
+  { group: "Work", name: "Run", path: "/run", key: "r" },
+  { group: "Tune", name: "Prompts", path: "/prompts", key: "p" },
+  { group: "Tune", name: "Models", path: "/models", key: "m" },
+  { group: "Operate", name: "Queues", path: "/queues", key: "q" },
+  { group: "Operate", name: "Usage", path: "/usage", key: "u" },
+  { group: "Operate", name: "Keys", path: "/keys", key: "k", admin: true },
+  { group: "Operate", name: "Settings", path: "/settings", key: "," },
+] as const satisfies readonly Place[];
+
+export interface Place {
+  group: "Work" | "Tune" | "Operate";
+  name: string;
+  path: string;
+  key: string;
+  admin?: boolean;
+}
+
+/** Where a job of a kind is opened for more work; none yet for kinds without a workbench. */
+export const WORKBENCHES: Readonly<Record<string, string>> = {
+  transform: "/transform",
+  execute: "/run",
+  document: "/documents",
+  search: "/search",
+  detect: "/detect",
+};

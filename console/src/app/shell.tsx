@@ -1,0 +1,146 @@
+import { ActionIcon, Menu, useMantineColorScheme } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect, useState } from "react";
+import { get, remove } from "../api/client";
+import { forgetKey } from "../api/session";
+import type { Capabilities, Session } from "../api/types";
+import { Boundary, Empty } from "../shared/states";
+import { useTitle } from "../shared/title";
+import { useKeys } from "./keys";
+import mark from "./mark.svg";
+import { PLACES, type Place } from "./places";
+
+const Palette = lazy(() => import("./palette"));
+
+export function Shell() {
+  const [open, setOpen] = useState(false);
+  const [palette, setPalette] = useState(false);
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  useEffect(() => setOpen(false), [path]);
+  const session = useSession();
+  useKeys({ openPalette: () => setPalette(true) });
+  return (
+    <div className="shell">
+      <a className="skip" href="#main">
+        Skip to the page
+      </a>
+      <header className="top">
+        <ActionIcon className="only-narrow" variant="subtle" aria-label="Menu" aria-expanded={open} onClick={() => setOpen(!open)}>
+          ☰
+        </ActionIcon>
+        <Link to="/" className="brand">
+          <img src={mark} width={20} height={20} alt="" /> Assay
+        </Link>
+        <button type="button" className="link not-narrow" onClick={() => setPalette(true)}>
+          Go to… <span className="tag mono">Ctrl K</span>
+        </button>
+        <span className="spacer" />
+        <InstallationState />
+        <Account session={session} />
+      </header>
+      <nav className="side" aria-label="Places" data-open={open}>
+        {(["Work", "Tune", "Operate"] as const).map((group) => (
+          <Group key={group} name={group} places={(PLACES as readonly Place[]).filter((place) => place.group === group)} />
+        ))}
+      </nav>
+      <main id="main" className="page" tabIndex={-1}>
+        <Boundary key={path}>
+          <Outlet />
+        </Boundary>
+      </main>
+      {palette ? (
+        <Suspense>
+          <Palette onClose={() => setPalette(false)} />
+        </Suspense>
+      ) : null}
+    </div>
+  );
+}
+
+export function useSession(): Session | undefined {
+  return useQuery({ queryKey: ["session"], queryFn: () => get<Session>("/v1/session"), staleTime: 60_000 }).data;
+}
+
+function Group({ name, places }: { name: string; places: readonly Place[] }) {
+  const session = useSession();
+  const shown = places.filter((place) => place.admin !== true || session?.scopes.includes("admin"));
+  if (shown.length === 0) return null;
+  return (
+    <>
+      <h2>{name}</h2>
+      {shown.map((place) => (
+        <Link key={place.path} to={place.path as "/"} activeOptions={{ exact: place.path === "/", includeSearch: false }}>
+          {place.name}
+        </Link>
+      ))}
+    </>
+  );
+}
+
+/** One word about the whole installation, with what is wrong in its title. */
+function InstallationState() {
+  const { data, error } = useQuery({
+    queryKey: ["capabilities"],
+    queryFn: () => get<Capabilities>("/v1/capabilities"),
+    refetchInterval: 10_000,
+  });
+  if (error !== null) return <span className="tag bad">server away</span>;
+  if (data === undefined) return null;
+  const troubled = Object.entries(data.kinds).filter(([, kind]) => kind.state !== "ready");
+  const title = troubled.map(([kind, { reason }]) => `${kind}: ${reason ?? "not ready"}`).join("\n");
+  return troubled.length === 0 ? (
+    <span className="tag good not-narrow">all kinds ready</span>
+  ) : (
+    <span className="tag warn" title={title}>
+      {troubled.length} of {Object.keys(data.kinds).length} kinds limited
+    </span>
+  );
+}
+
+function Account({ session }: { session: Session | undefined }) {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const navigate = useNavigate();
+  const leave = async (): Promise<void> => {
+    await remove("/v1/session").catch(() => undefined); // a pasted key is no session: it is only forgotten
+    forgetKey();
+    await navigate({ to: "/" });
+    location.reload();
+  };
+  return (
+    <Menu position="bottom-end" transitionProps={{ duration: 0 }}>
+      <Menu.Target>
+        <button type="button" className="link">
+          {session === undefined ? "Account" : session.tenant}
+        </button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          {session?.name}: {session?.scopes.join(", ")}
+        </Menu.Label>
+        {(["auto", "light", "dark"] as const).map((scheme) => (
+          <Menu.Item key={scheme} onClick={() => setColorScheme(scheme)}>
+            {scheme === "auto" ? "As the system" : scheme === "light" ? "Light" : "Dark"}
+            {colorScheme === scheme ? " ✓" : ""}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item component="a" href="/docs">
+          API documentation
+        </Menu.Item>
+        <Menu.Item onClick={() => void leave()}>Sign out</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+export function NotFoundPage() {
+  useTitle("Not found");
+  return (
+    <Empty title="There is no such page">
+      <Link to="/jobs" className="plain">
+        To the jobs
+      </Link>
+    </Empty>
+  );
+}

@@ -1,0 +1,143 @@
+import { Button, Select, TextInput } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { get, post, put, send } from "../../api/client";
+import { jobQuery } from "../../api/queries";
+import type { DetectResult, Job } from "../../api/types";
+import { DetectResultView } from "../../results/detect";
+import { FollowedJob } from "../../results/follow";
+import { visible } from "../../shared/ansi";
+import { useDraft } from "../../shared/draft";
+import { download } from "../../shared/json";
+import { Empty, Failed } from "../../shared/states";
+import { FileDrop, type Uploaded } from "../../shared/upload";
+import { useTitle } from "../../shared/title";
+import { useUrl } from "../../shared/url";
+import { Definitions } from "./definitions";
+
+interface Draft {
+  file: Uploaded | null;
+  git: string;
+  ref: string;
+  path: string;
+  mode: "full" | "static" | "llm_only";
+  root: string;
+  disable: string[];
+}
+
+const START: Draft = { file: null, git: "", ref: "", path: "", mode: "full", root: "", disable: [] };
+const FORMS = [
+  { value: "dockerfile", label: "Dockerfile", name: "Dockerfile" },
+  { value: "cyclonedx", label: "CycloneDX", name: "sbom.cdx.json" },
+  { value: "universalbuild", label: "Universal build", name: "universalbuild.json" },
+];
+
+export function Page() {
+  useTitle("Detect");
+  const [url, change] = useUrl();
+  const [draft, setDraft] = useDraft<Draft>("detect", START);
+  const past = useQuery({ ...jobQuery(url.job ?? ""), enabled: url.job !== undefined }).data;
+  const opened = useRef(false);
+  useEffect(() => {
+    if (opened.current || past === undefined || past.kind !== "detect") return;
+    opened.current = true;
+    const input = past.input as unknown as { source: { file_id?: string; git?: string; ref?: string; path?: string }; mode?: Draft["mode"]; root?: string; disable?: string[] };
+    const { file_id: id, git = "", ref = "", path = "" } = input.source;
+    setDraft({ ...START, file: id === undefined ? null : { id, name: "archive of that job", size: 0 }, git, ref, path, mode: input.mode ?? "full", root: input.root ?? "", disable: input.disable ?? [] });
+  }, [past, setDraft]);
+  const run = useMutation({
+    mutationFn: (draft: Draft) => post<Job>("/v1/jobs", { kind: "detect", input: inputOf(draft) }),
+    onSuccess: (job) => {
+      opened.current = true;
+      change({ job: job.id });
+    },
+  });
+  const without = (rule: string): void => {
+    const next = { ...draft, disable: [...new Set([...draft.disable, rule])] };
+    setDraft(next);
+    run.mutate(next);
+  };
+  const makeRule = useMutation({
+    mutationFn: async (found: { kind: string; id: string; name: string; file: string }) => {
+      const now = await get<{ definitions: unknown[]; version: number }>("/v1/stacks/definitions");
+      const ending = /\.[^./]+$/.exec(found.file)?.[0];
+      const files = [ending === undefined ? found.file.split("/").at(-1)! : `*${ending}`];
+      return put("/v1/stacks/definitions", { definitions: [...now.definitions, { id: found.id, kind: found.kind, name: found.name, files }] });
+    },
+    onSuccess: () => notifications.show({ message: "It is a rule now: the next detection uses it" }),
+    onError: (error) => notifications.show({ color: "red", title: "No rule was made", message: error.message }),
+  });
+  const given = draft.file !== null || draft.git !== "" || draft.path !== "";
+  return (
+    <>
+      <div className="head">
+        <h1>Detect</h1>
+        <span className="muted">what a source tree is made of, with evidence</span>
+      </div>
+      <div className="cols">
+        <div className="stack">
+          <FileDrop label="Add an archive (zip or tar)" many={false} files={draft.file === null ? [] : [draft.file]} onChange={(files) => setDraft({ ...draft, file: files[0] ?? null, git: "", path: "" })} />
+          <TextInput label="Or a public repository" placeholder="https://github.com/owner/name" value={draft.git} onChange={(event) => setDraft({ ...draft, git: event.currentTarget.value, file: null })} />
+          {draft.git === "" ? null : <TextInput label="Branch, tag or commit" value={draft.ref} onChange={(event) => setDraft({ ...draft, ref: event.currentTarget.value })} />}
+          <div className="bar">
+            <Select label="Mode" data={[{ value: "full", label: "rules, then a model" }, { value: "static", label: "rules only" }, { value: "llm_only", label: "a model only" }]} value={draft.mode} onChange={(mode) => setDraft({ ...draft, mode: mode as Draft["mode"] })} w={170} />
+            <TextInput label="Only this folder" placeholder="apps/api" value={draft.root} onChange={(event) => setDraft({ ...draft, root: event.currentTarget.value })} />
+          </div>
+          {draft.disable.map((rule) => (
+            <span key={rule} className="bar">
+              without <code>{visible(rule)}</code>
+              <button type="button" className="link" onClick={() => setDraft({ ...draft, disable: draft.disable.filter((each) => each !== rule) })}>
+                Use it again
+              </button>
+            </span>
+          ))}
+          <span>
+            <Button loading={run.isPending} disabled={!given} onClick={() => run.mutate(draft)}>
+              Detect
+            </Button>
+          </span>
+          {run.error === null ? null : <Failed error={run.error} />}
+          <Definitions />
+        </div>
+        <div className="stack">
+          {url.job === undefined ? (
+            <Empty title="Services, their technologies, and the proof of each stand here" />
+          ) : (
+            <FollowedJob id={url.job}>
+              {(job) =>
+                job.result ? (
+                  <>
+                    <Forms id={job.id} />
+                    <DetectResultView result={job.result as unknown as DetectResult} onDisable={without} onRule={(found) => makeRule.mutate(found)} />
+                  </>
+                ) : null
+              }
+            </FollowedJob>
+          )}
+        </div>
+      </div>
+    </>
+  );
+}
+
+function inputOf({ file, git, ref, path, mode, root, disable }: Draft): Record<string, unknown> {
+  const source = file !== null ? { file_id: file.id } : git !== "" ? { git, ...(ref === "" ? {} : { ref }) } : { path };
+  return { source, mode, root, disable };
+}
+
+function Forms({ id }: { id: string }) {
+  const save = async (form: string, name: string): Promise<void> => {
+    const answer = await send("GET", `/v1/jobs/${id}/result`, { query: { format: form }, headers: { Accept: "*/*" } });
+    download(await answer.blob(), name);
+  };
+  return (
+    <div className="bar">
+      {FORMS.map((form) => (
+        <Button key={form.value} variant="default" onClick={() => void save(form.value, form.name).catch((error: Error) => notifications.show({ color: "red", message: error.message }))}>
+          {form.label}
+        </Button>
+      ))}
+    </div>
+  );
+}

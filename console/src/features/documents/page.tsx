@@ -1,0 +1,158 @@
+import { Button, Select } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { post } from "../../api/client";
+import { jobQuery } from "../../api/queries";
+import type { DocumentResult, Job } from "../../api/types";
+import { DocumentResultView, SIGNS, TONES } from "../../results/document";
+import { FollowedJob } from "../../results/follow";
+import { Diff } from "../../shared/code";
+import { useDraft } from "../../shared/draft";
+import { CodeEditor } from "../../shared/editor";
+import { download } from "../../shared/json";
+import { Tag } from "../../shared/marks";
+import { Empty, Failed } from "../../shared/states";
+import { FileDrop, type Uploaded } from "../../shared/upload";
+import { useTitle } from "../../shared/title";
+import { useUrl } from "../../shared/url";
+import { Parameters } from "./parameters";
+import { acceptable, decided } from "./suggestions";
+
+interface Draft {
+  markdown: string;
+  flavour: "stencila" | "quarto" | "myst";
+  files: Uploaded[];
+  parameters: Record<string, string>;
+}
+
+const START: Draft = {
+  markdown: "# A first document\n\n```python exec\nnumbers = [3, 1, 2]\ntotal = sum(numbers)\nsorted(numbers)\n```\n\nThe total is `total`{python exec}.\n",
+  flavour: "stencila",
+  files: [],
+  parameters: {},
+};
+
+export function Page() {
+  useTitle("Documents");
+  const [url, change] = useUrl();
+  const [draft, setDraft] = useDraft<Draft>("document", START);
+  const past = useQuery({ ...jobQuery(url.job ?? ""), enabled: url.job !== undefined }).data;
+  const opened = useRef(false);
+  useEffect(() => {
+    if (opened.current || past === undefined || past.kind !== "document") return;
+    opened.current = true;
+    const input = past.input as unknown as { markdown?: string; flavour?: Draft["flavour"]; files?: { id: string; path: string }[] };
+    setDraft((now) => ({ ...now, markdown: input.markdown ?? now.markdown, flavour: input.flavour ?? "stencila", files: (input.files ?? []).map((file) => ({ id: file.id, name: file.path, size: 0 })) }));
+  }, [past, setDraft]);
+  const run = useMutation({
+    mutationFn: (more: { execute?: "stale" | "all"; dry_run?: boolean }) => post<Job>("/v1/jobs", { kind: "document", input: { ...inputOf(draft), ...more, ...(past?.kind === "document" && past.state === "succeeded" ? { previous_job_id: past.id } : {}) } }),
+    onSuccess: (job) => {
+      opened.current = true;
+      change({ job: job.id, before: url.job ?? null });
+    },
+  });
+  const result = past?.kind === "document" ? (past.result as unknown as DocumentResult | null) : null;
+  return (
+    <>
+      <div className="head">
+        <h1>Documents</h1>
+        <span className="muted">code runs first, prompts speak of its values</span>
+      </div>
+      <div className="cols even">
+        <div className="stack">
+          <div className="bar">
+            <Select aria-label="Flavour" data={["stencila", "quarto", "myst"]} value={draft.flavour} onChange={(flavour) => setDraft({ ...draft, flavour: flavour as Draft["flavour"] })} w={110} />
+            <Button loading={run.isPending} onClick={() => run.mutate({})}>
+              Run what is stale
+            </Button>
+            <Button variant="default" onClick={() => run.mutate({ execute: "all" })}>
+              Run all
+            </Button>
+            <Button variant="default" onClick={() => run.mutate({ dry_run: true })}>
+              Dry run
+            </Button>
+            <Button variant="default" onClick={() => download(draft.markdown, "document.md")}>
+              Markdown
+            </Button>
+          </div>
+          {run.error === null ? null : <Failed error={run.error} />}
+          <CodeEditor label="Markdown" language="markdown" value={draft.markdown} onChange={(markdown) => setDraft((now) => ({ ...now, markdown }))} minHeight={420} />
+          {result === null ? null : <Gutter result={result} />}
+          <Parameters schema={result?.parameters_schema} values={draft.parameters} onChange={(parameters) => setDraft({ ...draft, parameters })} />
+          <FileDrop label="Add files" files={draft.files} onChange={(files) => setDraft({ ...draft, files })} />
+        </div>
+        <div className="stack">
+          {url.job === undefined ? (
+            <Empty title="The page stands here">
+              <span className="muted">With every block's outputs, what each prompt said, and where its values came from.</span>
+            </Empty>
+          ) : (
+            <FollowedJob id={url.job}>
+              {(job) =>
+                job.result && job.kind === "document" ? (
+                  <>
+                    <Answers draft={draft.markdown} result={job.result as unknown as DocumentResult} onTake={(markdown) => setDraft((now) => ({ ...now, markdown }))} />
+                    <DocumentResultView result={job.result as unknown as DocumentResult} />
+                  </>
+                ) : null
+              }
+            </FollowedJob>
+          )}
+        </div>
+      </div>
+    </>
+  );
+}
+
+function inputOf(draft: Draft): Record<string, unknown> {
+  const parameters = Object.fromEntries(
+    Object.entries(draft.parameters)
+      .filter(([, value]) => value !== "")
+      .map(([name, value]) => [name, /^(-?\d+(\.\d+)?|true|false)$/.test(value) ? (JSON.parse(value) as unknown) : value]),
+  );
+  return { markdown: draft.markdown, flavour: draft.flavour, files: draft.files.map((file) => ({ id: file.id, path: file.name })), parameters };
+}
+
+/** The blocks in order of their lines, each with its state as sign and word. */
+function Gutter({ result }: { result: DocumentResult }) {
+  return (
+    <div className="bar" aria-label="State of the blocks">
+      {result.blocks.map((block) => (
+        <Tag key={block.id} tone={TONES[block.status] ?? ""} title={`${block.kind}, ${block.status}`}>
+          {block.lines[0]} {SIGNS[block.status]}
+        </Tag>
+      ))}
+    </div>
+  );
+}
+
+/** The document with the answers in it: taken whole, or one after the other. */
+function Answers({ draft, result, onTake }: { draft: string; result: DocumentResult; onTake: (markdown: string) => void }) {
+  if (result.markdown === draft) return null;
+  const suggestions = acceptable(result.markdown);
+  return (
+    <section className="panel stack" aria-label="Answers">
+      <div className="head">
+        <h3>{suggestions.length === 1 ? "One answer" : `${suggestions.length} answers`}</h3>
+        <span className="spacer" />
+        <Button variant="default" onClick={() => onTake(result.markdown)}>
+          Take the document with them
+        </Button>
+      </div>
+      {suggestions.map((suggestion, index) => (
+        <div key={index} className="callout tight">
+          <pre className="wrapped">{suggestion.text}</pre>
+          <span className="bar">
+            <Button variant="default" onClick={() => onTake(decided(result.markdown, index, true))}>
+              Accept
+            </Button>
+            <Button variant="default" onClick={() => onTake(decided(result.markdown, index, false))}>
+              Reject
+            </Button>
+          </span>
+        </div>
+      ))}
+      <Diff before={draft} after={result.markdown} />
+    </section>
+  );
+}

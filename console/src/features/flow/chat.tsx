@@ -1,0 +1,88 @@
+import { Button, SegmentedControl, Textarea } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { get, post } from "../../api/client";
+import type { FlowResult, FlowView, Job } from "../../api/types";
+import { FollowedJob } from "../../results/follow";
+import { FlowResultView } from "../../results/flow";
+import { visible } from "../../shared/ansi";
+import { useDraft } from "../../shared/draft";
+import { Failed } from "../../shared/states";
+
+interface Props {
+  flow: FlowView;
+  jobId: string | undefined;
+  onJob: (id: string) => void;
+  onProposal: (id: string) => void;
+  onChanged: () => void;
+}
+
+interface Conversation {
+  messages: { role: string; content: string; job_id: string | null }[];
+}
+
+/** Words become changes: done at once, or proposed first. The conversation goes on from turn to turn. */
+export function Chat({ flow, jobId, onJob, onProposal, onChanged }: Props) {
+  const [draft, setDraft] = useDraft(`flow.${flow.id}`, { message: "", mode: "propose", conversation: null as string | null });
+  const past = useQuery({
+    queryKey: ["conversation", draft.conversation, flow.version],
+    queryFn: () => get<Conversation>(`/v1/conversations/${draft.conversation}`),
+    enabled: draft.conversation !== null,
+    retry: false,
+  });
+  const ask = useMutation({
+    mutationFn: () =>
+      post<Job>("/v1/jobs", {
+        kind: "flow",
+        input: { flow_id: flow.id, message: draft.message, mode: draft.mode },
+        ...(draft.conversation === null ? {} : { conversation_id: draft.conversation }),
+      }),
+    onSuccess: (job) => {
+      setDraft({ ...draft, message: "", conversation: job.conversation_id ?? null });
+      onJob(job.id);
+    },
+  });
+  return (
+    <section className="panel stack" aria-label="Chat">
+      <h2>Change it in words</h2>
+      {(past.data?.messages ?? []).slice(-12).map((message, index) => (
+        <div key={index} className={message.role === "user" ? "callout" : "muted"}>
+          {visible(message.content)}
+        </div>
+      ))}
+      {jobId === undefined ? null : (
+        <FollowedJob key={jobId} id={jobId}>
+          {(job) => (job.result && job.kind === "flow" ? <Turn result={job.result as unknown as FlowResult} onProposal={onProposal} onChanged={onChanged} /> : null)}
+        </FollowedJob>
+      )}
+      <Textarea aria-label="What should change" placeholder="Put a review before the payment" autosize minRows={2} value={draft.message} onChange={(event) => setDraft({ ...draft, message: event.currentTarget.value })} />
+      <div className="bar">
+        <SegmentedControl
+          aria-label="How to change it"
+          data={[
+            { value: "propose", label: "Propose" },
+            { value: "apply", label: "Apply" },
+          ]}
+          value={draft.mode}
+          onChange={(mode) => setDraft({ ...draft, mode })}
+        />
+        <Button loading={ask.isPending} disabled={draft.message.trim() === ""} onClick={() => ask.mutate()}>
+          Send
+        </Button>
+      </div>
+      {ask.error === null ? null : <Failed error={ask.error} />}
+    </section>
+  );
+}
+
+/** Tells the page once what a turn did: a proposal to look at, or a change to show. */
+function Turn({ result, onProposal, onChanged }: { result: FlowResult; onProposal: (id: string) => void; onChanged: () => void }) {
+  const told = useRef(false);
+  useEffect(() => {
+    if (told.current) return;
+    told.current = true;
+    if (result.proposal_id) onProposal(result.proposal_id);
+    else onChanged();
+  }, [result, onProposal, onChanged]);
+  return <FlowResultView result={result} />;
+}

@@ -1,0 +1,219 @@
+import { Button, Menu, TextInput } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { get, post, Problem, send } from "../../api/client";
+import type { FlowView } from "../../api/types";
+import { isTyping, keysAreOn } from "../../app/keys";
+import { visible } from "../../shared/ansi";
+import { download } from "../../shared/json";
+import { Tag } from "../../shared/marks";
+import { Loaded, Loading } from "../../shared/states";
+import { useTitle } from "../../shared/title";
+import { useUrl } from "../../shared/url";
+import { Chat } from "./chat";
+import { drawn, outline, type Operation } from "./graph";
+import { History } from "./history";
+import { Proposal } from "./proposal";
+
+const Canvas = lazy(() => import("./canvas"));
+
+export function Page() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  const query = useQuery({ queryKey: ["flow", id], queryFn: () => get<FlowView>(`/v1/flows/${id}`), refetchInterval: 3000 });
+  return <Loaded query={query}>{(flow) => <Flow flow={flow} />}</Loaded>;
+}
+
+type Diff = { operations: Operation[] };
+
+function Flow({ flow }: { flow: FlowView }) {
+  useTitle(`${flow.name} · version ${flow.version}`);
+  const [url, change] = useUrl();
+  const client = useQueryClient();
+  const [chosen, setChosen] = useState<string | null>(null);
+  const base = `/v1/flows/${flow.id}`;
+  const refresh = (): void => {
+    void client.invalidateQueries({ queryKey: ["flow", flow.id] });
+    void client.invalidateQueries({ queryKey: ["flow-history", flow.id] });
+  };
+  const past = url.version === undefined ? null : Number(url.version);
+  const earlier = useQuery({ queryKey: ["flow-version", flow.id, past], queryFn: () => get<FlowView>(`${base}/versions/${past}`), enabled: past !== null, staleTime: Infinity });
+  const ghost = useQuery({
+    queryKey: ["flow-diff", flow.id, past],
+    queryFn: () => get<Diff>(`${base}/diff`, { from: past! - 1, to: past! }).catch((): Diff => ({ operations: [] })),
+    enabled: past !== null && past > 1,
+    staleTime: Infinity,
+  });
+  const proposal = useQuery({ queryKey: ["proposal", flow.id, url.proposal], queryFn: () => get<Diff & { state: string }>(`${base}/proposals/${url.proposal}`), enabled: url.proposal !== undefined });
+  const operations = past !== null ? (ghost.data?.operations ?? []) : proposal.data?.state === "open" ? proposal.data.operations : [];
+  const shown = past === null ? flow : (earlier.data ?? flow);
+  const { nodes, edges } = useMemo(() => drawn(shown, operations), [shown, operations]);
+  const edit = useMutation({
+    mutationFn: (tool_calls: { name: string; params: object }[]) => post<{ success: boolean; execution: { error?: string | null }[] }>(`${base}/operations`, { tool_calls }),
+    onSuccess: (answer) => {
+      const error = answer.execution.find((each) => each.error)?.error;
+      if (error) notifications.show({ color: "red", title: "Not done", message: error });
+      refresh();
+    },
+    onError: fault,
+  });
+  const walk = useMutation({
+    mutationFn: ({ to, scope = "all" }: { to: "undo" | "redo"; scope?: "all" | "mine" }) => post<{ success: boolean; message?: string }>(`${base}/${to}`, { scope }),
+    onSuccess: (answer) => {
+      if (!answer.success) notifications.show({ message: answer.message ?? "Nothing is left" });
+      refresh();
+    },
+    onError: fault,
+  });
+  const editable = past === null && operations.length === 0;
+  const call = (name: string, params: object): void => edit.mutate([{ name, params }]);
+  return (
+    <div className="stack">
+      <div className="head">
+        <Link to="/flows" className="plain">
+          Flows
+        </Link>
+        <h1 className="clip">{visible(flow.name)}</h1>
+        <Tag>version {shown.version}</Tag>
+        {past === null ? null : <Tag tone="warn">earlier version, not editable</Tag>}
+        <span className="spacer" />
+        <Button variant="default" disabled={past !== null} onClick={() => walk.mutate({ to: "undo" })}>
+          Undo
+        </Button>
+        <Button variant="default" disabled={past !== null} onClick={() => walk.mutate({ to: "undo", scope: "mine" })}>
+          Undo mine
+        </Button>
+        <Button variant="default" disabled={past !== null} onClick={() => walk.mutate({ to: "redo" })}>
+          Redo
+        </Button>
+        <Layout base={base} onDone={refresh} disabled={past !== null} />
+        <Export base={base} name={flow.name} />
+      </div>
+      <div className="flow-cols">
+        <div className="stack">
+          <Suspense fallback={<Loading />}>
+            <Canvas
+              key={flow.id}
+              nodes={nodes}
+              edges={edges}
+              editable={editable}
+              onMove={(moved) => edit.mutate(moved.map((params) => ({ name: "updateNode", params })))}
+              onConnect={(sourceNodeId, targetNodeId) => call("addEdge", { sourceNodeId, targetNodeId })}
+              onRemove={(gone, cut) => edit.mutate([...gone.map((nodeId) => ({ name: "deleteNode", params: { nodeId } })), ...(gone.length > 0 ? [] : cut.map((edgeId) => ({ name: "deleteEdge", params: { edgeId } })))])}
+              onChoose={setChosen}
+            />
+          </Suspense>
+          <Hand flow={flow} chosen={chosen} disabled={!editable} call={call} />
+          <History flow={flow} chosen={past} onChoose={(version) => change({ version: version === null || version === flow.version ? null : String(version) })} onRestored={refresh} />
+        </div>
+        <div className="stack">
+          {url.proposal === undefined ? null : <Proposal flow={flow} id={url.proposal} onDecided={() => (change({ proposal: null }), refresh())} onAskAgain={() => change({ proposal: null })} />}
+          <Chat flow={flow} jobId={url.job} onJob={(job) => change({ job })} onProposal={(id) => change({ proposal: id })} onChanged={refresh} />
+          <Outline flow={shown} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function fault(error: unknown): void {
+  const problem = error instanceof Problem ? error : null;
+  const conflicts = (problem?.document.conflicts as { kind: string; id: string }[] | undefined)?.map((each) => `${each.kind} ${each.id}`).join(", ");
+  notifications.show({ color: "red", title: problem?.title ?? "It failed", message: conflicts ? `In the way: ${conflicts}` : (problem?.detail ?? String(error)) });
+}
+
+/** Editing by hand, without a pointer: n adds, l links the chosen node to another, a new name is typed. */
+function Hand({ flow, chosen, disabled, call }: { flow: FlowView; chosen: string | null; disabled: boolean; call: (name: string, params: object) => void }) {
+  const [text, setText] = useState("");
+  const [target, setTarget] = useState("");
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (isTyping(event.target) || !keysAreOn() || event.ctrlKey || event.metaKey || event.altKey) return;
+      const id = event.key === "n" ? "node-text" : event.key === "l" ? "link-target" : null;
+      if (id === null) return;
+      event.preventDefault();
+      document.getElementById(id)?.focus();
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, []);
+  const lines = outline(flow);
+  return (
+    <div className="bar">
+      <TextInput id="node-text" aria-label="Text of a node" placeholder={chosen === null ? "Text of a new node (n)" : "Text of a node after it, or its new text"} value={text} onChange={(event) => setText(event.currentTarget.value)} style={{ flex: 1, minWidth: 160 }} disabled={disabled} />
+      <Button variant="default" disabled={disabled || text.trim() === ""} onClick={() => (call("addNode", { label: text, ...(chosen === null ? {} : { parentNodeId: chosen }) }), setText(""))}>
+        Add
+      </Button>
+      <Button variant="default" disabled={disabled || chosen === null || text.trim() === ""} onClick={() => (call("updateNode", { nodeId: chosen, label: text }), setText(""))}>
+        Rename
+      </Button>
+      <select id="link-target" className="plain-input" aria-label="Link the chosen node to" disabled={disabled || chosen === null} value={target} onChange={(event) => setTarget(event.currentTarget.value)}>
+        <option value="">Link to… (l)</option>
+        {lines.map((line) => (
+          <option key={line.id} value={line.id}>
+            {line.text.split(" › ")[0]}
+          </option>
+        ))}
+      </select>
+      <Button variant="default" disabled={disabled || chosen === null || target === ""} onClick={() => (call("addEdge", { sourceNodeId: chosen, targetNodeId: target }), setTarget(""))}>
+        Link
+      </Button>
+    </div>
+  );
+}
+
+function Layout({ base, onDone, disabled }: { base: string; onDone: () => void; disabled: boolean }) {
+  const layout = useMutation({ mutationFn: (direction: string) => post(`${base}/layout`, { direction }), onSuccess: onDone, onError: fault });
+  return (
+    <Menu transitionProps={{ duration: 0 }}>
+      <Menu.Target>
+        <Button variant="default" disabled={disabled} loading={layout.isPending}>
+          Lay out
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item onClick={() => layout.mutate("LR")}>Left to right</Menu.Item>
+        <Menu.Item onClick={() => layout.mutate("TB")}>Top to bottom</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function Export({ base, name }: { base: string; name: string }) {
+  const save = async (format: string, ending: string): Promise<void> => {
+    const answer = await send("GET", `${base}/export`, { query: { format }, headers: { Accept: "*/*" } });
+    download(await answer.blob(), `${name}.${ending}`);
+  };
+  const forms = [["mermaid", "mmd"], ["json", "json"], ["dot", "dot"], ["svg", "svg"]] as const;
+  return (
+    <Menu transitionProps={{ duration: 0 }}>
+      <Menu.Target>
+        <Button variant="default">Export</Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {forms.map(([format, ending]) => (
+          <Menu.Item key={format} onClick={() => void save(format, ending).catch(fault)}>
+            {format}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+/** The flow as text: the canvas' twin for who does not see it. */
+function Outline({ flow }: { flow: FlowView }) {
+  const lines = outline(flow);
+  return (
+    <details className="panel">
+      <summary>Outline: {lines.length} nodes</summary>
+      <ol>
+        {lines.slice(0, 500).map((line) => (
+          <li key={line.id}>{visible(line.text)}</li>
+        ))}
+      </ol>
+    </details>
+  );
+}
+

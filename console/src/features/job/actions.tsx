@@ -1,0 +1,84 @@
+import { Button, Menu } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { post, Problem } from "../../api/client";
+import { TERMINAL, type Job } from "../../api/types";
+import { useSession } from "../../app/shell";
+import { WORKBENCHES } from "../../app/places";
+import { download } from "../../shared/json";
+
+/** What can be done with the job; what needs a scope that one has not is shown and says so. */
+export function Actions({ job, onReplay }: { job: Job; onReplay: () => void }) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const mayWrite = useSession()?.scopes.includes("write") ?? false;
+  const fault = (error: unknown): void => {
+    notifications.show({ color: "red", title: error instanceof Problem ? error.title : "It failed", message: String((error as Error).message) });
+  };
+  const cancel = useMutation({
+    mutationFn: () => post<Job>(`/v1/jobs/${job.id}/cancel`),
+    onSuccess: () => client.invalidateQueries({ queryKey: ["job", job.id] }),
+    onError: fault,
+  });
+  const retry = useMutation({
+    mutationFn: () => post<Job>(`/v1/jobs/${job.id}/replay`, {}),
+    onSuccess: (made) => navigate({ to: "/jobs/$id", params: { id: made.id }, search: {} }),
+    onError: fault,
+  });
+  const needs = mayWrite ? undefined : "needs scope write";
+  const workbench = WORKBENCHES[job.kind];
+  return (
+    <div className="bar">
+      {TERMINAL.has(job.state) ? null : (
+        <Button color="red" variant="light" disabled={!mayWrite} title={needs} loading={cancel.isPending} onClick={() => cancel.mutate()}>
+          Cancel
+        </Button>
+      )}
+      {workbench === undefined ? null : (
+        <Button component={Link} to={workbench} search={{ job: job.id } as never} variant="default">
+          Open in the workbench
+        </Button>
+      )}
+      <Button variant="default" disabled={!mayWrite} title={needs} loading={retry.isPending} onClick={() => retry.mutate()}>
+        Run again
+      </Button>
+      <Button variant="default" disabled={!mayWrite} title={needs} onClick={onReplay}>
+        Replay…
+      </Button>
+      <Menu transitionProps={{ duration: 0 }} position="bottom-end">
+        <Menu.Target>
+          <Button variant="default">More</Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={() => copy(job.id)}>Copy the id</Menu.Item>
+          <Menu.Item onClick={() => copy(curl(job))}>Copy as curl</Menu.Item>
+          <Menu.Item onClick={() => copy(python(job))}>Copy as Python</Menu.Item>
+          <Menu.Item onClick={() => copy(`assay jobs replay ${job.id}`)}>Copy as command</Menu.Item>
+          <Menu.Item onClick={() => download(JSON.stringify(job, null, 2), `job-${job.id}.json`)}>Download the job</Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+    </div>
+  );
+}
+
+function copy(text: string): void {
+  void navigator.clipboard.writeText(text).then(
+    () => notifications.show({ message: "Copied" }),
+    () => notifications.show({ color: "red", message: "The browser does not let this page copy" }),
+  );
+}
+
+function body(job: Job): string {
+  return JSON.stringify({ kind: job.kind, input: job.input }, null, 2);
+}
+
+function curl(job: Job): string {
+  const quoted = body(job).replaceAll("'", "'\\''");
+  return `curl -s ${location.origin}/v1/jobs -H "Authorization: Bearer $ASSAY_API_KEY" -H 'Content-Type: application/json' -H 'Prefer: wait=60' -d '${quoted}'`;
+}
+
+function python(job: Job): string {
+  const input = JSON.stringify(JSON.stringify(job.input ?? {}));
+  return `import json\nfrom assay import Client\n\nwith Client("${location.origin}") as client:\n    job = client.jobs.create("${job.kind}", json.loads(${input}))\n    print(job.wait())\n`;
+}

@@ -1,0 +1,62 @@
+import { Button, NumberInput, Textarea } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { post } from "../../api/client";
+import type { Job } from "../../api/types";
+import { Diff } from "../../shared/code";
+import { Failed } from "../../shared/states";
+
+/** The same job with another input: what one changes is shown as a difference before it runs. */
+export default function Replay({ job, onClose }: { job: Job; onClose: () => void }) {
+  const original = JSON.stringify(job.input, null, 2);
+  const [text, setText] = useState(original);
+  const [model, setModel] = useState("");
+  const [turns, setTurns] = useState<number | string>("");
+  const navigate = useNavigate();
+  const fault = faultOf(text);
+  const run = useMutation({
+    mutationFn: () => {
+      const budget = typeof turns === "number" ? { budget: { turns } } : {};
+      return post<Job>(`/v1/jobs/${job.id}/replay`, { input: JSON.parse(text) as unknown, ...(model === "" ? {} : { model }), ...budget });
+    },
+    onSuccess: (made) => navigate({ to: "/jobs/$id", params: { id: made.id }, search: {} }),
+  });
+  return (
+    <section className="panel stack" aria-label="Replay">
+      <div className="head">
+        <h2>Replay with changes</h2>
+        <span className="spacer" />
+        <Button variant="subtle" onClick={onClose}>
+          Close
+        </Button>
+      </div>
+      {run.error === null ? null : <Failed error={run.error} />}
+      <div className="cols">
+        <Textarea label="Input" autosize minRows={8} maxRows={24} value={text} error={fault} spellCheck={false} classNames={{ input: "mono" }} onChange={(event) => setText(event.currentTarget.value)} />
+        <div className="stack">
+          {text === original ? <p className="muted">Change the input: the difference stands here.</p> : <Diff before={original} after={text} />}
+          <NumberInput label="Turns at most" placeholder="as before" min={1} max={100} value={turns} onChange={setTurns} w={160} />
+          <label className="tight">
+            Model, as provider/model
+            <input className="plain-input mono" placeholder="as before" value={model} onChange={(event) => setModel(event.currentTarget.value)} />
+          </label>
+        </div>
+      </div>
+      <span>
+        <Button disabled={fault !== null} loading={run.isPending} onClick={() => run.mutate()}>
+          Run
+        </Button>
+      </span>
+    </section>
+  );
+}
+
+function faultOf(text: string): string | null {
+  try {
+    JSON.parse(text);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

@@ -1,0 +1,159 @@
+import { Button } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useCallback, useState } from "react";
+import { jobsPage } from "../../api/queries";
+import type { Job } from "../../api/types";
+import { visible } from "../../shared/ansi";
+import { StateMark } from "../../shared/marks";
+import { cost } from "../../shared/numbers";
+import { Rows } from "../../shared/rows";
+import { Empty, Loaded } from "../../shared/states";
+import { between, took, When } from "../../shared/time";
+import { useTitle } from "../../shared/title";
+import { useUrl } from "../../shared/url";
+import { chosen, Filters, queryOf } from "./filters";
+import { Selection } from "./selection";
+
+const COLUMNS = "24px 100px 80px minmax(140px, 1fr) minmax(0, 190px) 48px 104px 76px 76px";
+const NARROW = "24px 100px 72px minmax(60px, 1fr)";
+
+export function Page() {
+  useTitle("Jobs");
+  const [url, change] = useUrl();
+  const navigate = useNavigate();
+  const filter = { ...queryOf(url), limit: 100 };
+  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
+  const query = useInfiniteQuery({
+    queryKey: ["jobs", filter],
+    queryFn: ({ pageParam, signal }) => jobsPage({ ...filter, cursor: pageParam }, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+    refetchInterval: (state) => ((state.state.data?.pages.length ?? 0) > 1 ? false : 3000),
+    placeholderData: (before) => before,
+  });
+  const more = useCallback(() => {
+    if (query.hasNextPage && !query.isFetching) void query.fetchNextPage();
+  }, [query.hasNextPage, query.isFetching, query.fetchNextPage]);
+  const open = useCallback((id: string) => void navigate({ to: "/jobs/$id", params: { id } }), [navigate]);
+  const names = chosen(url);
+  const filtered = names.length > 0;
+  const clear = (): void => change(Object.fromEntries(names.map((name) => [name, null])));
+  const pick = useCallback((id: string) => setPicked((now) => new Set(now.has(id) ? [...now].filter((each) => each !== id) : [...now, id])), []);
+  const narrow = window.matchMedia("(max-width: 700px)").matches;
+  return (
+    <>
+      <div className="head">
+        <h1>Jobs</h1>
+        <Filters key={url.q} url={url} change={change} />
+        {filtered ? (
+          <Button variant="subtle" onClick={clear}>
+            Clear
+          </Button>
+        ) : null}
+      </div>
+      <Loaded query={query} rows={14}>
+        {(data) => {
+          const items = data.pages.flatMap((page) => page.items);
+          if (items.length === 0) return <Nothing filtered={filtered} clear={clear} />;
+          const chosenJobs = items.filter((job) => picked.has(job.id));
+          return (
+            <div className="stack">
+              {chosenJobs.length > 0 ? <Selection jobs={chosenJobs} onClear={() => setPicked(new Set())} /> : null}
+            <Rows
+              label="Jobs"
+              items={items}
+              columns={narrow ? NARROW : COLUMNS}
+              titles={<Titles narrow={narrow} />}
+              idOf={(job) => job.id}
+              cells={(job) => <Cells job={job} narrow={narrow} picked={picked.has(job.id)} />}
+              onOpen={open}
+              onEnd={more}
+              onPick={pick}
+            />
+            </div>
+          );
+        }}
+      </Loaded>
+    </>
+  );
+}
+
+const NUMBERS = new Set(["Turns", "Took", "Cost"]);
+
+function Titles({ narrow }: { narrow: boolean }) {
+  const names = ["", "State", "Kind", "What", ...(narrow ? [] : ["Model", "Turns", "When", "Took", "Cost"])];
+  return (
+    <>
+      {names.map((name) => (
+        <span key={name} role="columnheader" className={NUMBERS.has(name) ? "num" : ""}>
+          {name === "" ? <span className="hidden">Choose</span> : name}
+        </span>
+      ))}
+    </>
+  );
+}
+
+function Cells({ job, narrow, picked }: { job: Job; narrow: boolean; picked: boolean }) {
+  const said = job.error?.detail ?? "";
+  return (
+    <>
+      <span role="cell">
+        <input type="checkbox" className="pick" data-pick={job.id} checked={picked} readOnly aria-label={`Choose ${job.id}`} />
+      </span>
+      <span role="cell">
+        <StateMark state={job.state} />
+      </span>
+      <span role="cell">{job.kind}</span>
+      <span role="cell">
+        <Link to="/jobs/$id" params={{ id: job.id }} className="plain">
+          {visible(job.title ?? job.id)}
+        </Link>
+        {said === "" ? null : <span className="bad"> {visible(said)}</span>}
+        {job.verdict && job.verdict !== "ok" && job.verdict !== "done" && said === "" ? <span className="warn"> {job.verdict.replaceAll("_", " ")}</span> : null}
+      </span>
+      {narrow ? null : (
+        <>
+          <span role="cell" className="muted">
+            {job.failed_over ? <span className="warn">failed over: </span> : null}
+            {job.served ? visible(`${job.served.provider}/${job.served.model}`) : ""}
+          </span>
+          <span role="cell" className="num">
+            {job.turns || "–"}
+          </span>
+          <span role="cell">
+            <When at={job.created_at} />
+          </span>
+          <span role="cell" className="num">
+            {took(between(job.started_at, job.finished_at))}
+          </span>
+          <span role="cell" className="num">
+            {cost(job.usage?.cost_usd)}
+          </span>
+        </>
+      )}
+    </>
+  );
+}
+
+function Nothing({ filtered, clear }: { filtered: boolean; clear: () => void }) {
+  if (filtered) {
+    return (
+      <Empty title="No job fits this filter">
+        <span>
+          <Button variant="default" onClick={clear}>
+            Clear the filter
+          </Button>
+        </span>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="No jobs yet">
+      <span>Jobs that you, the command or a program submit stand here, newest first.</span>
+      <Link to="/" className="plain">
+        Run an example
+      </Link>
+    </Empty>
+  );
+}

@@ -1,0 +1,143 @@
+import { Button, Checkbox, Modal, Select, TextInput } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { get, post, remove } from "../../api/client";
+import type { KeyInfo, Page as PageOf } from "../../api/types";
+import { useSession } from "../../app/shell";
+import { visible } from "../../shared/ansi";
+import { Tag } from "../../shared/marks";
+import { Failed, Loaded } from "../../shared/states";
+import { When } from "../../shared/time";
+import { useTitle } from "../../shared/title";
+
+const SCOPES: Readonly<Record<string, string>> = {
+  read: "look at jobs, files and flows",
+  write: "submit jobs, upload, change flows",
+  admin: "keys of every tenant, prompts, models",
+};
+const DAYS = [
+  { value: "", label: "never" },
+  { value: "1", label: "in a day" },
+  { value: "30", label: "in 30 days" },
+  { value: "365", label: "in a year" },
+];
+
+export function Page() {
+  useTitle("Keys");
+  const session = useSession();
+  const query = useQuery({ queryKey: ["keys"], queryFn: () => get<PageOf<KeyInfo>>("/v1/keys", { limit: 200 }), enabled: session?.scopes.includes("admin") ?? false });
+  if (session !== undefined && !session.scopes.includes("admin")) return <p className="callout">Keys are for who has the scope admin.</p>;
+  return (
+    <>
+      <div className="head">
+        <h1>Keys</h1>
+      </div>
+      <div className="cols">
+        <Create tenant={session?.tenant ?? "default"} onDone={() => void query.refetch()} />
+        <Loaded query={query}>{(page) => <Table keys={page.items} own={session?.key_id} onDone={() => void query.refetch()} />}</Loaded>
+      </div>
+    </>
+  );
+}
+
+function Create({ tenant, onDone }: { tenant: string; onDone: () => void }) {
+  const [draft, setDraft] = useState({ tenant, name: "", scopes: ["read", "write"], days: "" });
+  const make = useMutation({
+    mutationFn: () => {
+      const expires = draft.days === "" ? {} : { expires_at: new Date(Date.now() + Number(draft.days) * 86_400_000).toISOString() };
+      return post<KeyInfo & { key: string }>("/v1/keys", { tenant: draft.tenant, name: draft.name, scopes: draft.scopes, ...expires });
+    },
+    onSuccess: onDone,
+  });
+  return (
+    <section className="panel stack" aria-label="New key">
+      <h2>New key</h2>
+      <TextInput label="Tenant" value={draft.tenant} onChange={(event) => setDraft({ ...draft, tenant: event.currentTarget.value })} />
+      <TextInput label="Name" placeholder="whose, or what for" value={draft.name} onChange={(event) => setDraft({ ...draft, name: event.currentTarget.value })} />
+      {Object.entries(SCOPES).map(([scope, meaning]) => (
+        <Checkbox
+          key={scope}
+          label={`${scope}: ${meaning}`}
+          checked={draft.scopes.includes(scope)}
+          onChange={(event) => setDraft({ ...draft, scopes: event.currentTarget.checked ? [...draft.scopes, scope] : draft.scopes.filter((each) => each !== scope) })}
+        />
+      ))}
+      <Select label="Expires" data={DAYS} value={draft.days} onChange={(days) => setDraft({ ...draft, days: days ?? "" })} />
+      <span>
+        <Button disabled={draft.name === "" || draft.scopes.length === 0} loading={make.isPending} onClick={() => make.mutate()}>
+          Create
+        </Button>
+      </span>
+      {make.error === null ? null : <Failed error={make.error} />}
+      {make.data === undefined ? null : (
+        <div className="callout good tight">
+          <b>Keep it now: it is shown this once.</b>
+          <code className="wrapped">{make.data.key}</code>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Table({ keys, own, onDone }: { keys: readonly KeyInfo[]; own: string | undefined; onDone: () => void }) {
+  const [asked, setAsked] = useState<KeyInfo | null>(null);
+  const revoke = useMutation({
+    mutationFn: (id: string) => remove(`/v1/keys/${id}`),
+    onSuccess: () => {
+      setAsked(null);
+      onDone();
+    },
+  });
+  return (
+    <div className="scroll tall" tabIndex={0} role="region" aria-label="Keys">
+      <table className="grid-table wide wrap">
+        <thead>
+          <tr>
+            <th>Name</th>
+            <th>Tenant</th>
+            <th>Scopes</th>
+            <th>Made</th>
+            <th>Ends</th>
+            <th />
+          </tr>
+        </thead>
+        <tbody>
+          {keys.map((key) => (
+            <tr key={key.id}>
+              <td>
+                {visible(key.name)} <span className="mono muted">{key.id}</span> {key.id === own ? <Tag tone="accent">this browser</Tag> : key.parent_id ? <Tag>session</Tag> : null}
+              </td>
+              <td>{key.tenant}</td>
+              <td>{key.scopes.join(", ")}</td>
+              <td>
+                <When at={key.created_at} />
+              </td>
+              <td>{key.revoked_at ? <Tag tone="bad">revoked</Tag> : key.expires_at ? <When at={key.expires_at} /> : "never"}</td>
+              <td>
+                {key.revoked_at ? null : (
+                  <button type="button" className="link" onClick={() => setAsked(key)}>
+                    Revoke
+                  </button>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <Modal opened={asked !== null} onClose={() => setAsked(null)} title={`Revoke ${asked?.name ?? ""} (${asked?.id ?? ""})?`}>
+        <div className="stack">
+          <span>Whatever uses it is refused at once, and so are its sessions. It cannot be undone.</span>
+          {revoke.error === null ? null : <Failed error={revoke.error} />}
+          <span className="bar">
+            <Button color="red" loading={revoke.isPending} onClick={() => revoke.mutate(asked!.id)}>
+              Revoke {asked?.name}
+            </Button>
+            <Button variant="default" onClick={() => setAsked(null)}>
+              Keep it
+            </Button>
+          </span>
+        </div>
+      </Modal>
+    </div>
+  );
+}

@@ -1,0 +1,167 @@
+import { Button } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { get, post, put } from "../../api/client";
+import type { Link, Models, ProviderState } from "../../api/types";
+import { useSession } from "../../app/shell";
+import { visible } from "../../shared/ansi";
+import { Tag } from "../../shared/marks";
+import { Failed, Loaded } from "../../shared/states";
+import { took, When } from "../../shared/time";
+import { useTitle } from "../../shared/title";
+
+interface Test {
+  ok: boolean;
+  provider: string | null;
+  model: string | null;
+  seconds: number;
+  error?: string | null;
+}
+
+export function Page() {
+  useTitle("Models");
+  const models = useQuery({ queryKey: ["models"], queryFn: () => get<Models>("/v1/models") });
+  const providers = useQuery({ queryKey: ["providers"], queryFn: () => get<{ items: ProviderState[] }>("/v1/providers"), refetchInterval: 3000 });
+  return (
+    <>
+      <div className="head">
+        <h1>Models</h1>
+        <span className="muted">who is asked for what, in which order</span>
+      </div>
+      <div className="stack">
+        <section className="panel" aria-label="Providers">
+          <h2>Providers</h2>
+          <Loaded query={providers}>{({ items }) => <Providers items={items} />}</Loaded>
+        </section>
+        <Loaded query={models}>
+          {(data) => Object.entries(data.roles).map(([role, chain]) => <Role key={role} role={role} chain={chain} available={namesOf(data)} />)}
+        </Loaded>
+      </div>
+    </>
+  );
+}
+
+function Providers({ items }: { items: readonly ProviderState[] }) {
+  return (
+    <table className="grid-table wide wrap">
+      <thead>
+        <tr>
+          <th>Provider</th>
+          <th>Breaker</th>
+          <th>Until</th>
+          <th>Last error</th>
+        </tr>
+      </thead>
+      <tbody>
+        {items.map((provider) => (
+          <tr key={provider.name}>
+            <td>{provider.name}</td>
+            <td>
+              <Tag tone={provider.state === "closed" ? "good" : provider.state === "unconfigured" ? "" : provider.state === "half_open" ? "warn" : "bad"}>{provider.state.replace("_", " ")}</Tag>
+            </td>
+            <td>{provider.until ? <When at={provider.until} /> : "–"}</td>
+            <td>{visible(provider.last_error ?? "–")}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** A role's chain: the first is asked first. Its order is changed by buttons, so by keys as well. */
+function Role({ role, chain, available }: { role: string; chain: readonly Link[]; available: readonly string[] }) {
+  // Null while nothing is changed: then it follows what is saved, and a test's answer outlives the save before it.
+  const [draft, setLinks] = useState<readonly Link[] | null>(null);
+  const links = draft ?? chain;
+  const [name, setName] = useState("");
+  const admin = useSession()?.scopes.includes("admin") ?? false;
+  const client = useQueryClient();
+  const changed = JSON.stringify(links) !== JSON.stringify(chain);
+  const save = useMutation({
+    mutationFn: () => put<{ warnings: string[] }>(`/v1/models/${role}`, { chain: links }),
+    onSuccess: async (answer) => {
+      for (const message of answer.warnings) notifications.show({ color: "yellow", message });
+      await client.invalidateQueries({ queryKey: ["models"] });
+      setLinks(null);
+    },
+  });
+  const test = useMutation({ mutationFn: () => post<Test>(`/v1/models/${role}/test`) });
+  const move = (index: number, step: number): void => {
+    const next = [...links];
+    const [link] = next.splice(index, 1);
+    next.splice(index + step, 0, link!);
+    setLinks(next);
+  };
+  const add = (): void => {
+    const [provider, ...rest] = name.split("/");
+    if (provider === undefined || provider === "" || rest.length === 0) return;
+    setLinks([...links, { provider, model: rest.join("/"), parameters: {} }]);
+    setName("");
+  };
+  return (
+    <section className="panel stack" aria-label={`Role ${role}`}>
+      <div className="head">
+        <h2>{role}</h2>
+        <span className="spacer" />
+        <Button variant="default" disabled={!admin} loading={test.isPending} title={admin ? "A small question to the first that is configured" : "needs scope admin"} onClick={() => test.mutate()}>
+          Test
+        </Button>
+        <Button disabled={!admin || !changed || links.length === 0} loading={save.isPending} title={admin ? undefined : "needs scope admin"} onClick={() => save.mutate()}>
+          Save
+        </Button>
+      </div>
+      <ol className="tight plain-list">
+        {links.map((link, index) => (
+          <li key={`${link.provider}/${link.model}`} className="bar">
+            <span className="muted">{index + 1}</span>
+            <b className="mono">
+              {visible(link.provider)}/{visible(link.model)}
+            </b>
+            {Object.keys(link.parameters ?? {}).length === 0 ? null : <span className="mono muted">{visible(JSON.stringify(link.parameters))}</span>}
+            <span className="spacer" />
+            <button type="button" className="link" disabled={!admin || index === 0} aria-label={`Ask ${link.provider} earlier`} onClick={() => move(index, -1)}>
+              up
+            </button>
+            <button type="button" className="link" disabled={!admin || index === links.length - 1} aria-label={`Ask ${link.provider} later`} onClick={() => move(index, 1)}>
+              down
+            </button>
+            <button type="button" className="link" disabled={!admin} aria-label={`Remove ${link.provider}/${link.model}`} onClick={() => setLinks(links.filter((each) => each !== link))}>
+              remove
+            </button>
+          </li>
+        ))}
+      </ol>
+      {admin ? (
+        <form
+          className="bar"
+          onSubmit={(event) => {
+            event.preventDefault();
+            add();
+          }}
+        >
+          <input className="plain-input mono" aria-label={`Another model for ${role}`} placeholder="provider/model" list="models" value={name} onChange={(event) => setName(event.currentTarget.value)} style={{ minWidth: 260 }} />
+          <datalist id="models">
+            {available.map((each) => (
+              <option key={each} value={each} />
+            ))}
+          </datalist>
+          <Button type="submit" variant="default">
+            Add
+          </Button>
+        </form>
+      ) : null}
+      {test.data === undefined ? null : (
+        <p className={`callout ${test.data.ok ? "good" : "bad"}`}>
+          {test.data.provider}/{test.data.model} {test.data.ok ? `answered in ${took(test.data.seconds)}` : visible(test.data.error ?? "did not answer")}
+        </p>
+      )}
+      {save.error === null ? null : <Failed error={save.error} />}
+      {test.error === null ? null : <Failed error={test.error} />}
+    </section>
+  );
+}
+
+function namesOf(models: Models): string[] {
+  return models.available.map((each) => `${String(each.provider)}/${String(each.model ?? each.name ?? each.id)}`);
+}

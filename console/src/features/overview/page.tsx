@@ -1,0 +1,142 @@
+import { Button } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { get, post } from "../../api/client";
+import { jobsPage } from "../../api/queries";
+import type { Capabilities, Job } from "../../api/types";
+import { visible } from "../../shared/ansi";
+import { StateMark, Tag } from "../../shared/marks";
+import { Failed, Loaded } from "../../shared/states";
+import { When } from "../../shared/time";
+import { useTitle } from "../../shared/title";
+
+interface Example {
+  kind: string;
+  summary: string;
+  body: unknown;
+}
+
+interface Description {
+  paths: { "/v1/jobs": { post: { requestBody: { content: { "application/json": { examples: Record<string, { summary: string; value: { kind: string } }> } } } } } };
+}
+
+export function Page() {
+  useTitle("Overview");
+  const capabilities = useQuery({ queryKey: ["capabilities"], queryFn: () => get<Capabilities>("/v1/capabilities") });
+  const recent = useQuery({ queryKey: ["jobs", "recent"], queryFn: () => jobsPage({ limit: 8 }), refetchInterval: 5000 });
+  const failures = useQuery({ queryKey: ["jobs", "failures"], queryFn: () => jobsPage({ state: "failed", limit: 5 }), refetchInterval: 15_000 });
+  return (
+    <>
+      <div className="head">
+        <h1>Overview</h1>
+      </div>
+      <div className="cols">
+        <div className="stack">
+          <section className="panel">
+            <h2>What can be done here</h2>
+            <Loaded query={capabilities}>{(data) => <Kinds data={data} />}</Loaded>
+          </section>
+          <section className="panel">
+            <h2>Examples</h2>
+            <Examples ready={capabilities.data} />
+          </section>
+        </div>
+        <div className="stack">
+          <section className="panel">
+            <h2>Latest jobs</h2>
+            <Loaded query={recent}>{(page) => <JobList jobs={page.items} none="None yet: run an example." />}</Loaded>
+          </section>
+          <section className="panel">
+            <h2>Last failures</h2>
+            <Loaded query={failures}>{(page) => <JobList jobs={page.items} none="No job has failed." />}</Loaded>
+          </section>
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Kinds({ data }: { data: Capabilities }) {
+  return (
+    <dl className="facts">
+      {Object.entries(data.kinds).map(([kind, { state, reason }]) => (
+        <div key={kind} style={{ display: "contents" }}>
+          <dt>{kind}</dt>
+          <dd>
+            <Tag tone={state === "ready" ? "good" : state === "no_worker" ? "bad" : "warn"}>{state.replace("_", " ")}</Tag> {reason}
+          </dd>
+        </div>
+      ))}
+      <dt>code runs in</dt>
+      <dd>{data.isolation.tier} isolation</dd>
+      <dt>languages</dt>
+      <dd>
+        {Object.entries(data.languages)
+          .map(([name, language]) => (language.available ? `${name} ${language.version ?? ""}`.trim() : `no ${name}`))
+          .join(", ")}
+      </dd>
+    </dl>
+  );
+}
+
+/** The examples of the API's own description: they work as they stand. */
+function Examples({ ready }: { ready: Capabilities | undefined }) {
+  const navigate = useNavigate();
+  const query = useQuery({ queryKey: ["examples"], queryFn: examples, staleTime: Infinity });
+  const run = useMutation({
+    mutationFn: (example: Example) => post<Job>("/v1/jobs", example.body),
+    onSuccess: (job) => navigate({ to: "/jobs/$id", params: { id: job.id } }),
+  });
+  return (
+    <div className="stack">
+      {run.error === null ? null : <Failed error={run.error} />}
+      <Loaded query={query}>
+        {(list) => (
+          <div className="tight">
+            {list.map((example) => {
+              const state = ready?.kinds[example.kind]?.state;
+              return (
+                <div key={example.kind} className="bar">
+                  <Button variant="default" disabled={state === "no_worker" || run.isPending} onClick={() => run.mutate(example)}>
+                    Run
+                  </Button>
+                  {example.summary}
+                  {state === "needs_provider" ? <Tag tone="warn">needs a model provider</Tag> : null}
+                </div>
+              );
+            })}
+          </div>
+        )}
+      </Loaded>
+    </div>
+  );
+}
+
+// Those that name a flow, a collection or an archive need one that is there.
+const SELF_CONTAINED = new Set(["execute", "transform", "document"]);
+
+async function examples(): Promise<Example[]> {
+  const description = await get<Description>("/openapi.json");
+  const given = description.paths["/v1/jobs"].post.requestBody.content["application/json"].examples;
+  return Object.values(given)
+    .filter(({ value }) => SELF_CONTAINED.has(value.kind))
+    .map(({ summary, value }) => ({ kind: value.kind, summary, body: value }));
+}
+
+function JobList({ jobs, none }: { jobs: readonly Job[]; none: string }) {
+  if (jobs.length === 0) return <span className="muted">{none}</span>;
+  return (
+    <div className="tight">
+      {jobs.map((job) => (
+        <div key={job.id} className="bar">
+          <StateMark state={job.state} />
+          <Link to="/jobs/$id" params={{ id: job.id }} className="plain clip">
+            {visible(job.title ?? `${job.kind} ${job.id.slice(0, 8)}`)}
+          </Link>
+          <span className="spacer" />
+          <When at={job.created_at} />
+        </div>
+      ))}
+    </div>
+  );
+}

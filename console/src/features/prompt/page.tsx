@@ -1,0 +1,143 @@
+import { Button, Select } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { get, post, Problem, put, tagged } from "../../api/client";
+import type { Page as PageOf, Prompt } from "../../api/types";
+import { useSession } from "../../app/shell";
+import { Diff } from "../../shared/code";
+import { CodeEditor } from "../../shared/editor";
+import { Tag } from "../../shared/marks";
+import { Failed, Loaded } from "../../shared/states";
+import { When } from "../../shared/time";
+import { useTitle } from "../../shared/title";
+import { useUrl } from "../../shared/url";
+import { faultsOf } from "./variables";
+
+export function Page() {
+  const { key } = useParams({ strict: false }) as { key: string };
+  useTitle(key);
+  const query = useQuery({ queryKey: ["prompt", key], queryFn: () => tagged<Prompt>(`/v1/prompts/${key}`) });
+  const versions = useQuery({ queryKey: ["prompt-versions", key], queryFn: () => get<PageOf<Prompt>>(`/v1/prompts/${key}/versions`, { limit: 200 }) });
+  const refetch = (): void => {
+    void query.refetch();
+    void versions.refetch();
+  };
+  return (
+    <>
+      <div className="head">
+        <Link to="/prompts" className="plain">
+          Prompts
+        </Link>
+        <h1>{key}</h1>
+      </div>
+      <Loaded query={query}>
+        {({ value, tag }) => (
+          <div className="cols even">
+            <Editor key={value.version} prompt={value} tag={tag} onChanged={refetch} onReload={refetch} />
+            <Loaded query={versions}>{(page) => <Versions prompt={value} versions={page.items} onChanged={refetch} />}</Loaded>
+          </div>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+interface EditorProps {
+  prompt: Prompt;
+  tag: string | null;
+  onChanged: () => void;
+  onReload: () => void;
+}
+
+/** The text, checked for its variables while one types; publishing it is a version that workers follow within two seconds. */
+function Editor({ prompt, tag, onChanged, onReload }: EditorProps) {
+  const [text, setText] = useState(prompt.text);
+  const admin = useSession()?.scopes.includes("admin") ?? false;
+  const faults = faultsOf(text, prompt.variables);
+  const publish = useMutation({
+    mutationFn: () => put<Prompt>(`/v1/prompts/${prompt.key}`, { text }, tag === null ? {} : { "If-Match": tag }),
+    onSuccess: onChanged,
+  });
+  const reset = useMutation({ mutationFn: () => post<Prompt>(`/v1/prompts/${prompt.key}/reset`), onSuccess: onChanged });
+  const overtaken = publish.error instanceof Problem && publish.error.status === 412;
+  return (
+    <div className="stack">
+      <div className="bar">
+        <Tag>version {prompt.version} in use</Tag>
+        {prompt.is_default ? <Tag>as it came</Tag> : <Tag tone="accent">changed</Tag>}
+        <span className="spacer" />
+        <Button variant="default" disabled={!admin || prompt.is_default} loading={reset.isPending} title={admin ? undefined : "needs scope admin"} onClick={() => reset.mutate()}>
+          Reset to the built-in text
+        </Button>
+        <Button disabled={!admin || text === prompt.text || faults.length > 0} loading={publish.isPending} title={admin ? undefined : "needs scope admin"} onClick={() => publish.mutate()}>
+          Publish
+        </Button>
+      </div>
+      {faults.map((fault) => (
+        <p key={fault} className="callout bad" role="alert">
+          {fault}
+        </p>
+      ))}
+      {publish.error === null ? null : <Failed error={publish.error} />}
+      {overtaken ? (
+        <Button variant="default" onClick={onReload}>
+          Somebody published meanwhile: load their version
+        </Button>
+      ) : null}
+      <CodeEditor label="Text of the prompt" language="markdown" value={text} onChange={setText} minHeight={320} />
+      {text === prompt.text ? null : (
+        <section>
+          <h3>What would change</h3>
+          <Diff before={prompt.text} after={text} />
+        </section>
+      )}
+    </div>
+  );
+}
+
+/** Every version; any two beside each other, and any made current again. */
+function Versions({ prompt, versions, onChanged }: { prompt: Prompt; versions: readonly Prompt[]; onChanged: () => void }) {
+  const [url, change] = useUrl();
+  const admin = useSession()?.scopes.includes("admin") ?? false;
+  const rollback = useMutation({ mutationFn: (version: number) => post<Prompt>(`/v1/prompts/${prompt.key}/rollback`, { version }), onSuccess: onChanged });
+  const textOf = (version: string | undefined): string | undefined => versions.find((each) => String(each.version) === version)?.text;
+  const names = versions.map((each) => ({ value: String(each.version), label: `version ${each.version}` }));
+  const [before, after] = [url.a ?? String(versions[1]?.version ?? ""), url.b ?? String(versions[0]?.version ?? "")];
+  return (
+    <div className="stack">
+      <section className="panel" aria-label="Versions">
+        <h2>Versions</h2>
+        <ol className="tight plain-list">
+          {versions.map((version) => (
+            <li key={version.version} className="bar">
+              <b className="mono">v{version.version}</b>
+              <When at={version.updated_at} />
+              {version.is_default ? <Tag>as it came</Tag> : null}
+              {version.version === prompt.version ? <Tag tone="good">in use</Tag> : null}
+              <span className="spacer" />
+              <Link to="/jobs" search={{ prompt: `${prompt.key}@${version.version}` } as never} className="plain">
+                its jobs
+              </Link>
+              {version.version === prompt.version ? null : (
+                <button type="button" className="link" disabled={!admin} title={admin ? undefined : "needs scope admin"} onClick={() => rollback.mutate(version.version)}>
+                  Roll back to it
+                </button>
+              )}
+            </li>
+          ))}
+        </ol>
+        {rollback.error === null ? null : <Failed error={rollback.error} />}
+      </section>
+      {versions.length < 2 ? null : (
+        <section className="panel stack" aria-label="Difference of two versions">
+          <div className="bar">
+            <Select aria-label="From version" data={names} value={before} onChange={(a) => change({ a })} w={120} />
+            <Select aria-label="To version" data={names} value={after} onChange={(b) => change({ b })} w={120} />
+          </div>
+          <Diff before={textOf(before) ?? ""} after={textOf(after) ?? ""} />
+        </section>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,111 @@
+import { Button, NumberInput, Select } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { get, post } from "../../api/client";
+import { jobQuery } from "../../api/queries";
+import type { Capabilities, ExecuteResult, Job } from "../../api/types";
+import { ResultView } from "../../results";
+import { FollowedJob } from "../../results/follow";
+import { useDraft } from "../../shared/draft";
+import { CodeEditor } from "../../shared/editor";
+import { Empty, Failed } from "../../shared/states";
+import { FileDrop, type Uploaded } from "../../shared/upload";
+import { useTitle } from "../../shared/title";
+import { useUrl } from "../../shared/url";
+import { Diff } from "../../shared/code";
+
+const START = { python: "import sys\n\nprint(sys.version)\nsum(n * n for n in range(10))\n", r: "summary(c(1, 2, 3))\n", javascript: "console.log(process.version)\n[1, 2, 3].map((n) => n * n)\n", sql: "SELECT 6 * 7 AS answer\n" };
+type Language = keyof typeof START;
+
+interface Draft {
+  language: Language;
+  code: string;
+  files: Uploaded[];
+  seconds: number;
+  memory: number;
+}
+
+export function Page() {
+  useTitle("Run code");
+  const [url, change] = useUrl();
+  const [draft, setDraft] = useDraft<Draft>("run", { language: "python", code: START.python, files: [], seconds: 10, memory: 512 });
+  const capabilities = useQuery({ queryKey: ["capabilities"], queryFn: () => get<Capabilities>("/v1/capabilities") });
+  const past = useQuery({ ...jobQuery(url.job ?? ""), enabled: url.job !== undefined });
+  const input = past.data?.kind === "execute" ? past.data.input : undefined;
+  useEffect(() => {
+    if (input !== undefined && input !== null) setDraft((now) => ({ ...now, language: input.language as Language, code: String(input.code) }));
+  }, [input, setDraft]);
+  const run = useMutation({
+    mutationFn: () =>
+      post<Job>("/v1/jobs", {
+        kind: "execute",
+        input: {
+          language: draft.language,
+          code: draft.code,
+          files: draft.files.map((file) => ({ id: file.id, path: file.name })),
+          limits: { wall_seconds: draft.seconds, memory_mb: draft.memory },
+        },
+      }),
+    onSuccess: (job) => change({ job: job.id, before: url.job ?? null }),
+  });
+  const languages = Object.entries(capabilities.data?.languages ?? { python: { available: true } });
+  return (
+    <>
+      <div className="head">
+        <h1>Run code</h1>
+        <span className="muted">in the sandbox, without a model</span>
+      </div>
+      <div className="cols">
+        <div className="stack">
+          <div className="bar">
+            <Select
+              aria-label="Language"
+              data={languages.map(([value, { available }]) => ({ value, label: available ? value : `${value} (not here)`, disabled: !available }))}
+              value={draft.language}
+              onChange={(value) => value !== null && setDraft({ ...draft, language: value as Language, code: Object.values(START).includes(draft.code) ? START[value as Language] : draft.code })}
+              w={140}
+            />
+            <NumberInput aria-label="Seconds at most" suffix=" s" min={1} max={300} value={draft.seconds} onChange={(seconds) => setDraft({ ...draft, seconds: Number(seconds) })} w={90} />
+            <NumberInput aria-label="Memory at most" suffix=" MB" min={16} max={4096} value={draft.memory} onChange={(memory) => setDraft({ ...draft, memory: Number(memory) })} w={100} />
+            <Button loading={run.isPending} disabled={draft.code.trim() === ""} onClick={() => run.mutate()}>
+              Run
+            </Button>
+          </div>
+          <CodeEditor label="Code" language={draft.language} value={draft.code} onChange={(code) => setDraft((now) => ({ ...now, code }))} minHeight={260} />
+          <FileDrop label="Add files" files={draft.files} onChange={(files) => setDraft({ ...draft, files })} />
+          {run.error === null ? null : <Failed error={run.error} />}
+        </div>
+        <div className="stack">
+          {url.job === undefined ? (
+            <Empty title="What the code does stands here">
+              <span className="muted">Its verdict, the value of its last expression, what it prints, and the files that it writes.</span>
+            </Empty>
+          ) : (
+            <FollowedJob id={url.job}>
+              {(job) => (
+                <>
+                  {job.result ? <ResultView job={job} /> : null}
+                  {job.result && url.before !== undefined ? <Difference id={url.before} now={job} /> : null}
+                </>
+              )}
+            </FollowedJob>
+          )}
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** What this run prints that the last one did not. */
+function Difference({ id, now }: { id: string; now: Job }) {
+  const before = useQuery(jobQuery(id)).data?.result as ExecuteResult | null | undefined;
+  const result = now.result as unknown as ExecuteResult;
+  const text = (each: ExecuteResult): string => `${each.stdout}${each.value?.text ?? ""}`;
+  if (!before || text(before) === text(result)) return null;
+  return (
+    <section className="panel">
+      <h3>Difference to the last run</h3>
+      <Diff before={text(before)} after={text(result)} />
+    </section>
+  );
+}

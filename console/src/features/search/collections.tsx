@@ -1,0 +1,83 @@
+import { Button, Select, Textarea, TextInput } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { post } from "../../api/client";
+import type { CollectionView, IngestResult, Job } from "../../api/types";
+import { FollowedJob } from "../../results/follow";
+import { visible } from "../../shared/ansi";
+import { Failed } from "../../shared/states";
+import { FileDrop } from "../../shared/upload";
+
+const DECLARATION = `{
+  "articles": {"facets": {"topic": 1.0}, "fields": {"year": "integer"}}
+}`;
+
+/** A new collection: its tables with their facets and fields, as JSON. */
+export function NewCollection({ onDone }: { onDone: () => void }) {
+  const [name, setName] = useState("");
+  const [tables, setTables] = useState(DECLARATION);
+  const make = useMutation({
+    mutationFn: () => post<CollectionView>("/v1/collections", { name, tables: JSON.parse(tables) as unknown }),
+    onSuccess: () => {
+      setName("");
+      onDone();
+    },
+  });
+  return (
+    <details className="panel">
+      <summary>New collection</summary>
+      <div className="stack">
+        <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
+        <Textarea label="Tables" autosize minRows={4} value={tables} classNames={{ input: "mono" }} onChange={(event) => setTables(event.currentTarget.value)} />
+        {make.error === null ? null : <Failed error={make.error} />}
+        <span>
+          <Button disabled={name === ""} loading={make.isPending} onClick={() => make.mutate()}>
+            Create
+          </Button>
+        </span>
+      </div>
+    </details>
+  );
+}
+
+/** Records from a file into one table, with what is wrong by row. */
+export function Ingest({ collection, onDone }: { collection: CollectionView; onDone: () => void }) {
+  const tables = Object.keys(collection.tables);
+  const [table, setTable] = useState(tables[0] ?? null);
+  const [job, setJob] = useState<string | null>(null);
+  const ingest = useMutation({
+    mutationFn: (fileId: string) => post<Job>("/v1/jobs", { kind: "ingest", input: { collection: collection.name, table, file_id: fileId } }),
+    onSuccess: (made) => setJob(made.id),
+  });
+  return (
+    <details className="panel">
+      <summary>Add records</summary>
+      <div className="stack">
+        <Select label="Table" data={tables} value={table} onChange={setTable} />
+        <FileDrop label="JSON lines, CSV or Parquet" many={false} files={[]} onChange={(files) => files[0] && ingest.mutate(files[0].id)} />
+        {ingest.error === null ? null : <Failed error={ingest.error} />}
+        {job === null ? null : (
+          <FollowedJob id={job}>{(done) => (done.result ? <Ingested result={done.result as unknown as IngestResult} onDone={onDone} /> : null)}</FollowedJob>
+        )}
+      </div>
+    </details>
+  );
+}
+
+function Ingested({ result, onDone }: { result: IngestResult; onDone: () => void }) {
+  return (
+    <div className="tight">
+      <span>
+        {result.ingested} new, {result.updated} changed, {result.unchanged} unchanged, {result.deleted} deleted{" "}
+        <button type="button" className="link" onClick={onDone}>
+          Count again
+        </button>
+      </span>
+      {result.errors.slice(0, 20).map((error) => (
+        <span key={error.index} className="bad">
+          record {error.index}: {visible(error.message)}
+        </span>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,183 @@
+import { Button, Checkbox, Select, Textarea } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { get, post } from "../../api/client";
+import { jobQuery } from "../../api/queries";
+import type { CollectionView, Job, Page as PageOf, SearchResult } from "../../api/types";
+import { FollowedJob } from "../../results/follow";
+import { SearchResultView } from "../../results/search";
+import { visible } from "../../shared/ansi";
+import { useDraft } from "../../shared/draft";
+import { count } from "../../shared/numbers";
+import { Empty, Failed, Loaded } from "../../shared/states";
+import { useTitle } from "../../shared/title";
+import { useUrl } from "../../shared/url";
+import { Ingest, NewCollection } from "./collections";
+import { EMPTY_PLAN, Plan, type PlannedQuery } from "./plan";
+
+interface Draft {
+  collection: string | null;
+  question: string;
+  plan: PlannedQuery[];
+  filters: Record<string, string>;
+  answer: boolean;
+  reflection: boolean;
+}
+
+const START: Draft = { collection: null, question: "", plan: [], filters: {}, answer: true, reflection: true };
+
+export function Page() {
+  useTitle("Search");
+  const [url, change] = useUrl();
+  const [draft, setDraft] = useDraft<Draft>("search", START);
+  const collections = useQuery({ queryKey: ["collections"], queryFn: () => get<PageOf<CollectionView>>("/v1/collections", { limit: 200 }) });
+  const past = useQuery({ ...jobQuery(url.job ?? ""), enabled: url.job !== undefined }).data;
+  const opened = useRef(false);
+  useEffect(() => {
+    if (opened.current || past === undefined || past.kind !== "search") return;
+    opened.current = true;
+    const input = past.input as unknown as { collection: string; question: string; plan?: Partial<PlannedQuery>[]; filters?: Record<string, unknown> };
+    setDraft((now) => ({ ...now, collection: input.collection, question: input.question, plan: filledOf(input.plan ?? []), filters: textOf(input.filters ?? {}) }));
+  }, [past, setDraft]);
+  const run = useMutation({
+    mutationFn: (draft: Draft) => post<Job>("/v1/jobs", { kind: "search", input: inputOf(draft) }),
+    onSuccess: (job) => {
+      opened.current = true;
+      change({ job: job.id });
+    },
+  });
+  const runWithout = (constraint: string): void => {
+    const name = constraint.replace(/^filters?\./, "");
+    const filters = Object.fromEntries(Object.entries(draft.filters).filter(([field]) => field !== name));
+    const plan = (draft.plan.length > 0 ? draft.plan : planOf(past)).map((query) => without(query, name));
+    const next = { ...draft, filters, plan };
+    setDraft(next);
+    run.mutate(next);
+  };
+  return (
+    <>
+      <div className="head">
+        <h1>Search</h1>
+        <span className="muted">a question becomes queries, which are tried and mended</span>
+      </div>
+      <Loaded query={collections}>
+        {(page) => {
+          const chosen = page.items.find((each) => each.name === draft.collection) ?? page.items[0];
+          const current = { ...draft, collection: chosen?.name ?? null };
+          return (
+            <div className="cols">
+              <div className="stack">
+                {chosen === undefined ? (
+                  <Empty title="There is no collection yet">
+                    <span className="muted">A collection holds tables of records; a question is answered from them.</span>
+                  </Empty>
+                ) : (
+                  <>
+                    <Select label="Collection" data={page.items.map((each) => each.name)} value={chosen.name} onChange={(collection) => setDraft({ ...draft, collection, plan: [], filters: {} })} />
+                    <Tables collection={chosen} />
+                    <Textarea label="Question" autosize minRows={2} value={draft.question} onChange={(event) => setDraft({ ...draft, question: event.currentTarget.value })} />
+                    <Filters collection={chosen} filters={draft.filters} onChange={(filters) => setDraft({ ...draft, filters })} />
+                    <Plan collection={chosen} plan={draft.plan} proposed={planOf(past)} question={draft.question} onChange={(plan) => setDraft({ ...draft, plan })} />
+                    <div className="bar">
+                      <Checkbox label="Answer in words" checked={draft.answer} onChange={(event) => setDraft({ ...draft, answer: event.currentTarget.checked })} />
+                      <Checkbox label="Let a model rewrite" checked={draft.reflection} onChange={(event) => setDraft({ ...draft, reflection: event.currentTarget.checked })} />
+                    </div>
+                    <span>
+                      <Button loading={run.isPending} disabled={draft.question.trim() === ""} onClick={() => run.mutate(current)}>
+                        Search
+                      </Button>
+                    </span>
+                  </>
+                )}
+                {run.error === null ? null : <Failed error={run.error} />}
+                {chosen === undefined ? null : <Ingest collection={chosen} onDone={() => void collections.refetch()} />}
+                <NewCollection onDone={() => void collections.refetch()} />
+              </div>
+              <div className="stack">
+                {url.job === undefined ? (
+                  <Empty title="What is found stands here">
+                    <span className="muted">With the queries that found it, and, when nothing is found, which constraint stands in the way.</span>
+                  </Empty>
+                ) : (
+                  <FollowedJob id={url.job}>
+                    {(job) => (job.result ? <SearchResultView result={job.result as unknown as SearchResult} onWithout={(_, constraint) => runWithout(constraint)} /> : null)}
+                  </FollowedJob>
+                )}
+              </div>
+            </div>
+          );
+        }}
+      </Loaded>
+    </>
+  );
+}
+
+function Tables({ collection }: { collection: CollectionView }) {
+  return (
+    <div className="chips">
+      {Object.keys(collection.tables).map((table) => (
+        <span key={table}>
+          {visible(table)} <b>{count(collection.records?.[table] ?? 0)}</b> records
+        </span>
+      ))}
+    </div>
+  );
+}
+
+/** The collection's own fields, typed; an empty one does not filter. */
+function Filters({ collection, filters, onChange }: { collection: CollectionView; filters: Record<string, string>; onChange: (filters: Record<string, string>) => void }) {
+  const fields = Object.assign({}, ...Object.values(collection.tables).map((table) => table.fields ?? {})) as Record<string, string>;
+  if (Object.keys(fields).length === 0) return null;
+  return (
+    <fieldset className="panel tight">
+      <legend>Filters</legend>
+      {Object.entries(fields).map(([name, type]) => (
+        <label key={name} className="bar">
+          <span style={{ minWidth: 120 }}>
+            {visible(name)} <span className="muted">{type}</span>
+          </span>
+          <input className="plain-input mono" value={filters[name] ?? ""} placeholder={type === "bool" ? "true or false" : "any"} onChange={(event) => onChange({ ...filters, [name]: event.currentTarget.value })} />
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+function inputOf(draft: Draft): Record<string, unknown> {
+  const filters = Object.fromEntries(Object.entries(draft.filters).filter(([, value]) => value !== "").map(([name, value]) => [name, valueOf(value)]));
+  const plan = draft.plan.filter((query) => query.query_text.trim() !== "");
+  return { collection: draft.collection, question: draft.question, filters, answer: draft.answer, reflection: draft.reflection, ...(plan.length === 0 ? {} : { plan }) };
+}
+
+function valueOf(text: string): unknown {
+  if (text === "true" || text === "false") return text === "true";
+  if (/^-?\d+(\.\d+)?$/.test(text)) return Number(text);
+  if (/^[[{]/.test(text)) {
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      return text;
+    }
+  }
+  return text;
+}
+
+function textOf(filters: Record<string, unknown>): Record<string, string> {
+  return Object.fromEntries(Object.entries(filters).map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : String(value)]));
+}
+
+function planOf(job: Job | undefined): PlannedQuery[] {
+  const result = job?.result as unknown as SearchResult | null | undefined;
+  return filledOf(result?.original_plan ?? []);
+}
+
+/** Queries with all their fields: whoever submitted the job may have left some to the server. */
+function filledOf(plan: readonly Partial<PlannedQuery>[]): PlannedQuery[] {
+  return plan.map((query) => ({ ...EMPTY_PLAN, ...query }));
+}
+
+/** The query without that constraint; a threshold of 0 lets everything through. */
+function without(query: PlannedQuery, name: string): PlannedQuery {
+  if (/threshold/.test(name)) return { ...query, score_threshold: 0 };
+  return { ...query, filters: Object.fromEntries(Object.entries(query.filters).filter(([field]) => field !== name)) };
+}

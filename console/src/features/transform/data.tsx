@@ -1,0 +1,116 @@
+import { Button, NumberInput, Textarea } from "@mantine/core";
+import { useState } from "react";
+import { upload } from "../../api/client";
+import { visible } from "../../shared/ansi";
+import { headOf } from "../../shared/csv";
+import { Failed } from "../../shared/states";
+import { FileDrop, type Uploaded } from "../../shared/upload";
+import { SAMPLE, type DataDraft, type Draft } from "./draft";
+
+type Change = (change: (now: Draft) => Draft) => void;
+
+/** The data: files, pasted text or a sample, with what the model will see of them; a click masks a column. */
+export function DataPart({ draft, change }: { draft: Draft; change: Change }) {
+  const [pasting, setPasting] = useState(false);
+  const [text, setText] = useState("");
+  const [fault, setFault] = useState<unknown>(null);
+  const add = (each: Omit<DataDraft, "name">): void =>
+    change((now) => ({ ...now, data: [...now.data, { ...each, name: now.data.length === 0 ? "data" : `data${now.data.length + 1}` }] }));
+  const paste = async (): Promise<void> => {
+    try {
+      const made = text.length > 200_000 ? await upload(new Blob([text]), "pasted.csv") : null;
+      add({ fileId: made?.id ?? null, csv: made === null ? text : null, label: "pasted", head: headOf(text) });
+      setPasting(false);
+      setText("");
+    } catch (error) {
+      setFault(error);
+    }
+  };
+  const uploaded = (files: Uploaded[]): void => {
+    for (const file of files) add({ fileId: file.id, csv: null, label: file.name, head: null });
+  };
+  return (
+    <section className="stack" aria-label="Data">
+      <FileDrop label="Add data files" files={[]} onChange={uploaded} />
+      <div className="bar">
+        <button type="button" className="link" onClick={() => setPasting(!pasting)}>
+          Paste CSV
+        </button>
+        <button
+          type="button"
+          className="link"
+          onClick={() => {
+            add({ fileId: null, csv: SAMPLE.csv, label: "sample", head: headOf(SAMPLE.csv) });
+            change((now) => ({ ...now, task: now.task || SAMPLE.task }));
+          }}
+        >
+          Use a sample
+        </button>
+      </div>
+      {fault === null ? null : <Failed error={fault} />}
+      {pasting ? (
+        <div className="tight">
+          <Textarea label="CSV with a line of names" minRows={5} autosize maxRows={10} classNames={{ input: "mono" }} value={text} onChange={(event) => setText(event.currentTarget.value)} />
+          <span>
+            <Button variant="default" disabled={text.trim() === ""} onClick={() => void paste()}>
+              Use it
+            </Button>
+          </span>
+        </div>
+      ) : null}
+      {draft.data.map((data, index) => (
+        <DataSet key={index} data={data} draft={draft} change={change} remove={() => change((now) => ({ ...now, data: now.data.filter((_, place) => place !== index) }))} />
+      ))}
+      {draft.data.length > 0 ? (
+        <NumberInput label="Rows that the model sees" description="0 shows it names and types only" min={0} max={100} value={draft.rows} onChange={(rows) => change((now) => ({ ...now, rows: Number(rows) }))} w={220} />
+      ) : null}
+    </section>
+  );
+}
+
+function DataSet({ data, draft, change, remove }: { data: DataDraft; draft: Draft; change: Change; remove: () => void }) {
+  const toggle = (column: string): void =>
+    change((now) => ({ ...now, mask: now.mask.includes(column) ? now.mask.filter((each) => each !== column) : [...now.mask, column] }));
+  return (
+    <div className="panel tight">
+      <div className="bar">
+        <b className="mono">{data.name}</b> <span className="muted">{visible(data.label)}</span>
+        <span className="spacer" />
+        <button type="button" className="link" onClick={remove} aria-label={`Remove ${data.name}`}>
+          Remove
+        </button>
+      </div>
+      {data.head === null ? (
+        <span className="muted">Its columns are read when it runs.</span>
+      ) : (
+        <div className="scroll" tabIndex={0} role="region" aria-label={`What the model sees of ${data.name}`}>
+          <table className="grid-table mono">
+            <thead>
+              <tr>
+                {data.head.columns.map((column) => {
+                  const masked = draft.mask.includes(column);
+                  return (
+                    <th key={column} scope="col">
+                      <button type="button" className="link" aria-pressed={masked} title={masked ? "Show its values to the model" : "Hide its values from the model"} onClick={() => toggle(column)}>
+                        {visible(column)} {masked ? "(masked)" : ""}
+                      </button>
+                    </th>
+                  );
+                })}
+              </tr>
+            </thead>
+            <tbody>
+              {data.head.rows.slice(0, draft.rows).map((row, index) => (
+                <tr key={index}>
+                  {row.map((value, place) => (
+                    <td key={place}>{draft.mask.includes(data.head!.columns[place]!) ? <span className="muted">••••</span> : visible(value)}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,187 @@
+import { useState } from "react";
+import type { DetectResult } from "../api/types";
+import { visible } from "../shared/ansi";
+import { Tag } from "../shared/marks";
+import { bytes, cell } from "../shared/numbers";
+
+type Service = DetectResult["services"][number];
+type Candidate = Service["candidates"][number];
+
+interface Props {
+  result: DetectResult;
+  /** Runs the detection again without a rule. */
+  onDisable?: (rule: string) => void;
+  /** Makes a rule of what was found. */
+  onRule?: (candidate: { kind: string; id: string; name: string; file: string }) => void;
+}
+
+/** Services, and for each axis the winner with its evidence; what was overruled stands below with the rule that beat it. */
+export function DetectResultView({ result, onDisable, onRule }: Props) {
+  const total = Object.values(result.languages).reduce((sum, size) => sum + size, 0);
+  return (
+    <div className="stack">
+      <div className="chips">
+        <span>
+          <b>{result.services.length}</b> services
+        </span>
+        <span>
+          <b>{result.stats.files}</b> files in <b>{result.stats.seconds.toFixed(1)} s</b>, <b>{result.stats.llm_calls}</b> model calls
+        </span>
+        {result.orchestrator ? <span>orchestrated by {visible(result.orchestrator)}</span> : null}
+        {result.workspace ? (
+          <span>
+            {visible(result.workspace.manager)} workspace of {result.workspace.members.length}
+          </span>
+        ) : null}
+      </div>
+      <div aria-label="Languages" className="tight">
+        {Object.entries(result.languages)
+          .slice(0, 8)
+          .map(([name, size]) => (
+            <div key={name} className="bar">
+              <span style={{ width: 110 }}>{visible(name)}</span>
+              <meter min={0} max={total} value={size} aria-label={`${name}: ${((size / total) * 100).toFixed(1)} %`} style={{ width: 180 }} />
+              <span className="muted">
+                {((size / total) * 100).toFixed(1)} %, {bytes(size)}
+              </span>
+            </div>
+          ))}
+      </div>
+      {result.services.map((service) => (
+        <ServiceView key={service.path} service={service} onDisable={onDisable} onRule={onRule} />
+      ))}
+    </div>
+  );
+}
+
+function ServiceView({ service, onDisable, onRule }: { service: Service } & Omit<Props, "result">) {
+  const kinds = [...new Set(service.candidates.map((candidate) => candidate.kind))];
+  return (
+    <details className="panel" open={service.path === "" || undefined}>
+      <summary>
+        {visible(service.name)} <span className="mono muted">{visible(service.path || "/")}</span> <Tag>{service.role}</Tag>{" "}
+        {Object.values(service.primary).filter(Boolean).map((name) => visible(String(name))).join(" · ")}
+      </summary>
+      <div className="stack">
+        {kinds.map((kind) => (
+          <Axis key={kind} kind={kind} candidates={service.candidates.filter((each) => each.kind === kind)} onDisable={onDisable} onRule={onRule} />
+        ))}
+        {service.versions.map((trail) => (
+          <div key={trail.runtime}>
+            <b>
+              {visible(trail.runtime)} {visible(trail.value)}
+            </b>{" "}
+            said by <span className="mono">{visible(trail.source)}</span>
+            {trail.eol ? <Tag tone="warn">out of support</Tag> : null}
+            {trail.overridden.map((other, index) => (
+              <span key={index} className="muted">
+                {" "}
+                › overruled <span className="mono">{visible(other.source)}</span> {visible(other.value)}
+              </span>
+            ))}
+          </div>
+        ))}
+        {service.conflicts.map((conflict, index) => (
+          <p key={index} className="callout warn">
+            {conflict.kind}: believed {visible(conflict.winner ?? "none")} by <span className="mono">{visible(conflict.rule)}</span>; said was {visible(conflict.claims.map(cell).join(" · "))}
+          </p>
+        ))}
+        {service.warnings.map((warning) => (
+          <p key={warning} className="callout warn">
+            {visible(warning)}
+          </p>
+        ))}
+        <Facts service={service} />
+      </div>
+    </details>
+  );
+}
+
+/** One axis (language, framework ...): the winner first, what it overruled below. */
+function Axis({ kind, candidates, onDisable, onRule }: { kind: string; candidates: readonly Candidate[] } & Omit<Props, "result">) {
+  return (
+    <div className="tight">
+      <span className="muted">{kind.replace("_", " ")}</span>
+      {candidates.map((candidate, index) => (
+        <CandidateView key={candidate.id} candidate={candidate} overruledBy={index > 0 ? candidates[0]! : null} onDisable={onDisable} onRule={onRule} />
+      ))}
+    </div>
+  );
+}
+
+function CandidateView({ candidate, overruledBy, onDisable, onRule }: { candidate: Candidate; overruledBy: Candidate | null } & Omit<Props, "result">) {
+  const [open, setOpen] = useState(false);
+  return (
+    <div className={overruledBy === null ? "" : "indent"}>
+      <div className="bar">
+        <button type="button" className="link" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {visible(candidate.name)}
+        </button>
+        {candidate.version ? <span className="mono">{visible(candidate.version)}</span> : null}
+        <meter min={0} max={1} value={candidate.confidence} aria-label={`Confidence ${candidate.confidence.toFixed(2)}`} />
+        <span className="muted">{candidate.confidence.toFixed(2)}</span>
+        {candidate.source === "rule" ? null : <Tag tone="accent">{candidate.source}</Tag>}
+        {overruledBy === null ? null : <span className="muted">overruled by {visible(overruledBy.name)}</span>}
+        <span className="muted">{candidate.evidence.length} {candidate.evidence.length === 1 ? "piece" : "pieces"} of evidence</span>
+      </div>
+      {open
+        ? candidate.evidence.map((evidence, index) => (
+            <div key={index} className="callout tight">
+              <span className="bar">
+                <span className="mono">
+                  {visible(evidence.file)}
+                  {evidence.line ? `:${evidence.line}` : ""}
+                </span>
+                <Tag>{visible(evidence.rule)}</Tag>
+                {onDisable === undefined ? null : (
+                  <button type="button" className="link" onClick={() => onDisable(evidence.rule)}>
+                    Disable this rule and run again
+                  </button>
+                )}
+                {onRule === undefined || candidate.source !== "llm" ? null : (
+                  <button type="button" className="link" onClick={() => onRule({ kind: candidate.kind, id: candidate.id, name: candidate.name, file: evidence.file })}>
+                    Make this a rule
+                  </button>
+                )}
+              </span>
+              {evidence.snippet ? (
+                <pre className="code">
+                  <div className="ln mark">
+                    <span>{evidence.line ?? ""}</span>
+                    <span>!</span>
+                    <span>{visible(evidence.snippet)}</span>
+                  </div>
+                </pre>
+              ) : (
+                <span className="muted">That the file exists is the proof.</span>
+              )}
+            </div>
+          ))
+        : null}
+    </div>
+  );
+}
+
+function Facts({ service }: { service: Service }) {
+  const { build, runtime } = service;
+  const lines: [string, string][] = [
+    ["build", (build.commands ?? []).join(" && ")],
+    ["packages", (build.packages ?? []).join(", ")],
+    ["cache", (build.cache ?? []).join(", ")],
+    ["start", (runtime.command ?? []).join(" ")],
+    ["ports", (runtime.ports ?? []).join(", ")],
+    ["health", runtime.health?.endpoint ?? ""],
+  ];
+  return (
+    <dl className="facts">
+      {lines
+        .filter(([, value]) => value !== "")
+        .map(([name, value]) => (
+          <div key={name} style={{ display: "contents" }}>
+            <dt>{name}</dt>
+            <dd className="mono">{visible(value)}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}

@@ -1,0 +1,45 @@
+import { Link } from "@tanstack/react-router";
+import type { FlowResult } from "../api/types";
+import { visible } from "../shared/ansi";
+import { Tag } from "../shared/marks";
+
+/** A turn on a diagram: what was said, and each tool call with what became of it. */
+export function FlowResultView({ result, flowId }: { result: FlowResult; flowId?: string }) {
+  return (
+    <div className="stack">
+      <div className="bar">
+        <Tag tone={result.success ? "good" : "bad"}>{result.success ? "done" : "not done"}</Tag>
+        {result.iterations > 1 ? <Tag tone="warn">repaired in {result.iterations} attempts</Tag> : null}
+        {result.repaired ? <Tag tone="warn">answer mended</Tag> : null}
+        {flowId === undefined ? null : (
+          <Link to="/flows/$id" params={{ id: flowId }} className="plain">
+            Open the flow
+          </Link>
+        )}
+      </div>
+      {result.thinking === "" ? null : <p className="muted wrapped">{visible(result.thinking)}</p>}
+      {result.response === "" ? null : <p className="wrapped">{visible(result.response)}</p>}
+      {result.tool_calls.map((call, index) => {
+        const done = result.execution[index];
+        return (
+          <div key={`${call.id}-${index}`} className={`check ${done?.success ? "good" : "bad"}`}>
+            <span>{done?.success ? "✓" : "✗"}</span>
+            <span>
+              <code>
+                {visible(call.name)} {visible(JSON.stringify(call.params))}
+              </code>
+              {done?.error ? <span> {visible(done.error)}</span> : null}
+              {(done?.suggestions ?? []).length > 0 ? <span className="muted"> perhaps {visible(done!.suggestions!.join(", "))}</span> : null}
+              {done?.rolled_back ? <span className="muted"> taken back with its batch</span> : null}
+            </span>
+          </div>
+        );
+      })}
+      {result.errors.map((error) => (
+        <p key={error} className="callout bad">
+          {visible(error)}
+        </p>
+      ))}
+    </div>
+  );
+}

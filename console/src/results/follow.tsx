@@ -1,0 +1,64 @@
+import { Button } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useEffect, type ReactNode } from "react";
+import { post } from "../api/client";
+import { useJobEvents } from "../api/events";
+import { useJob } from "../api/queries";
+import { TERMINAL, type Job, type JobEvent } from "../api/types";
+import { visible } from "../shared/ansi";
+import { LiveTag, StateMark } from "../shared/marks";
+import { Loaded } from "../shared/states";
+import { cost } from "../shared/numbers";
+import { between, took } from "../shared/time";
+
+/** A workbench's right side: the job it submitted, live, with its error first. */
+export function FollowedJob({ id, children }: { id: string; children: (job: Job, events: readonly JobEvent[]) => ReactNode }) {
+  const query = useJob(id);
+  return <Loaded query={query}>{(job) => <Followed job={job}>{children}</Followed>}</Loaded>;
+}
+
+function Followed({ job, children }: { job: Job; children: (job: Job, events: readonly JobEvent[]) => ReactNode }) {
+  const { events, liveness } = useJobEvents(job.id);
+  const client = useQueryClient();
+  const last = events.at(-1);
+  useEffect(() => {
+    void client.invalidateQueries({ queryKey: ["job", job.id] });
+  }, [client, job.id, last?.type]);
+  const cancel = useMutation({ mutationFn: () => post<Job>(`/v1/jobs/${job.id}/cancel`) });
+  const thinking = [...events].reverse().find((event) => event.type === "thinking");
+  return (
+    <div className="stack">
+      <div className="bar" aria-live="polite">
+        <StateMark state={job.state} />
+        <LiveTag liveness={liveness} />
+        {TERMINAL.has(job.state) ? (
+          <span className="muted">
+            {took(between(job.started_at, job.finished_at))}, {cost(job.usage?.cost_usd)}
+          </span>
+        ) : (
+          <>
+            <span className="muted">{thinking === undefined ? "" : visible(String(thinking.message))}</span>
+            <Button variant="light" color="red" loading={cancel.isPending} onClick={() => cancel.mutate()}>
+              Cancel
+            </Button>
+          </>
+        )}
+        <span className="spacer" />
+        <Link to="/jobs/$id" params={{ id: job.id }} className="plain">
+          The whole job
+        </Link>
+      </div>
+      {job.error ? (
+        <div className="callout bad tight" role="alert">
+          <b>{job.error.title}</b>
+          <span>{visible(job.error.detail ?? "")}</span>
+          <a className="plain mono" href={`/docs/errors#${job.error.code}`}>
+            {job.error.code}
+          </a>
+        </div>
+      ) : null}
+      {children(job, events)}
+    </div>
+  );
+}

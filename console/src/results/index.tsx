@@ -1,0 +1,35 @@
+import { lazy, Suspense } from "react";
+import type { DetectResult, DocumentResult, ExecuteResult, FlowResult, Job, SearchResult, TransformResult } from "../api/types";
+import { JsonTree } from "../shared/json";
+import { Loading } from "../shared/states";
+
+const Transform = lazy(() => import("./transform").then((module) => ({ default: module.TransformResultView })));
+const Search = lazy(() => import("./search").then((module) => ({ default: module.SearchResultView })));
+const Document = lazy(() => import("./document").then((module) => ({ default: module.DocumentResultView })));
+const Flow = lazy(() => import("./flow").then((module) => ({ default: module.FlowResultView })));
+const Detect = lazy(() => import("./detect").then((module) => ({ default: module.DetectResultView })));
+const Execute = lazy(() => import("./execute").then((module) => ({ default: module.ExecuteResultView })));
+
+/** A job's result as its kind shows it; a kind without a view of its own as a tree. */
+export function ResultView({ job, onAssert }: { job: Job; onAssert?: (text: string) => void }) {
+  const result: unknown = job.result;
+  return (
+    <Suspense fallback={<Loading />}>
+      {job.kind === "transform" ? (
+        <Transform result={result as TransformResult} onAssert={onAssert} />
+      ) : job.kind === "execute" ? (
+        <Execute result={result as ExecuteResult} />
+      ) : job.kind === "search" ? (
+        <Search result={result as SearchResult} />
+      ) : job.kind === "document" ? (
+        <Document result={result as DocumentResult} />
+      ) : job.kind === "flow" ? (
+        <Flow result={result as FlowResult} flowId={String((job.input as { flow_id?: string } | null)?.flow_id ?? "")} />
+      ) : job.kind === "detect" ? (
+        <Detect result={result as DetectResult} />
+      ) : (
+        <JsonTree value={result} label="result" />
+      )}
+    </Suspense>
+  );
+}

@@ -1,0 +1,108 @@
+import { useQuery } from "@tanstack/react-query";
+import { callsQuery } from "../api/queries";
+import type { LlmCall } from "../api/types";
+import { Tag } from "../shared/marks";
+import { cost, count } from "../shared/numbers";
+import { Loaded } from "../shared/states";
+import { took } from "../shared/time";
+
+/** The failover trail: who was asked in each turn, who was passed over and why, who answered, what it cost. */
+export function ModelCalls({ jobId, ended }: { jobId: string; ended: boolean }) {
+  const query = useQuery(callsQuery(jobId, ended));
+  return (
+    <Loaded query={query}>
+      {(calls) =>
+        calls.length === 0 ? (
+          <p className="muted">No model was asked.</p>
+        ) : (
+          <div className="stack">
+            {turnsOf(calls).map((turn) => (
+              <Trail key={`${turn[0]!.turn}-${turn[0]!.role}`} calls={turn} />
+            ))}
+            <CallTable calls={calls} />
+          </div>
+        )
+      }
+    </Loaded>
+  );
+}
+
+function turnsOf(calls: readonly LlmCall[]): LlmCall[][] {
+  const turns = new Map<string, LlmCall[]>();
+  for (const call of calls) {
+    const key = `${call.turn} ${call.role}`;
+    turns.set(key, [...(turns.get(key) ?? []), call]);
+  }
+  return [...turns.values()];
+}
+
+function Trail({ calls }: { calls: readonly LlmCall[] }) {
+  const first = calls[0]!;
+  return (
+    <div className="trail">
+      <span className="muted">
+        turn {first.turn}
+        {first.role === "" ? "" : ` · ${first.role}`}
+      </span>
+      {calls.map((call, index) => (
+        <span key={index} className="trail">
+          {index > 0 ? <span aria-hidden="true">›</span> : null}
+          <span className={`step ${call.outcome === "ok" ? "ok" : call.outcome === "skipped" ? "skipped" : "fault"}`}>
+            <b>{call.requested.provider}</b> {told(call)}
+          </span>
+        </span>
+      ))}
+      {first.source === "live" ? null : <Tag tone="accent">{calls.at(-1)!.source}</Tag>}
+    </div>
+  );
+}
+
+function told(call: LlmCall): string {
+  const cause = (call as { cause?: string | null }).cause;
+  if (call.outcome === "ok") return `ok ${took(call.seconds)}, ${cost(call.cost_usd)}`;
+  if (call.outcome === "skipped") return `skipped: ${cause ?? "it is parked"}`;
+  return `${call.http_status ?? ""} ${call.outcome.replaceAll("_", " ")}`.trim();
+}
+
+function CallTable({ calls }: { calls: readonly LlmCall[] }) {
+  return (
+    <div className="scroll" tabIndex={0} role="region" aria-label="Every model call">
+      <table className="grid-table wide">
+        <thead>
+          <tr>
+            <th>Turn</th>
+            <th>Requested</th>
+            <th>Served</th>
+            <th>Reason</th>
+            <th>Outcome</th>
+            <th className="num">In</th>
+            <th className="num">Out</th>
+            <th className="num">Took</th>
+            <th className="num">Cost</th>
+            <th>Prompt</th>
+          </tr>
+        </thead>
+        <tbody>
+          {calls.map((call, index) => (
+            <tr key={index}>
+              <td>{call.turn}</td>
+              <td>
+                {call.requested.provider}/{call.requested.model}
+              </td>
+              <td>{call.served ? `${call.served.provider}/${call.served.model}` : "–"}</td>
+              <td>{call.reason}</td>
+              <td>
+                <span className={call.outcome === "ok" ? "good" : call.outcome === "skipped" ? "muted" : "bad"}>{call.outcome}</span> {call.http_status ?? ""}
+              </td>
+              <td className="num">{count(call.input_tokens)}</td>
+              <td className="num">{count(call.output_tokens)}</td>
+              <td className="num">{took(call.seconds)}</td>
+              <td className="num">{cost(call.cost_usd)}</td>
+              <td>{call.prompt ? `${call.prompt.key} v${call.prompt.version}` : "–"}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,195 @@
+import type { SearchResult } from "../api/types";
+import { visible } from "../shared/ansi";
+import { Tag } from "../shared/marks";
+import { cell } from "../shared/numbers";
+
+type Hit = SearchResult["hits"][string][number];
+
+interface Props {
+  result: SearchResult;
+  /** Runs the search again without a constraint: a filter's field, or `score_threshold`. */
+  onWithout?: (table: string, constraint: string) => void;
+}
+
+/** What was found and why it is believed, or why nothing was. */
+export function SearchResultView({ result, onWithout }: Props) {
+  return (
+    <div className="stack">
+      <Verdict result={result} />
+      {result.answer ? <Answer result={result} /> : null}
+      {Object.entries(result.hits).map(([table, hits]) => (
+        <Hits key={table} table={table} hits={hits} />
+      ))}
+      <WhyEmpty result={result} onWithout={onWithout} />
+      <Ladder result={result} />
+    </div>
+  );
+}
+
+function Verdict({ result }: { result: SearchResult }) {
+  const confidence = result.evaluation?.confidence ?? null;
+  const tone = result.verdict === "found" ? "good" : result.verdict === "weak" ? "warn" : "bad";
+  return (
+    <div className="bar">
+      <Tag tone={tone}>{result.verdict.replace("_", " ")}</Tag>
+      {confidence === null ? null : (
+        <span className="bar">
+          <span className="muted">unrelated</span>
+          <meter min={0} max={1} value={confidence} aria-label={`Confidence ${confidence.toFixed(2)}, from 0 (like an unrelated record) to 1 (like an answer)`} />
+          <span className="muted">answer ({confidence.toFixed(2)})</span>
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** The answer with its citations numbered; each leads to its record. */
+function Answer({ result }: { result: SearchResult }) {
+  return (
+    <section className="panel" aria-label="Answer">
+      <p className="wrapped">{visible(result.answer ?? "")}</p>
+      <div className="bar">
+        {result.citations.map((citation, index) => (
+          <a key={index} className="plain" href={`#${hitId(citation.table, citation.id)}`}>
+            [{index + 1}] {visible(citation.id)}
+          </a>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function hitId(table: string, id: string): string {
+  return `hit-${encodeURIComponent(`${table}-${id}`)}`;
+}
+
+function Hits({ table, hits }: { table: string; hits: readonly Hit[] }) {
+  const best = Math.max(...hits.map((hit) => hit.score), 0.0001);
+  return (
+    <section aria-label={`Hits in ${table}`}>
+      <h3>
+        {visible(table)} <span className="muted">{hits.length} hits</span>
+      </h3>
+      {hits.length === 0 ? <p className="muted">None.</p> : null}
+      <div className="tight">
+        {hits.map((hit) => (
+          <div key={hit.id} id={hitId(table, hit.id)} className="panel tight hit">
+            <div className="bar">
+              <b>{visible(hit.name || hit.id)}</b>
+              <span className="mono muted">{visible(hit.id)}</span>
+              <Tag tone={hit.label === "exact" ? "good" : "warn"}>{hit.label}</Tag>
+              {hit.weak ? <Tag tone="warn">weak</Tag> : null}
+              <span className="muted">attempt {hit.attempt ?? 1}</span>
+              <span className="spacer" />
+              <meter min={0} max={best} value={hit.score} aria-label={`Score ${hit.score}`} />
+              <span className="num mono">{hit.score.toFixed(3)}</span>
+              {hit.similarity === null || hit.similarity === undefined ? null : <span className="mono muted">cos {hit.similarity.toFixed(3)}</span>}
+            </div>
+            <div className="chips">
+              {hit.facets.map((facet) => (
+                <span key={facet.key}>
+                  {visible(facet.key)} <b>{facet.score.toFixed(2)}</b>
+                </span>
+              ))}
+              {Object.entries(hit.fields).map(([name, value]) => (
+                <span key={name}>
+                  {visible(name)} <b>{visible(cell(value).slice(0, 200))}</b>
+                </span>
+              ))}
+            </div>
+          </div>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+/** A bar per constraint: how many hits there are without it, and a button that runs it so. */
+function WhyEmpty({ result, onWithout }: Props) {
+  const reasons = result.why_empty;
+  if (reasons.length === 0) return null;
+  const most = Math.max(...reasons.map((reason) => reason.hits_without), 1);
+  return (
+    <section className="panel" aria-label="Why it is empty">
+      <h3>Why it is empty</h3>
+      <table className="grid-table wide wrap">
+        <thead>
+          <tr>
+            <th>Table</th>
+            <th>Constraint</th>
+            <th>Hits without it</th>
+            <th />
+          </tr>
+        </thead>
+        <tbody>
+          {reasons.map((reason) => (
+            <tr key={`${reason.table} ${reason.constraint}`}>
+              <td>{visible(reason.table)}</td>
+              <td className="mono">{visible(reason.constraint)}</td>
+              <td>
+                <span className="bar">
+                  <meter min={0} max={most} value={reason.hits_without} aria-label={`${reason.hits_without} hits without ${reason.constraint}`} />
+                  {reason.hits_without}
+                </span>
+              </td>
+              <td>
+                {onWithout !== undefined && reason.hits_without > 0 ? (
+                  <button type="button" className="link" onClick={() => onWithout(reason.table, reason.constraint)}>
+                    Run it without
+                  </button>
+                ) : null}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** The attempts in order: what each asked, what it found, and why the next was made. */
+function Ladder({ result }: { result: SearchResult }) {
+  const steps = result.attempts.map((attempt) => `${attempt.strategy} ${attempt.queries.reduce((sum, query) => sum + query.hits, 0)}`);
+  return (
+    <section className="panel stack" aria-label="Attempts">
+      <h3>How it was searched: {steps.join(" › ")}</h3>
+      {result.attempts.map((attempt) => (
+        <div key={attempt.number} className="tight">
+          <div className="bar">
+            <b>{attempt.number}</b> <Tag tone={attempt.strategy === "initial" ? "" : "accent"}>{attempt.strategy}</Tag>
+            <span>{visible(attempt.user_message)}</span>
+          </div>
+          {attempt.reasoning === "" ? null : <span className="muted">{visible(attempt.reasoning)}</span>}
+          <div className="scroll" tabIndex={0} role="region" aria-label={`Queries of attempt ${attempt.number}`}>
+            <table className="grid-table wide">
+              <thead>
+                <tr>
+                  <th>Table</th>
+                  <th>Mode</th>
+                  <th>Text</th>
+                  <th>Filters</th>
+                  <th className="num">Threshold</th>
+                  <th className="num">Hits</th>
+                  <th className="num">ms</th>
+                </tr>
+              </thead>
+              <tbody>
+                {attempt.queries.map((query, index) => (
+                  <tr key={index}>
+                    <td>{visible(query.table)}</td>
+                    <td>{query.search_mode}</td>
+                    <td title={query.query_text}>{visible(query.query_text)}</td>
+                    <td className="mono">{Object.keys(query.filters).length === 0 ? "–" : visible(JSON.stringify(query.filters))}</td>
+                    <td className="num">{query.score_threshold?.toFixed(3) ?? "default"}</td>
+                    <td className="num">{query.error ? <span className="bad">{visible(query.error)}</span> : query.hits}</td>
+                    <td className="num">{query.ms.toFixed(0)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </div>
+      ))}
+    </section>
+  );
+}

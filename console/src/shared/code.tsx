@@ -1,0 +1,71 @@
+import { Button, CopyButton } from "@mantine/core";
+import { useMemo, useState } from "react";
+import { visible } from "./ansi";
+import { changes } from "./diff";
+
+const MOST_LINES = 2000;
+
+/** Code or any text with line numbers; `marked` are lines (from 1) that something is said about. */
+export function Code({ text, marked = [], first = 1 }: { text: string; marked?: readonly number[]; first?: number }) {
+  const lines = useMemo(() => visible(text).split("\n"), [text]);
+  return (
+    <CodeFrame copy={text}>
+      <pre className="code" tabIndex={0}>
+        {lines.slice(0, MOST_LINES).map((line, index) => (
+          <div key={index} className={`ln ${marked.includes(index + first) ? "mark" : ""}`}>
+            <span>{index + first}</span>
+            <span>{marked.includes(index + first) ? "!" : ""}</span>
+            <span>{line}</span>
+          </div>
+        ))}
+        {lines.length > MOST_LINES ? <div className="ln muted">… {lines.length - MOST_LINES} more lines</div> : null}
+      </pre>
+    </CodeFrame>
+  );
+}
+
+/** What changed from one text to the next, line by line, with signs that need no colour. */
+export function Diff({ before, after, marked = [] }: { before: string; after: string; marked?: readonly number[] }) {
+  const lines = useMemo(() => changes(before, after), [before, after]);
+  const [all, setAll] = useState(false);
+  const shown = all ? lines : lines.filter((line, index) => line.sign !== " " || near(lines, index));
+  return (
+    <CodeFrame copy={after}>
+      <pre className="code" tabIndex={0} aria-label="Differences">
+        {shown.map((line, index) => (
+          <div key={index} className={`ln ${line.sign === "+" ? "add" : line.sign === "-" ? "del" : ""} ${line.sign !== "+" && line.before !== null && marked.includes(line.before) ? "mark" : ""}`}>
+            <span>{line.after ?? line.before}</span>
+            <span>{line.sign}</span>
+            <span>{visible(line.text)}</span>
+          </div>
+        ))}
+      </pre>
+      {shown.length < lines.length ? (
+        <button type="button" className="link" onClick={() => setAll(true)}>
+          Show {lines.length - shown.length} unchanged lines
+        </button>
+      ) : null}
+    </CodeFrame>
+  );
+}
+
+function near(lines: readonly { sign: string }[], index: number): boolean {
+  return lines.slice(Math.max(0, index - 3), index + 4).some((line) => line.sign !== " ");
+}
+
+function CodeFrame({ copy, children }: { copy: string; children: React.ReactNode }) {
+  return (
+    <div className="tight">
+      {children}
+      <CopyButton value={copy}>
+        {({ copied, copy: doCopy }) => (
+          <span>
+            <Button variant="subtle" size="compact-xs" onClick={doCopy}>
+              {copied ? "Copied" : "Copy"}
+            </Button>
+          </span>
+        )}
+      </CopyButton>
+    </div>
+  );
+}

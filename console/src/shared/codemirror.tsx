@@ -1,0 +1,97 @@
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { Compartment, EditorState, type Extension } from "@codemirror/state";
+import { EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+import { useEffect, useRef } from "react";
+import { nonce } from "../app/theme";
+
+// Each is a file of its own: most pages need one.
+const LANGUAGES: Readonly<Record<string, () => Promise<Extension>>> = {
+  python: async () => (await import("@codemirror/lang-python")).python(),
+  javascript: async () => (await import("@codemirror/lang-javascript")).javascript(),
+  sql: async () => (await import("@codemirror/lang-sql")).sql(),
+  // Not lang-markdown: it brings the parsers of HTML, CSS and JavaScript, twice the size of the editor.
+  markdown: async () => {
+    const [{ defineLanguageFacet, Language, LanguageSupport }, { parser }] = await Promise.all([import("@codemirror/language"), import("@lezer/markdown")]);
+    return new LanguageSupport(new Language(defineLanguageFacet(), parser, [], "markdown"));
+  },
+  r: async () => {
+    const [{ StreamLanguage }, { r }] = await Promise.all([import("@codemirror/language"), import("@codemirror/legacy-modes/mode/r")]);
+    return StreamLanguage.define(r);
+  },
+};
+
+// The editor's own colours cannot be read in the dark; these follow the scheme.
+const colours = HighlightStyle.define([
+  { tag: [tags.keyword, tags.operatorKeyword], color: "var(--accent)" },
+  { tag: [tags.string, tags.special(tags.string)], color: "var(--good)" },
+  { tag: [tags.number, tags.bool, tags.null], color: "var(--warn)" },
+  { tag: tags.comment, color: "var(--mantine-color-dimmed)", fontStyle: "italic" },
+  { tag: [tags.heading, tags.strong], fontWeight: "bold" },
+  { tag: tags.emphasis, fontStyle: "italic" },
+  { tag: tags.link, textDecoration: "underline" },
+]);
+
+const look = EditorView.theme({
+  ".cm-content": { fontFamily: "var(--mantine-font-family-monospace)", caretColor: "var(--mantine-color-text)" },
+  ".cm-gutters": { background: "var(--soft)", color: "var(--mantine-color-dimmed)", border: "none" },
+  ".cm-cursor": { borderLeftColor: "var(--mantine-color-text)" },
+  "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": { background: "var(--accent-soft) !important" },
+  ".cm-scroller": { maxHeight: "60vh" },
+});
+
+interface Props {
+  value: string;
+  onChange: (text: string) => void;
+  language: string;
+  label: string;
+  minHeight?: number;
+}
+
+export default function Editor({ value, onChange, language, label, minHeight = 160 }: Props) {
+  const host = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView>(null);
+  const told = useRef(onChange);
+  told.current = onChange;
+  useEffect(() => {
+    const spoken = new Compartment();
+    const made = new EditorView({
+      parent: host.current!,
+      state: EditorState.create({
+        doc: value,
+        extensions: [
+          lineNumbers(),
+          history(),
+          keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
+          EditorView.lineWrapping,
+          EditorView.cspNonce.of(nonce),
+          EditorView.contentAttributes.of({ "aria-label": label }),
+          EditorView.updateListener.of((update) => {
+            if (update.docChanged) told.current(update.state.doc.toString());
+          }),
+          syntaxHighlighting(colours),
+          look,
+          EditorView.theme({ ".cm-content": { minHeight: `${minHeight}px` } }),
+          spoken.of([]),
+        ],
+      }),
+    });
+    view.current = made;
+    let gone = false;
+    void LANGUAGES[language]?.().then((extension) => {
+      if (!gone) made.dispatch({ effects: spoken.reconfigure(extension) });
+    });
+    return () => {
+      gone = true;
+      made.destroy();
+    };
+    // The text is the editor's own from here on; what comes from outside is put in below.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [language, label, minHeight]);
+  useEffect(() => {
+    const now = view.current?.state.doc.toString();
+    if (now !== undefined && now !== value) view.current!.dispatch({ changes: { from: 0, to: now.length, insert: value } });
+  }, [value]);
+  return <div ref={host} className="editor" />;
+}

@@ -1,0 +1,66 @@
+import { Button } from "@mantine/core";
+import { useRef, useState } from "react";
+import { upload } from "../api/client";
+import { bytes } from "./numbers";
+import { Failed } from "./states";
+import { visible } from "./ansi";
+
+export interface Uploaded {
+  id: string;
+  name: string;
+  size: number;
+}
+
+/** Files by drop, choice or paste; they are uploaded at once, and a job refers to them. */
+export function FileDrop({ files, onChange, many = true, label }: { files: readonly Uploaded[]; onChange: (files: Uploaded[]) => void; many?: boolean; label: string }) {
+  const chooser = useRef<HTMLInputElement>(null);
+  const [over, setOver] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [fault, setFault] = useState<unknown>(null);
+  const take = async (given: Iterable<File>): Promise<void> => {
+    setBusy(true);
+    setFault(null);
+    try {
+      const made = await Promise.all([...given].map((file) => upload(file, file.name)));
+      onChange(many ? [...files, ...made] : made.slice(-1));
+    } catch (error) {
+      setFault(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <div className="tight">
+      <div
+        className="drop bar"
+        data-over={over}
+        onDragOver={(event) => {
+          event.preventDefault();
+          setOver(true);
+        }}
+        onDragLeave={() => setOver(false)}
+        onDrop={(event) => {
+          event.preventDefault();
+          setOver(false);
+          void take(event.dataTransfer.files);
+        }}
+      >
+        <input ref={chooser} type="file" multiple={many} hidden aria-label={label} onChange={(event) => void take(event.currentTarget.files ?? [])} />
+        <Button variant="default" loading={busy} onClick={() => chooser.current?.click()}>
+          {label}
+        </Button>
+        <span className="muted">or drop them here</span>
+      </div>
+      {files.map((file) => (
+        <div key={file.id} className="bar">
+          <span className="mono">{visible(file.name)}</span>
+          <span className="muted">{bytes(file.size)}</span>
+          <button type="button" className="link" aria-label={`Remove ${file.name}`} onClick={() => onChange(files.filter((each) => each.id !== file.id))}>
+            Remove
+          </button>
+        </div>
+      ))}
+      {fault === null ? null : <Failed error={fault} />}
+    </div>
+  );
+}

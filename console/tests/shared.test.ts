@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import { parse } from "../src/api/events";
+import { barsOf } from "../src/features/job/timeline";
+import { spans, visible } from "../src/shared/ansi";
+import { headOf, safeCell } from "../src/shared/csv";
+import { changes } from "../src/shared/diff";
+import { cost } from "../src/shared/numbers";
+
+const event = (seq: number, type: string, at: number, more: object = {}) => ({
+  type,
+  job_id: "j",
+  seq,
+  at: new Date(at * 1000).toISOString(),
+  ...more,
+});
+
+describe("differences", () => {
+  test("a changed line is one taken away and one added, with the numbers of both texts", () => {
+    expect(changes("a\nb\nc", "a\nB\nc")).toEqual([
+      { sign: " ", text: "a", before: 1, after: 1 },
+      { sign: "-", text: "b", before: 2, after: null },
+      { sign: "+", text: "B", before: null, after: 2 },
+      { sign: " ", text: "c", before: 3, after: 3 },
+    ]);
+  });
+  test("both texts can be read off any difference", () => {
+    for (const [before, after] of [["", "x"], ["x\ny", "y\nx\ny"], ["a\na\na", "a"], ["1\n2\n3\n4", "0\n2\n4\n5"]] as const) {
+      const lines = changes(before, after);
+      expect(lines.filter((line) => line.sign !== "+").map((line) => line.text).join("\n")).toBe(before);
+      expect(lines.filter((line) => line.sign !== "-").map((line) => line.text).join("\n")).toBe(after);
+    }
+  });
+});
+
+describe("hostile text", () => {
+  test("colours are kept and every other control sequence is dropped", () => {
+    expect(spans("\u001b[1;31mred\u001b[0m \u001b]0;title\u0007\u001b[2Jplain").map((span) => [span.text, span.tone, span.bold])).toEqual([
+      ["red", "bad", true],
+      [" ", "", false],
+      ["plain", "", false],
+    ]);
+    expect(spans("\\x1b[32mok\\x1b[0m")[0]).toEqual({ text: "ok", tone: "good", bold: false });
+  });
+  test("characters that turn text around are shown", () => {
+    expect(visible("a\u202eb\u0000")).toBe("a⟦U+202E⟧b\ufffd");
+  });
+  test("no cell of an export is a formula", () => {
+    expect(safeCell("=1+1")).toBe("'=1+1");
+    expect(safeCell('@x,"y"')).toBe(`"'@x,""y"""`);
+    expect(safeCell("-5.2")).toBe("-5.2");
+  });
+});
+
+describe("data", () => {
+  test("the head of a CSV has quoted cells with line breaks", () => {
+    expect(headOf('a,b\n"1\n2",""""\n3,4\n')).toEqual({ columns: ["a", "b"], rows: [["1\n2", '"'], ["3", "4"]] });
+    expect(headOf("no table here")).toBeNull();
+  });
+  test("an unknown cost is a dash and never nothing", () => {
+    expect([cost(null), cost(0), cost(0.00138), cost(12)]).toEqual(["–", "$0", "$0.00138", "$12.00"]);
+  });
+});
+
+describe("events", () => {
+  test("a frame is its data, a comment is nothing", () => {
+    expect(parse('id: 3\nevent: x\ndata: {"seq":3}')).toEqual([{ seq: 3 }]);
+    expect(parse(": still here")).toEqual([]);
+  });
+  test("the timeline has a bar for the wait, each call and each run", () => {
+    const events = [
+      event(1, "job_queued", 0),
+      event(2, "job_started", 1),
+      event(3, "llm_call", 3, { seconds: 2, outcome: "ok", provider: "p" }),
+      event(4, "turn_taken", 4, { number: 1, outcome: { outcome: "error" } }),
+      event(5, "job_failed", 4),
+    ];
+    const { bars, total } = barsOf(events, null);
+    expect(total).toBe(4);
+    expect(bars.map((bar) => [bar.lane, bar.from, bar.to, bar.tone])).toEqual([
+      ["queue", 0, 1, "queue"],
+      ["models", 1, 3, "ok"],
+      ["runs", 3, 4, "fault"],
+    ]);
+  });
+});
