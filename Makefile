@@ -2,37 +2,52 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# Compiled modules are kept: what starts hundreds of processes should not compile them hundreds of times.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help demo up down test check bench lock generate venv clean
+.PHONY: help demo up down test fuzz check bench dist audit lock generate console venv clean
 
 help: ## Show what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: venv ## Start everything, run each kind of job once, show them, stop
+demo: venv console ## Start everything, run each kind of job once, show them, stop
 	@$(BIN)/python -m services.host.demo
 
-up: venv ## Start everything and keep it running; prints URL, key and a first request
+up: venv console ## Start everything and keep it running; prints URL, key and a first request
 	@$(BIN)/python -m assay up -d
 
 down: venv ## Stop what `make up` started
 	@$(BIN)/python -m assay down
 
-test: venv ## Run all tests, one worker a core; ARGS='-m "not slow"' for the quick ones
-	@$(BIN)/python -m pytest -n auto --dist loadscope $(ARGS)
+test: venv ## Run all tests, in parallel; ARGS='-m "not slow"' for the quick ones
+	@$(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder -p no:schemathesis $(ARGS)
 
-check: venv ## Style, types, imports, schema, manifests
+fuzz: venv ## Feed every parser of strangers' bytes with bytes made to hurt it; SECONDS=60 for each, TARGETS="tar yaml"
+	@$(BIN)/python -m tests.fuzz $(or $(SECONDS),60) $(TARGETS)
+
+check: venv ## Style, types, imports, schema, secrets, manifests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m scripts.generate_sync --check
 	$(BIN)/python -m scripts.check_schema
+	$(BIN)/python -m scripts.check_secrets
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
 	$(BIN)/hadolint deploy/*/Dockerfile
-	$(BIN)/kubernetes-validate --quiet --strict $(filter-out %/kustomization.yaml,$(wildcard deploy/kubernetes/*.yaml))
+	$(BIN)/kubernetes-validate --quiet --strict $(filter-out %/kustomization.yaml,$(wildcard deploy/kubernetes/*.yaml deploy/kubernetes/*/*.yaml))
 
 bench: venv ## Measure, as ratios in one run
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+dist: venv ## The wheel, bills of materials and provenance, in dist/; ARGS=NAME@sha256:DIGEST names images
+	@$(BIN)/python -m scripts.supply_chain $(ARGS)
+
+audit: ## Known vulnerabilities of what is locked; needs the internet, fails without it
+	@test -x .venv/audit/bin/pip-audit || { $(PYTHON) -m venv .venv/audit && .venv/audit/bin/pip install -q pip-audit; }
+	@for lock in requirements.lock deploy/*/requirements.lock; do \
+		.venv/audit/bin/pip-audit --strict --require-hashes --disable-pip --progress-spinner off -r $$lock || exit 1; done
 
 lock: venv ## Pin all dependencies anew (pip finds the newest that fit)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
@@ -44,8 +59,11 @@ generate: venv ## Write the generated files anew: the synchronous client, the ta
 	@$(BIN)/python -m scripts.generate_sync
 	@$(BIN)/python -m scripts.settings_table
 
+console: venv ## Build the web console when its sources have changed (ASSAY_CONSOLE=off leaves it out)
+	@$(BIN)/python console/build.py
+
 clean: ## Remove the environment and the local installation's data
-	rm -rf .venv .venv.lock .assay
+	rm -rf .venv .venv.lock .assay console/.node console/node_modules console/dist console/.browser
 
 venv:
 	@$(PYTHON) scripts/environment.py
