@@ -26,8 +26,8 @@ from services.execution.documents.document import Documents
 from services.execution.documents.parse.reader import parse
 from services.execution.documents.resolve import values
 from services.execution.documents.resolve.renderer import Renderer, Seen
-from services.execution.sandbox.host.sandbox import WarmSandbox
-from services.execution.sandbox.run import Session
+from services.execution.sandbox.host.sandbox import Sandbox
+from services.execution.sandbox.host.session import Session
 from services.execution.sandbox.settings import SandboxSettings
 from services.execution.wiring import open_sandbox
 from shared.contracts.document import DocumentInput
@@ -96,14 +96,14 @@ def peer(times: int) -> dict[str, float] | None:
     return {name: seconds * 1000 for name, seconds in found.items()}
 
 
-def job(sandbox: WarmSandbox, renderer: Renderer, markdown: str) -> None:
+def job(sandbox: Sandbox, renderer: Renderer, markdown: str) -> None:
     """One whole document job, without a server around it."""
     context = MemoryContext().context("document")
     result = Documents(sandbox, renderer)(context, DocumentInput(markdown=markdown))
     assert all(block.status == "ok" for block in result.blocks), result.blocks
 
 
-def kernels(sandbox: WarmSandbox, renderer: Renderer, session: Session, times: int) -> list[Line]:
+def kernels(sandbox: Sandbox, renderer: Renderer, session: Session, times: int) -> list[Line]:
     execute = median_ms(lambda: session.execute("x = 4"), times)
     fetch = median_ms(lambda: session.look(["x"]), times)
     cold = []

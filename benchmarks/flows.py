@@ -7,30 +7,22 @@ What only computes is measured in time on the processor, so that a busy machine 
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx2 as httpx
 from pydantic import JsonValue
 from sqlalchemy import Engine
 
+from benchmarks.installation import Installation, installation
 from benchmarks.table import Line, at_most, show
-from migrations.upgrade import upgrade
 from services.gateway.http.responses import encode
-from services.host.installation import free_port
-from services.host.postgres import Postgres
-from services.host.redis import Redis
-from shared import keys
-from shared.db import connect
 from shared.flows import editing, history
 from shared.flows.batch import Batch
 from shared.flows.calls import Call
@@ -38,6 +30,7 @@ from shared.flows.document import Document, document_of
 from shared.flows.layout.place import layout
 from shared.flows.store import Author, FlowStore
 from tests.support.scripted import ScriptedLlm, started
+from tests.support.wait import until
 
 DAGRE = "@dagrejs/dagre@3.1.3"
 ANNE = Author("anne", "bench")
@@ -46,16 +39,9 @@ JOBS = 40
 
 def main() -> None:
     lines = [*batches(), *layouts()]
-    with tempfile.TemporaryDirectory(prefix="assay-bench-", dir="/tmp") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        with Postgres(folder / "pg") as postgres, Redis(folder / "redis") as redis:
-            url = postgres.url_of("postgres")
-            upgrade(url)
-            engine = connect(url)
-            lines += undo(engine)
-            lines += job(engine, url, redis.url, folder)
-            engine.dispose()
+    with installation() as assay, assay.platform() as platform:
+        lines += undo(platform.engine)
+        lines += job(assay)
     show("Flows", lines)
 
 
@@ -161,16 +147,33 @@ def undo(engine: Engine) -> list[Line]:
     ]
 
 
-def job(engine: Engine, database_url: str, redis_url: str, folder: Path) -> list[Line]:
+def job(assay: Installation) -> list[Line]:
     """A flow job over HTTP with a model that answers at once; the ledger says what the model took."""
-    with engine.begin() as connection:
-        _, key = keys.create(connection, tenant="bench", name="bench", scopes=["read", "write"])
-    with _platform(database_url, redis_url, folder) as url:
-        headers = {"Authorization": f"Bearer {key}", "Prefer": "wait=30"}
-        with httpx.Client(base_url=url, headers=headers, timeout=60) as client:
-            _await(client)
+    scripted, address = started()
+    model = ScriptedLlm(address)
+    reply = '<thinking>ok</thinking><response>[{"name": "addNode", "input": {"label": "Login"}}]</response>'
+    model.play({"reply": {"text": reply}})
+    asked = model.environment(["groq"])
+    try:
+        with (
+            assay.process("services.flows", **asked),
+            assay.gateway(**asked) as port,
+            httpx.Client(
+                base_url=f"http://127.0.0.1:{port}",
+                headers={**assay.authorization, "Prefer": "wait=30"},
+                timeout=60,
+            ) as client,
+        ):
+            until(lambda: _ready(client), "a flows worker", 30)
             overheads = [_overhead(client, number) for number in range(JOBS)]
+    finally:
+        scripted.terminate()
+        scripted.wait(30)
     return [at_most("flow job beside its model, HTTP to result", statistics.median(overheads), 40, "ms", 1.0)]
+
+
+def _ready(client: httpx.Client) -> bool:
+    return bool(client.get("/v1/capabilities").json()["kinds"].get("flow", {}).get("state") == "ready")
 
 
 def _overhead(client: httpx.Client, number: int) -> float:
@@ -183,49 +186,6 @@ def _overhead(client: httpx.Client, number: int) -> float:
     calls = client.get(f"/v1/jobs/{done['id']}/llm-calls").json()["items"]
     model = sum(float(call["seconds"]) for call in calls)
     return (taken - model) * 1e3
-
-
-@contextmanager
-def _platform(database_url: str, redis_url: str, folder: Path) -> Iterator[str]:
-    """A gateway, a flows worker and a scripted model, each a process of its own."""
-    scripted, address = started()
-    model = ScriptedLlm(address)
-    reply = '<thinking>ok</thinking><response>[{"name": "addNode", "input": {"label": "Login"}}]</response>'
-    model.play({"reply": {"text": reply}})
-    port = free_port("127.0.0.1", 0)
-    environment = {
-        **os.environ,
-        **model.environment(["groq"]),
-        "DATABASE_URL": database_url,
-        "REDIS_URL": redis_url,
-        "BLOB_URL": f"file://{folder}/blobs",
-        "ASSAY_PORT": str(port),
-        "ASSAY_REQUESTS_PER_MINUTE": "0",
-    }
-    quiet = subprocess.DEVNULL
-    commands = [[sys.executable, "-m", module] for module in ("services.gateway", "services.flows")]
-    processes = [subprocess.Popen(command, env=environment, stdout=quiet, stderr=quiet) for command in commands]
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        for process in processes:
-            process.terminate()
-        scripted.terminate()
-        for process in processes:
-            process.wait(30)
-        scripted.wait(30)
-
-
-def _await(client: httpx.Client) -> None:
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            if client.get("/v1/capabilities").json()["kinds"]["flow"]["state"] == "ready":
-                return
-        except (httpx.HTTPError, KeyError):
-            pass
-        time.sleep(0.1)
-    raise SystemExit("the platform did not get ready")
 
 
 def _median(work: Callable[[], object], times: int) -> float:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ async def _one(port: int, request: bytes, times: int, expect: int) -> Sequence[f
     return taken
 
 
-def post(path: str, body: bytes, headers: Sequence[str] = ()) -> bytes:
+def post(path: str, body: bytes, headers: Mapping[str, str] = MappingProxyType({})) -> bytes:
     """A POST of JSON as bytes on the wire."""
-    lines = [f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json", *headers]
+    more = [f"{name}: {value}" for name, value in headers.items()]
+    lines = [f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json", *more]
     return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode() + body

@@ -8,76 +8,50 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-import psycopg
 from redis import Redis as SyncRedis
 from redis.asyncio import Redis as AsyncRedis
 
 from benchmarks import bare_celery
+from benchmarks.installation import Installation, installation
 from benchmarks.load import Load, drive, post
 from benchmarks.table import Line, at_least, at_most, show
-from migrations.upgrade import upgrade
-from services.host.postgres import Postgres
-from services.host.redis import Redis
-from shared import keys
-from shared.db import connect
 from shared.jobs import statements
 from shared.jobs.celery_app import broker_url
 from shared.jobs.notifications import message, queue_name
-from shared.settings import StoreSettings
 from tests.support.platform import Platform, wait_for
 
 SUBMITS = 3_000
 CONNECTIONS = 16
 BACKLOG = 3_000
 ROUND_TRIPS = 300
+_BARE = ("BARE_BROKER", "BARE_BACKEND")
 BODY = b'{"kind": "execute", "input": {"language": "python", "code": "noop"}}'
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory(prefix="assay-bench-", dir="/tmp") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        with Postgres(folder / "pg") as postgres, Redis(folder / "redis") as redis:
-            lines = measure(folder, postgres.url_of("postgres"), redis.url)
+    with installation() as assay, assay.platform() as platform:
+        lines = measure(assay, platform)
     show("The job platform and bare Celery 5.7 (threads, concurrency 4) on the same Redis", lines)
 
 
-def measure(folder: Path, database_url: str, redis_url: str) -> list[Line]:
-    upgrade(database_url)
-    os.environ.update(
-        BARE_BROKER=broker_url(f"{redis_url}?db=1"),
-        BARE_BACKEND=broker_url(f"{redis_url}?db=2"),
-        DATABASE_URL=database_url,
-        REDIS_URL=redis_url,
-        BLOB_URL=f"file://{folder}/blobs",
-        ASSAY_REQUESTS_PER_MINUTE="0",
-    )
-    with psycopg.connect(database_url, autocommit=True) as connection:
-        connection.execute("CREATE TABLE plain_jobs (id text PRIMARY KEY, kind text, input jsonb)")
-    engine = connect(database_url)
-    with engine.begin() as connection:
-        _, key = keys.create(connection, tenant="bench", name="bench", scopes=["read", "write"])
-    platform = Platform(StoreSettings(), lease_seconds=10)
-    try:
-        return [
-            publishing(redis_url),
-            submitting(platform, key),
-            submit_to_result(platform, key),
-            draining(platform),
-        ]
-    finally:
-        platform.stop()
-        engine.dispose()
+def measure(assay: Installation, platform: Platform) -> list[Line]:
+    redis_url = assay.stores.redis_url
+    os.environ.update(BARE_BROKER=broker_url(f"{redis_url}?db=1"), BARE_BACKEND=broker_url(f"{redis_url}?db=2"))
+    with platform.engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE plain_jobs (id text PRIMARY KEY, kind text, input jsonb)")
+    return [
+        publishing(redis_url),
+        submitting(assay, platform),
+        submit_to_result(assay, platform),
+        draining(platform),
+    ]
 
 
 def publishing(redis_url: str) -> Line:
@@ -105,27 +79,27 @@ def publishing(redis_url: str) -> Line:
     return at_most("publishing, median", asyncio.run(ours()) * us, statistics.median(theirs) * us, "us", 0.3)
 
 
-def submitting(platform: Platform, key: str) -> Line:
+def submitting(assay: Installation, platform: Platform) -> Line:
     """Requests a second that are accepted; workers are said to be there, but nobody takes the processor's time."""
     with platform.engine.begin() as connection:
         connection.execute(statements.advertise("w", "execution", ["execute"], 4, "bench", {}))
         connection.exec_driver_sql("UPDATE workers SET seen_at = seen_at + interval '1 hour'")
-    with gateway("services.gateway", key) as ours:
-        assay = ours(post("/v1/jobs", BODY, [f"Authorization: Bearer {key}"]))
-    with gateway("benchmarks.plain_gateway", None) as theirs:
-        plain = theirs(post("/v1/jobs", BODY))
+    with assay.gateway() as port:
+        ours = _load(port, post("/v1/jobs", BODY, assay.authorization))
+    with assay.gateway("benchmarks.plain_gateway", **{name: os.environ[name] for name in _BARE}) as port:
+        plain = _load(port, post("/v1/jobs", BODY))
     _empty_bare()
-    return at_least("submits, 16 connections", assay.per_second, plain.per_second, "req/s", 1.3)
+    return at_least("submits, 16 connections", ours.per_second, plain.per_second, "req/s", 1.3)
 
 
-def submit_to_result(platform: Platform, key: str) -> Line:
+def submit_to_result(assay: Installation, platform: Platform) -> Line:
     """One client that submits and waits for the result, again and again."""
     noop = bare_celery.task()
     _forget_jobs(platform)
     platform.ready_worker()
-    request = post("/v1/jobs", BODY, [f"Authorization: Bearer {key}", "Prefer: wait=10"])
-    with gateway("services.gateway", key) as ours:
-        assay = ours(request, total=ROUND_TRIPS, connections=1, expect=200)
+    request = post("/v1/jobs", BODY, {**assay.authorization, "Prefer": "wait=10"})
+    with assay.gateway() as port:
+        ours = _load(port, request, total=ROUND_TRIPS, connections=1, expect=200)
     _stop_workers(platform)
     with _bare_worker():
         noop.delay("warm").get(timeout=30)
@@ -134,7 +108,7 @@ def submit_to_result(platform: Platform, key: str) -> Line:
             began = time.perf_counter()
             noop.delay("x").get(timeout=30)
             taken.append(time.perf_counter() - began)
-    return at_most("submit to result, median", assay.median_ms, statistics.median(taken) * 1e3, "ms", 3)
+    return at_most("submit to result, median", ours.median_ms, statistics.median(taken) * 1e3, "ms", 3)
 
 
 def draining(platform: Platform) -> Line:
@@ -183,8 +157,8 @@ def _stop_workers(platform: Platform) -> None:
 
 
 def _empty_bare() -> None:
-    for database in (os.environ["BARE_BROKER"], os.environ["BARE_BACKEND"]):
-        path, _, number = database.removeprefix("redis+socket://").partition("?virtual_host=")
+    for name in _BARE:
+        path, _, number = os.environ[name].removeprefix("redis+socket://").partition("?virtual_host=")
         SyncRedis(unix_socket_path=path, db=int(number)).flushdb()
 
 
@@ -198,28 +172,11 @@ def _bare_worker() -> Iterator[None]:
         worker.wait()
 
 
-@contextmanager
-def gateway(module: str, key: str | None) -> Iterator[Callable[..., Load]]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    environment = {**os.environ, "ASSAY_PORT": str(port), "ASSAY_HOST": "127.0.0.1"}
-    process = subprocess.Popen([sys.executable, "-m", module], env=environment, stderr=subprocess.DEVNULL)
-
-    def accepts() -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", port)) == 0
-
-    def load(request: bytes, *, total: int = SUBMITS, connections: int = CONNECTIONS, expect: int = 202) -> Load:
-        drive(port, request, total=min(total, 160), connections=connections, expect=expect)  # warm
-        return drive(port, request, total=total, connections=connections, expect=expect)
-
-    try:
-        wait_for(accepts, 30)
-        yield load
-    finally:
-        process.kill()
-        process.wait()
+def _load(
+    port: int, request: bytes, *, total: int = SUBMITS, connections: int = CONNECTIONS, expect: int = 202
+) -> Load:
+    drive(port, request, total=min(total, 160), connections=connections, expect=expect)  # warm
+    return drive(port, request, total=total, connections=connections, expect=expect)
 
 
 if __name__ == "__main__":

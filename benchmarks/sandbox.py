@@ -1,4 +1,7 @@
-"""The sandbox beside a bare interpreter, in one run: ``python -m benchmarks.sandbox [--jobs 1000]``."""
+"""The sandbox beside a bare interpreter, in one run: ``python -m benchmarks.sandbox [--jobs 1000]``.
+
+``over HTTP`` is the whole way: one client on the gateway, the execution worker, Postgres and Redis behind it.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,13 @@ import pandas as pd
 import pyarrow
 import pyarrow.ipc
 
+from benchmarks.installation import installation
+from benchmarks.load import drive, post
 from benchmarks.sandbox_memory import descendants, pss_mb
 from benchmarks.table import at_least, at_most, show, within
 from services.execution.sandbox.host.request import PreparedRun
 from services.execution.sandbox.host.runtime import describe_runtime
-from services.execution.sandbox.host.sandbox import WarmSandbox
+from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.host.scratch import TemporaryFolder
 from services.execution.sandbox.host.supervise import Supervision
 from services.execution.sandbox.host.zygote import bubblewrap_call
@@ -29,6 +34,7 @@ from services.execution.sandbox.run import Frame, Run
 from services.execution.sandbox.settings import SandboxSettings
 from services.execution.wiring import open_sandbox
 from shared.contracts.execute import Limits, Verdict
+from tests.support.platform import wait_for
 
 GROUPBY = "import pandas as pd\npd.DataFrame({'k': ['a', 'b', 'a'], 'v': [1, 2, 3]}).groupby('k').v.sum()"
 
@@ -55,7 +61,7 @@ def cold_box(settings: SandboxSettings) -> Callable[[], object]:
     return lambda: subprocess.run(whole, check=True, capture_output=True, env={})
 
 
-def warm(sandbox: WarmSandbox, code: str, times: int = 25) -> tuple[float, float]:
+def warm(sandbox: Sandbox, code: str, times: int = 25) -> tuple[float, float]:
     """Median ms on a warm container: until the program has ended, and until everything of it is gone."""
     ended, gone = [], []
     for _ in range(times):
@@ -68,7 +74,7 @@ def warm(sandbox: WarmSandbox, code: str, times: int = 25) -> tuple[float, float
     return statistics.median(ended), statistics.median(gone)
 
 
-def to_result(sandbox: WarmSandbox, code: str, times: int = 25) -> float:
+def to_result(sandbox: Sandbox, code: str, times: int = 25) -> float:
     """Median ms from the release of the code to the frame with its result, on a ready container."""
     spent = []
     for _ in range(times):
@@ -91,7 +97,7 @@ def to_result(sandbox: WarmSandbox, code: str, times: int = 25) -> float:
     return statistics.median(spent)
 
 
-def per_second(sandbox: WarmSandbox, code: str, seconds: float = 5.0) -> float:
+def per_second(sandbox: Sandbox, code: str, seconds: float = 5.0) -> float:
     deadline = time.perf_counter() + seconds
 
     def drive(_: int) -> int:
@@ -106,7 +112,7 @@ def per_second(sandbox: WarmSandbox, code: str, seconds: float = 5.0) -> float:
         return sum(threads.map(drive, range(4))) / (time.perf_counter() - began)
 
 
-def kill_latency(sandbox: WarmSandbox) -> float:
+def kill_latency(sandbox: Sandbox) -> float:
     """The worst of ten: ms between the limit and the end of a busy loop."""
     worst = 0.0
     for _ in range(10):
@@ -115,7 +121,7 @@ def kill_latency(sandbox: WarmSandbox) -> float:
     return worst
 
 
-def million_rows(sandbox: WarmSandbox) -> tuple[float, float]:
+def million_rows(sandbox: Sandbox) -> tuple[float, float]:
     """ms for a frame of 1 M rows x 6 to go in and out of a ready container by Arrow, and of any program by CSV."""
     rows = 1_000_000
     frame = pd.DataFrame({f"n{column}": range(rows) for column in range(4)})
@@ -144,7 +150,7 @@ def million_rows(sandbox: WarmSandbox) -> tuple[float, float]:
         return statistics.median(through() for _ in range(11)), median_ms(as_csv, 1)
 
 
-def many(sandbox: WarmSandbox, count: int) -> None:
+def many(sandbox: Sandbox, count: int) -> None:
     programs = [
         "1 + 1",
         GROUPBY,
@@ -161,6 +167,23 @@ def many(sandbox: WarmSandbox, count: int) -> None:
         list(threads.map(one, range(count)))
 
 
+def over_http(times: int = 100) -> float:
+    """Median ms from a submit of ``pass`` to its result, which ``Prefer: wait`` holds the answer for."""
+    body = b'{"kind": "execute", "input": {"language": "python", "code": "pass"}}'
+    with installation() as assay, assay.platform() as platform:
+        platform.start("services.execution")
+
+        def ready() -> bool:
+            with platform.engine.connect() as connection:
+                return bool(connection.exec_driver_sql("SELECT count(*) FROM workers").scalar_one())
+
+        wait_for(ready, 90)
+        request = post("/v1/jobs", body, {**assay.authorization, "Prefer": "wait=10"})
+        with assay.gateway() as port:
+            drive(port, request, total=times, connections=1, expect=200)  # warm
+            return drive(port, request, total=times, connections=1, expect=200).median_ms
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=0, help="run so many mixed jobs and count what they leave")
@@ -169,6 +192,7 @@ def main() -> None:
     one = median_ms(bare("-c", "pass"))
     cold = median_ms(cold_box(settings))
     pandas = median_ms(bare("-c", "import pandas"), 3)
+    whole = over_http()
     with open_sandbox(settings) as sandbox:
         pass_result, group_result = to_result(sandbox, "pass"), to_result(sandbox, GROUPBY)
         passes, passes_gone = warm(sandbox, "pass")
@@ -198,6 +222,7 @@ def main() -> None:
             at_least("pass per second / 40", rate, 40, "/s", 1),
             at_least("pandas groupby per second / 25", group_rate, 25, "/s", 1),
             within("a busy loop's end after its limit, worst of 10", late / 1000, 0.3),
+            at_most("pass over HTTP: submit to result", whole, one, unit, 4),
             at_least("1 M rows in and out: CSV / Arrow (times)", text, arrow, unit, 50),
         ],
     )

@@ -1,20 +1,24 @@
-"""Search: what it finds, rightly refuses, and costs. ``python -m benchmarks.search [quality|cost|job]``."""
+"""Search: what it finds and costs. ``python -m benchmarks.search [quality|languages|cost|job|many]``."""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import search_cost, search_job, search_quality
+from benchmarks import search_cost, search_job, search_languages, search_many, search_quality
 from benchmarks.table import show
 
 
 def main() -> None:
-    wanted = set(sys.argv[1:]) or {"quality", "cost", "job"}
+    wanted = set(sys.argv[1:]) or {"quality", "languages", "cost", "job"}
     if "quality" in wanted:
         show(
             "Finding: 142 questions without a hit at first, over ruff's rules and the standard library",
             search_quality.lines(),
         )
+    if "languages" in wanted:
+        show("Languages: 15 records and 30 questions of each", search_languages.lines())
+    if "many" in wanted:
+        show("Many tables, many records (only when it is named: it takes long)", search_many.lines())
     if "cost" in wanted:
         show("Cost, at 10,000 records", search_cost.lines())
     if "job" in wanted:

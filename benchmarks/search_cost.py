@@ -19,7 +19,7 @@ from benchmarks.golden import corpus
 from benchmarks.search_service import model, search_service
 from benchmarks.table import Line
 from services.search.embed.port import Embedder, Vectors
-from services.search.store.port import NearestQuery, Part
+from services.search.store.port import NearestQuery, TablePart
 from tests.services.search.service import MemorySearchService
 
 RECORDS = 10_000
@@ -82,7 +82,7 @@ def _records() -> list[dict[str, object]]:
 
 def _steps(made: MemorySearchService) -> list[Line]:
     table = made.library.open(made.catalog.find("tenant", "c"), "talks")
-    bucket = table.bucket(Part.MASTER)
+    bucket = table.bucket(TablePart.MASTER)
     random = np.random.default_rng(5)
     questions = [" ".join(random.choice(_WORDS, 6)) for _ in range(QUESTIONS)]
     vectors = {text: made.library.question(table, text) for text in questions}

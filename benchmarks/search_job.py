@@ -5,10 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import socket
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,34 +13,24 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.golden import corpus
+from benchmarks.installation import Installation, installation
 from benchmarks.table import Line
-from migrations.upgrade import upgrade
-from services.host.postgres import Postgres
-from services.host.redis import Redis
-from shared import keys
-from shared.db import connect
-from tests.support.platform import wait_for
+from tests.support.wait import until
 
-_ROOT = Path(__file__).resolve().parents[1]
-_FOREIGN = ("ASSAY_", "DATABASE_URL", "REDIS_URL", "QDRANT_", "BLOB_URL", "ANTHROPIC_", "GROQ_", "CEREBRAS_", "OPENAI_")
 _QUESTIONS = 40
 _STARTS = 2
 
 
 def lines() -> list[Line]:
-    with tempfile.TemporaryDirectory(prefix="assay-bench-", dir="/tmp") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        with Postgres(folder / "pg") as postgres, Redis(folder / "redis") as redis:
-            environment = _environment(folder, postgres.url_of("postgres"), redis.url)
-            with _worker(environment):
-                pass  # writes the model's graph, as the first start of an installation does
-            starts = []
-            for _ in range(_STARTS):
-                with _worker(environment) as start:
-                    starts.append(start)
-            with _worker(environment), _gateway(environment) as assay:
-                jobs = _jobs(assay)
+    with installation() as assay:
+        with _worker(assay):
+            pass  # writes the model's graph, as the first start of an installation does
+        starts = []
+        for _ in range(_STARTS):
+            with _worker(assay) as start:
+                starts.append(start)
+        with _worker(assay), assay.gateway() as port:
+            jobs = _jobs(_Client(port, assay.authorization))
     wall, cpu = min(start.seconds for start in starts), min(start.cpu for start in starts)
     return [
         *jobs,
@@ -92,9 +78,9 @@ def _timed(assay: _Client, question: str) -> float:
 class _Client:
     """One connection that is kept."""
 
-    def __init__(self, port: int, key: str) -> None:
+    def __init__(self, port: int, authorization: Mapping[str, str]) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port)
-        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json", "Prefer": "wait=60"}
+        self._headers = {**authorization, "Content-Type": "application/json", "Prefer": "wait=60"}
 
     def post(self, path: str, body: Mapping[str, object]) -> dict[str, object]:
         self._connection.request("POST", path, json.dumps(body), self._headers)
@@ -112,64 +98,14 @@ class _Start:
 
 
 @contextmanager
-def _worker(environment: Mapping[str, str]) -> Iterator[_Start]:
-    ready = Path(environment["ASSAY_HOME"]) / f"ready-{time.monotonic_ns()}"
+def _worker(assay: Installation) -> Iterator[_Start]:
+    ready = assay.folder / f"ready-{time.monotonic_ns()}"
     began = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "services.search"],
-        env={**environment, "ASSAY_READY_FILE": str(ready)},
-        cwd=_ROOT,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        wait_for(ready.exists, 60, "a search worker")
+    with assay.process("services.search", ASSAY_READY_FILE=str(ready)) as process:
+        until(ready.exists, "a search worker", 60)
         seconds = time.perf_counter() - began
         ticks = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
         yield _Start(seconds, (int(ticks[11]) + int(ticks[12])) / os.sysconf("SC_CLK_TCK"))
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-@contextmanager
-def _gateway(environment: Mapping[str, str]) -> Iterator[_Client]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    engine = connect(environment["DATABASE_URL"])
-    with engine.begin() as connection:
-        _, key = keys.create(connection, tenant="bench", name="bench", scopes=["read", "write"])
-    engine.dispose()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "services.gateway"],
-        env={**environment, "ASSAY_PORT": str(port), "ASSAY_HOST": "127.0.0.1"},
-        cwd=_ROOT,
-        stderr=subprocess.DEVNULL,
-    )
-
-    def accepts() -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", port)) == 0
-
-    try:
-        wait_for(accepts, 30, "a gateway")
-        yield _Client(port, key)
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _environment(folder: Path, database_url: str, redis_url: str) -> dict[str, str]:
-    upgrade(database_url)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
-    return kept | {
-        "ASSAY_HOME": str(folder),
-        "ASSAY_REQUESTS_PER_MINUTE": "0",
-        "BLOB_URL": f"file://{folder}/blobs",
-        "DATABASE_URL": database_url,
-        "PYTHONPATH": str(_ROOT),
-        "REDIS_URL": redis_url,
-    }
 
 
 def _p95(times: list[float]) -> float:

@@ -12,9 +12,9 @@ from benchmarks.golden import corpus
 from benchmarks.golden.questions import CLASSES, Golden, load
 from benchmarks.search_service import kept_model, search_service
 from benchmarks.table import Line
-from services.search.engine import Engine
+from services.search.engine import SearchEngine
 from services.search.query import Query
-from services.search.store.port import NearestQuery, Part
+from services.search.store.port import NearestQuery, TablePart
 from shared.contracts.search import SearchResult
 from tests.services.search.service import MemorySearchService
 from tests.support.context import MemoryContext, Script, ScriptedProvider
@@ -173,20 +173,20 @@ def _summaries(service: MemorySearchService, table: str, functions: Iterable[cor
 def _retrieve(service: MemorySearchService, asked: Sequence[Asked]) -> Scores:
     info = service.catalog.find("tenant", "c")
     tables = {table: service.library.open(info, table) for table in {question.table for question in asked}}
-    engine = Engine(service.library, tables, {})
+    engine = SearchEngine(service.library, tables, {})
     runs: dict[str, dict[str, Sequence[str]]] = {retriever: {} for retriever in (*SINGLE, "fused", "by ranks")}
     for question in asked:
         opened = tables[question.table]
         vector = service.library.question(opened, question.text)
         assert vector is not None
-        words = opened.words(Part.MASTER)
+        words = opened.words(TablePart.MASTER)
         vectors = (vector, words.query(question.text), words.query_ngrams(question.text))
         searches = [NearestQuery(each, 50, keys=("record",)) for each in vectors]
-        results = service.store.search(opened.bucket(Part.MASTER), searches)
+        results = service.store.search(opened.bucket(TablePart.MASTER), searches)
         alone = [[str(point.payload["record"]) for point in points] for points in results]
         for retriever, ids in zip(SINGLE, alone, strict=True):
             runs[retriever][question.id] = ids
-        fused = engine.run(Query(question.table, "master", question.text, 10, 0.0, ()))
+        fused = engine.run(Query(question.table, "master", question.text, 10, 0.0, (), cut=True))
         runs["fused"][question.id] = [match.id for match in fused]
         runs["by ranks"][question.id] = _by_ranks(*alone[:2])
     qrels = [Qrel(question.id, item, 1) for question in asked for item in question.relevant]

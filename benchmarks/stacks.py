@@ -6,7 +6,6 @@ and counts the axes that are told right. Without either, only our own figures ar
 
 from __future__ import annotations
 
-import gc
 import io
 import json
 import os
@@ -21,10 +20,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.stacks_real import real_packages
-from services.stacks.engine import Engine, Options
+from benchmarks.stacks_trees import SHAPES, write_shape
+from services.stacks.engine import DetectOptions, StackEngine
+from services.stacks.manifests.kinds import kind_of
+from services.stacks.memory import collect_rarely
 from services.stacks.selector import ArchiveSelector
 from services.stacks.sources.archive import open_archive
-from services.stacks.sources.collector import Limits
+from services.stacks.sources.collector import SourceLimits
 from services.stacks.sources.compression import plain_blocks
 from services.stacks.sources.local import open_folder
 
@@ -121,7 +123,7 @@ def peer_times(
     return times
 
 
-def small(engine: Engine, base: Path, peers: bool) -> None:
+def small(engine: StackEngine, base: Path, peers: bool) -> None:
     roots = small_trees(base / "small")
     ours = [best(lambda root=root: engine.detect(open_folder(root, 10_000)), 20) for root in roots]  # type: ignore[misc]
     print(f"small repositories (8 x 38 files), median of the best of 20, in-process: {statistics.median(ours):.2f} ms")
@@ -134,7 +136,7 @@ def small(engine: Engine, base: Path, peers: bool) -> None:
                 )
 
 
-def large(engine: Engine, base: Path, peers: bool) -> None:
+def large(engine: StackEngine, base: Path, peers: bool) -> None:
     for packages in (20, 550):
         root = base / f"large{packages}"
         large_tree(root, packages)
@@ -148,6 +150,41 @@ def large(engine: Engine, base: Path, peers: bool) -> None:
                 taken = times[str(root)]
                 if taken:
                     print(f"  {name:15} {min(taken):8.0f} ms   {min(taken) / ours:6.1f}x ours")
+
+
+def shaped(engine: StackEngine, base: Path) -> None:
+    """Trees as large real ones are, with ignore files; turn by turn, so that what else runs slows all of them down."""
+    for shape in SHAPES:
+        root = base / shape.replace(" ", "-")
+        files = write_shape(root, shape)
+        bare, read, ours = (min(taken) for taken in zip(*(_turn(engine, root) for _ in range(5)), strict=True))
+        print(
+            f"{shape:15} {files:6,} files: bare walk {bare:6.1f} ms, and its manifests read {read:6.1f}; detection {ours:6.1f} ms "
+            f"= {ours / bare:.1f}x and {ours / read:.1f}x"
+        )
+
+
+def _turn(engine: StackEngine, root: Path) -> tuple[float, float, float]:
+    """Milliseconds of this thread on a processor: the bare walk, the walk with every manifest read, detection."""
+    runs = (lambda: walk(root), lambda: read_manifests(root), lambda: engine.detect(open_folder(root, 1_000_000)))
+    taken = []
+    for run in runs:
+        began = time.thread_time()
+        run()
+        taken.append((time.thread_time() - began) * 1000)
+    return taken[0], taken[1], taken[2]
+
+
+def read_manifests(root: Path) -> int:
+    count, stack = 0, [str(root)]
+    while stack:
+        with os.scandir(stack.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    stack.append(entry.path)
+                elif kind_of(entry.name) is not None:
+                    count += len(Path(entry.path).read_bytes())
+    return count
 
 
 def packed_sources() -> bytes:
@@ -164,16 +201,19 @@ def packed_sources() -> bytes:
     return buffer.getvalue()
 
 
-def archive(engine: Engine) -> None:
+def archive(engine: StackEngine) -> None:
     body = packed_sources()
 
     def unpack() -> None:
-        for _ in plain_blocks(io.BytesIO(body), "gz", Limits()):
+        for _ in plain_blocks(io.BytesIO(body), "gz", SourceLimits()):
             pass
 
     bare = best(unpack, 3)
     ours = best(
-        lambda: engine.detect(open_archive(io.BytesIO(body), ArchiveSelector(engine.tables), Limits()), Options()), 3
+        lambda: engine.detect(
+            open_archive(io.BytesIO(body), ArchiveSelector(engine.tables), SourceLimits()), DetectOptions()
+        ),
+        3,
     )
     print(
         f"tar.gz of {len(body) / 1e6:.0f} MB: decompressing {bare:.0f} ms, detection {ours:.0f} ms = {ours / bare:.2f}x"
@@ -181,13 +221,14 @@ def archive(engine: Engine) -> None:
 
 
 def main() -> None:
-    engine = Engine()
-    gc.freeze()  # as the worker does
+    engine = StackEngine()
+    collect_rarely()  # as the worker does
     peers = "--peers" in sys.argv
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
         base = Path(folder)
         small(engine, base, peers)
         large(engine, base, peers)
+        shaped(engine, base)
         archive(engine)
         if "--real" in sys.argv:
             real_packages(engine, base)

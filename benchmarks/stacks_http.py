@@ -6,73 +6,44 @@ completion and the way back, without a detection.
 
 from __future__ import annotations
 
-import gc
 import gzip
 import io
 import json
-import os
-import socket
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2 as httpx
 
+from benchmarks.installation import installation
 from benchmarks.stacks import large_tree, packed_sources, small_trees
 from benchmarks.table import Line, at_most, show
-from migrations.upgrade import upgrade
-from services.host.postgres import Postgres
-from services.host.redis import Redis
-from services.stacks.engine import Engine, Options
+from services.stacks.engine import DetectOptions, StackEngine
+from services.stacks.memory import collect_rarely
 from services.stacks.selector import ArchiveSelector
 from services.stacks.sources.archive import open_archive
-from services.stacks.sources.collector import Limits
+from services.stacks.sources.collector import SourceLimits
 from services.stacks.sources.local import open_folder
-from shared import keys
-from shared.db import connect
-from shared.settings import StoreSettings
 from tests.services.stacks.archives import tar
-from tests.support.platform import Platform, wait_for
 
 _TURNS = 15
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory(prefix="assay-bench-", dir="/tmp") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        with Postgres(folder / "pg") as postgres, Redis(folder / "redis") as redis:
-            lines = measure(folder, postgres.url_of("postgres"), redis.url)
+    with (
+        installation() as assay,
+        assay.process("services.stacks"),
+        assay.gateway(ASSAY_EMBEDDED="true", ASSAY_DETECT_ROOTS=str(assay.folder)) as port,
+        httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=assay.authorization) as client,
+    ):
+        lines = list(_lines(client, assay.folder))
     show("detect over HTTP, without the queue, and in this process", lines)
 
 
-def measure(folder: Path, database_url: str, redis_url: str) -> list[Line]:
-    upgrade(database_url)
-    os.environ.update(
-        DATABASE_URL=database_url, REDIS_URL=redis_url, BLOB_URL=f"file://{folder}/blobs",
-        ASSAY_REQUESTS_PER_MINUTE="0",
-    )  # fmt: skip
-    database = connect(database_url)
-    with database.begin() as connection:
-        _, key = keys.create(connection, tenant="bench", name="bench", scopes=["read", "write"])
-    platform = Platform(StoreSettings(), lease_seconds=10)
-    try:
-        platform.start("services.stacks")
-        with _gateway() as url, httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}) as client:
-            return list(_lines(client, folder))
-    finally:
-        platform.stop()
-        database.dispose()
-
-
 def _lines(client: httpx.Client, folder: Path) -> Iterator[Line]:
-    engine = Engine()
-    gc.freeze()
+    engine = StackEngine()
+    collect_rarely()  # as the worker does
     small = small_trees(folder / "small")[0]
     packed = gzip.compress(
         tar({str(path.relative_to(small)): path.read_bytes() for path in small.rglob("*") if path.is_file()})
@@ -87,8 +58,10 @@ def _lines(client: httpx.Client, folder: Path) -> Iterator[Line]:
     yield _line(f"an archive of {len(body) >> 20} MB", client, _upload(client, body), _archive(engine, body), turns=3)
 
 
-def _archive(engine: Engine, body: bytes) -> Callable[[], object]:
-    return lambda: engine.detect(open_archive(io.BytesIO(body), ArchiveSelector(engine.tables), Limits()), Options())
+def _archive(engine: StackEngine, body: bytes) -> Callable[[], object]:
+    return lambda: engine.detect(
+        open_archive(io.BytesIO(body), ArchiveSelector(engine.tables), SourceLimits()), DetectOptions()
+    )
 
 
 def _upload(client: httpx.Client, body: bytes) -> dict[str, str]:
@@ -127,28 +100,6 @@ def _taken(work: Callable[[], object]) -> float:
     began = time.perf_counter()
     work()
     return (time.perf_counter() - began) * 1e3
-
-
-@contextmanager
-def _gateway() -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    environment = {**os.environ, "ASSAY_PORT": str(port), "ASSAY_HOST": "127.0.0.1", "ASSAY_EMBEDDED": "true"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "services.gateway"], env=environment, stderr=subprocess.DEVNULL
-    )  # fmt: skip
-
-    def accepts() -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", port)) == 0
-
-    try:
-        wait_for(accepts, 30)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.kill()
-        process.wait()
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.stacks.engine import Engine, Options
+from services.stacks.engine import DetectOptions, StackEngine
 from services.stacks.selector import ArchiveSelector
 from services.stacks.sources.archive import open_archive
-from services.stacks.sources.collector import Limits
+from services.stacks.sources.collector import SourceLimits
 from shared.contracts.detect import Primary
 
 AXES = ("language", "build_system", "framework", "runtime", "role")
@@ -57,7 +57,7 @@ TARBALLS = {
 }  # fmt: skip
 
 
-def real_packages(engine: Engine, base: Path) -> None:
+def real_packages(engine: StackEngine, base: Path) -> None:
     wanted = {**SDISTS, **TARBALLS}
     with ThreadPoolExecutor(4) as pool:
         paths = dict(zip(wanted, pool.map(lambda name: _fetch(name, base), wanted), strict=True))
@@ -83,9 +83,9 @@ def _counted(axis: str, answers: Iterable[tuple[str, Expected, dict[str, str | N
     return right, silent, wrong
 
 
-def _detected(engine: Engine, path: Path) -> dict[str, str | None]:
+def _detected(engine: StackEngine, path: Path) -> dict[str, str | None]:
     with path.open("rb") as stream:
-        result, _ = engine.detect(open_archive(stream, ArchiveSelector(engine.tables), Limits()), Options())
+        result, _ = engine.detect(open_archive(stream, ArchiveSelector(engine.tables), SourceLimits()), DetectOptions())
     root = next((service for service in result.services if not service.path), None)
     primary = root.primary if root else Primary()
     return {**{axis: getattr(primary, axis) for axis in AXES[:-1]}, "role": root.role if root else None}

@@ -28,8 +28,9 @@ import polars as pl
 from obstore.store import ObjectStore
 
 from benchmarks.transform_tasks import TASKS
+from benchmarks.transform_tasks.stated import STATED
 from benchmarks.transform_tasks.task import Task, content, same
-from services.execution.sandbox.run import Sandbox
+from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.settings import SandboxSettings
 from services.execution.transform.transform import Transform
 from services.execution.wiring import open_sandbox
@@ -81,8 +82,16 @@ class Measured:
 Reply = dict[str, Any]
 
 
-def text_script(task: Task, confirmed: bool) -> list[Reply]:
-    return [{"text": f"```python\n{task.pandas}\n```"}, *([{"text": "DONE"}] if confirmed else [])]
+def text_script(task: Task, confirmed: bool, checks: Sequence[str] = ()) -> list[Reply]:
+    stated = "\n```checks\n" + "\n".join(checks) + "\n```" if checks else ""
+    return [{"text": f"```python\n{task.pandas}\n```{stated}"}, *([{"text": "DONE"}] if confirmed else [])]
+
+
+def worth_stating(task: Task) -> Sequence[str]:
+    """As the prompt asks: checks where numbers are counts or sums, or where there are none."""
+    checks = STATED.get(task.name, ())
+    numbers = any(isinstance(cell, (int, float)) for row in task.answer() for cell in row)
+    return checks if not numbers or any(check.startswith("sum(") for check in checks) else ()
 
 
 #: What the model of the tools strategy says and calls, turn by turn; the same for every task.
@@ -158,7 +167,8 @@ def scripted_server() -> Iterator[str]:
 
 
 def strategies(sandbox: Sandbox, tasks: Sequence[Task]) -> None:
-    rows: dict[str, list[Measured]] = {"deterministic, asserted": [], "deterministic, confirmed": [], "tools": []}
+    names = ("deterministic, asserted", "deterministic, self-checked", "deterministic, confirmed", "tools")
+    rows: dict[str, list[Measured]] = {name: [] for name in names}
     with scripted_server() as url, closing(layer(url)) as llm:  # one layer, as in a worker
         measure(
             sandbox, llm, url, tasks[0], text_script(tasks[0], confirmed=False), {"confirm": "never"}
@@ -166,9 +176,11 @@ def strategies(sandbox: Sandbox, tasks: Sequence[Task]) -> None:
         for task in tasks:
             asserted = {"assertions": [f"rows == {len(task.answer())}"]}
             one = measure(sandbox, llm, url, task, text_script(task, confirmed=False), asserted)
-            two = measure(sandbox, llm, url, task, text_script(task, confirmed=True), {})
-            three = measure(sandbox, llm, url, task, tools_script(task), {"strategy": "tools"})
-            for name, once in zip(rows, (one, two, three), strict=True):
+            stated = text_script(task, confirmed=True, checks=worth_stating(task))
+            two = measure(sandbox, llm, url, task, stated, {})
+            three = measure(sandbox, llm, url, task, text_script(task, confirmed=True), {"confirm": "always"})
+            four = measure(sandbox, llm, url, task, tools_script(task), {"strategy": "tools"})
+            for name, once in zip(rows, (one, two, three, four), strict=True):
                 rows[name].append(once)
     print("\nthe script of the tools strategy, turn by turn:")
     for says, tool, parameter, template in TOOLS_SCRIPT:
@@ -178,12 +190,12 @@ def strategies(sandbox: Sandbox, tasks: Sequence[Task]) -> None:
         f"\n{len(tasks)} tasks, {CALL_MS} ms a call + {TOKEN_MS} ms a token written; ours: wall time beside the model\n"
     )
     print(
-        f"{'strategy':<26}{'right':>8}{'calls':>8}{'tokens in':>11}{'out':>6}{'wall s':>8}{'ours ms':>9}{'':>3}tools/it"
+        f"{'strategy':<28}{'right':>8}{'calls':>8}{'tokens in':>11}{'out':>6}{'wall s':>8}{'ours ms':>9}{'':>3}tools/it"
     )
     for name, measured in rows.items():
         ratio = median(tools / one.seconds for tools, one in zip(base, measured, strict=True))
         print(
-            f"{name:<26}{sum(m.right for m in measured):>5}/{len(tasks)}{mean(m.calls for m in measured):>8.2f}"
+            f"{name:<28}{sum(m.right for m in measured):>5}/{len(tasks)}{mean(m.calls for m in measured):>8.2f}"
             f"{mean(m.input_tokens for m in measured):>11.0f}{mean(m.output_tokens for m in measured):>6.0f}"
             f"{median(m.seconds for m in measured):>8.2f}{median(m.ours for m in measured) * 1000:>9.0f}{ratio:>11.2f}x"
         )

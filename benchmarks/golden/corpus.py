@@ -48,11 +48,11 @@ def rules() -> Iterator[Record]:
             continue
         parts = _sections(rule["explanation"])
         what, why = parts.get("What it does", ""), parts.get("Why is this bad?", "")
-        facets = {"what_it_does": what, "why_is_this_bad": why, "message": _plain(rule["summary"])}
+        facets = {"what_it_does": what, "why_is_this_bad": why, "message": _without_marks(rule["summary"])}
         yield {
             "id": rule["code"] or rule["name"],
             "name": rule["name"].replace("-", " "),
-            "text": f"{_plain(rule['summary'])}\n{what}\n{why}"[:4000],
+            "text": f"{_without_marks(rule['summary'])}\n{what}\n{why}"[:4000],
             "facets": {key: text for key, text in facets.items() if text},
             "fields": {
                 "linter": rule["linter"] or "ruff",
@@ -65,12 +65,12 @@ def rules() -> Iterator[Record]:
 
 def settings() -> Iterator[Record]:
     for name, setting in _printed("config").items():
-        example = _plain(setting["example"] or "")
+        example = _without_marks(setting["example"] or "")
         yield {
             "id": name,
             "name": name.rpartition(".")[2].replace("-", " "),
-            "text": _plain(setting["doc"])[:4000],
-            "facets": {"purpose": _plain(setting["doc"])[:1000]} | ({"example": example} if example else {}),
+            "text": _without_marks(setting["doc"])[:4000],
+            "facets": {"purpose": _without_marks(setting["doc"])[:1000]} | ({"example": example} if example else {}),
             "fields": {
                 "section": name.rpartition(".")[0] or "top",
                 "value_type": setting["value_type"],
@@ -90,11 +90,11 @@ def modules() -> Iterator[Record]:
             continue
         said = ast.get_docstring(ast.parse(file.read_bytes()))
         if said:
-            purpose = {"purpose": _plain(said)[:500]}
+            purpose = {"purpose": _without_marks(said)[:500]}
             yield {
                 "id": name,
                 "name": name,
-                "text": _plain(said)[:2000],
+                "text": _without_marks(said)[:2000],
                 "facets": purpose,
                 "fields": {"package": package},
             }
@@ -116,7 +116,7 @@ def _documented(*owners: ModuleType | type) -> Iterator[Record]:
             said = inspect.getdoc(getattr(owner, name)) if not name.startswith("_") else None
             # The first line of a function of an engine in C is its signature.
             parts = [part for part in (said or "").split("\n\n") if not re.match(r"\w+\(.*\)", part)]
-            summary, rest = _plain(parts[0]) if parts else "", _plain(" ".join(parts[1:]))[:2000]
+            summary, rest = _without_marks(parts[0]) if parts else "", _without_marks(" ".join(parts[1:]))[:2000]
             if 15 < len(summary) < 200 and len(rest) > 80 and summary not in seen:
                 seen.add(summary)
                 yield {"id": f"{owner.__name__}.{name}", "summary": summary, "rest": rest}
@@ -129,10 +129,10 @@ def _printed(*arguments: str) -> Any:  # noqa: ANN401 - whatever ruff prints
 
 def _sections(markdown: str) -> dict[str, str]:
     parts = re.split(r"^## (.+)$", markdown, flags=re.MULTILINE)
-    return {title.strip(): _plain(body) for title, body in zip(parts[1::2], parts[2::2], strict=True)}
+    return {title.strip(): _without_marks(body) for title, body in zip(parts[1::2], parts[2::2], strict=True)}
 
 
-def _plain(text: str) -> str:
+def _without_marks(text: str) -> str:
     """Without code blocks, links and marks."""
     text = re.sub(r"```.*?```", " ", text, flags=re.DOTALL)
     text = re.sub(r"\[([^\]]*)\](\([^)]*\)|\[[^\]]*\])?", r"\1", text)

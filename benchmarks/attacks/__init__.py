@@ -1,0 +1,1 @@
+"""What a hostile tenant does; each attack goes on until it is stopped."""

@@ -1,0 +1,39 @@
+"""``python -m benchmarks.attacks NAME HOST PORT KEY SECONDS``: one attack in a process of its own, and its outcomes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from contextlib import suppress
+
+import httpx2 as httpx
+
+from benchmarks.attacks.attacker import Attack, Attacker
+from benchmarks.attacks.table import ATTACKS
+
+
+async def run(attack: Attack, host: str, port: int, key: str, seconds: float) -> dict[str, int]:
+    """Attack for some seconds, at least until something is answered; how often it was answered what."""
+    limits = httpx.Limits(max_connections=None)
+    async with httpx.AsyncClient(base_url=f"http://{host}:{port}", timeout=60, limits=limits) as client:
+        attacker = Attacker(host, port, key, client)
+        under_way = asyncio.ensure_future(attack(attacker))
+        await asyncio.wait({under_way}, timeout=seconds)
+        while not attacker.outcomes and not under_way.done():
+            await asyncio.wait({under_way}, timeout=0.1)
+        under_way.cancel()
+        with suppress(asyncio.CancelledError):
+            await under_way
+    return dict(attacker.outcomes)
+
+
+def main() -> None:
+    name, host, port, key, seconds = sys.argv[1:]
+    os.nice(19)  # it stands for another machine: its own work should not be what is measured
+    print(json.dumps(asyncio.run(run(ATTACKS[name], host, int(port), key, float(seconds)))))
+
+
+if __name__ == "__main__":
+    main()

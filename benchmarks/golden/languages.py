@@ -1,0 +1,29 @@
+"""Thirty questions in each of five languages, over fifteen records each: what a town hall tells its citizens.
+
+Written for this benchmark. Questions are in other forms of the words than the records, as people ask.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class LanguageSet:
+    records: Sequence[Mapping[str, str]]  #: id, name, text
+    questions: Sequence[tuple[str, str]]  #: each with the id of the record that answers it
+
+
+def load() -> dict[str, LanguageSet]:
+    """By language."""
+    rows = [json.loads(line) for line in Path(__file__).with_name("languages.jsonl").read_text().splitlines()]
+    return {
+        language: LanguageSet(
+            [{key: row[key] for key in ("id", "name", "text")} for row in rows if row["language"] == language],
+            [(text, row["id"]) for row in rows if row["language"] == language for text in row["questions"]],
+        )
+        for language in dict.fromkeys(row["language"] for row in rows)
+    }

@@ -1,0 +1,211 @@
+"""``python -m benchmarks.neighbours [--seconds N] [ATTACK ...]``: what one tenant feels of what another does.
+
+Tenant B asks for ``/healthz`` and submits small jobs, each 25 times a second on schedule, whatever the last one took.
+Meanwhile tenant A attacks, from a process of its own. The goal: B's 99th percentile is at most three times that of a
+quiet server, and nothing of B's is refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.attacks.table import ATTACKS
+from benchmarks.load import post
+from tests.support.wait import until
+
+_ROOT = Path(__file__).resolve().parent.parent
+_FOREIGN = ("ASSAY_", "DATABASE_URL", "REDIS_URL", "QDRANT_", "BLOB_URL", "ANTHROPIC_", "GROQ_", "CEREBRAS_", "OPENAI_")
+_EVERY_SECONDS = 0.04
+_LATE_SECONDS = 20.0  #: what takes longer counts as this
+_GOAL = 3.0
+_JOB = b'{"kind": "execute", "input": {"language": "sql", "code": "SELECT 1"}}'
+_SCRIPT = "rules:\n  - {reply: DONE}\n"
+
+
+@dataclass
+class Felt:
+    """How long B's requests of one sort took, in milliseconds, and how many had another status than they should."""
+
+    expected: int
+    times: list[float] = field(default_factory=list)
+    refused: int = 0
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.times)
+
+    @property
+    def p99(self) -> float:
+        return statistics.quantiles(self.times, n=100)[98]
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """Tenant B: requests on schedule, each on a connection that is free, else on a new one."""
+
+    host: str
+    port: int
+    key: str
+
+    async def feels(self, seconds: float) -> tuple[Felt, Felt]:
+        """What submits and ``/healthz`` take during these seconds."""
+        submits, health = Felt(202), Felt(200)
+        requests = (
+            (submits, post("/v1/jobs", _JOB, {"Authorization": f"Bearer {self.key}"})),
+            (health, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+        )
+        idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+        began = time.monotonic()
+        async with asyncio.TaskGroup() as group:
+            for number in range(int(seconds / _EVERY_SECONDS)):
+                await asyncio.sleep(max(0.0, began + number * _EVERY_SECONDS - time.monotonic()))
+                for felt, request in requests:
+                    group.create_task(self._ask(felt, request, idle))
+        for _, writer in idle:
+            writer.close()
+        return submits, health
+
+    async def _ask(
+        self, felt: Felt, request: bytes, idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
+    ) -> None:
+        began = time.perf_counter()
+        try:
+            async with asyncio.timeout(_LATE_SECONDS):
+                reader, writer = idle.pop() if idle else await asyncio.open_connection(self.host, self.port)
+                writer.write(request)
+                head = (await reader.readuntil(b"\r\n\r\n")).lower()
+                length = next(int(line[15:]) for line in head.split(b"\r\n") if line.startswith(b"content-length:"))
+                await reader.readexactly(length)
+        except (TimeoutError, OSError, EOFError):
+            felt.refused += 1
+            felt.times.append(_LATE_SECONDS * 1e3)
+            return
+        felt.times.append((time.perf_counter() - began) * 1e3)
+        felt.refused += int(head.split(b" ", 2)[1]) != felt.expected
+        idle.append((reader, writer))
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A whole one, with scripted models."""
+
+    env: dict[str, str]
+    host: str
+    port: int
+    database_url: str
+
+    def key(self, tenant: str) -> str:
+        words = ["keys", "create", "--tenant", tenant, "--name", "n", "--scope", "read", "--scope", "write", "--json"]
+        key: str = json.loads(_assay(self.env, *words))["key"]
+        return key
+
+    @contextmanager
+    def attacked(self, name: str, seconds: float) -> Iterator[dict[str, int]]:
+        """During an attack by a tenant of its own; after it, what the attack was answered."""
+        key = self.key(name)
+        command = [sys.executable, "-m", "benchmarks.attacks", name, self.host, str(self.port), key, str(seconds + 1)]
+        outcomes: dict[str, int] = {}
+        with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True) as attack:
+            time.sleep(1)  # until it is under way
+            yield outcomes
+            attack.wait(seconds + 60)
+            assert attack.stdout is not None
+            outcomes.update(json.loads(attack.stdout.read() or "{}"))
+        self._forget(name)
+
+    def _forget(self, tenant: str) -> None:
+        """Take what waits away from the workers, and let them end what they do."""
+        with psycopg.connect(self.database_url, autocommit=True) as connection:
+
+            def idle() -> bool:  # a request that was read late still submits
+                connection.execute("DELETE FROM jobs WHERE tenant_id = %s AND state = 'queued'", [tenant])
+                query = "SELECT count(*) FROM jobs WHERE tenant_id = %s AND finished_at IS NULL"
+                row = connection.execute(query, [tenant]).fetchone()
+                return row == (0,)
+
+            until(idle, "the end of the attacker's jobs", 120)
+
+
+@contextmanager
+def installation() -> Iterator[Installation]:
+    home = Path(tempfile.mkdtemp(prefix="assay-bench-", dir="/tmp"))
+    home.chmod(0o755)
+    script = home / "script.yaml"
+    script.write_text(_SCRIPT)
+    env = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
+    env |= {"ASSAY_HOME": str(home / "home"), "ASSAY_PORT": "0", "PYTHONPATH": str(_ROOT)}
+    try:
+        _assay(env, "up", "-d", "--script", str(script))
+        status = json.loads(_assay(env, "status", "-o", "json"))
+        url = urlsplit(status["url"])
+        assert url.hostname is not None
+        assert url.port is not None
+        yield Installation(env, url.hostname, url.port, status["database_url"])
+    finally:
+        _assay(env, "down")
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _assay(env: dict[str, str], *words: str) -> str:
+    command = [sys.executable, "-P", "-m", "assay", *words]
+    return subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def measure(here: Installation, names: Sequence[str], seconds: float) -> Table:
+    neighbour = Neighbour(here.host, here.port, here.key("neighbour"))
+    asyncio.run(neighbour.feels(seconds))  # warm
+    quiet = asyncio.run(neighbour.feels(4 * seconds))
+    table = Table(title=f"What B feels of A's attacks, in ms; goal: the 99th percentile at most {_GOAL:g}x of quiet")
+    for heading in ("A", "submit p50", "p99", "x", "/healthz p50", "p99", "x", "B refused", "", "A was answered"):
+        table.add_column(heading)
+    _row(table, "(quiet)", quiet, quiet, {})
+    for name in names:
+        with here.attacked(name, seconds) as outcomes:
+            felt = asyncio.run(neighbour.feels(seconds))
+        _row(table, name, felt, quiet, outcomes)
+        print(f"{name}: {felt[0].p99:.0f} ms, {felt[1].p99:.0f} ms", file=sys.stderr, flush=True)
+    _row(table, "(quiet again)", asyncio.run(neighbour.feels(seconds)), quiet, {})
+    return table
+
+
+def _row(table: Table, name: str, felt: tuple[Felt, Felt], quiet: tuple[Felt, Felt], outcomes: dict[str, int]) -> None:
+    ratios = [now.p99 / before.p99 for now, before in zip(felt, quiet, strict=True)]
+    cells = [f"{value:.1f}" for now, ratio in zip(felt, ratios, strict=True) for value in (now.median, now.p99, ratio)]
+    refused = sum(each.refused for each in felt)
+    mark = "met" if max(ratios) <= _GOAL and not refused else "MISSED"
+    answered = ", ".join(f"{outcome} {count}" for outcome, count in sorted(outcomes.items()))
+    table.add_row(name, *cells, str(refused), mark, answered)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.neighbours")
+    parser.add_argument("names", nargs="*", metavar="ATTACK", help=", ".join(ATTACKS))
+    parser.add_argument("--seconds", type=float, default=6.0, help="how long each attack goes on")
+    given = parser.parse_args()
+    if unknown := sorted(set(given.names) - set(ATTACKS)):
+        parser.error(f"there is no attack {unknown[0]!r}")
+    with installation() as here:
+        table = measure(here, given.names or list(ATTACKS), given.seconds)
+    Console(width=170).print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Many tables and many records in one embedded store: disk, memory, ingest, the time of a question.
+
+``ASSAY_BENCH_TABLES`` (2,000) tables of ten records each, and ``ASSAY_BENCH_RECORDS`` (1,000,000) in one more.
+Vectors are random: what is measured is everything beside the embedding.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from benchmarks.search_cost import Random, executed
+from benchmarks.table import Line
+from services.search.store.edge import EdgeStore
+from tests.services.search.service import MemorySearchService
+
+_WORDS = [f"word{number}" for number in range(20_000)]
+_AT_ONCE = 20_000  # records of one ingest job
+_QUESTIONS = 100
+
+
+def lines() -> list[Line]:
+    tables = int(os.environ.get("ASSAY_BENCH_TABLES", "2000"))
+    records = int(os.environ.get("ASSAY_BENCH_RECORDS", "1000000"))
+    with TemporaryDirectory(prefix="assay-bench-") as folder:
+        store = EdgeStore(Path(folder))
+        service = MemorySearchService(store, Random())
+        names = [f"t{number}" for number in range(tables)]
+        service.catalog.create("tenant", "c", {"talks": {}, **{name: {} for name in names}})
+        out = [*_small(service, names), *_large(service, records), *_size(Path(folder), records)]
+        store.close()
+    return out
+
+
+def _small(service: MemorySearchService, names: list[str]) -> Iterator[Line]:
+    before, began = _memory(), time.perf_counter()
+    for name in names:
+        service.ingest(name, list(_records(10)))
+    yield _told(f"{len(names):,} tables of ten records written", f"{time.perf_counter() - began:.1f} s")
+    yield _told("  memory of each open table", f"{(_memory() - before) / len(names) / 1024:.0f} KB")
+    asked = [_asked(service, name) for name in names[:: max(len(names) // _QUESTIONS, 1)]]
+    yield _told("  a question of one of them, p50 (p95)", _milliseconds(asked))
+
+
+def _large(service: MemorySearchService, records: int) -> Iterator[Line]:
+    began = time.perf_counter()
+    for start in range(0, records, _AT_ONCE):
+        service.ingest("talks", list(_records(min(_AT_ONCE, records - start), start)))
+    seconds = time.perf_counter() - began
+    yield _told(f"{records:,} records written, without embedding", f"{seconds:.0f} s, {records / seconds:.0f}/s")
+    asked = [_asked(service, "talks") for _ in range(_QUESTIONS)]
+    yield _told("  a question, p50 (p95)", _milliseconds(asked))
+    began = time.perf_counter()
+    service.ingest("talks", list(_records(1, records)))
+    yield _told("  one record more", f"{time.perf_counter() - began:.2f} s")
+
+
+def _size(folder: Path, records: int) -> Iterator[Line]:
+    large = [path for path in folder.rglob("*") if ".talks." in str(path) and path.is_file()]
+    used = sum(path.stat().st_blocks * 512 for path in large)
+    yield _told("  disk", f"{used / 2**20:.0f} MB, {used / max(records, 1) / 1024:.1f} KB a record")
+    yield _told("  memory of the process", f"{_memory() / 2**20:.0f} MB")
+
+
+def _records(many: int, start: int = 0) -> Iterator[dict[str, object]]:
+    random = np.random.default_rng(start)
+    for number in range(start, start + many):
+        yield {
+            "id": f"r{number}",
+            "name": " ".join(random.choice(_WORDS, 4)),
+            "text": " ".join(random.choice(_WORDS, 40)),
+        }
+
+
+def _asked(service: MemorySearchService, table: str) -> float:
+    text = " ".join(np.random.default_rng().choice(_WORDS, 5))
+    return executed(service, text, table=table)
+
+
+def _memory() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _milliseconds(asked: list[float]) -> str:
+    return f"{statistics.median(asked):.1f} ({sorted(asked)[int(len(asked) * 0.95)]:.1f}) ms"
+
+
+def _told(what: str, value: str) -> Line:
+    return Line(what, value, "", 1.0, "", True)

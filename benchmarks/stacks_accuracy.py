@@ -1,0 +1,58 @@
+"""Precision and recall of detection on the project's own small projects, by axis: ``python -m benchmarks.stacks_accuracy``.
+
+These projects were written beside the rules, so that the figures say what is covered, not what strangers will see; ``--misses``
+lists every answer that is not the expected one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+
+from shared.contracts.detect import Primary
+from tests.services.stacks.projects.case import Case
+from tests.services.stacks.test_projects import CASES
+from tests.services.stacks.trees import detected
+
+AXES = ("language", "build", "framework", "runtime", "manager", "role", "uses")
+
+
+def answers(case: Case) -> Iterator[tuple[str, str | None, str | None]]:
+    """(axis, expected, told) of every axis that the project is about; one for each backing service."""
+    result = detected(case.files)
+    service = next((service for service in result.services if service.path == case.at), None)
+    primary = service.primary if service else Primary()
+    told = {
+        "language": primary.language, "build": primary.build_system, "framework": primary.framework,
+        "runtime": primary.runtime, "manager": primary.package_manager, "role": service.role if service else None,
+    }  # fmt: skip
+    for axis, answer in told.items():
+        wanted = getattr(case, axis)
+        if wanted != "-":
+            yield axis, wanted, answer
+    if case.uses is not None:
+        used = {one.id for one in service.backing_services} if service else set()
+        for id in used | set(case.uses):
+            yield "uses", id if id in case.uses else None, id if id in used else None
+
+
+def main() -> None:
+    counts: dict[str, Counter[str]] = {axis: Counter() for axis in AXES}
+    for case in CASES:
+        for axis, wanted, told in answers(case):
+            counts[axis]["expected"] += wanted is not None
+            counts[axis]["told"] += told is not None
+            counts[axis]["right"] += told is not None and told == wanted
+            if told != wanted and "--misses" in sys.argv:
+                print(f"{axis:10} {wanted!s:24} told {told!s:24} {case.name}")
+    print(
+        f"{len(CASES)} projects\n{'axis':10} {'expected':>8} {'told':>6} {'right':>6} {'precision':>10} {'recall':>8}"
+    )
+    for axis, count in counts.items():
+        precision, recall = count["right"] / max(count["told"], 1), count["right"] / max(count["expected"], 1)
+        print(f"{axis:10} {count['expected']:8} {count['told']:6} {count['right']:6} {precision:10.1%} {recall:8.1%}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,245 @@
+"""Generated repositories shaped as large real ones: many modules, ignore files of a hundred lines, deep folders."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+_IGNORED = """# generated
+*.log
+*.tmp
+*.swp
+*~
+.DS_Store
+Thumbs.db
+.idea/
+*.iml
+.vscode/*
+!.vscode/settings.json
+.settings/
+.project
+.classpath
+target/
+build/
+out/
+bin/
+obj/
+[Dd]ebug/
+[Rr]elease/
+x64/
+[Bb]uild/
+*.user
+*.suo
+*.userosscache
+*.sln.docstates
+*_i.c
+*_p.c
+*.ilk
+*.meta
+*.pch
+*.pdb
+*.pgc
+*.rsp
+*.sbr
+*.tlb
+*.tli
+*.tlh
+*.cache
+ipch/
+*.aps
+*.ncb
+*.opensdf
+*.sdf
+*.cachefile
+[Tt]est[Rr]esult*/
+[Bb]uild[Ll]og.*
+node_modules/
+npm-debug.log*
+yarn-debug.log*
+yarn-error.log*
+.pnpm-debug.log*
+coverage/
+*.lcov
+.nyc_output
+dist/
+.cache/
+.next/
+.nuxt/
+__pycache__/
+*.py[cod]
+*.egg-info/
+.venv/
+venv/
+/media/
+/static/
+/secrets/**
+docs/_build/
+**/generated/*.tmp
+src/**/local.*
+!src/keep/local.json
+*.mo
+*.sqlite3
+.env
+.env.*
+!.env.example
+"""
+_WORDS = (
+    "core",
+    "rule",
+    "dao",
+    "edge",
+    "auth",
+    "mail",
+    "queue",
+    "audit",
+    "chart",
+    "order",
+    "stock",
+    "user",
+    "plan",
+    "wire",
+)
+
+Files = Iterator[tuple[str, str]]
+
+
+def java_modules(chance: random.Random) -> Files:
+    """A Maven reactor with a page in TypeScript beside it."""
+    modules = [f"{chance.choice(_WORDS)}{number}" for number in range(60)]
+    listed = "".join(f"<module>modules/{name}</module>" for name in modules)
+    yield (
+        "pom.xml",
+        f"<project><groupId>g</groupId><artifactId>all</artifactId><packaging>pom</packaging><modules>{listed}</modules></project>",
+    )
+    yield ".gitignore", _IGNORED
+    for name in modules:
+        base = f"modules/{name}"
+        yield f"{base}/pom.xml", _pom(name)
+        for part in range(120):
+            yield (
+                f"{base}/src/main/java/org/example/{name}/{chance.choice(_WORDS)}/Class{part}.java",
+                _code("class A {}", chance),
+            )
+        for part in range(40):
+            yield f"{base}/src/test/java/org/example/Test{part}.java", _code("class T {}", chance)
+        yield f"{base}/src/main/resources/{name}.yml", "a: 1\n"
+    yield (
+        "ui/package.json",
+        json.dumps({"name": "ui", "dependencies": {"@angular/core": "17"}, "devDependencies": {"typescript": "5"}}),
+    )
+    yield "ui/.gitignore", _IGNORED
+    for part in range(300):
+        yield (
+            f"ui/src/app/{chance.choice(_WORDS)}/{chance.choice(_WORDS)}/part{part}.component.ts",
+            _code("export const a = 1;", chance),
+        )
+
+
+def _pom(name: str) -> str:
+    wanted = "".join(
+        f"<dependency><groupId>org.springframework.boot</groupId><artifactId>spring-boot-starter-{part}</artifactId></dependency>"
+        for part in ("web", "data-jpa", "test", "security")
+    )
+    return (
+        "<project><parent><groupId>g</groupId><artifactId>all</artifactId><relativePath>../../pom.xml</relativePath></parent>"
+        f"<artifactId>{name}</artifactId><dependencies>{wanted}</dependencies></project>"
+    )
+
+
+def dotnet_projects(chance: random.Random) -> Files:
+    """A solution of many projects, each with a few hundred lines of ignore rules at the root."""
+    names = [f"{chance.choice(_WORDS).title()}{number}" for number in range(80)]
+    listed = "\n".join(
+        f'Project("{{F}}") = "{name}", "src\\{name}\\{name}.csproj", "{{1}}"\nEndProject' for name in names
+    )
+    yield "all.sln", f"Microsoft Visual Studio Solution File\n{listed}\n"
+    yield (
+        ".gitignore",
+        _IGNORED + "".join(f"*.{chance.choice(_WORDS)}{number}\n[Oo]ut{number}/\n" for number in range(120)),
+    )
+    for name in names:
+        base = f"src/{name}"
+        wanted = "".join(
+            f'<PackageReference Include="{part}" Version="8.0.{chance.randint(0, 9)}" />'
+            for part in ("Dapper", "Serilog", "AutoMapper")
+        )
+        yield (
+            f"{base}/{name}.csproj",
+            f'<Project Sdk="Microsoft.NET.Sdk.Web"><PropertyGroup><TargetFramework>net8.0</TargetFramework></PropertyGroup><ItemGroup>{wanted}</ItemGroup></Project>',
+        )
+        for part in range(120):
+            yield f"{base}/{_WORDS[part % 12]}/Part{part}.cs", _code("class P {}", chance)
+
+
+def workspaces(chance: random.Random) -> Files:
+    """Packages of npm in several languages, with an ignore file in each."""
+    yield (
+        "package.json",
+        json.dumps({"name": "root", "private": True, "workspaces": ["packages/*"], "packageManager": "pnpm@9.1.0"}),
+    )
+    yield "pnpm-workspace.yaml", "packages:\n  - packages/*\n"
+    yield (
+        "pnpm-lock.yaml",
+        "lockfileVersion: '9.0'\n"
+        + "".join(f"  /dep{number}@1.0.0:\n    resolution: {{}}\n" for number in range(3000)),
+    )
+    yield ".gitignore", _IGNORED
+    for number in range(500):
+        base = f"packages/{chance.choice(_WORDS)}-{number}"
+        yield (
+            f"{base}/package.json",
+            json.dumps(
+                {
+                    "name": f"p{number}",
+                    "dependencies": {"express": "^4", "pg": "^8"},
+                    "devDependencies": {"typescript": "5"},
+                    "scripts": {"start": "node ."},
+                },
+                indent=2,
+            ),
+        )
+        yield f"{base}/tsconfig.json", "{}"
+        yield f"{base}/.gitignore", "dist/\n*.local\n/generated\n"
+        for part in range(17):
+            yield (
+                f"{base}/src/{chance.choice(_WORDS)}/part{part}.{chance.choice(('ts', 'ts', 'tsx', 'css', 'json', 'md'))}",
+                _code("export const a = 1;", chance),
+            )
+
+
+def one_program(chance: random.Random) -> Files:
+    """One Python program of thousands of files, with all its fixtures and translations."""
+    yield (
+        "pyproject.toml",
+        '[project]\nname = "shop"\ndependencies = ["django>=5", "celery", "psycopg[binary]", "redis"]\n',
+    )
+    yield "uv.lock", "".join(f'[[package]]\nname = "dep{number}"\nversion = "1.0"\n\n' for number in range(300))
+    yield "manage.py", "import os\n"
+    yield ".gitignore", _IGNORED
+    for number in range(9990):
+        folder = f"shop/{chance.choice(_WORDS)}/{chance.choice(_WORDS)}/{number % 6}"
+        yield (
+            f"{folder}/file{number}.{chance.choice(('py', 'py', 'py', 'graphql', 'html', 'po', 'json', 'txt'))}",
+            _code("a = 1", chance),
+        )
+
+
+def _code(line: str, chance: random.Random) -> str:
+    return f"{line}\n" * chance.randint(5, 200)
+
+
+SHAPES: dict[str, Callable[[random.Random], Files]] = {
+    "Maven reactor": java_modules, ".NET solution": dotnet_projects, "pnpm workspace": workspaces, "one program": one_program,
+}  # fmt: skip
+
+
+def write_shape(root: Path, shape: str) -> int:
+    """How many files were written: about 10,000."""
+    count = 0
+    for path, text in SHAPES[shape](random.Random(11)):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+        count += 1
+    return count
