@@ -1,3 +1,33 @@
-"""Real servers for every test that asks for one."""
+"""Real servers for every test that asks for one, and the order in which parallel runs take the modules."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
 
 pytest_plugins = ["tests.support.servers", "tests.support.scripted"]
+
+
+def pytest_configure() -> None:
+    """Let what tests start be interrupted: a shell with the tests in the background makes all ignore interrupts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the modules that take longest first: one of them at the end would keep a single worker busy."""
+    seconds: defaultdict[Path, float] = defaultdict(float)
+    for item in items:
+        slow = item.get_closest_marker("slow")
+        seconds[item.path] += slow.kwargs.get("seconds", 0.5) if slow else 0.02
+    items.sort(key=lambda item: -seconds[item.path])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """With ``-n auto`` one more than there are cores: many tests wait for processes."""
+    return len(os.sched_getaffinity(0)) + 1

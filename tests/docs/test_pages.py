@@ -27,3 +27,12 @@ def test_make_help_lists_every_target_that_the_readme_names() -> None:
     listed = set(re.findall(r"^  make (\w+)", shown, re.MULTILINE))
     assert {"demo", "up", "down", "test", "check", "bench", "lock"} <= listed
     assert set(re.findall(r"`make (\w+)`", README.read_text("utf-8"))) <= listed | {"help"}
+
+
+def test_the_tests_that_keep_findings_closed_exist() -> None:
+    page = (ROOT / "docs" / "security-findings.md").read_text("utf-8")
+    named = re.findall(r"`([\w/]+\.py)(?:::(\w+))?`", page)
+    assert len(named) > 20
+    for file, test in named:
+        text = (ROOT / "tests" / file).read_text("utf-8")
+        assert (f"def {test}(" if test else "def test_") in text, f"{file} has no {test}"

@@ -26,7 +26,7 @@ from shared.llm.prompts import default_prompts
 from shared.loop import Budget
 
 #: A reply, several in turn, or whatever a function of the request says or raises.
-Script = str | Sequence[str] | Callable[[ChatRequest], str]
+Script = str | Sequence[str] | Callable[[ChatRequest], str | ChatReply]
 
 
 @dataclass
@@ -49,7 +49,10 @@ class ScriptedProvider:
         if isinstance(script, str):
             text = script
         elif callable(script):
-            text = script(request)
+            said = script(request)
+            if isinstance(said, ChatReply):
+                return said
+            text = said
         else:
             text = script[min(len(asked), len(script) - 1)]
         return ChatReply(text, "scripted", "scripted-1", source="scripted")

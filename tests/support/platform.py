@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,6 +14,8 @@ from redis import Redis
 from sqlalchemy import RowMapping, select, text
 from sqlalchemy.exc import OperationalError
 
+from services.host.environment import python_path
+from services.host.prefork import Prefork, PreforkedProcess
 from shared.contracts.jobs import JobState
 from shared.db import connect
 from shared.jobs import notifications, submission
@@ -38,6 +39,20 @@ def wait_for(condition: Callable[[], T | None], seconds: float = 30, what: str =
     return until(answered, what, seconds)
 
 
+_OUTPUT = Path("/dev/stderr")  #: of the process that prints, so that a failing test shows it
+
+
+def spawn(module: str, environment: Mapping[str, str]) -> PreforkedProcess:
+    """``python -m module``, with the imports that it shares with others done already, as with ``assay up``."""
+    return _prefork().spawn(module, [], {**environment, "PYTHONPATH": python_path(os.environ)}, ROOT, _OUTPUT)
+
+
+@cache
+def _prefork() -> Prefork:
+    """One for the whole run."""
+    return Prefork(_OUTPUT)
+
+
 class Platform:
     """Workers and reconcilers as processes; jobs are submitted as the gateway does it."""
 
@@ -45,7 +60,7 @@ class Platform:
         self.stores = stores
         self.engine = connect(stores.database_url, pool_size=8)
         self.redis = Redis.from_url(stores.redis_url, socket_connect_timeout=1, socket_timeout=2)
-        self.processes: list[subprocess.Popen[bytes]] = []
+        self.processes: list[PreforkedProcess] = []
         self._environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},
             "DATABASE_URL": stores.database_url,
@@ -58,16 +73,15 @@ class Platform:
         with self.engine.begin() as connection:
             connection.execute(text("CREATE TABLE IF NOT EXISTS effects (job_id text)"))
 
-    def start(self, module: str, **variables: str) -> subprocess.Popen[bytes]:
-        environment = {**self._environment, **variables}
-        process = subprocess.Popen([sys.executable, "-m", module], env=environment, cwd=ROOT)
+    def start(self, module: str, **variables: str) -> PreforkedProcess:
+        process = spawn(module, {**self._environment, **variables})
         self.processes.append(process)
         return process
 
-    def worker(self) -> subprocess.Popen[bytes]:
+    def worker(self) -> PreforkedProcess:
         return self.start("tests.support.worker_process")
 
-    def ready_worker(self) -> subprocess.Popen[bytes]:
+    def ready_worker(self) -> PreforkedProcess:
         """A worker that has advertised itself."""
         worker = self.worker()
         said = text("SELECT 1 FROM workers WHERE split_part(id, ':', 2) = :pid")
@@ -80,27 +94,24 @@ class Platform:
         self.wait_all([self.submit("hello")])
         return worker
 
-    def reconciler(self) -> subprocess.Popen[bytes]:
+    def reconciler(self) -> PreforkedProcess:
         return self.start("services.reconciler")
 
-    def submit(
-        self,
-        code: str = "effect",
-        *,
-        tenant: str = "t",
-        notify: bool = True,
-        priority: int = 5,
-        conversation: str | None = None,
-    ) -> str:
-        row = job_row(tenant_id=tenant, priority=priority, input={"language": "python", "code": code})
-        if conversation:
-            row["conversation_id"] = conversation
-        job_id = str(row["id"])
-        with self.engine.begin() as connection:
-            connection.execute(submission.submit(row))
-        if notify:
-            notifications.notify(self.redis, "execute", job_id)
+    def submit(self, code: str = "effect", *, notify: bool = True, **columns: object) -> str:
+        [job_id] = self.submit_all([code], notify=notify, **columns)
         return job_id
+
+    def submit_all(self, codes: Iterable[str], *, notify: bool = True, **columns: object) -> list[str]:
+        """Submit jobs in one transaction, and notify after it."""
+        rows = [job_row(input={"language": "python", "code": code}, **columns) for code in codes]
+        job_ids = [str(row["id"]) for row in rows]
+        with self.engine.begin() as connection:
+            for row in rows:
+                connection.execute(submission.submit(row))
+        if notify:
+            for job_id in job_ids:
+                notifications.notify(self.redis, "execute", job_id)
+        return job_ids
 
     def job(self, job_id: str) -> RowMapping:
         with self.engine.connect() as connection:

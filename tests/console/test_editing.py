@@ -1,0 +1,137 @@
+"""What people change in the console: flows by keys alone, the words of prompts, a search that found nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.assay.terminal import written
+from tests.console.conftest import Console
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
+
+PROMPT = "documents.instruction"
+
+
+@pytest.fixture
+def flow(console: Console) -> Iterator[str]:
+    """The id of a flow of two nodes."""
+    with console.api as api:
+        body = {"format": "mermaid", "text": "flowchart LR\n  a[Cart] --> b[Payment]\n", "name": "By keys"}
+        made = api.post("/v1/flows/import", json=body).json()
+        yield made["id"]
+        api.delete(f"/v1/flows/{made['id']}")
+
+
+def test_a_flow_is_edited_by_keys_alone(page: Page, console: Console, flow: str) -> None:
+    def saved() -> dict[str, dict[str, float]]:
+        with console.api as api:
+            nodes = api.get(f"/v1/flows/{flow}").json()["nodes"]
+        return {node["data"]["label"]: node["position"] for node in nodes}
+
+    page.goto(f"/flows/{flow}")
+    nodes = page.locator(".react-flow__node")
+    expect(nodes).to_have_count(2)
+    before = saved()
+    page.keyboard.press("n")
+    page.keyboard.type("Refund")
+    _tab_to(page, "document.activeElement.innerText === 'Add'")
+    page.keyboard.press("Enter")
+    expect(nodes).to_have_count(3)
+    assert sorted(saved()) == ["Cart", "Payment", "Refund"]
+
+    _tab_to(page, "/^Cart/.test(document.activeElement.getAttribute('aria-label') ?? '')")
+    page.keyboard.press("Enter")
+    for _ in range(3):
+        page.keyboard.press("ArrowDown")
+    expect(page.get_by_text("version 3", exact=True)).to_be_visible()
+    assert saved()["Cart"]["y"] > before["Cart"]["y"], "a move by keys is saved"
+
+    page.keyboard.press("l")
+    page.keyboard.type("Refund")
+    _tab_to(page, "document.activeElement.innerText === 'Link'")
+    page.keyboard.press("Enter")
+    expect(page.locator(".react-flow__edge")).to_have_count(2)
+
+    _tab_to(page, "/^Payment/.test(document.activeElement.getAttribute('aria-label') ?? '')")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Delete")
+    expect(nodes).to_have_count(2)
+    assert sorted(saved()) == ["Cart", "Refund"]
+
+
+def _tab_to(page: Page, condition: str) -> None:
+    """Press Tab until what has the focus fulfils the condition."""
+    for _ in range(120):
+        if page.evaluate(condition):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab reaches nothing with {condition}")
+
+
+def test_a_prompt_is_published_refused_without_its_variables_and_rolled_back(page: Page, console: Console) -> None:
+    def current() -> tuple[int, str]:
+        with console.api as api:
+            prompt = api.get(f"/v1/prompts/{PROMPT}").json()
+        return prompt["version"], prompt["text"]
+
+    first, text = current()
+    page.goto(f"/prompts/{PROMPT}")
+    editor = page.locator(".cm-content")
+    publish = page.get_by_role("button", name="Publish")
+    expect(publish).to_be_disabled()
+    editor.fill("No variable is left.")
+    expect(page.get_by_role("alert").first).to_contain_text("type")
+    expect(publish).to_be_disabled()
+    editor.fill(f"Be brief.\n{text}")
+    expect(page.get_by_label("Differences").locator(".add").first).to_contain_text("Be brief.")
+    publish.click()
+    expect(page.get_by_text(f"version {first + 1} in use")).to_be_visible()
+    assert current()[1].startswith("Be brief.")
+    difference = page.get_by_label("Difference of two versions")
+    expect(difference.locator(".add").first).to_contain_text("Be brief.")
+    page.get_by_role("button", name="Roll back to it").first.click()
+    expect(page.get_by_text(re.compile(rf"^version (?!{first + 1}\b)\d+ in use"))).to_be_visible()
+    assert current()[1] == text
+    with console.api as api:
+        assert api.post(f"/v1/prompts/{PROMPT}/reset").status_code == 200
+
+
+@pytest.fixture(scope="module")
+def sessions(console: Console) -> str:
+    """A collection of talks, of which none is about the web."""
+    tables = {"talks": {"facets": {"topic": 1.0}, "fields": {"track": "keyword"}}}
+    record: Callable[[int], dict[str, object]] = lambda number: {  # noqa: E731
+        "id": f"t{number}", "name": f"Talk {number}", "text": "Tuning a Postgres vacuum",
+        "facets": {"topic": "Tuning a Postgres vacuum"}, "fields": {"track": "databases"},
+    }  # fmt: skip
+    written(console.shell, "tables.json", json.dumps(tables))
+    written(console.shell, "talks.jsonl", "".join(f"{json.dumps(record(number))}\n" for number in range(4)))
+    for words in (("collection", "create", "talks", "tables.json"), ("ingest", "talks", "talks", "talks.jsonl")):
+        ran = console.shell(*words)
+        assert ran.status == 0, ran.talk
+    return "talks"
+
+
+def test_a_search_whose_filter_keeps_everything_out_says_why_and_runs_without_it(
+    page: Page, console: Console, sessions: str
+) -> None:
+    asked = {"answer": False, "reflection": False, "plan": [{"table": "talks", "query_text": "postgres vacuum"}]}
+    empty = console.run("search", collection=sessions, question="postgres vacuum", filters={"track": "web"}, **asked)
+    assert sum(query["hits"] for query in empty["result"]["attempts"][0]["queries"]) == 0
+    page.goto(f"/search?job={empty['id']}")
+    why = page.get_by_role("region", name="Why it is empty")
+    expect(why).to_contain_text("track")
+    expect(page.get_by_role("region", name="Attempts")).to_contain_text("initial 0 › mechanical 4")
+    page.get_by_role("row", name=re.compile("track")).get_by_role("button", name="Run it without").click()
+    expect(page).not_to_have_url(re.compile(empty["id"]))
+    expect(page.get_by_role("region", name="Hits in talks")).to_contain_text("Talk 1")
+    found = console.job(page)
+    assert found["id"] != empty["id"]
+    assert "track" not in found["input"].get("filters", {})
+    assert [hit["label"] for hit in found["result"]["hits"]["talks"]] == ["exact"] * 4
+    expect(why).to_have_count(0)

@@ -1,0 +1,51 @@
+"""A page that stays open: over a restart of the gateway, and beside six others."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.console.conftest import Console, Visit
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
+
+
+def _counting(seconds: float) -> dict[str, object]:
+    code = f"import time\nfor n in range(20):\n    print(f'line {{n}}', flush=True)\n    time.sleep({seconds / 20})\n"
+    return {"kind": "execute", "input": {"language": "python", "code": code, "limits": {"wall_seconds": 120}}}
+
+
+def _lines(page: Page) -> list[str]:
+    return re.findall(r"line \d+", page.locator("pre.code.wrap").first.inner_text())
+
+
+def test_a_page_goes_on_after_the_gateway_was_restarted(console: Console, visit: Visit) -> None:
+    tab = visit("Failed to load resource", "net::ERR").tab()
+    with console.api as api:
+        job = api.post("/v1/jobs", json=_counting(10)).json()
+    tab.goto(f"/jobs/{job['id']}?tab=output")
+    expect(tab.locator("pre.code.wrap")).to_contain_text("line 2")
+    status = json.loads((console.shell.folder / "home" / "status.json").read_text())
+    [pid] = [service["pid"] for service in status["services"] if service["name"] == "gateway-1"]
+    os.kill(pid, signal.SIGKILL)
+    expect(tab.locator(".s-succeeded").first).to_be_visible(timeout=90_000)
+    expect(tab.locator("pre.code.wrap")).to_contain_text("line 19")
+    assert _lines(tab) == [f"line {number}" for number in range(20)], "nothing is lost and nothing comes twice"
+
+
+def test_seven_tabs_follow_seven_jobs(console: Console, visit: Visit) -> None:
+    visitor = visit()
+    with console.api as api:
+        jobs = [api.post("/v1/jobs", json=_counting(4)).json() for _ in range(7)]
+    tabs = [visitor.tab() for _ in jobs]
+    for tab, job in zip(tabs, jobs, strict=True):
+        tab.goto(f"/jobs/{job['id']}?tab=output")
+    for tab in tabs:
+        expect(tab.locator(".s-succeeded").first).to_be_visible(timeout=90_000)
+        expect(tab.locator("pre.code.wrap")).to_contain_text("line 19")
+    assert [len(_lines(tab)) for tab in tabs] == [20] * 7

@@ -1,0 +1,217 @@
+"""What people do with the console, in a real browser, on real jobs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import httpx2 as httpx
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.console.conftest import Console, Visit
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
+
+TASK = "One row per month: the mean adjusted close, the number of trading days, and the total volume"
+PLACES = [
+    "/", "/jobs", "/transform", "/run", "/documents", "/search", "/flows", "/detect", "/prompts", "/models", "/queues",
+    "/usage", "/keys", "/settings", "/prompts/execution.transform",
+]  # fmt: skip
+AXE = {"runOnly": ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"]}
+
+
+@pytest.fixture(scope="module")
+def prices() -> str:
+    """64 days of a share's prices, which ship with matplotlib."""
+    import matplotlib  # noqa: PLC0415 - only its data is wanted, and only here
+
+    return (Path(matplotlib.__file__).parent / "mpl-data" / "sample_data" / "msft.csv").read_text()
+
+
+@pytest.fixture(scope="module")
+def repaired(console: Console, prices: str) -> str:
+    """The id of a transform whose first attempt failed."""
+    return str(console.run("transform", task=TASK, data=[{"name": "data", "csv": prices}])["id"])
+
+
+def test_a_wrong_key_is_refused_and_a_right_one_signs_in(console: Console, visit: Visit) -> None:
+    tab = visit("401", key=None).tab()
+    tab.goto("/jobs?kind=execute")
+    key = tab.get_by_role("textbox", name="API key")
+    key.fill("ask_wrong")
+    key.press("Enter")
+    expect(tab.get_by_role("alert")).to_contain_text("No valid API key")
+    key.fill(console.key)
+    key.press("Enter")
+    expect(tab.get_by_role("heading", name="Jobs")).to_be_visible()
+    kept = tab.evaluate("sessionStorage.getItem('assay.key')")
+    assert kept.startswith("ask_")
+    assert kept != console.key, "the browser keeps a session's key and not the key itself"
+
+
+def test_a_session_that_ends_in_the_middle_of_work_loses_nothing(console: Console, visit: Visit) -> None:
+    with console.api as api:
+        session = api.post("/v1/sessions").json()
+    tab = visit("401", key=session["key"]).tab()
+    tab.goto("/transform")
+    tab.get_by_label("Task").fill("a task that took a while to write")
+    with console.api as api:
+        assert api.delete(f"/v1/keys/{session['key_id']}").status_code == 204
+    expect(tab.get_by_role("heading", name="Your session has ended")).to_be_visible(timeout=30_000)
+    tab.get_by_role("textbox", name="API key").fill(console.key)
+    tab.get_by_role("button", name="Sign in").click()
+    expect(tab.get_by_role("heading", name="Your session has ended")).to_have_count(0)
+    expect(tab.get_by_label("Task")).to_have_value("a task that took a while to write")
+    assert tab.evaluate("sessionStorage.getItem('assay.key')") != session["key"], "the ended key is kept no longer"
+
+
+def test_an_example_runs_by_one_click_from_an_empty_installation(page: Page, console: Console) -> None:
+    page.goto("/")
+    page.get_by_role("button", name="Run", exact=True).first.click()
+    expect(page).to_have_url(re.compile("/jobs/"))
+    expect(page.get_by_text("It ran to its end.")).to_be_visible()
+    expect(page).to_have_title(re.compile("execute succeeded"))
+    job = console.job(page)
+    assert (job["kind"], job["state"], job["result"]["verdict"]) == ("execute", "succeeded", "ok")
+
+
+def test_a_transform_shows_what_failed_what_was_changed_and_what_it_did(
+    page: Page, console: Console, repaired: str
+) -> None:
+    page.goto(f"/jobs/{repaired}?tab=attempts")
+    second = page.get_by_label("Attempt 2")
+    expect(second).to_contain_text("Because attempt 1 gave:")
+    expect(second).to_contain_text("Label(s) ['Adj Close'] do not exist")
+    expect(second.locator(".ln.del")).to_contain_text('("Adj Close", "mean")')
+    expect(second.locator(".ln.add").first).to_contain_text('("Adj. Close*", "mean")')
+    expect(page.get_by_label("Attempt 1", exact=True).locator(".ln.mark")).to_contain_text("Adj Close")
+    page.get_by_role("tab", name="Models").click()
+    expect(page.locator(".trail").first).to_contain_text("cerebras ok")
+    expect(page.get_by_label("Every model call")).to_contain_text("execution.transform v1")
+    with console.api as api:
+        calls = api.get(f"/v1/jobs/{repaired}/llm-calls").json()["items"]
+    rows = page.get_by_label("Every model call").locator("tbody tr")
+    assert rows.count() == len(calls) > 1, "every call of the ledger has its row"
+
+
+def test_a_line_of_the_effect_becomes_an_assertion_that_is_tried_without_a_model(
+    page: Page, console: Console, repaired: str
+) -> None:
+    page.goto(f"/transform?job={repaired}")
+    page.get_by_role("button", name="assert rows == 4").click()
+    listed = page.get_by_label("Assertions").first
+    expect(listed).to_contain_text("rows == 4")
+    page.get_by_role("button", name="Try the assertions on this result").click()
+    expect(page).not_to_have_url(re.compile(repaired))
+    expect(page.get_by_label("holds", exact=True).first).to_be_visible()
+    expect(page.get_by_text("$0")).to_have_count(0)
+    tried = console.job(page)
+    assert tried["input"]["assertions"] == ["rows == 4"]
+    with console.api as api:
+        assert api.get(f"/v1/jobs/{tried['id']}/llm-calls").json()["items"] == []
+
+
+def test_a_transform_is_made_from_nothing(page: Page, console: Console, prices: str) -> None:
+    page.goto("/transform")
+    page.get_by_role("button", name="Paste CSV").click()
+    page.get_by_label("CSV with a line of names").fill(prices)
+    page.get_by_role("button", name="Use it").click()
+    page.get_by_role("button", name="Volume", exact=True).click()
+    expect(page.get_by_label("What the model sees of data")).to_contain_text("••••")
+    page.get_by_label("Task").fill(TASK)
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_role("region", name="The result")).to_contain_text("2003-09")
+    expect(page.get_by_label("What left this machine")).to_contain_text("Volume")
+    job = console.job(page)
+    assert job["state"] == "succeeded"
+    assert job["input"]["preview"]["mask"] == ["Volume"]
+
+
+def test_a_job_is_replayed_with_a_changed_input(page: Page, console: Console) -> None:
+    job = console.run("execute", language="python", code="print('before')")
+    page.goto(f"/jobs/{job['id']}")
+    page.get_by_role("button", name="Replay…").click()
+    field = page.get_by_role("textbox", name="Input")
+    field.fill(field.input_value().replace("before", "after"))
+    expect(page.get_by_label("Differences").locator(".add")).to_contain_text("after")
+    page.get_by_label("Replay").get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator("pre", has_text="after")).to_be_visible()
+    expect(page.get_by_role("link", name=job["id"][:13])).to_be_visible()
+    replay = console.job(page)
+    assert (replay["replayed_from"], replay["result"]["stdout"]) == (job["id"], "after\n")
+
+
+def test_a_running_job_is_watched_and_cancelled(page: Page, console: Console) -> None:
+    code = "import time\nfor n in range(600):\n    print(n, flush=True)\n    time.sleep(.1)\n"
+    body = {"kind": "execute", "input": {"language": "python", "code": code, "limits": {"wall_seconds": 120}}}
+    with console.api as api:
+        job = api.post("/v1/jobs", json=body).json()
+    page.goto(f"/jobs/{job['id']}")
+    expect(page.get_by_role("tab", name="Output")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator(".s-cancelled").first).to_be_visible()
+    expect(page).to_have_title(re.compile("execute cancelled"))
+    assert console.job(page)["state"] == "cancelled"
+
+
+def test_jobs_are_filtered_and_the_filter_survives_going_back(page: Page, console: Console) -> None:
+    console.run("execute", language="python", code="1")
+    page.goto("/jobs?kind=execute")
+    rows = page.locator("[data-row]")
+    expect(rows.first).to_contain_text("execute")
+    assert all("execute" in row for row in rows.all_inner_texts())
+    rows.first.get_by_role("link").click()
+    expect(page).to_have_url(re.compile("/jobs/"))
+    page.go_back()
+    expect(page).to_have_url(re.compile("kind=execute"))
+    page.goto("/jobs?state=dead")
+    page.get_by_role("button", name="Clear the filter").click()
+    expect(rows.first).to_be_visible()
+    assert "state=" not in page.url
+
+
+def test_places_are_reached_by_keys(page: Page) -> None:
+    page.goto("/")
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    page.keyboard.press("g")
+    page.keyboard.press("j")
+    expect(page).to_have_url(re.compile("/jobs$"))
+    page.keyboard.press("Control+k")
+    page.get_by_role("textbox", name="A place, or the id of a job").fill("trans")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/transform$"))
+    assert page.get_by_role("dialog").count() == 0, "the palette is closed once it has led somewhere"
+
+
+def test_a_read_only_key_sees_everything_and_changes_nothing(console: Console, visit: Visit, repaired: str) -> None:
+    with console.api as api:
+        key = api.post("/v1/keys", json={"tenant": "default", "name": "reader", "scopes": ["read"]}).json()["key"]
+    tab = visit(key=key).tab()
+    tab.goto(f"/jobs/{repaired}")
+    expect(tab.get_by_role("button", name="Run again")).to_be_disabled()
+    expect(tab.get_by_role("button", name="Run again")).to_have_attribute("title", "needs scope write")
+    with httpx.Client(base_url=console.url, headers={"Authorization": f"Bearer {key}"}) as reader:
+        assert reader.post(f"/v1/jobs/{repaired}/replay").status_code == 403
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_is_accessible(visit: Visit, repaired: str, scheme: str) -> None:
+    tab = visit(scheme=scheme).tab()
+    tabs = [f"/jobs/{repaired}?tab={name}" for name in ("result", "attempts", "models", "events", "input")]
+    for path in [*PLACES, *tabs, f"/transform?job={repaired}"]:
+        tab.goto(path)
+        tab.wait_for_load_state("networkidle")
+        expect(tab.locator("[aria-busy=true]")).to_have_count(0)
+        found = Axe().run(tab, options=AXE)
+        assert found.violations_count == 0, f"{path}: {found.generate_report()}"
+
+
+@pytest.mark.parametrize("width", [360, 720])
+def test_no_page_is_wider_than_a_phone(visit: Visit, repaired: str, width: int) -> None:
+    tab = visit(width=width).tab()
+    for path in [*PLACES, f"/jobs/{repaired}", f"/jobs/{repaired}?tab=attempts", f"/transform?job={repaired}"]:
+        tab.goto(path)
+        tab.wait_for_load_state("networkidle")
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width, path

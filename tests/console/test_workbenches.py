@@ -1,0 +1,203 @@
+"""Every kind of job has its workbench, and every past job opens in it."""
+
+from __future__ import annotations
+
+import io
+import re
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.console.conftest import ROOT, Console, Visit
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
+
+_DEMO = ROOT / "services" / "host" / "demo"
+
+
+@pytest.fixture
+def flow(console: Console) -> Iterator[str]:
+    """The id of a small flow."""
+    with console.api as api:
+        body = {"format": "mermaid", "text": (_DEMO / "shop.mmd").read_text(), "name": "Shop"}
+        made = api.post("/v1/flows/import", json=body).json()
+        yield made["id"]
+        api.delete(f"/v1/flows/{made['id']}")
+
+
+def test_a_proposal_is_accepted_in_part_undone_and_redone(page: Page, console: Console, flow: str) -> None:
+    page.goto(f"/flows/{flow}")
+    expect(page.locator(".react-flow__node")).to_have_count(3)
+    page.get_by_label("What should change").fill("Put a review before the payment")
+    page.get_by_role("button", name="Send").click()
+    proposal = page.get_by_label("Proposal")
+    expect(proposal).to_contain_text("+ node Review")
+    expect(page.locator(".node.added")).to_contain_text("+ Review")
+    boxes = proposal.get_by_role("checkbox")
+    total = boxes.count()
+    boxes.nth(total - 1).uncheck()
+    proposal.get_by_role("button", name=f"Accept {total - 1} of {total}").click()
+    expect(page.locator(".node.added")).to_have_count(0)
+    expect(page.locator(".react-flow__node", has_text="Review")).to_be_visible()
+    assert _labels(console, flow).count("Review") == 1
+    page.get_by_role("button", name="Undo", exact=True).click()
+    expect(page.locator(".react-flow__node")).to_have_count(3)
+    assert "Review" not in _labels(console, flow)
+    page.get_by_role("button", name="Redo", exact=True).click()
+    expect(page.locator(".react-flow__node", has_text="Review")).to_be_visible()
+    assert _labels(console, flow).count("Review") == 1
+
+
+def _labels(console: Console, flow: str) -> list[str]:
+    """Of the nodes as the server has them."""
+    with console.api as api:
+        nodes = api.get(f"/v1/flows/{flow}").json()["nodes"]
+    return [str(node["data"]["label"]) for node in nodes]
+
+
+def test_a_change_of_somebody_else_arrives_by_itself(console: Console, page: Page, flow: str) -> None:
+    page.goto(f"/flows/{flow}")
+    expect(page.locator(".react-flow__node")).to_have_count(3)
+    with console.api as api:
+        call = {"name": "addNode", "params": {"label": "From elsewhere"}}
+        assert api.post(f"/v1/flows/{flow}/operations", json={"tool_calls": [call]}).status_code == 200
+    expect(page.locator(".react-flow__node", has_text="From elsewhere")).to_be_visible(timeout=15_000)
+    assert page.locator(".react-flow__node").count() == 4
+
+
+def test_a_flow_is_imported_and_exported(page: Page) -> None:
+    page.goto("/flows")
+    page.get_by_role("button", name="Use a sample").click()
+    page.get_by_role("button", name="Import").click()
+    expect(page).to_have_url(re.compile("/flows/[0-9a-f]"))
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name="mermaid").click()
+    assert "flowchart" in Path(download.value.path()).read_text()
+
+
+def test_evidence_opens_and_a_rule_is_left_out(page: Page, console: Console) -> None:
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w:gz") as tar:
+        text = b'{"name": "shop", "dependencies": {"express": "^4.18.0"}, "scripts": {"start": "node ."}}'
+        info = tarfile.TarInfo("shop/package.json")
+        info.size = len(text)
+        tar.addfile(info, io.BytesIO(text))
+    page.goto("/detect")
+    page.locator("input[type=file]").set_input_files(
+        {"name": "shop.tar.gz", "mimeType": "application/gzip", "buffer": archive.getvalue()}
+    )
+    expect(page.get_by_text("shop.tar.gz")).to_be_visible()
+    page.get_by_role("button", name="Detect", exact=True).click()
+    express = page.get_by_role("button", name="Express")
+    express.click()
+    expect(page.get_by_text("package.json").first).to_be_visible()
+    page.get_by_role("button", name="Disable this rule and run again").first.click()
+    expect(page.get_by_text(re.compile("^without"))).to_be_visible()
+    expect(express).to_have_count(0)
+    job = console.job(page)
+    assert job["input"]["disable"], "the rule is left out by the job, not by the page"
+    assert "Express" not in str(job["result"]["services"])
+
+
+def test_a_document_runs_and_shows_where_its_values_come_from(page: Page, console: Console) -> None:
+    page.goto("/documents")
+    page.get_by_role("button", name="Run what is stale").click()
+    frame = page.frame_locator("iframe[title='The document as a page']")
+    expect(frame.get_by_text("The total is 6.")).to_be_visible()
+    expect(page.get_by_label("State of the blocks")).to_contain_text("✓")
+    page.get_by_role("button", name="Run what is stale").click()
+    expect(page.get_by_label("State of the blocks")).to_contain_text("=")
+    assert "fresh" in {block["status"] for block in console.job(page)["result"]["blocks"]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "input", "sign"),
+    [
+        ("execute", "/run", {"language": "python", "code": "print('from the past')"}, "from the past"),
+        ("document", "/documents", {"markdown": "# From the past\n"}, "From the past"),
+    ],
+)
+def test_a_past_job_opens_in_its_workbench(
+    page: Page, console: Console, kind: str, place: str, input: dict[str, object], sign: str
+) -> None:
+    job = console.run(kind, **input)
+    page.goto(f"/jobs/{job['id']}")
+    page.get_by_role("link", name="Open in the workbench").click()
+    expect(page).to_have_url(re.compile(place))
+    expect(page.locator(".cm-content")).to_contain_text(sign)
+    assert console.job(page)["id"] == job["id"]
+
+
+def test_a_chain_is_reordered_by_keys(page: Page, console: Console) -> None:
+    page.goto("/models")
+    role = page.get_by_label("Role flows.edit")
+    first = role.get_by_role("listitem").first
+    before = first.inner_text()
+    role.get_by_role("button", name=re.compile("later$")).first.press("Enter")
+    expect(first).not_to_contain_text(before.split("\n")[1])
+    role.get_by_role("button", name="Save").press("Enter")
+    expect(role.get_by_role("button", name="Save")).to_be_disabled()
+    role.get_by_role("button", name="Test").press("Enter")
+    expect(role.locator("p.callout")).to_contain_text("answered in")
+    with console.api as api:
+        chain = api.get("/v1/models").json()["roles"]["flows.edit"]
+        assert f"{chain[1]['provider']}/{chain[1]['model']}" == before.split("\n")[1]
+        assert api.post("/v1/models/reset").status_code == 200
+
+
+def test_usage_is_what_the_ledger_says(page: Page, console: Console) -> None:
+    data = [{"name": "data", "csv": "a,b\n1,2\n"}]
+    console.run("transform", task="anything", data=data, max_iterations=2)
+    with console.api as api:
+        rows = api.get("/v1/stats", params={"by": "role"}).json()["items"]
+    tokens = sum(row["input_tokens"] for row in rows if row["group"] == "execution.transform")
+    page.goto("/usage?by=role")
+    row = page.get_by_role("row", name=re.compile("^execution.transform"))
+    expect(row).to_contain_text(f"{tokens:,}")
+    assert tokens > 0
+
+
+def test_queues_and_workers_are_those_that_run(page: Page, console: Console) -> None:
+    page.goto("/queues")
+    expect(page.get_by_role("region", name="Queues")).to_contain_text("transform")
+    expect(page.get_by_role("region", name="Workers")).to_contain_text("execution")
+    with console.api as api:
+        workers = api.get("/v1/workers").json()["items"]
+    assert page.get_by_role("region", name="Workers").locator("tbody tr").count() == len(workers) > 0
+
+
+def test_a_key_is_made_shown_once_and_revoked(page: Page, console: Console, visit: Visit) -> None:
+    page.goto("/keys")
+    page.get_by_label("Name").fill("for a test")
+    page.get_by_role("button", name="Create").click()
+    key = page.locator(".callout.good code").inner_text()
+    with console.api as api:
+        api.headers["Authorization"] = f"Bearer {key}"
+        assert api.get("/v1/session").json()["name"] == "for a test"
+        page.get_by_role("row", name=re.compile("for a test")).first.get_by_role("button", name="Revoke").click()
+        page.get_by_role("button", name="Revoke for a test").click()
+        expect(page.get_by_role("row", name=re.compile("for a test")).first).to_contain_text("revoked")
+        assert api.get("/v1/session").status_code == 401
+    reader = visit(key=None)
+    assert reader.complaints == []
+
+
+def test_jobs_are_chosen_compared_and_run_again(page: Page, console: Console) -> None:
+    for text in ("one", "two"):
+        console.run("execute", language="python", code=f"print('{text}')  # compared")
+    page.goto("/jobs?q=compared")
+    picks = page.locator("[data-pick]")
+    expect(picks).to_have_count(2)
+    picks.nth(0).click()
+    picks.nth(1).click()
+    chosen = page.get_by_label("Chosen jobs")
+    chosen.get_by_role("button", name="Run 2 again").click()
+    expect(chosen.get_by_text("runs again as")).to_have_count(2)
+    chosen.get_by_role("link", name="Compare").click()
+    expect(page.get_by_label("Differences").first).to_contain_text("print('one')")
+    with console.api as api:
+        assert len(api.get("/v1/jobs", params={"q": "compared"}).json()["items"]) == 4
