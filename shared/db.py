@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import weakref
-
 import orjson
-from sqlalchemy import Engine, MetaData, create_engine, event
+from sqlalchemy import Engine, MetaData, create_engine
 from sqlalchemy.engine import make_url
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 metadata = MetaData(
     naming_convention={
@@ -42,8 +40,9 @@ def connect(url: str, pool_size: int = 5) -> Engine:
     No ping before each use: a connection that Postgres has closed fails once, its pool is emptied, and the caller
     tries again (``shared.jobs.leases``).
     """
-    engine = create_engine(
+    return create_engine(
         with_driver(url),
+        poolclass=_Pool,
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_timeout=5,
@@ -51,16 +50,24 @@ def connect(url: str, pool_size: int = 5) -> Engine:
         json_deserializer=READ_JSON,
         hide_parameters=True,  # an error is logged, and parameters are what tenants sent
     )
-    event.listen(engine, "connect", lambda _, record: record.info.update(pool=weakref.ref(engine.pool)))
-    event.listen(engine, "checkin", lambda _, record: _close_late(engine, record))
-    return engine
 
 
-def _close_late(engine: Engine, record: ConnectionPoolEntry) -> None:
-    """``dispose`` closes what is in the pool; what a thread returns to it later nobody else would close."""
-    pool = record.info.get("pool")
-    if pool is not None and pool() is not engine.pool:
-        record.invalidate()
+class _Pool(QueuePool):
+    """A pool that closes what comes back to it after ``dispose``, which closes only what it holds at that moment.
+
+    A thread may use a connection, or be opening one, while its engine is disposed of: nobody else would close that.
+    """
+
+    _disposed = False
+
+    def dispose(self) -> None:
+        self._disposed = True
+        super().dispose()
+
+    def _do_return_conn(self, record: ConnectionPoolEntry) -> None:
+        super()._do_return_conn(record)
+        if self._disposed:  # asked after it was given back: whoever comes second closes it
+            super().dispose()
 
 
 def with_driver(url: str) -> str:

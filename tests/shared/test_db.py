@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 from sqlalchemy.exc import DBAPIError
 
 from shared.db import connect
@@ -30,3 +32,25 @@ def test_a_connection_that_comes_back_after_the_engine_was_disposed_of_is_closed
     assert not kept.closed
     engine.dispose()
     assert kept.closed
+
+
+def test_a_connection_that_was_being_opened_while_the_engine_was_disposed_of_is_closed(database_url: str) -> None:
+    engine = connect(database_url)
+    opening, disposed, opened = threading.Event(), threading.Event(), []
+
+    @event.listens_for(engine, "do_connect")
+    def wait(*_: object) -> None:
+        opening.set()
+        disposed.wait(30)
+
+    def use() -> None:
+        with engine.connect() as connection:
+            opened.append(connection.connection.driver_connection)
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    assert opening.wait(30)
+    engine.dispose()
+    disposed.set()
+    thread.join(30)
+    assert [connection is not None and connection.closed for connection in opened] == [True]
