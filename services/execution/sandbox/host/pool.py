@@ -101,6 +101,8 @@ class Pool:
                 if self._do_next():
                     continue
             except SandboxUnavailable:
+                if not useful():
+                    return
                 failing = True
             with self._changed:
                 # One that cannot be made now is tried again later, not in a circle.

@@ -109,6 +109,8 @@ class Sandbox:
     def _wait_for_zygote(self, seconds: float) -> Launcher:
         """The living zygote. Raises: SandboxUnavailable with the reason why there is none."""
         self._pool.wake()
+        if threading.current_thread() is self._upkeep:
+            seconds = 0  # it is the one that starts another
         with self._changed:
             if self._zygote is not None and not self._zygote.alive:
                 self._zygote = None  # the upkeep thread is about to replace it
@@ -119,9 +121,17 @@ class Sandbox:
 
     def _make_container(self, language: str) -> Container:
         zygote = self._wait_for_zygote(_OPENED_WITHIN)
-        container = Container(zygote, self._specs[language], None if self._groups is None else self._groups.make())
+        try:
+            container = self._container(zygote, language)
+        except SandboxUnavailable:
+            if zygote.alive:
+                raise
+            container = self._container(self._wait_for_zygote(_OPENED_WITHIN), language)
         container.limit(Limits(), 0)  # what most runs ask for
         return container
+
+    def _container(self, zygote: Launcher, language: str) -> Container:
+        return Container(zygote, self._specs[language], None if self._groups is None else self._groups.make())
 
     def __enter__(self) -> Sandbox:
         return self

@@ -36,6 +36,7 @@ class Zygote:
     def __init__(self, runtime: Runtime, uid: int) -> None:
         """Start it, from a thread that lives as long as the zygote. Raises: SandboxUnavailable."""
         self._lock = threading.Lock()
+        self._unreachable = False
         self.uid = uid
         self._control, inside = control_pair()
         self._errors = TemporaryFile()  # noqa: SIM115 - closed with the zygote
@@ -70,7 +71,7 @@ class Zygote:
 
     @property
     def alive(self) -> bool:
-        return self._process.poll() is None
+        return not self._unreachable and self._process.poll() is None
 
     def fork(self, guest: Guest, descriptors: Sequence[int], memfd: bool) -> None:
         """Ask for a sandbox with these ends of its pipes. Raises: SandboxUnavailable."""
@@ -84,6 +85,7 @@ class Zygote:
             with self._lock:
                 send(self._control, start, descriptors)
         except OSError:
+            self._unreachable = True  # some of its processes may outlive the one that listened
             raise SandboxUnavailable(self.why("The warm interpreter is gone.")) from None
 
     def why(self, what: str) -> str:
