@@ -51,7 +51,7 @@ SQL = LanguageSpec(
     language=LANGUAGES["sql"],
     versions=_version,
     install="the Python package duckdb",
-    guest=Guest(packages=(_GUEST, _PYTHON), module=f"{_GUEST}.kernel", threads=25),
+    guest=Guest(packages=(_GUEST, _PYTHON), module=f"{_GUEST}.kernel", threads=6),
     codec=SqlCodec(),
     warm=(f"{_GUEST}.kernel",),
     analysis=Analysis(names=names_by_pattern(_SETS, quoted_names=True), has_variables=False),

@@ -30,6 +30,7 @@ class SqlKernel:
             ":memory:",
             config={
                 "threads": 2,
+                "async_threads": 1,  # as many as four for each of the machine's cores otherwise
                 "temp_directory": f"{TEMPORARY}/duckdb",
                 "autoinstall_known_extensions": False,
                 "autoload_known_extensions": False,
@@ -86,7 +87,7 @@ class SqlKernel:
 
     def _view(self, result: Any) -> Message:
         # Rendered by a connection of its own: this one may hold a transaction that the code left open.
-        looking = self._duckdb.connect(":memory:")
+        looking = self._duckdb.connect(":memory:", config={"threads": 1, "async_threads": 1})
         text = str(looking.from_arrow(result.slice(0, _SHOWN_ROWS)))[:10_000]
         looking.close()
         if result.num_rows > _SHOWN_ROWS:
