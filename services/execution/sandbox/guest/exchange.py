@@ -1,0 +1,104 @@
+"""Files into a sandbox and out of it, by descriptors over its control socket."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+from typing import cast
+
+from services.execution.sandbox.guest.artifacts import ArtifactCollector, ArtifactLimits, gather, snapshot
+from services.execution.sandbox.guest.isolate import CODE, GIVEN, OUT, WORK
+from services.execution.sandbox.protocol.control import Control
+from services.execution.sandbox.protocol.wire import Json, Message
+
+_ROOTS = {"work": WORK, "code": CODE, "given": GIVEN}
+
+
+class FileExchange:
+    def __init__(self, control: Control, user: int | None) -> None:
+        """``user``: that the code runs under, where init has rights over it."""
+        self._control = control
+        self._user = user
+        self._before: dict[str, tuple[int, int, int]] = {}
+        self._caps: ArtifactLimits | None = None
+
+    def begin(self, collect: Json) -> None:
+        """What is in the work folder now was given; ``collect``: how many files and bytes to hand out at the end."""
+        self._before = snapshot(WORK)
+        if collect is not None:
+            count, size = cast("list[int]", collect)
+            self._caps = ArtifactLimits(count, size)
+
+    def put(self, message: Message, descriptors: list[int]) -> None:
+        for file, descriptor in zip(cast("list[dict[str, str]]", message["files"]), descriptors, strict=True):
+            with self._as_owner(file["root"]):
+                target = os.path.join(_ROOTS[file["root"]], file["path"])
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                # A file of an earlier call may still be mapped: it is replaced, never cut.
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(target)
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+                written = os.open(target, flags, 0o644)
+                offset, size = 0, os.fstat(descriptor).st_size
+                os.truncate(written, size)  # only within their size do files get large pages
+                while offset < size:
+                    sent = os.sendfile(written, descriptor, offset, size - offset)
+                    if sent == 0:
+                        break
+                    offset += sent
+                os.close(written)
+
+    @contextlib.contextmanager
+    def _as_owner(self, root: str) -> Iterator[None]:
+        """What is put into the work folder is the code's own."""
+        user = self._user if _ROOTS[root] == WORK else None
+        if user is None:
+            yield
+            return
+        os.seteuid(user)
+        try:
+            yield
+        finally:
+            os.seteuid(os.getuid())
+
+    def hand_out(self) -> None:
+        """What the run has written, if that was asked for."""
+        if self._caps is None:
+            return
+
+        def take(path: str, size: int, descriptor: int) -> None:
+            self._control.send({"t": "file", "path": path, "size": size}, [descriptor])
+
+        collector = ArtifactCollector(self._caps, self._before, take)
+        gather(WORK, collector)
+        for name in sorted(os.listdir(OUT)):
+            self.give(name)
+        refusals: list[Json] = list(collector.refused)
+        self._control.send({"t": "refused", "names": refusals})
+
+    def give(self, name: str) -> None:
+        """A file of the way out, by its name: the code chose it, and in a session it lives while we look."""
+        descriptor = _opened_out(name)
+        if descriptor is None:
+            self._control.send({"t": "missing", "path": name})
+            return
+        try:
+            self._control.send({"t": "out", "path": name, "size": os.fstat(descriptor).st_size}, [descriptor])
+        finally:
+            os.close(descriptor)
+
+
+def _opened_out(name: str) -> int | None:
+    """A regular file that stands in ``OUT`` itself: no other path, no link, no pipe that would never end."""
+    if os.path.basename(name) != name or "\x00" in name:
+        return None
+    try:
+        descriptor = os.open(os.path.join(OUT, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, UnicodeError):
+        return None
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    return None
