@@ -94,6 +94,7 @@ def build() -> App:
     for command in commands:
         app.command(command)
     app.command("assay.commands.login:login", help="Print a link that signs a browser in to the console.")
+    app.command("assay.commands.mcp:mcp", help="Serve Assay as tools of an agent, on standard input and output.")
     app.command("assay.commands.operate:queues", help="What waits and what runs, by kind of job.")
     app.command("assay.commands.operate:workers", help="The workers of the last ten minutes.")
     app.command("assay.commands.operate:stats", help="Add up jobs and model calls.")

@@ -28,6 +28,8 @@ def find_target(
     url: str | None = None, api_key: str | None = None, environment: Mapping[str, str] | None = None
 ) -> Target:
     """The installation's own key is shown to the installation's own URL only."""
+    if url and api_key:
+        return Target(url.rstrip("/"), api_key)
     env = os.environ if environment is None else environment
     given = url or env.get("ASSAY_URL") or None
     key = api_key or env.get("ASSAY_API_KEY") or None

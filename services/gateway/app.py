@@ -22,6 +22,8 @@ from services.gateway.http import problems
 from services.gateway.http.edge import Edge
 from services.gateway.http.openapi import describe
 from services.gateway.http.wire import Protocol
+from services.gateway.mcp import endpoint as mcp
+from services.gateway.mcp import metadata as mcp_metadata
 from services.gateway.metrics import Metrics
 from services.gateway.routes import (
     audit,
@@ -82,6 +84,7 @@ def _routers() -> tuple[APIRouter, ...]:
         capabilities.router,
         capabilities.health_router,
         docs.router,
+        mcp_metadata.router,
     )
 
 
@@ -94,7 +97,7 @@ def create_app(settings: Settings, *, is_behind: bool = False) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with opened(app, settings, metrics, is_behind=is_behind):
+        async with opened(app, settings, metrics, is_behind=is_behind), mcp.serving(app):
             yield
 
     app = FastAPI(
@@ -102,7 +105,7 @@ def create_app(settings: Settings, *, is_behind: bool = False) -> FastAPI:
         version="1.0.0",
         summary="LLM jobs whose answers are executed and checked before they are returned",
         lifespan=lifespan,
-        routes=[route for router in _routers() for route in router.routes],
+        routes=[*(route for router in _routers() for route in router.routes), mcp.McpRoute()],
         openapi_url=None,
         docs_url=None,
         redoc_url=None,

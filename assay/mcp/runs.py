@@ -1,0 +1,125 @@
+"""A job for a tool: sent, followed for as long as the agent waits, and told of as it goes on."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.calls import files, jobs
+from assay.errors import APIConnectionError
+from assay.events import JobEvent
+from assay.mcp.inputs import SandboxFile
+from assay.mcp.problems import ToolProblem
+
+if TYPE_CHECKING:
+    from assay import AsyncClient
+    from shared.contracts.jobs import JobView
+
+#: Marks what was begun through these tools.
+ORIGIN = {"via": "mcp"}
+_MOST_MESSAGE = 200
+
+Tell = Callable[[float, str], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """What a tool may use."""
+
+    client: AsyncClient
+    tell: Tell | None  #: reports progress; None when nobody listens
+    folders: Sequence[Path] = ()  #: of this machine, whose files may be read
+
+
+async def submit(
+    context: ToolContext,
+    kind: str,
+    input: Mapping[str, Any],
+    wait_seconds: float,
+    conversation_id: str | None = None,
+) -> JobView:
+    """The job when it has ended, or as it is after ``wait_seconds``."""
+    options: jobs.SubmitOptions = {"labels": ORIGIN}
+    if conversation_id is not None:
+        options["conversation_id"] = conversation_id
+    if context.tell is None:
+        # The server takes whole seconds.
+        return (await context.client.submit(kind, input, options, wait=int(wait_seconds) or None)).view
+    view = (await context.client.submit(kind, input, options)).view
+    await context.tell(0, f"job {view.id} is queued")
+    return await follow(context, view, wait_seconds)
+
+
+async def follow(context: ToolContext, view: JobView, wait_seconds: float) -> JobView:
+    """The job when it has ended, or after so long; its events are told meanwhile."""
+    if view.state.terminal or wait_seconds <= 0:
+        return view
+    try:
+        async for event in context.client.events(view.id, timeout=wait_seconds):
+            if context.tell is not None:
+                await context.tell(event.seq, message_of(event))
+    except APIConnectionError:
+        pass  # the events broke off, the job did not
+    return await context.client.jobs.get(view.id)
+
+
+def message_of(event: JobEvent) -> str:
+    """One line for a person, from what the event says."""
+    data = event.data
+    outcome = data.get("outcome")
+    if isinstance(outcome, dict):
+        outcome = " ".join(str(outcome[name]) for name in ("outcome", "message") if outcome.get(name))
+    said = {
+        "turn_taken": f"turn {data.get('number')}: {outcome}",
+        "thinking": str(data.get("message", "")),
+        "output": f"{data.get('stream')}: {data.get('text', '')}",
+        "block_started": f"block {data.get('block_id')} runs",
+        "block_finished": f"block {data.get('block_id')} is done",
+    }.get(event.type, event.type.replace("_", " "))
+    line = " ".join(said.split())
+    return line if len(line) <= _MOST_MESSAGE else f"{line[: _MOST_MESSAGE - 1]}…"
+
+
+async def placed(context: ToolContext, given: Sequence[SandboxFile]) -> list[dict[str, str]]:
+    """The files as a job's input names them; texts are uploaded. Raises: ToolProblem."""
+    references = []
+    for file in given:
+        if (file.file_id is None) == (file.text is None):
+            raise ToolProblem("invalid_request", f"files: give exactly one of file_id and text for {file.path!r}.")
+        id = file.file_id
+        if file.text is not None:
+            id = (await context.client.files.put(file.text.encode(), name=Path(file.path).name or "file")).id
+        assert id is not None
+        references.append({"id": id, "path": file.path})
+    return references
+
+
+def content_of(context: ToolContext, text: str | None, encoded: str | None, path: str | None) -> files.Content:
+    """What is to be uploaded. Raises: ToolProblem."""
+    if sum(given is not None for given in (text, encoded, path)) != 1:
+        raise ToolProblem("invalid_request", "Give exactly one of text, base64 and path.")
+    if text is not None:
+        return text.encode()
+    if encoded is not None:
+        try:
+            return base64.b64decode(encoded, validate=True)
+        except (binascii.Error, ValueError):
+            raise ToolProblem("invalid_request", "base64: that is not base64.") from None
+    assert path is not None
+    return _opened(context.folders, path)
+
+
+def _opened(folders: Sequence[Path], path: str) -> Path:
+    """The file below one of the folders, wherever links lead. Raises: ToolProblem."""
+    for folder in folders:
+        try:
+            file = (folder / path).resolve(strict=True)
+        except (OSError, ValueError, RuntimeError):
+            continue
+        if file.is_file() and file.is_relative_to(folder):
+            return file
+    raise ToolProblem("path_not_allowed", "There is no such file in a folder that this server may read.")

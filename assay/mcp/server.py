@@ -1,0 +1,182 @@
+"""The MCP server on the table of tools: which of them a caller has, and what becomes of each request."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from mcp import types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp.shared.exceptions import MCPError
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from assay.errors import APIConnectionError, APIError, APIStatusError
+from assay.mcp import problems, resources
+from assay.mcp.answers import answer
+from assay.mcp.problems import ToolProblem
+from assay.mcp.runs import Tell, ToolContext
+from assay.mcp.tools import TOOLS, ToolSpec
+
+if TYPE_CHECKING:
+    from assay import AsyncClient
+
+log = logging.getLogger(__name__)
+
+Request: TypeAlias = ServerRequestContext[Any, Any]
+
+_INVALID_PARAMS = -32602
+_NOT_FOUND = -32002
+_INTERNAL = -32603
+_INSTRUCTIONS = """\
+Assay runs jobs whose results are executed and checked. Tools wait for a job up to wait_seconds; one that takes longer \
+goes on, and get_job returns it later. Results that are cut name a result_uri: read that resource for the whole. Files \
+are named by file_id: upload_file makes one, results name others. Errors begin with a stable code and say what to do."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """What one request may use."""
+
+    client: Callable[[], AbstractAsyncContextManager[AsyncClient]]
+    allows: Callable[[ToolSpec], bool]
+    folders: Sequence[Path] = ()
+
+
+def build_server(access: Callable[[Request], Access], version: str) -> Server[Any]:
+    """The server; ``access`` says what the caller of a request may use."""
+    handlers = _Handlers(access)
+    return Server(
+        "assay",
+        title="Assay",
+        version=version,
+        instructions=_INSTRUCTIONS,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+    )
+
+
+class _Handlers:
+    def __init__(self, access: Callable[[Request], Access]) -> None:
+        self._access = access
+
+    async def list_tools(self, request: Request, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        allows = self._access(request).allows
+        return types.ListToolsResult(tools=[described(tool) for tool in TOOLS.values() if allows(tool)])
+
+    async def call_tool(self, request: Request, call: types.CallToolRequestParams) -> types.CallToolResult:
+        access = self._access(request)
+        tool = TOOLS.get(call.name)
+        if tool is None:
+            raise MCPError(_INVALID_PARAMS, f"There is no tool {call.name[:100]!r}.")
+        try:
+            if not access.allows(tool):
+                raise ToolProblem("missing_scope", f"{tool.name} needs more than this server, or its key, may do.")
+            arguments = _arguments(tool, call)
+            async with access.client() as client:
+                context = ToolContext(client, _teller(request), access.folders)
+                return await answer(client, tool, await tool.call(context, arguments))
+        except Exception as error:
+            return problems.as_result(_problem_of(error))
+
+    async def list_resources(
+        self, request: Request, page: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        try:
+            async with self._access(request).client() as client:
+                return await resources.page(client, page.cursor if page is not None else None)
+        except Exception as error:
+            raise _protocol_error(error) from error
+
+    async def list_templates(
+        self, _request: Request, _page: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
+
+    async def read_resource(
+        self, request: Request, wanted: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        try:
+            async with self._access(request).client() as client:
+                return await resources.read(client, str(wanted.uri))
+        except Exception as error:
+            raise _protocol_error(error) from error
+
+
+def described(tool: ToolSpec) -> types.Tool:
+    """The tool as clients list it."""
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=_schema(tool.input, "validation"),
+        output_schema=_schema(tool.output, "serialization"),
+        annotations=types.ToolAnnotations(
+            read_only_hint=tool.read_only,
+            destructive_hint=tool.destructive,
+            idempotent_hint=tool.read_only,
+            open_world_hint=tool.reaches_out,
+        ),
+    )
+
+
+@cache
+def _schema(model: type[BaseModel], mode: Any) -> dict[str, Any]:
+    return cast(dict[str, Any], _untitled(model.model_json_schema(mode=mode, by_alias=True)))
+
+
+def _untitled(schema: JsonValue) -> JsonValue:
+    """Without the titles, which repeat the names of fields: every client reads all schemas."""
+    if isinstance(schema, list):
+        return [_untitled(inner) for inner in schema]
+    if isinstance(schema, dict):
+        return {name: _untitled(inner) for name, inner in schema.items() if name != "title" or isinstance(inner, dict)}
+    return schema
+
+
+def _arguments(tool: ToolSpec, call: types.CallToolRequestParams) -> BaseModel:
+    """Raises: ToolProblem that names each wrong argument."""
+    try:
+        return tool.input.model_validate(call.arguments or {})
+    except ValidationError as error:
+        raise problems.of_arguments(error) from None
+
+
+def _teller(request: Request) -> Tell | None:
+    """Progress goes to who has asked for it."""
+    if (request.meta or {}).get("progress_token") is None:
+        return None
+
+    async def tell(progress: float, message: str) -> None:
+        await request.session.report_progress(progress, message=message)
+
+    return tell
+
+
+def _problem_of(error: Exception) -> ToolProblem:
+    """What the agent is told; of what nobody expected only that it happened."""
+    if isinstance(error, ToolProblem):
+        return error
+    if isinstance(error, APIStatusError):
+        return problems.of_server(error)
+    if isinstance(error, APIConnectionError):
+        return problems.of_connection(error)
+    if isinstance(error, APIError):
+        return ToolProblem("internal_error", str(error))
+    log.error("unexpected", exc_info=error)
+    return ToolProblem("internal_error", "An unexpected error happened; its cause is in the log of this MCP server.")
+
+
+def _protocol_error(error: Exception) -> MCPError:
+    """For requests whose answers have no place for an error of their own."""
+    report = _problem_of(error).report
+    code = {"not_found": _NOT_FOUND, "invalid_request": _INVALID_PARAMS}.get(report.code, _INTERNAL)
+    return MCPError(code, f"{report.code}: {report.detail}", report.model_dump())

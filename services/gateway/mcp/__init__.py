@@ -1,0 +1,1 @@
+"""``/mcp``: the tools of `assay.mcp` over streamable HTTP, on this gateway's own API."""

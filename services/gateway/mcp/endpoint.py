@@ -1,0 +1,153 @@
+"""``POST /mcp``: who calls, whether they may, and then the SDK. Nothing is kept between requests.
+
+Without sessions there is none to steal, to expire or to lose with a gateway: any replica answers any request.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from functools import partial
+from typing import cast
+
+from fastapi import FastAPI, Request
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.routing import Match, Route
+from starlette.types import Message, Receive, Scope, Send
+
+from assay import AsyncClient
+from assay.mcp.server import Access, build_server
+from assay.mcp.server import Request as ToolRequest
+from assay.mcp.tools import ToolSpec
+from services.gateway.dependencies import Dependencies
+from services.gateway.http import bodies, problems
+from services.gateway.http.auth import Caller
+from services.gateway.mcp.inside import InsideTransport
+from services.gateway.mcp.metadata import metadata_url
+from services.gateway.settings import HttpSettings
+from shared import VERSION
+from shared.errors import InvalidRequest, NotAuthenticated, OriginNotAllowed, QuotaExceeded
+
+#: Values in one message, by its commas: what reading costs, whatever its bytes.
+_MOST_VALUES = 50_000
+
+
+@asynccontextmanager
+async def serving(app: FastAPI) -> AsyncIterator[None]:
+    """Answer ``/mcp`` for the life of the application."""
+    server = build_server(_access, VERSION)
+    most = cast(Dependencies, app.state.dependencies).settings.http.body_bytes
+    manager = StreamableHTTPSessionManager(server, stateless=True, max_request_body_size=most)
+    async with manager.run():
+        app.state.mcp = manager
+        yield
+
+
+class McpRoute(Route):
+    def __init__(self) -> None:
+        super().__init__("/mcp", _Endpoint(), methods=["POST"], include_in_schema=False)
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, child = super().matches(scope)
+        return match, {**child, "route": self}  # as metrics call it
+
+
+class _Endpoint:
+    def __init__(self) -> None:
+        self._calls: Counter[str] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Raises: AssayError, which the application answers."""
+        request = Request(scope, receive)
+        deps = cast(Dependencies, request.app.state.dependencies)
+        http = deps.settings.http
+        _check_page(request, http)
+        address = request.client.host if request.client else None
+        try:
+            caller = await deps.authenticator.admit(request.headers.get("authorization"), "read", address)
+        except NotAuthenticated as error:
+            response = problems.problem(error, problems.request_id(request))
+            response.headers["WWW-Authenticate"] = f'Bearer resource_metadata="{metadata_url(request)}"'
+            await response(scope, receive, send)
+            return
+        await deps.admission.admit_request(caller.tenant, request.state.headers)
+        with self._counted(caller, http.mcp_calls_per_key):
+            body = await _body(request, http)
+            request.state.caller = caller
+            manager = cast(StreamableHTTPSessionManager, request.app.state.mcp)
+            await manager.handle_request(scope, _Replay(body, receive), send)
+
+    @contextmanager
+    def _counted(self, caller: Caller, most: int) -> Iterator[None]:
+        """Raises: QuotaExceeded."""
+        if self._calls[caller.key_id] >= most:
+            detail = f"This key has {most} MCP requests under way, which is the most; wait for one."
+            raise QuotaExceeded(detail, retry_after=5, quota="mcp_calls", limit=most)
+        self._calls[caller.key_id] += 1
+        try:
+            yield
+        finally:
+            self._calls[caller.key_id] -= 1
+            if not self._calls[caller.key_id]:
+                del self._calls[caller.key_id]
+
+
+def _check_page(request: Request, http: HttpSettings) -> None:
+    """Pages may call only from this gateway or a named origin, and by a name that is ours (DNS rebinding).
+
+    Raises: OriginNotAllowed.
+    """
+    host = request.headers.get("host", "").lower()
+    origin = request.headers.get("origin")
+    is_named = re.sub(r":\d+$", "", host) in {*http.browser_hosts, http.host}
+    if not is_named and (origin is not None or http.is_loopback):
+        raise OriginNotAllowed("This Host is not one of ASSAY_COMPATIBILITY_HOSTS.")
+    if origin is not None and origin.partition("://")[2].lower() != host and origin not in http.origins:
+        raise OriginNotAllowed("This Origin is neither this gateway nor one of ASSAY_CORS_ORIGINS.")
+
+
+async def _body(request: Request, http: HttpSettings) -> bytes:
+    """The message, read once to see that it is JSON of a bearable shape. Raises: TooLarge, MalformedJson, ..."""
+    received = bytearray()
+    async for chunk in bodies.stream(request, http.body_bytes, http.body_pause_seconds):
+        received += chunk
+    if received.count(b",") > _MOST_VALUES:
+        raise InvalidRequest("The message has too many values; upload them as a file, and send its file_id.")
+    body = bytes(received)
+    bodies.check_json_type(request)
+    bodies.parse(body)
+    return body
+
+
+class _Replay:
+    """The body that has been read, then whatever the connection says."""
+
+    def __init__(self, body: bytes, receive: Receive) -> None:
+        self._body: bytes | None = body
+        self._receive = receive
+
+    async def __call__(self) -> Message:
+        if self._body is None:
+            return await self._receive()
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}
+
+
+def _access(request: ToolRequest) -> Access:
+    """What the key of this request may do, through this gateway's own API."""
+    http_request = cast(Request, request.request)
+    caller = cast(Caller, http_request.state.caller)
+
+    def allows(tool: ToolSpec) -> bool:
+        return caller.has(tool.scope)
+
+    return Access(partial(_client, http_request), allows)
+
+
+def _client(request: Request) -> AbstractAsyncContextManager[AsyncClient]:
+    key = request.headers["authorization"].partition(" ")[2].strip()
+    address = (request.client.host, request.client.port) if request.client else None
+    transport = InsideTransport(request.app, address)
+    return AsyncClient("http://localhost", key, max_retries=0, timeout=60, transport=transport)
