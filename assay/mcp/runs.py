@@ -5,9 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import anyio
 
 from assay.calls import files, jobs
 from assay.errors import APIConnectionError
@@ -33,6 +36,7 @@ class ToolContext:
     client: AsyncClient
     tell: Tell | None  #: reports progress; None when nobody listens
     folders: Sequence[Path] = ()  #: of this machine, whose files may be read
+    stopping: Callable[[], Awaitable[object]] | None = None  #: returns when nobody may wait any longer
 
 
 async def submit(
@@ -58,13 +62,24 @@ async def follow(context: ToolContext, view: JobView, wait_seconds: float) -> Jo
     """The job when it has ended, or after so long; its events are told meanwhile."""
     if view.state.terminal or wait_seconds <= 0:
         return view
-    try:
-        async for event in context.client.events(view.id, timeout=wait_seconds):
+    async with anyio.create_task_group() as group:
+        if context.stopping is not None:
+            group.start_soon(_end_when, context.stopping, group.cancel_scope)
+        await _tell_events(context, view.id, wait_seconds)
+        group.cancel_scope.cancel()
+    return await context.client.jobs.get(view.id)
+
+
+async def _tell_events(context: ToolContext, job_id: str, seconds: float) -> None:
+    with suppress(APIConnectionError):  # the events broke off, the job did not
+        async for event in context.client.events(job_id, timeout=seconds):
             if context.tell is not None:
                 await context.tell(event.seq, message_of(event))
-    except APIConnectionError:
-        pass  # the events broke off, the job did not
-    return await context.client.jobs.get(view.id)
+
+
+async def _end_when(stopping: Callable[[], Awaitable[object]], waiting: anyio.CancelScope) -> None:
+    await stopping()
+    waiting.cancel()
 
 
 def message_of(event: JobEvent) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import cache
@@ -46,6 +46,7 @@ class Access:
     client: Callable[[], AbstractAsyncContextManager[AsyncClient]]
     allows: Callable[[ToolSpec], bool]
     folders: Sequence[Path] = ()
+    stopping: Callable[[], Awaitable[object]] | None = None  #: returns when nobody may wait any longer
 
 
 def build_server(access: Callable[[Request], Access], version: str) -> Server[Any]:
@@ -82,7 +83,7 @@ class _Handlers:
                 raise ToolProblem("missing_scope", f"{tool.name} needs more than this server, or its key, may do.")
             arguments = _arguments(tool, call)
             async with access.client() as client:
-                context = ToolContext(client, _teller(request), access.folders)
+                context = ToolContext(client, _teller(request), access.folders, access.stopping)
                 return await answer(client, tool, await tool.call(context, arguments))
         except Exception as error:
             return problems.as_result(_problem_of(error))

@@ -143,7 +143,8 @@ def _access(request: ToolRequest) -> Access:
     def allows(tool: ToolSpec) -> bool:
         return caller.has(tool.scope)
 
-    return Access(partial(_client, http_request), allows)
+    deps = cast(Dependencies, http_request.app.state.dependencies)
+    return Access(partial(_client, http_request), allows, stopping=deps.closing.wait)
 
 
 def _client(request: Request) -> AbstractAsyncContextManager[AsyncClient]:

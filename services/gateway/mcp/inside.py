@@ -39,7 +39,7 @@ class InsideTransport(httpx2.AsyncBaseTransport):
         exchange.task = asyncio.create_task(self._app(scope, exchange.receive, exchange.send))  # type: ignore[arg-type]
         exchange.task.add_done_callback(exchange.end)
         try:
-            start = await exchange.start
+            start = await asyncio.shield(exchange.start)
         except BaseException:
             await exchange.aclose()
             raise
@@ -65,6 +65,8 @@ class _Exchange(httpx2.AsyncByteStream):
 
     async def send(self, message: Message) -> None:
         """Raises: OSError when nobody reads any more, as servers do."""
+        if self._gone.is_set():
+            raise OSError("the reader is gone")
         if message["type"] == "http.response.start":
             self.start.set_result(message)
             return
