@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Event as Flag
-from threading import RLock, Timer
-from typing import Literal, TypeAlias, cast
+from typing import Literal, cast
 
 from pydantic import JsonValue
 
 from services.execution.sandbox.host import claims
 from services.execution.sandbox.host.container import Container
+from services.execution.sandbox.host.kernel import KernelLink, gone
 from services.execution.sandbox.host.outcome import bring_out, view_of
 from services.execution.sandbox.host.request import PreparedRun
 from services.execution.sandbox.host.scratch import TemporaryFolder
 from services.execution.sandbox.host.streams import escaped
-from services.execution.sandbox.host.supervise import Facts, Supervision
-from services.execution.sandbox.host.verdict import judge
+from services.execution.sandbox.host.supervise import Facts
 from services.execution.sandbox.language import Codec, Sent
 from services.execution.sandbox.protocol.exact import Encoder, NotPlain
-from services.execution.sandbox.protocol.wire import Json, Message, receive
+from services.execution.sandbox.protocol.wire import Json
 from services.execution.sandbox.run import (
     Isolation,
     KernelError,
@@ -37,13 +34,7 @@ from services.execution.sandbox.run import (
 )
 from services.execution.sandbox.values import changes
 from shared.contracts.execute import CodeError, Limits, ValueView
-from shared.errors import JobCancelled
 
-_ANSWERS_WITHIN = 30.0  #: for init to hand over one file
-_SLACK = 6.0  #: seconds that init's own limits stand above ours, so that an interrupt comes first
-_TABLE_BYTES = 320 << 20
-
-Descriptors: TypeAlias = list[int]
 Take = Literal["view", "table", "plot"]
 
 
@@ -63,38 +54,25 @@ class Session:
         check: Callable[[Path], bool],
         idle_seconds: float,
     ) -> None:
-        self._container = container
-        self._limits = limits
+        self._kernel = KernelLink(container, limits, folder, idle_seconds)
         self._folder = folder
         self._isolation = isolation
         self._check = check
-        self._calling = RLock()
         self._count = 0
-        self._idle_seconds = idle_seconds
-        self._idle: Timer | None = None
-        self._ended = False  #: it may take a moment until it is gone
-        self._running = False  #: whether a call waits for its reply
         with PreparedRun(Run(self.language, "", files=files, limits=limits), container.spec, folder) as prepared:
-            container.limit(limits, prepared.given_mb)
-            container.tell(
-                {**prepared.start, "collect": None, "wall_seconds": None, "grouped": container.grouped},
-                prepared.descriptors,
-            )
-            self._wait_for("started")
-        container.close_stdin()
-        self._wait_idle()
+            self._kernel.start(prepared)
 
     @property
     def language(self) -> str:
-        return self._container.spec.name
+        return self._kernel.container.spec.name
 
     @property
     def _codec(self) -> Codec:
-        return self._container.spec.codec
+        return self._kernel.container.spec.codec
 
     @property
     def alive(self) -> bool:
-        return self._container.alive and not self._ended
+        return self._kernel.alive
 
     def execute(
         self,
@@ -107,33 +85,33 @@ class Session:
 
         Raises: JobCancelled, KernelError.
         """
-        run = Run(self.language, code, limits=self._limits, take=take)
-        with self._calling, PreparedRun(run, self._container.spec, self._folder) as prepared:
-            facts = self._call({**prepared.request, "once": False}, on_output, cancelled)
+        run = Run(self.language, code, limits=self._kernel.limits, take=take)
+        with self._kernel.calling, PreparedRun(run, self._kernel.container.spec, self._folder) as prepared:
+            facts = self._kernel.call({**prepared.request, "once": False}, on_output, cancelled)
             try:
                 for name in _files_of(facts):
-                    self._fetch(name, facts)
-                counted = self._container.counted()
+                    self._kernel.fetch(name, facts)
+                counted = self._kernel.container.counted()
                 outcome = bring_out(run, self._codec, facts, counted, self._inner(), self._isolation, self._check)
             finally:
                 facts.close()
             if outcome is None:
-                raise _gone()
+                raise gone()
             return outcome
 
     def within(self, seconds: float) -> None:
         """From now on a call takes at most so much wall time."""
-        self._limits = self._limits.model_copy(update={"wall_seconds": seconds})
+        self._kernel.limits = self._kernel.limits.model_copy(update={"wall_seconds": seconds})
 
     def evaluate(self, expression: str) -> ValueView:
         """Raises: KernelError."""
-        view = view_of(self._ask({"op": "evaluate", "code": expression}).get("value"))
+        view = view_of(self._kernel.ask({"op": "evaluate", "code": expression}).get("value"))
         return view or ValueView(type="", text="")
 
     def value(self, expression: str) -> Value:
         """What an expression is worth, as something that can cross. Raises: KernelError."""
-        with self._calling:
-            return self._outward(self._ask({"op": "evaluate", "code": expression, "file": "value.table"}))
+        with self._kernel.calling:
+            return self._outward(self._kernel.ask({"op": "evaluate", "code": expression, "file": "value.table"}))
 
     def look(self, names: Sequence[str], whole: Sequence[str] = ()) -> Mapping[str, Look]:
         """Those of the names that there are, in one request; no table is moved, of those in ``whole`` more is shown.
@@ -141,30 +119,30 @@ class Session:
         Raises: KernelError.
         """
         asked = {"op": "look", "names": list(names), "whole": list(whole)}
-        claimed = self._ask(asked).get("looks") if names else {}
+        claimed = self._kernel.ask(asked).get("looks") if names else {}
         looks = {name: claims.looked(claimed.get(name)) for name in names} if isinstance(claimed, dict) else {}
         return {name: look for name, look in looks.items() if look is not None}
 
     def picture(self, name: str) -> bytes:
         """A figure as PNG. Raises: KernelError when it is none."""
-        with self._calling:
-            made = self._fetched(self._ask({"op": "picture", "name": name}).get("picture"))
+        with self._kernel.calling:
+            made = self._kernel.fetched(self._kernel.ask({"op": "picture", "name": name}).get("picture"))
             if made is None:
-                raise _gone()
+                raise gone()
             content = made.read_bytes()
             made.unlink()
             return content
 
     def get(self, name: str) -> Value:
         """Raises: KernelError when there is no such variable."""
-        with self._calling:
-            return self._outward(self._ask({"op": "get", "name": name, "file": "value.table"}))
+        with self._kernel.calling:
+            return self._outward(self._kernel.ask({"op": "get", "name": name, "file": "value.table"}))
 
     def _outward(self, reply: Mapping[str, Json]) -> Value:
         typed = reply.get("typed")
         if not isinstance(typed, dict):
-            raise _gone()
-        content = self._fetched(typed.get("file")) if typed.get("kind") == "table" else None
+            raise gone()
+        content = self._kernel.fetched(typed.get("file")) if typed.get("kind") == "table" else None
         if content is not None:
             content = self._codec.brought(typed, content, self._folder.path / f"{content.name}.arrow")
         return claims.outward(typed, content, self._check)
@@ -174,7 +152,7 @@ class Session:
 
         Raises: KernelError when the language cannot hold it.
         """
-        with self._calling:
+        with self._kernel.calling:
             self._count += 1
             try:
                 sent = self._sent(value)
@@ -183,15 +161,10 @@ class Session:
             typed: dict[str, Json] = dict(sent.typed)
             if sent.file is not None:
                 file = f"{secrets.token_hex(4)}.table"
-                descriptor = os.open(sent.file, os.O_RDONLY | os.O_CLOEXEC)
-                try:
-                    self._container.tell({"t": "put", "files": [{"root": "given", "path": file}]}, [descriptor])
-                    self._wait_for("put")
-                finally:
-                    os.close(descriptor)
+                self._kernel.put(sent.file, file)
                 typed["path"] = f"/store/given/{file}"
             try:
-                reply = self._ask({"op": "set", "name": name, "typed": typed})
+                reply = self._kernel.ask({"op": "set", "name": name, "typed": typed})
             except (OverflowError, ValueError) as error:  # what its language has no notation for
                 raise KernelError(CodeError(type="NotPortable", message=f"It cannot cross: {error}.")) from None
             if isinstance(value, Value) and value.kind == "json":
@@ -214,18 +187,18 @@ class Session:
         return self._codec.table(value.table, self._folder.path / f"set-{self._count}")
 
     def list(self) -> tuple[Variable, ...]:
-        claimed = self._ask({"op": "list"}).get("variables")
+        claimed = self._kernel.ask({"op": "list"}).get("variables")
         return tuple(_variable(each) for each in claimed if isinstance(each, dict)) if isinstance(claimed, list) else ()
 
     def remove(self, name: str) -> None:
-        self._ask({"op": "remove", "name": name})
+        self._kernel.ask({"op": "remove", "name": name})
 
     def info(self) -> KernelInfo:
-        return KernelInfo(self.language, str(self._ask({"op": "info"}).get("version", "")))
+        return KernelInfo(self.language, str(self._kernel.ask({"op": "info"}).get("version", "")))
 
     def packages(self) -> Mapping[str, str]:
         """Installed packages and their versions."""
-        claimed = self._ask({"op": "packages"}).get("packages")
+        claimed = self._kernel.ask({"op": "packages"}).get("packages")
         return {str(name): str(version) for name, version in claimed.items()} if isinstance(claimed, dict) else {}
 
     def _inner(self) -> TemporaryFolder:
@@ -234,107 +207,10 @@ class Session:
 
     def interrupt(self) -> None:
         """End the call that runs; nothing happens while none does."""
-        if self._running:
-            self._container.tell({"t": "interrupt"})
+        self._kernel.interrupt()
 
     def close(self) -> None:
-        if self._idle is not None:
-            self._idle.cancel()
-        self._container.close()
-
-    def _wait_idle(self) -> None:
-        """From now on nobody asks: end the kernel when that lasts."""
-        self._idle = Timer(self._idle_seconds, self._container.kill)
-        self._idle.daemon = True
-        self._idle.start()
-
-    def _call(self, request: Message, on_output: OnOutput | None = None, cancelled: Flag | None = None) -> Facts:
-        """One request and its reply. Raises: KernelError when the kernel is gone, JobCancelled."""
-        if self._idle is not None:
-            self._idle.cancel()
-        if not self.alive:
-            raise _gone()
-        limits = self._limits
-        extension: Message = {
-            "t": "extend",
-            "wall_seconds": limits.wall_seconds + _SLACK,
-            "cpu_seconds": limits.cpu_seconds + _SLACK,
-            "memory_mb": limits.memory_mb,
-            "processes": limits.processes,
-        }
-        supervision = Supervision(self._container, limits, secrets.token_hex(8), cancelled, on_output, once=False)
-        if self._container.group is not None:
-            self._container.group.count_anew()
-        self._running = True
-        try:
-            facts = supervision.drive(extension, (), request, b"")
-        finally:
-            self._running = False
-        self._ended = self._ended or not facts.alive
-        if facts.alive:
-            with contextlib.suppress(KernelError):  # it ended with its reply
-                self._container.tell({"t": "rest"})
-                facts.used = self._wait_for("used")[0]
-        self._wait_idle()
-        if facts.cancelled:
-            facts.close()
-            raise JobCancelled("The job was cancelled while its code ran.")
-        return facts
-
-    def _ask(self, fields: Message) -> Mapping[str, Json]:
-        """An operation but execute. Raises: KernelError."""
-        with self._calling:
-            facts = self._call({**fields, "once": False, "memory_mb": self._limits.memory_mb})
-            facts.close()
-            judgement = judge(facts, self._container.counted())
-            if judgement is None or not facts.answered:
-                raise _gone()
-            if judgement.error is not None:
-                raise KernelError(judgement.error)
-            return facts.result
-
-    def _fetch(self, name: str, facts: Facts) -> None:
-        self._container.tell({"t": "take", "path": name})
-        message, descriptors = self._wait_for("out", "missing")
-        if message["t"] == "out" and descriptors:
-            facts.out[name] = (int(cast("int", message["size"])), descriptors.pop())
-
-    def _fetched(self, name: Json) -> Path | None:
-        """A table of the way out as a file of ours."""
-        facts = Facts.empty()
-        try:
-            self._fetch(str(name), facts)
-            if str(name) not in facts.out:
-                return None
-            size, descriptor = facts.out[str(name)]
-            if size > _TABLE_BYTES:
-                return None
-            self._count += 1
-            target = self._folder.path / f"get-{self._count}"
-            with target.open("xb") as handle:
-                # Not to its end: the code lives, and may be writing on.
-                while size > 0 and (sent := os.sendfile(handle.fileno(), descriptor, None, size)):
-                    size -= sent
-            return target
-        finally:
-            facts.close()
-
-    def _wait_for(self, *kinds: str) -> tuple[Message, Descriptors]:
-        """Init's answer of one of these kinds. Raises: KernelError."""
-        self._container.control.settimeout(_ANSWERS_WITHIN)
-        try:
-            while True:
-                message, descriptors, _ = receive(self._container.control)
-                if message is None:
-                    raise _gone()
-                if message["t"] in kinds:
-                    return message, descriptors
-                for descriptor in descriptors:
-                    os.close(descriptor)
-        except OSError:
-            raise _gone() from None
-        finally:
-            self._container.control.settimeout(None)
+        self._kernel.close()
 
 
 def _files_of(facts: Facts) -> list[str]:
@@ -356,7 +232,3 @@ def _variable(claimed: Mapping[str, Json]) -> Variable:
         shape=tuple(part for part in shape if isinstance(part, int)) if isinstance(shape, list) else None,
         bytes=size if isinstance(size, int) else 0,
     )
-
-
-def _gone() -> KernelError:
-    return KernelError(CodeError(type="KernelGone", message="The kernel has ended; open a new session."))

@@ -147,7 +147,7 @@ def test_too_long_a_call_is_a_timeout_and_the_kernel_lives(sandbox: Sandbox, sam
 def process_of(session: Session) -> int:
     """The kernel itself, as this machine sees it: the child of its sandbox's first process."""
     assert isinstance(session, Session)
-    (kernel,) = children_of(session._container.init)
+    (kernel,) = children_of(session._kernel.container.init)
     return kernel
 
 
