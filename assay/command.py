@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from cyclopts import App, CycloptsError
 
-from assay.commands import access, admin, code, definitions, detect, doc, endpoints, flow, jobs, local, work
+from assay.commands import access, admin, code, definitions, detect, doc, endpoints, flow, jobs, local, transform, work
 from assay.commands import files as files_
 from assay.commands.run import submitting
 from assay.commands.session import (
@@ -34,7 +34,8 @@ _EPILOGUE = """\
 Everywhere: --json, --quiet, --url URL, --api-key KEY
 (else ASSAY_URL, ASSAY_API_KEY; else the installation that runs in ASSAY_HOME).
 Exit status: 0 done, 1 failed, 2 usage, 3 not found, 4 not authorised,
-5 unreachable, no provider or no worker, 124 timed out, 130 interrupted."""
+5 unreachable, no provider or no worker, 6 the model asked a question,
+124 timed out, 130 interrupted."""
 
 
 #: Between two raises of one interrupt, in seconds.
@@ -99,7 +100,7 @@ def build() -> App:
     app.command("assay.commands.operate:workers", help="The workers of the last ten minutes.")
     app.command("assay.commands.operate:stats", help="Add up jobs and model calls.")
     app.command("assay.commands.doctor:doctor", help="Check this machine and the server, read-only.")
-    commands = [code.execute, code.transform, detect.detect, work.search, work.ingest]
+    commands = [code.execute, transform.transform, detect.detect, work.search, work.ingest]
     for command in commands:
         app.command(command)
     for noun in (

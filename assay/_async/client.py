@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 
@@ -240,6 +241,18 @@ class AsyncClient:
                     target.write(chunk)
         except httpx2.HTTPError as fault:
             raise fault_of(fault) from fault
+
+    async def save(self, path: str, target: str | os.PathLike[str]) -> Path:
+        """Stream an answer's body into a file, which appears only when it is whole. Raises: APIError."""
+        whole = Path(target)
+        beside = whole.with_name(f".{whole.name}.{os.getpid()}.part")
+        try:
+            with beside.open("wb") as file:
+                await self.download(path, file)
+            beside.replace(whole)
+        finally:
+            beside.unlink(missing_ok=True)
+        return whole
 
     async def events(self, job_id: str, after: int = 0, timeout: float | None = None) -> AsyncIterator[JobEvent]:
         """The job's events until its last, or until ``timeout`` seconds are over; reconnects as often as needed."""

@@ -73,6 +73,10 @@ class Jobs(Noun):
     result_form = sends(jobs.result_form)
     cancel = sends(jobs.cancel)
 
+    async def save_table(self, id: str, target: str | os.PathLike[str], format: str) -> Path:
+        """Stream every row of the result's table into a file, for example as ``csv``, ``parquet`` or ``xlsx``."""
+        return await self._client.save(jobs.result_path(id, format), target)
+
     async def replay(self, id: str, input: Mapping[str, Any] | None = None, model: str | None = None) -> AsyncJob[Any]:
         job = await self._client.job(id)
         return await job.replay(input, model=model)
@@ -93,15 +97,7 @@ class Files(Noun):
 
     async def save(self, id: str, target: str | os.PathLike[str]) -> Path:
         """Stream the content into a file, which appears only when it is whole."""
-        path = Path(target)
-        beside = path.with_name(f".{path.name}.part")
-        try:
-            with beside.open("wb") as file:
-                await self._client.download(files.content_path(id), file)
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
-        return path
+        return await self._client.save(files.content_path(id), target)
 
     delete = sends(files.delete)
 

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 
@@ -236,6 +237,18 @@ class Client:
                     target.write(chunk)
         except httpx2.HTTPError as fault:
             raise fault_of(fault) from fault
+
+    def save(self, path: str, target: str | os.PathLike[str]) -> Path:
+        """Stream an answer's body into a file, which appears only when it is whole. Raises: APIError."""
+        whole = Path(target)
+        beside = whole.with_name(f".{whole.name}.{os.getpid()}.part")
+        try:
+            with beside.open("wb") as file:
+                self.download(path, file)
+            beside.replace(whole)
+        finally:
+            beside.unlink(missing_ok=True)
+        return whole
 
     def events(self, job_id: str, after: int = 0, timeout: float | None = None) -> Iterator[JobEvent]:
         """The job's events until its last, or until ``timeout`` seconds are over; reconnects as often as needed."""

@@ -73,6 +73,10 @@ class Jobs(Noun):
     result_form = sends(jobs.result_form)
     cancel = sends(jobs.cancel)
 
+    def save_table(self, id: str, target: str | os.PathLike[str], format: str) -> Path:
+        """Stream every row of the result's table into a file, for example as ``csv``, ``parquet`` or ``xlsx``."""
+        return self._client.save(jobs.result_path(id, format), target)
+
     def replay(self, id: str, input: Mapping[str, Any] | None = None, model: str | None = None) -> Job[Any]:
         job = self._client.job(id)
         return job.replay(input, model=model)
@@ -93,15 +97,7 @@ class Files(Noun):
 
     def save(self, id: str, target: str | os.PathLike[str]) -> Path:
         """Stream the content into a file, which appears only when it is whole."""
-        path = Path(target)
-        beside = path.with_name(f".{path.name}.part")
-        try:
-            with beside.open("wb") as file:
-                self._client.download(files.content_path(id), file)
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
-        return path
+        return self._client.save(files.content_path(id), target)
 
     delete = sends(files.delete)
 

@@ -74,6 +74,13 @@ def result_form(id: str, format: str) -> ApiCall[bytes]:
     return ApiCall("GET", f"/v1/jobs/{segment(id)}/result", body_of, query={"format": format})
 
 
+def result_path(id: str, format: str) -> str:
+    """Where every row of a result's table is streamed from, for example as ``csv``."""
+    from urllib.parse import quote  # noqa: PLC0415
+
+    return f"/v1/jobs/{segment(id)}/result?format={quote(format, safe='')}"
+
+
 def cancel(id: str) -> ApiCall[JobView]:
     return ApiCall("POST", f"/v1/jobs/{segment(id)}/cancel", as_model("jobs.JobView"))
 

@@ -1,4 +1,4 @@
-"""`assay execute` and `assay transform`."""
+"""`assay execute`."""
 
 from __future__ import annotations
 
@@ -10,19 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from cyclopts import Parameter
 
 from assay import submits
-from assay.commands import show
-from assay.commands.run import Sending, given, pair, readable, run, text_of
+from assay.commands.run import Sending, given, readable, run, text_of
 from assay.commands.session import CommandLine, UsageError, current
 from shared.languages import LANGUAGES, language_of_file
 
 if TYPE_CHECKING:  # a Literal made from a table is more than a type checker can follow
     _Language: TypeAlias = str
-    _TransformLanguage: TypeAlias = str
 else:
     _Language = Literal[tuple(LANGUAGES)]
-    _TransformLanguage = Literal[tuple(name for name, row in LANGUAGES.items() if row.transforms)]
 _PLAIN = Sending()
-Repeated = Parameter(negative="")
 
 
 def execute(
@@ -51,7 +47,7 @@ def execute(
     files = {target: readable(Path(path)) for path, target in map(_attachment, attach)}
     limits = given(wall_seconds=wall_seconds, cpu_seconds=cpu_seconds, memory_mb=memory_mb, processes=processes)
     fields = given(
-        language=language or (known.name if (known := language_of_file(file)) else "python"),
+        language=language or _language_of(file),
         stdin=text_of(stdin) if stdin else None,
         limits=limits or None,
         seed=seed,
@@ -71,47 +67,16 @@ def execute(
     return status or int(check and bad)
 
 
-def transform(
-    file: Annotated[Path, Parameter(help="The data: CSV, JSON, Parquet, Excel and so on")],
-    task: Annotated[str, Parameter(help="What shall become of it")],
-    *,
-    data: Annotated[Sequence[str], Parameter(help="NAME=FILE: another data set", negative="")] = (),
-    name: Annotated[str, Parameter(help="The name of the first data set in the code")] = "data",
-    language: _TransformLanguage | None = None,
-    dataframe: Literal["pandas", "polars"] | None = None,
-    output: Annotated[Literal["table", "plot"] | None, Parameter(help="What is wanted")] = None,
-    strategy: Literal["deterministic", "tools"] | None = None,
-    check: Annotated[Sequence[str], Parameter(name="--assert", help='For example "rows == 12"', negative="")] = (),
-    max_iterations: int | None = None,
-    confirm: Literal["auto", "always", "never"] | None = None,
-    mask: Annotated[Sequence[str], Parameter(help="A column whose values no model may see", negative="")] = (),
-    rows: Annotated[int | None, Parameter(help="Rows of the preview that the model sees")] = None,
-    code: Annotated[Path | None, Parameter(help="Your own code instead of a model's")] = None,
-    out: Annotated[Path | None, Parameter(name=["-o", "--out"], help="Save the whole table (or plot) here")] = None,
-    code_out: Annotated[Path | None, Parameter(help="Save the code that made it here; --code runs it again")] = None,
-    sending: Sending = _PLAIN,
-) -> int:
-    """Have code written for a task on your data, run and checked; print the resulting table."""
-    sets: dict[str, object] = {name: readable(file)}
-    for other, path in map(pair, data):
-        if other in sets:
-            raise UsageError(f"two data sets are named {other!r}")
-        sets[other] = readable(Path(path))
-    fields = given(
-        language=language, dataframe=dataframe, output=output, strategy=strategy, assertions=tuple(check),
-        max_iterations=max_iterations, confirm=confirm, preview=given(mask=tuple(mask), rows=rows) or None,
-        code=text_of(code) if code else None,
-    )  # fmt: skip
-    client = current().client
-    input = client.drive(submits.transform_input(client.options, task, sets, fields))
-
-    def tell(session: CommandLine, job: dict[str, Any]) -> None:
-        _tell_table(session, job["result"], out)
-        if code_out is not None and job["result"]["code"]:
-            code_out.write_text(job["result"]["code"].rstrip("\n") + "\n", "utf-8")
-            session.say(f"saved {code_out}")
-
-    return run("transform", input, sending, tell)
+def _language_of(file: str) -> str:
+    """The language that a program's ending says. Raises: UsageError when it says none."""
+    if file == "-":
+        return "python"
+    if (known := language_of_file(file)) is None:
+        endings = [f"{ending} ({row.title})" for row in LANGUAGES.values() for ending in row.extensions]
+        raise UsageError(
+            f"{file} says by its ending no language that is known: {', '.join(endings)}; or give --language"
+        )
+    return known.name
 
 
 def _attachment(text: str) -> tuple[str, str]:
@@ -153,27 +118,3 @@ def _save_artifacts(session: CommandLine, result: dict[str, Any], folder: Path) 
             continue  # the path is the program's word
         target.parent.mkdir(parents=True, exist_ok=True)
         session.client.files.save(artifact["file_id"], target)
-
-
-def _tell_table(session: CommandLine, result: dict[str, Any], out: Path | None) -> None:
-    if result["explanation"]:
-        session.say(result["explanation"])
-    if result["status"] == "question":
-        session.out(result["question"] or "")
-        return
-    if result["status"] == "best_so_far":
-        session.warn("the budget was spent: this is the best result so far")
-    table = result["table"]
-    file_id = table["file_id"] if table is not None else result["plot_file_id"]
-    if out is not None and file_id is not None:
-        session.client.files.save(file_id, out)
-        session.say(f"saved {out}")
-        if table is not None and out.suffix.lower() in (".csv", ".tsv", ".json", ".xlsx"):
-            session.warn(f"{out} is a Parquet file, whatever its name says")
-    if table is None:
-        if out is None:
-            session.out(str(file_id))
-        return
-    session.out(show.data_table([column["name"] for column in table["columns"]], table["rows"]))
-    if table["row_count"] > len(table["rows"]):
-        session.say(f"{len(table['rows'])} of {table['row_count']} rows; -o FILE.parquet saves all")

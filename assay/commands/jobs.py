@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
 from assay.calls import jobs
-from assay.commands import show
+from assay.commands import show, tables
 from assay.commands.describe import describe, first_line
 from assay.commands.run import end, follow, pair
 from assay.commands.session import CommandLine, UsageError, answer, current
@@ -62,12 +64,21 @@ def wait(id: str, *, timeout: Annotated[float | None, Parameter(help="Seconds")]
 
 @app.command
 def result(
-    id: str, *, format: Annotated[str | None, Parameter(help="Another form, for example cyclonedx")] = None
+    id: str,
+    *,
+    out: Annotated[
+        Path | None, Parameter(name=["-o", "--out"], help="Save every row here, in the form that the ending says")
+    ] = None,
+    format: Annotated[str | None, Parameter(help="csv, tsv, jsonl, arrow, md ... for a table; cyclonedx ...")] = None,
 ) -> None:
-    """Print a finished job's result as JSON, or in another form."""
+    """Print a finished job's result as JSON, or in another form; -o saves its table."""
     session = current()
-    if format is not None:
-        session.out(session.client.send(jobs.result_form(id, format)).decode("utf-8", "replace"))
+    if out is not None:
+        tables.check_target(out, None)
+        tables.save(session, id, session.client.fetch(jobs.result(id)), out)
+    elif format is not None:
+        session.client.download(jobs.result_path(id, format), sys.stdout.buffer)
+        sys.stdout.buffer.flush()
     else:
         session.out(json.dumps(session.client.fetch(jobs.result(id)), indent=None if session.json else 2))
 

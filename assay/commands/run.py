@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,11 +57,13 @@ def run(
     sending: Sending,
     tell: Callable[[CommandLine, dict[str, Any]], None],
     *,
+    keep: Callable[[CommandLine, dict[str, Any]], None] | None = None,
     warn: bool = True,
 ) -> int:
     """Submit, follow, and hand the finished job to ``tell``; the exit code.
 
-    ``warn`` false: ``tell`` shows the job's warnings in its own way.
+    ``keep`` does with a job that succeeded what has to be done however it is shown, such as saving files; ``warn``
+    false: ``tell`` shows the job's warnings in its own way.
     """
     session = current()
     job = session.client.fetch(jobs.create(kind, input, sending.options()))
@@ -71,6 +73,8 @@ def run(
         session.show(job, lambda job: str(job["id"]))
         return 0
     finished = follow(session, job, sending.timeout)
+    if keep is not None and finished["state"] == "succeeded":
+        keep(session, finished)
     return end(session, finished, tell, warn=warn)
 
 
@@ -129,6 +133,11 @@ def text_of(path: Path) -> str:
         raise UsageError(f"{path} is a folder, not a file") from None
 
 
+def endings(languages: Iterable[Language]) -> str:
+    """What files of these languages end in, for a message."""
+    return ", ".join(f"{ending} ({row.title})" for row in languages for ending in row.extensions)
+
+
 def given(**fields: object) -> dict[str, Any]:
     """The options that were set; the server knows the defaults."""
     return {name: value for name, value in fields.items() if value is not None and value != ()}
@@ -138,6 +147,7 @@ if TYPE_CHECKING:
     from assay.commands.session import CommandLine
     from assay.events import JobEvent
     from shared.kinds import KindSpec
+    from shared.languages import Language
 
 #: So long a job may wait while no worker for its kind is alive, before we stop waiting with it.
 _NO_WORKER_SECONDS = 6.0

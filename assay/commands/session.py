@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from assay.calls.call import ApiCall
 
 DONE, FAILED, USAGE, NOT_FOUND, NOT_AUTHORISED, UNREACHABLE, TIMED_OUT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 124, 130
+ASKED = 6  #: a model has a question
 
 
 class UsageError(Exception):

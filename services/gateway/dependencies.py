@@ -24,6 +24,7 @@ from services.gateway.llm import LlmAccess
 from services.gateway.metrics import Metrics
 from services.gateway.notifications import Notifier, Watchers
 from services.gateway.settings import Settings
+from services.gateway.tables.conversion import Conversions
 from services.gateway.workers import Workforce
 from shared import blobs
 from shared.flows.store import FlowStore
@@ -57,6 +58,7 @@ class Dependencies:
     notifier: Notifier
     llm: LlmAccess
     flows: FlowStore
+    conversions: Conversions
     lane: LargeBodyLane | None  #: None in the processes that it consists of
     closing: asyncio.Event = field(default_factory=asyncio.Event)  #: set when the process is asked to stop
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -125,6 +127,7 @@ async def opened(
         notifier=Notifier(redis),
         llm=LlmAccess(settings),
         flows=FlowStore(settings.flows.undo_depth, settings.flows.flow_versions, offload=offload),
+        conversions=Conversions(settings.http.table_processes, settings.http.table_memory_mb),
         lane=None if is_behind else LargeBodyLane(settings, metrics),
     )
     app.state.dependencies = dependencies

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 
 import pytest
@@ -51,14 +49,13 @@ def test_a_transform_shows_its_turns_and_prints_the_table(shell: Shell) -> None:
     task = "sum n by city, mistake first"
     ran = shell("transform", written(shell, "d.csv", DATA), task, "-o", "out.parquet", "--code-out", "made.py")
     assert ran.status == 0, ran.talk
-    assert list(csv.reader(io.StringIO(ran.out))) == [["city", "n"], ["Oslo", "4"], ["Rome", "2"]]
+    assert ran.out == ""
     assert "turn 1: error" in ran.talk
     assert "turn 2: result" in ran.talk
     assert "scripted" in ran.talk
     assert (shell.folder / "out.parquet").read_bytes()[:4] == b"PAR1"
-    again = shell("transform", "d.csv", task, "--code", "made.py", "-o", "out.csv")
-    assert again.out == ran.out
-    assert "out.csv is a Parquet file" in again.talk
+    again = shell("transform", "d.csv", "--code", "made.py", "-q")
+    assert (again.out, again.talk) == ("city,n\nOslo,4\nRome,2\n", "")
 
 
 @pytest.mark.slow

@@ -18,14 +18,15 @@ from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.lane import NotSmall
 from services.gateway.http.responses import Json, JsonText, encode, etag_of, has_tag, with_etag
 from services.gateway.http.rules import EndpointRules, Id
-from services.gateway.jobs import checks, views
+from services.gateway.jobs import checks, tables, views
 from services.gateway.jobs.checks import is_large_kind
 from services.gateway.jobs.submit import accept, row_of
 from services.gateway.routing import narrowed, routes
 from services.gateway.streams.waits import find, hold, hold_replayed
+from services.gateway.tables.forms import FORMS
 from shared.contracts.jobs import BudgetInput, JobRequest, JobState, JobView, ReplayInput
 from shared.contracts.models import LlmCalls
-from shared.errors import InvalidRequest, JobFinished, JobNotFinished, NotFound, PreconditionFailed
+from shared.errors import JobFinished, JobNotFinished, NotFound, PreconditionFailed
 from shared.jobs import queries, statements
 from shared.kinds import KINDS, KindSpec, request_type
 from shared.llm.ledger import as_call, calls_of
@@ -72,6 +73,7 @@ async def get_job(request: Request, id: Id, caller: CurrentCaller, db: Db, deps:
     return with_etag(request, views.job_view(row, waiting), headers)
 
 
+_FORMAT = "json: the result itself; of a table also csv, tsv, jsonl, arrow, parquet, xlsx and so on, with every row"
 _RESULT: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The result of the job's kind, or the form of it that was asked for",
@@ -85,24 +87,35 @@ async def get_job_result(
     request: Request,
     id: Id,
     caller: CurrentCaller,
-    db: Db,
-    format: Annotated[str, Query(max_length=64, pattern=r"^[a-z0-9_.-]+$")] = "json",
+    deps: Deps,
+    format: Annotated[str, Query(max_length=64, pattern=r"^[a-z0-9_.-]+$", description=_FORMAT)] = "json",
 ) -> Response:
-    """404 `job_not_finished` before the job's end. `format` asks for another form, where the kind has any."""
-    row = await find(db, id, caller.tenant)
+    """404 `job_not_finished` before the job's end. `format` asks for another form, where the kind has any.
+
+    A table comes with all its rows, streamed: `csv`, `tsv`, `jsonl`, `records` (a JSON array), `md`, `html` (these also
+    packed, as `csv.gz` and `csv.zst`), `arrow` (stream), `feather`, `parquet`, `xlsx`, `sqlite` and `duckdb`.
+    """
+    async with deps.database.read(caller.tenant) as db:  # not held while the bytes flow
+        row = await _ended(db, id, caller.tenant)
+        if format == "json":
+            return with_etag(request, row["result"])
+        form = (await db.execute(queries.form(id, format))).one_or_none()
+        if form is not None:
+            return Response(form.body, media_type=form.media_type)
+        file = await tables.file_of(db, row["result"], format, caller.tenant)
+    return await tables.response(deps, file, FORMS[format], caller.tenant, name=id)
+
+
+async def _ended(db: AsyncConnection, id: str, tenant: str) -> views.Row:
+    """A job that has a result. Raises: NotFound, JobNotFinished."""
+    row = await find(db, id, tenant)
     state = JobState(row["state"])
     if not state.terminal:
         raise JobNotFinished(f"The job is {state}; its result comes with its end.")
     if row["result"] is None:
         why = "it was cancelled" if state is JobState.CANCELLED else "its error stands in the job"
         raise NotFound(f"The job ended as {state} and has no result: {why}.")
-    if format == "json":
-        return with_etag(request, row["result"])
-    form = (await db.execute(queries.form(id, format))).one_or_none()
-    if form is None:
-        message = "the result has no such form"
-        raise InvalidRequest(f"query.format: {message}", [(["query", "format"], message)])
-    return Response(form.body, media_type=form.media_type)
+    return row
 
 
 @router.post("/{id}/cancel", summary="Cancel a job", status_code=202, response_model=JobView)

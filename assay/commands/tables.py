@@ -1,0 +1,104 @@
+"""Tables of results: in a file, in the form that its ending says; whole when piped; their head on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, Literal
+
+from assay.calls import jobs
+from assay.commands import show
+from assay.commands.session import CommandLine, UsageError
+
+#: How rows are written to standard output.
+StreamFormat = Literal["csv", "tsv", "jsonl", "arrow", "md"]
+_PACKED = (".gz", ".zst")
+_TEXT = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".json": "records",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".html": "html",
+    ".htm": "html",
+    ".md": "md",
+}
+_BINARY = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".feather": "feather",
+    ".arrow": "feather",
+    ".arrows": "arrow",
+    ".xlsx": "xlsx",
+    ".sqlite": "sqlite",
+    ".sqlite3": "sqlite",
+    ".db": "sqlite",
+    ".duckdb": "duckdb",
+}
+_PLOTS = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
+_LISTED = (
+    "csv, tsv, json, jsonl, html, md (each also with .gz or .zst), parquet, feather, arrow, xlsx, sqlite and duckdb"
+)
+
+
+def form_of(path: Path) -> str:
+    """The form that a file's ending asks for. Raises: UsageError for an ending that means none, or no such folder."""
+    name = path.name.lower()
+    packing = next((ending for ending in _PACKED if name.endswith(ending)), "")
+    ending = Path(name.removesuffix(packing)).suffix
+    if packing and ending in _TEXT:
+        form = f"{_TEXT[ending]}{packing}"
+    elif not packing and ending in _TEXT | _BINARY:
+        form = (_TEXT | _BINARY)[ending]
+    else:
+        raise UsageError(f"{path} says by its ending no form of a table that is known: {_LISTED}")
+    check_folder(path)
+    return form
+
+
+def check_target(path: Path, output: str | None) -> None:
+    """Refuse what could not be saved, before anything is asked of a model. Raises: UsageError."""
+    if output == "plot" or (output is None and path.suffix.lower() in _PLOTS):
+        check_folder(path)
+    else:
+        form_of(path)
+
+
+def check_folder(path: Path) -> None:
+    """Raises: UsageError when there is no folder for the file, or a folder in its place."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder, not a file")
+    if not path.parent.is_dir():
+        raise UsageError(f"there is no folder {path.parent}")
+
+
+def save(session: CommandLine, job_id: str, result: dict[str, Any], out: Path) -> None:
+    """Every row, or the plot; the file is there when it is whole. Raises: UsageError."""
+    table = result.get("table")
+    if table is not None:
+        session.client.jobs.save_table(job_id, out, form_of(out))
+        session.say(f"saved {out}: {_rows(table['row_count'])}")
+    elif result.get("plot_file_id"):
+        session.client.files.save(result["plot_file_id"], out)
+        session.say(f"saved {out}")
+    else:
+        raise UsageError(f"job {job_id} has no table and no plot: leave -o out to see its result")
+
+
+def show_table(session: CommandLine, job_id: str, table: dict[str, Any], format: str | None) -> None:
+    """The head on a terminal; elsewhere, or in a format that was asked for, every row as it comes."""
+    if format is None and sys.stdout.isatty():
+        session.out(show.data_table([column["name"] for column in table["columns"]], table["rows"]))
+        shown = len(table["rows"])
+        if table["row_count"] > shown:
+            session.say(f"{shown:,} of {_rows(table['row_count'])}, -o FILE for all")
+        return
+    if format == "arrow" and sys.stdout.isatty():
+        raise UsageError("Arrow is no text for a terminal: send it to a file or a program")
+    session.client.download(jobs.result_path(job_id, format or "csv"), sys.stdout.buffer)
+    sys.stdout.buffer.flush()
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'' if count == 1 else 's'}"

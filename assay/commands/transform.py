@@ -1,0 +1,156 @@
+"""`assay transform`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+from cyclopts import Parameter
+
+from assay import submits
+from assay.commands import tables
+from assay.commands.run import Sending, given, pair, readable, run, text_of
+from assay.commands.session import ASKED, CommandLine, UsageError, current
+from shared.languages import LANGUAGES, language_of_file
+
+if TYPE_CHECKING:  # a Literal made from a table is more than a type checker can follow
+    _Language: TypeAlias = str
+else:
+    _Language = Literal[tuple(name for name, row in LANGUAGES.items() if row.transforms)]
+_PLAIN = Sending()
+
+
+def transform(
+    file: Annotated[
+        str, Parameter(help="The data: CSV, JSON, Parquet, Excel ...; - is standard input", allow_leading_hyphen=True)
+    ],
+    task: Annotated[str | None, Parameter(help="What shall become of it; not needed with --code")] = None,
+    *,
+    data: Annotated[Sequence[str], Parameter(help="NAME=FILE: another data set", negative="")] = (),
+    name: Annotated[str, Parameter(help="The name of the first data set in the code")] = "data",
+    language: _Language | None = None,
+    dataframe: Literal["pandas", "polars"] | None = None,
+    output: Annotated[Literal["table", "plot"] | None, Parameter(help="What is wanted")] = None,
+    strategy: Literal["deterministic", "tools"] | None = None,
+    check: Annotated[Sequence[str], Parameter(name="--assert", help='For example "rows == 12"', negative="")] = (),
+    max_iterations: int | None = None,
+    confirm: Literal["auto", "always", "never"] | None = None,
+    mask: Annotated[Sequence[str], Parameter(help="A column whose values no model may see", negative="")] = (),
+    rows: Annotated[int | None, Parameter(help="Rows of the preview that the model sees")] = None,
+    code: Annotated[Path | None, Parameter(help="Your own code instead of a model's")] = None,
+    answer: Annotated[
+        Sequence[str],
+        Parameter(help="The reply to what the model asks; with --conversation, has asked", negative=""),
+    ] = (),
+    out: Annotated[
+        Path | None, Parameter(name=["-o", "--out"], help="Save every row here, in the form that the ending says")
+    ] = None,
+    format: Annotated[tables.StreamFormat | None, Parameter(help="How all rows are printed; csv when piped")] = None,
+    code_out: Annotated[Path | None, Parameter(help="Save the code that made it here; --code runs it again")] = None,
+    sending: Sending = _PLAIN,
+) -> int:
+    """Have code written for a task on your data, run and checked; print the resulting table.
+
+    A question of the model's goes to standard error, and the exit status is 6.
+    """
+    saving = _Saving(out, code_out, format)
+    saving.check(output)
+    answers = list(answer)
+    if sending.conversation is not None and answers and task is None:
+        task = answers.pop(0)
+    if task is None and code is None:
+        raise UsageError('say what shall become of it: assay transform FILE "TASK"')
+    fields = given(
+        language=language or _language_of(code), dataframe=dataframe, output=output, strategy=strategy,
+        assertions=tuple(check), max_iterations=max_iterations, confirm=confirm,
+        preview=given(mask=tuple(mask), rows=rows) or None, code=text_of(code) if code else None,
+    )  # fmt: skip
+    client = current().client
+    sets = _data_sets(name, file, data)
+    input = client.drive(submits.transform_input(client.options, task or f"Run {code}", sets, fields))
+    while True:
+        status = run("transform", input, sending, saving.tell, keep=saving.keep)
+        if status or saving.asked is None:
+            return status
+        if not answers:
+            _tell_question(current(), saving.asked, file)
+            return ASKED
+        input = {**input, "task": answers.pop(0)}
+        sending = replace(sending, conversation=saving.asked["conversation_id"])
+
+
+def _data_sets(name: str, file: str, data: Sequence[str]) -> dict[str, object]:
+    sets: dict[str, object] = {name: readable(Path(file))}
+    for other, path in map(pair, data):
+        if other in sets:
+            raise UsageError(f"two data sets are named {other!r}")
+        sets[other] = readable(Path(path))
+    return sets
+
+
+@dataclass
+class _Saving:
+    """Where a result goes."""
+
+    out: Path | None
+    code_out: Path | None
+    format: str | None
+    asked: dict[str, Any] | None = None  #: the job whose result is a question
+
+    def check(self, output: str | None) -> None:
+        """Raises: UsageError, before anything is paid."""
+        if self.out is not None:
+            tables.check_target(self.out, output)
+        if self.code_out is not None:
+            tables.check_folder(self.code_out)
+
+    def keep(self, session: CommandLine, job: dict[str, Any]) -> None:
+        result = job["result"]
+        self.asked = job if result["status"] == "question" else None
+        if self.asked is not None:
+            return
+        if self.out is not None:
+            tables.save(session, job["id"], result, self.out)
+        if self.code_out is not None and result["code"]:
+            self.code_out.write_text(result["code"].rstrip("\n") + "\n", "utf-8")
+            session.say(f"saved {self.code_out}")
+
+    def tell(self, session: CommandLine, job: dict[str, Any]) -> None:
+        result = job["result"]
+        if self.asked is not None:
+            return
+        if result["explanation"]:
+            session.say(result["explanation"])
+        if result["status"] == "best_so_far":
+            session.warn("the budget was spent: this is the best result so far")
+        if self.out is not None and self.format is None and not sys.stdout.isatty():
+            return  # whoever names a file has no use for the rows on a pipe
+        if result["table"] is None:
+            session.out(str(result["plot_file_id"]))
+            return
+        tables.show_table(session, job["id"], result["table"], self.format)
+
+
+def _language_of(code: Path | None) -> str | None:
+    """The language that the code's ending says. Raises: UsageError when no transform is written in it."""
+    if code is None:
+        return None
+    known = language_of_file(str(code))
+    if known is None or not known.transforms:
+        endings = [
+            f"{ending} ({row.title})" for row in LANGUAGES.values() if row.transforms for ending in row.extensions
+        ]
+        raise UsageError(
+            f"{code} says by its ending no language of transforms: {', '.join(endings)}; or give --language"
+        )
+    return known.name
+
+
+def _tell_question(session: CommandLine, job: Mapping[str, Any], file: str) -> None:
+    session.warn(f"the model asks: {job['result']['question'] or '(nothing)'}")
+    words = ["assay", "transform", file, "--conversation", job["conversation_id"], "--answer"]
+    session.warn(f'go on with: {shlex.join(words)} "..."')

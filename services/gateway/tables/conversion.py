@@ -1,0 +1,133 @@
+"""A table in another form, as a stream: written by a process with little memory and no secrets."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+import tempfile
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+import structlog
+from obstore.store import ObjectStore
+
+from services.gateway.tables.__main__ import REFUSED
+from services.gateway.tables.forms import Form
+from shared import blobs
+from shared.errors import InvalidRequest, NotFound, Overloaded
+
+log = structlog.get_logger()
+
+_CHUNK_BYTES = 1 << 18
+_MOST_OF_A_TENANT = 2
+_WAIT_SECONDS = 20.0
+#: A client that takes nothing for so long has gone.
+_PAUSE_SECONDS = 60.0
+_PASSED_ON = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "TMPDIR", "LANG", "LC_ALL", "VIRTUAL_ENV")
+
+
+class Conversions:
+    """Starts a process for each table that is asked for in another form, a few at once."""
+
+    def __init__(self, processes: int, memory_mb: int) -> None:
+        self._free = asyncio.Semaphore(processes)
+        self._of_tenants: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._memory_mb = memory_mb
+
+    async def start(self, store: ObjectStore, sha256: str, form: Form, tenant: str) -> AsyncIterator[bytes]:
+        """The bytes, of which the first are there. Raises: InvalidRequest, NotFound, Overloaded."""
+        content = self._run(store, sha256, form, tenant)
+        first = await anext(content, b"")
+
+        async def whole() -> AsyncIterator[bytes]:
+            try:
+                yield first
+                async for chunk in content:
+                    yield chunk
+            finally:
+                await content.aclose()  # type: ignore[attr-defined]
+
+        return whole()
+
+    async def _run(self, store: ObjectStore, sha256: str, form: Form, tenant: str) -> AsyncIterator[bytes]:
+        own = self._of_tenants.setdefault(tenant, asyncio.Semaphore(_MOST_OF_A_TENANT))
+        await _acquire(own)
+        try:
+            await _acquire(self._free)
+            try:
+                async for chunk in self._written(store, sha256, form):
+                    yield chunk
+            finally:
+                self._free.release()
+        finally:
+            own.release()
+
+    async def _written(self, store: ObjectStore, sha256: str, form: Form) -> AsyncIterator[bytes]:
+        folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="assay-table-"))
+        process: Process | None = None
+        try:
+            table = folder / "table.parquet"
+            try:
+                await asyncio.to_thread(blobs.fetch, store, sha256, table)
+            except FileNotFoundError:
+                raise NotFound("The content of this file is gone.") from None
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "services.gateway.tables", form.name, str(table), str(self._memory_mb),
+                stdin=asyncio.subprocess.DEVNULL, stdout=PIPE, stderr=PIPE, env=_environment(),
+            )  # fmt: skip
+            async for chunk in _chunks(process):
+                yield chunk
+            await _check(process, form)
+        finally:
+            if process is not None:
+                with suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _chunks(process: Process) -> AsyncIterator[bytes]:
+    assert process.stdout is not None
+    loop = asyncio.get_running_loop()
+    while chunk := await process.stdout.read(_CHUNK_BYTES):
+        watch = loop.call_later(_PAUSE_SECONDS, _give_up, process)
+        try:
+            yield chunk
+        finally:
+            watch.cancel()
+
+
+def _give_up(process: Process) -> None:
+    with suppress(ProcessLookupError):
+        process.kill()
+
+
+async def _check(process: Process, form: Form) -> None:
+    """Raises: InvalidRequest, Overloaded; after the first bytes either one tears the answer."""
+    assert process.stderr is not None
+    said = (await process.stderr.read(_CHUNK_BYTES)).decode("utf-8", "replace")
+    status = await process.wait()
+    if status == REFUSED:
+        raise InvalidRequest(f"query.format: {said}; choose another format", [(["query", "format"], said)])
+    if status != 0:
+        log.error("table_not_written", form=form.name, status=status, said=said[-500:])
+        raise Overloaded("The table could not be written in this format; try again, or take parquet.", retry_after=10)
+
+
+async def _acquire(semaphore: asyncio.Semaphore) -> None:
+    """Raises: Overloaded."""
+    try:
+        async with asyncio.timeout(_WAIT_SECONDS):
+            await semaphore.acquire()
+    except TimeoutError:
+        raise Overloaded("Too many tables are being written at once; try again later.", retry_after=5) from None
+
+
+def _environment() -> dict[str, str]:
+    """What Python needs to start: none of the gateway's passwords."""
+    return {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
