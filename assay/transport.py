@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import httpx2
 from assay.calls.call import Reply
 from assay.errors import APIConnectionError, APITimeoutError
 from assay.exchange import error_of
+from assay.installations import home_of, read_status
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 
@@ -33,7 +33,7 @@ def find_target(
     env = os.environ if environment is None else environment
     given = url or env.get("ASSAY_URL") or None
     key = api_key or env.get("ASSAY_API_KEY") or None
-    local = _local(Path(env.get("ASSAY_HOME") or ".assay"))
+    local = _local(home_of(env))
     if local is not None and (given is None or given.rstrip("/") == local.url.rstrip("/")):
         return Target(local.url.rstrip("/"), key or local.api_key)
     return Target((given or DEFAULT_URL).rstrip("/"), key)
@@ -41,11 +41,9 @@ def find_target(
 
 def _local(home: Path) -> Target | None:
     """What the supervisor wrote about itself."""
-    try:
-        status = json.loads((home.expanduser() / "status.json").read_text("utf-8"))
-        return Target(status["url"], status.get("api_key"))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    status = read_status(home) or {}
+    url = status.get("url")
+    return Target(url, status.get("api_key")) if isinstance(url, str) else None
 
 
 CHUNK_BYTES = 256 * 1024

@@ -6,6 +6,7 @@ written is under ``incoming/`` until it is complete; what a dead writer leaves t
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
@@ -23,6 +24,7 @@ from obstore.store import LocalStore, ObjectStore, from_url
 from sqlalchemy import BigInteger, Column, DateTime, Index, Table, Text, text
 
 from shared.db import metadata
+from shared.errors import StorageFull
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -89,8 +91,10 @@ def write(store: ObjectStore, content: bytes | Path | BinaryIO) -> Blob:
         obstore.put(store, incoming, (meter.count(chunk) for chunk in _chunks(content)))
         blob = meter.blob()
         obstore.rename(store, incoming, place(blob.sha256))
-    except BaseException:
+    except BaseException as fault:
         _forget(store, incoming)
+        if _is_full(fault):
+            raise StorageFull from fault
         raise
     return blob
 
@@ -109,11 +113,22 @@ async def receive(store: ObjectStore, chunks: AsyncIterator[bytes]) -> Blob:
         await obstore.put_async(store, incoming, counted())
         blob = meter.blob()
         await obstore.rename_async(store, incoming, place(blob.sha256))
-    except BaseException:
+    except BaseException as fault:
         # Without await: the request may be cancelled already, and deleting is one quick call.
         _forget(store, incoming)
+        if _is_full(fault):
+            raise StorageFull from fault
         raise
     return blob
+
+
+#: As the Rust library behind obstore words ENOSPC and EDQUOT: its exceptions carry no number.
+_FULL = tuple(f"(os error {number})" for number in (errno.ENOSPC, errno.EDQUOT))
+
+
+def _is_full(fault: BaseException) -> bool:
+    numbers = (errno.ENOSPC, errno.EDQUOT)
+    return (isinstance(fault, OSError) and fault.errno in numbers) or any(text in str(fault) for text in _FULL)
 
 
 def read(store: ObjectStore, sha256: str) -> BinaryIO:

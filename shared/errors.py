@@ -146,6 +146,18 @@ class DatabaseUnavailable(AssayError):
     code, title, status = "database_unavailable", "The database does not answer", 503
 
 
+class StorageFull(AssayError):
+    """The disk, or the store of the files, has no space left."""
+
+    code, title, status = "storage_full", "There is no space left", 507
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The server has no space left to keep this; nothing was kept. Its operator has to free some: older files "
+            "and jobs can be deleted."
+        )
+
+
 class Overloaded(AssayError):
     code, title, status = "overloaded", "Too much is waiting", 503
 

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+#: With this status a process ends whose settings do not fit (EX_CONFIG of sysexits.h): starting it again is no use.
+WRONG_SETTINGS = 78
+
+
+def explained(error: ValidationError) -> str | None:
+    """The variables that do not fit and why, without their values; None when the error is not one of settings."""
+    owner = next((each for each in _subclasses(BaseSettings) if each.__name__ == error.title), None)
+    if owner is None:
+        return None
+    prefix = owner.model_config.get("env_prefix", "")
+    return "; ".join(
+        f"{prefix}{'_'.join(map(str, each['loc']))}".upper() + f": {each['msg']}" for each in error.errors()
+    )
+
+
+def _subclasses(parent: type[BaseSettings]) -> Iterator[type[BaseSettings]]:
+    for child in parent.__subclasses__():
+        yield child
+        yield from _subclasses(child)
 
 
 class StoreSettings(BaseSettings):

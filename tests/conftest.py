@@ -12,6 +12,12 @@ import pytest
 pytest_plugins = ["tests.support.servers", "tests.support.scripted"]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _state_of_our_own(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What tests start stays out of the list of installations of whoever runs them."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
 def pytest_configure() -> None:
     """Let what tests start be interrupted: a shell with the tests in the background makes all ignore interrupts."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -7,12 +7,12 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.calls import rest
 from assay.commands.session import CommandLine, current
 from assay.errors import APIError, NotAuthenticated
+from assay.installations import home_of
 
 if TYPE_CHECKING:
     from assay import Client
@@ -38,16 +38,19 @@ def doctor() -> int:
 def _checks(session: CommandLine) -> Iterator[Check]:
     version = ".".join(map(str, sys.version_info[:3]))
     yield Check("python", sys.version_info >= (3, 11), version, "install Python 3.11 or newer")
-    home = Path(os.environ.get("ASSAY_HOME") or ".assay").absolute()
+    home = home_of(os.environ)
     free = shutil.disk_usage(next(folder for folder in (home, *home.parents) if folder.exists())).free / 1e9
     yield Check("disk", free > 1, f"{free:.1f} GB free", "free some space: databases stop when the disk is full")
     client = session.client.with_options(max_retries=0, timeout=10)
     try:
-        client.fetch(rest.ready())
+        ready = client.fetch(rest.ready())
     except APIError as error:
         yield Check("server", False, f"{client.target.url}: {error}", "run `assay up -d`, or set ASSAY_URL")
         return
     yield Check("server", True, client.target.url)
+    for name, state in ready.get("dependencies", {}).items():
+        finding = state.get("reason") or "answers"
+        yield Check(name, state["state"] == "ok", finding, "its log, and the disk's free space, say more")
     try:
         capabilities = client.fetch(rest.capabilities())
         providers = client.fetch(rest.providers())

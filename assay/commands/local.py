@@ -11,6 +11,7 @@ from typing import Annotated, Literal, NoReturn
 from cyclopts import Parameter
 
 from assay.commands.session import current
+from assay.installations import home_of
 
 
 def up(
@@ -26,12 +27,12 @@ def up(
 
 def down() -> None:
     """Stop Assay on this machine."""
-    _become("services.host", "down")
+    _become("services.host", "down", home=home_of(os.environ))
 
 
 def status(*, output: Annotated[Literal["text", "json", "env"], Parameter(name=["-o", "--output"])] = "text") -> None:
     """Show what runs; exits with 5 until everything is ready."""
-    _become("services.host", "status", "-o", "json" if current().json else output)
+    _become("services.host", "status", "-o", "json" if current().json else output, home=home_of(os.environ))
 
 
 def scripted_llm(
@@ -51,7 +52,7 @@ def _present(module: str) -> bool:
         return False
 
 
-def _become(module: str, *words: str) -> NoReturn:
+def _become(module: str, *words: str, home: Path | None = None) -> NoReturn:
     """Continue as another Python program of this source tree."""
     if not _present(module):
         sys.exit(
@@ -60,6 +61,5 @@ def _become(module: str, *words: str) -> NoReturn:
     root = str(Path(__file__).resolve().parents[2])
     path = ":".join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     sys.stdout.flush()
-    os.execve(  # noqa: S606
-        sys.executable, [sys.executable, "-P", "-m", module, *words], {**os.environ, "PYTHONPATH": path}
-    )
+    environment = {**os.environ, "PYTHONPATH": path, **({"ASSAY_HOME": str(home)} if home is not None else {})}
+    os.execve(sys.executable, [sys.executable, "-P", "-m", module, *words], environment)  # noqa: S606

@@ -46,6 +46,7 @@ from services.gateway.routes import (
 )
 from services.gateway.settings import Settings
 from services.gateway.streams import events
+from shared import VERSION
 from shared.kinds import KINDS
 
 
@@ -102,7 +103,7 @@ def create_app(settings: Settings, *, is_behind: bool = False) -> FastAPI:
 
     app = FastAPI(
         title="Assay",
-        version="1.0.0",
+        version=VERSION,
         summary="LLM jobs whose answers are executed and checked before they are returned",
         lifespan=lifespan,
         routes=[*(route for router in _routers() for route in router.routes), mcp.McpRoute()],

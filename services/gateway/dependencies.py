@@ -15,6 +15,7 @@ from redis.asyncio import Redis
 from sqlalchemy.util import await_only
 
 from services.gateway.database import Database
+from services.gateway.health import HealthMonitor
 from services.gateway.http.auth import Authenticator, Guesses
 from services.gateway.http.lane import LargeBodyLane
 from services.gateway.http.limits import AdmissionControl
@@ -52,6 +53,7 @@ class Dependencies:
     authenticator: Authenticator
     streams: OpenStreams
     workforce: Workforce
+    health: HealthMonitor
     quotas: Quotas
     admission: AdmissionControl
     watchers: Watchers
@@ -121,6 +123,7 @@ async def opened(
         authenticator=Authenticator(side_database, Guesses(settings.http.wrong_keys_per_minute)),
         streams=OpenStreams(side_database),
         workforce=Workforce(side_database),
+        health=HealthMonitor(settings.stores, side_database, metrics),
         quotas=quotas,
         admission=AdmissionControl(quotas, redis),
         watchers=Watchers(settings.stores.redis_url),
@@ -132,6 +135,7 @@ async def opened(
     )
     app.state.dependencies = dependencies
     dependencies.watchers.start()
+    dependencies.health.start()
     port = 0 if is_behind else settings.jobs.metrics_port
     stop_metrics = metrics.serve(port) if port else lambda: None
     try:
@@ -142,6 +146,7 @@ async def opened(
         if dependencies.lane is not None:
             await dependencies.lane.stop()
         await dependencies.streams.stop()
+        await dependencies.health.stop()
         await dependencies.watchers.stop()
         await dependencies.settle()
         await dependencies.notifier.settle()

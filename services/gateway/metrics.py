@@ -27,6 +27,9 @@ class Metrics:
         )
         self.submitted = Counter("jobs_submitted", "Jobs accepted", ["queue"], registry=self.registry)
         self.streams = Gauge("event_streams_open", "Event streams that are open", registry=self.registry)
+        self.dependency_up = Gauge(
+            "dependency_up", "Whether a dependency answers as it should", ["dependency"], registry=self.registry
+        )
         self._queues = _Queues(database_url, kinds)
         self.registry.register(self._queues)
 

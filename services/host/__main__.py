@@ -8,18 +8,20 @@ import os
 import sys
 import time
 import traceback
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
 
 from pydantic import ValidationError
 
-from services.host import started_with
+from services.host import preflight, started_with
 from services.host.child import open_log
 from services.host.folder import InstallationFolder, Status, current_status, stop
 from services.host.installation import DEMO_SCRIPT, HostSettings, ServerSettings, compose
 from shared.plugins import load_plugins
-from shared.settings import PluginSettings
+from shared.settings import PluginSettings, explained
 
 DONE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 5
 
@@ -30,8 +32,7 @@ def main() -> int:
     try:
         settings = HostSettings()
     except ValidationError as error:
-        problem = error.errors()[0]
-        _say(f"ASSAY_{str(problem['loc'][0]).upper()}: {problem['msg']}")
+        _say(explained(error) or str(error))
         return USAGE
     folder = InstallationFolder(settings.home)
     if options.command == "down":
@@ -46,8 +47,17 @@ def _up(folder: InstallationFolder, settings: HostSettings, options: argparse.Na
     if script is not None and not script.is_file():
         _say(f"there is no script {script}")
         return USAGE
+    if wrong := preflight.wrong_settings():
+        _say(wrong)
+        return USAGE
     if folder.holder() is not None:
         return _await_ready(folder, script=script)
+    given = ServerSettings()
+    if unreachable := preflight.unreachable_redis(given.redis_url) or preflight.unreachable_postgres(
+        given.database_url
+    ):
+        _say(unreachable)
+        return UNREACHABLE
     if options.detach:
         # The caller announces it: the log must not hold the key.
         return _detach(folder, lambda: _supervise(folder, settings, script, lambda status: None))
@@ -146,23 +156,42 @@ def _nothing(settings: HostSettings) -> Status:
 
 
 def _status(status: Status, output: str) -> int:
+    degraded = _degraded(status)
     if output == "json":
         shown = {
             "url": status.url,
             "api_key": status.api_key,
             "database_url": status.database_url,
             "redis_url": status.redis_url,
-            "ready": status.ready,
+            "ready": status.ready and not degraded,
+            "degraded": degraded,
             "services": [vars(service) for service in status.services],
         }
         print(json.dumps(shown, indent=2))  # noqa: T201
     elif output == "env":
-        print(f"ASSAY_URL={status.url}\nASSAY_API_KEY={status.api_key or ''}")  # noqa: T201
+        print(f"export ASSAY_URL={quote(status.url)}\nexport ASSAY_API_KEY={quote(status.api_key or '')}")  # noqa: T201
     else:
         for service in status.services:
             print(f"{service.name:16} {service.state:11} {service.pid or '-':>8}  {service.started_at or ''}")  # noqa: T201
+        for name, reason in degraded.items():
+            print(f"{name:16} {'degraded':11} {reason}")  # noqa: T201
         print(f"{'url':16} {status.url}")  # noqa: T201
-    return DONE if status.ready else UNREACHABLE
+    return DONE if status.ready and not degraded else UNREACHABLE
+
+
+def _degraded(status: Status) -> dict[str, str]:
+    """What the gateway needs and does not have, and why; empty when nothing is missing, or no gateway is up."""
+    if not status.ready:
+        return {}
+    try:
+        with urllib.request.urlopen(f"{status.url}/readyz", timeout=5) as answer:  # noqa: S310
+            dependencies = json.load(answer)["dependencies"]
+    except urllib.error.HTTPError as error:
+        with error:
+            return {"gateway": str(json.load(error).get("detail", error.reason))}
+    except (OSError, ValueError, KeyError):
+        return {"gateway": "The gateway does not answer."}
+    return {name: each["reason"] for name, each in dependencies.items() if each["state"] != "ok"}
 
 
 def _announce(status: Status) -> None:

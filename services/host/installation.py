@@ -100,7 +100,7 @@ def _servers(folder: InstallationFolder, given: ServerSettings) -> tuple[list[Pr
         databases = {name: postgres.url_of(DATABASE, PREFIX + name, folder.secret(name)) for name in SERVICES}
         databases[OWNER] = postgres.url
     else:
-        databases = dict.fromkeys(names, _plain_scheme(given.database_url))
+        databases = dict.fromkeys(names, plain_scheme(given.database_url))
     if given.redis_url is None:
         redis = Redis(folder.path / "redis", passwords={name: folder.secret(f"redis-{name}") for name in names})
         servers.append(redis)
@@ -195,7 +195,7 @@ def _exists(process: Process) -> bool:
     return importlib.util.find_spec(f"{process.module}.__main__") is not None
 
 
-def _plain_scheme(url: str) -> str:
+def plain_scheme(url: str) -> str:
     """``postgresql+psycopg://`` and ``postgres://`` as libpq writes them."""
     return re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", url)
 

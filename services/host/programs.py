@@ -17,6 +17,7 @@ from typing import Protocol
 from services.host.child import RunningProcess
 from services.host.folder import ServiceStatus, State
 from services.host.prefork import Prefork
+from shared.settings import WRONG_SETTINGS
 
 #: A process that keeps dying is started again after growing pauses, but never later than this.
 _LONGEST_PAUSE = 3.0
@@ -32,6 +33,8 @@ class Program(Protocol):
     def stop_signal(self) -> signal.Signals: ...
     def begin(self) -> RunningProcess: ...
     def is_ready(self) -> bool: ...
+    @property
+    def log(self) -> Path: ...
     def clean_up(self) -> None:
         """Clean up after the end."""
         ...
@@ -76,6 +79,7 @@ class Service:
         self._begun = 0.0
         self._deaths = 0
         self._not_before = 0.0
+        self.wrong_settings = False  #: it ended because of them; to start it again is no use
 
     def start(self) -> None:
         self._begun = time.monotonic()
@@ -121,6 +125,7 @@ class Service:
         return ServiceStatus(self.program.name, pid, self.state, self._started_at)
 
     def _died(self, now: float) -> None:
+        self.wrong_settings = self._process is not None and self._process.poll() == WRONG_SETTINGS
         self._end_session()
         self._deaths = 1 if now - self._begun > _STEADY else self._deaths + 1
         self._not_before = now if self._deaths <= 2 else now + min(0.25 * 2 ** (self._deaths - 3), _LONGEST_PAUSE)

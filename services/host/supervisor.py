@@ -13,7 +13,7 @@ from types import FrameType
 
 import psycopg
 
-from services.host import child
+from services.host import child, registry
 from services.host.bootstrap import prepared
 from services.host.folder import Status
 from services.host.installation import Installation
@@ -67,6 +67,7 @@ class Supervisor:
         self._start(self._installation.workers)
         self._status = replace(self._status, api_key=self._folder.api_key, complete=True)
         self._folder.write_settings(self._installation.settings)
+        registry.note(self._folder.path, os.environ)
         self._write()
 
     def _start(self, programs: Sequence[Program]) -> list[Service]:
@@ -84,7 +85,7 @@ class Supervisor:
             if prepared(url, self._installation.services.database_url, self._folder.api_key):
                 return
         except psycopg.OperationalError as error:
-            raise RuntimeError(f"Postgres does not answer: {error}") from error
+            raise RuntimeError(f"Postgres (DATABASE_URL) does not answer: {error}") from error
         log = self._folder.logs / "bootstrap.log"
         process = self._installation.prefork.spawn(
             "services.host.bootstrap", [], self._installation.env, self._folder.path, log
@@ -109,6 +110,9 @@ class Supervisor:
     def _watch(self) -> None:
         if any([service.watch() for service in self._services]):  # noqa: C419 - every one of them
             self._write()
+            for service in self._services:
+                if service.wrong_settings:
+                    raise RuntimeError(f"{service.program.name}: {child.tail(service.program.log, 1)}")
 
     def _until(self, condition: Callable[[], bool], what: str, seconds: float) -> None:
         deadline = time.monotonic() + seconds

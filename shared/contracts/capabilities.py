@@ -24,6 +24,13 @@ class IsolationState(Answer):
     claimed: str | None = None
 
 
+class DependencyState(Answer):
+    """Something that the gateway needs: it answers as it should, or not, and then why."""
+
+    state: Literal["ok", "degraded"]
+    reason: str | None = None
+
+
 class Capabilities(Answer):
     kinds: dict[str, KindState]
     languages: dict[str, LanguageState]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import io
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -120,3 +122,25 @@ def _moment_after_all_that_is_there() -> datetime:
     moment = datetime.now(UTC)
     time.sleep(0.01)
     return moment
+
+
+_FILL = """
+import sys
+from shared import blobs
+from shared.errors import StorageFull
+store = blobs.open_store("file://" + sys.argv[1])
+try:
+    blobs.write(store, bytes(3_000_000))
+except StorageFull as full:
+    print(full.status, full.detail)
+print(len(list(__import__("pathlib").Path(sys.argv[1]).rglob("incoming/*"))))
+"""
+
+
+def test_a_full_disk_is_told_as_such_and_nothing_is_left(tmp_path: Path) -> None:
+    script = f'mount -t tmpfs -o size=1m none "{tmp_path}" && exec "{sys.executable}" -c "$0" "{tmp_path}"'
+    filled = subprocess.run(["unshare", "-rm", "sh", "-c", script, _FILL], capture_output=True, text=True, check=False)
+    if "unshare" in filled.stderr or "mount" in filled.stderr:
+        pytest.skip("no file system can be mounted here")
+    assert filled.stdout.startswith("507 The server has no space left"), filled.stderr
+    assert filled.stdout.endswith("\n0\n")

@@ -18,7 +18,7 @@ from services.gateway.http.responses import Json
 from services.gateway.http.rules import EndpointRules
 from services.gateway.routing import routes
 from services.gateway.workers import LiveWorker
-from shared.contracts.capabilities import Capabilities, IsolationState, KindState, LanguageState
+from shared.contracts.capabilities import Capabilities, DependencyState, IsolationState, KindState, LanguageState
 from shared.errors import DatabaseUnavailable
 from shared.kinds import KINDS, KindSpec
 from shared.languages import LANGUAGES
@@ -31,14 +31,21 @@ _NO_PROVIDER = "No model provider has a key."
 async def get_capabilities(caller: CurrentCaller, deps: Deps) -> Capabilities:
     workers = await deps.workforce.all()
     with_model = await deps.llm.configured()
-    kinds = {name: _kind(kind, workers, with_model, deps.workforce.absence(name)) for name, kind in KINDS.items()}
+    missing = next((each.reason for each in (await deps.health.states()).values() if each.state != "ok"), None)
+    kinds = {
+        name: _kind(kind, workers, with_model, deps.workforce.absence(name), missing) for name, kind in KINDS.items()
+    }
     return Capabilities(kinds=kinds, languages=_languages(workers), isolation=isolation_of(workers))
 
 
-def _kind(kind: KindSpec[Any], workers: Sequence[LiveWorker], with_model: bool, absence: str) -> KindState:
+def _kind(
+    kind: KindSpec[Any], workers: Sequence[LiveWorker], with_model: bool, absence: str, missing: str | None
+) -> KindState:
     serving = [worker for worker in workers if kind.name in worker.kinds]
     if not serving:
         return KindState(state="no_worker", reason=absence)
+    if missing:
+        return KindState(state="degraded", reason=missing)
     degraded = next((str(reason) for worker in serving if (reason := _of_kind(worker.facts, kind.name))), None)
     if degraded:
         return KindState(state="degraded", reason=degraded)
@@ -90,6 +97,7 @@ class Health(BaseModel):
 
 class Readiness(Health):
     isolation: IsolationState  #: the tier that the execution workers reached, ``none`` while none reports
+    dependencies: dict[str, DependencyState]  #: postgres, redis, files, and qdrant where it is a server
 
 
 @health_router.get("/healthz", summary="Is the process alive?", response_model=Health)
@@ -98,13 +106,21 @@ async def healthz() -> Response:
     return Json({"status": "ok"})
 
 
-@health_router.get("/readyz", summary="Can it serve: does Postgres answer?")
+@health_router.get("/readyz", summary="Can it serve, and does everything it needs answer?")
 @EndpointRules(public=True)
 async def readyz(db: Db, deps: Deps) -> Readiness:
+    """503 while Postgres does not answer. `degraded`: some of what the gateway needs does not, and `dependencies` says
+    which and why, at most five seconds after it began; what does not need it still works."""
     if deps.closing.is_set():
         raise DatabaseUnavailable("The gateway is stopping.")
     await db.execute(text("SELECT 1"))
-    return Readiness(status="ok", isolation=isolation_of(await deps.workforce.all()))
+    states = await deps.health.states()
+    degraded = any(state.state != "ok" for state in states.values())
+    return Readiness(
+        status="degraded" if degraded else "ok",
+        isolation=isolation_of(await deps.workforce.all()),
+        dependencies=states,
+    )
 
 
 _TEXT = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}

@@ -86,6 +86,39 @@ def test_postgres_and_redis_go_away_and_come_back(servers: tuple[Gateway, Postgr
         assert len(client.get("/v1/jobs").json()["items"]) == 2
 
 
+def test_readiness_names_a_frozen_redis_and_a_read_only_postgres(servers: tuple[Gateway, Postgres, Redis]) -> None:
+    gateway, postgres, redis = servers
+    assert redis.pid is not None
+
+    def states() -> dict[str, str]:
+        answer = client.get("/readyz")
+        assert answer.status_code == 200
+        return {name: each["state"] for name, each in answer.json()["dependencies"].items()}
+
+    with gateway.client("acme") as client:
+        workers.advertise(gateway.engine)
+        assert states() == {"postgres": "ok", "redis": "ok", "files": "ok"}
+        assert client.get("/readyz").json()["status"] == "ok"
+        os.kill(redis.pid, signal.SIGSTOP)
+        try:
+            until(lambda: states()["redis"] == "degraded", "the frozen Redis is named", 30)
+            answer = client.get("/readyz").json()
+            assert answer["status"] == "degraded"
+            assert "Redis does not answer" in answer["dependencies"]["redis"]["reason"]
+            kinds = client.get("/v1/capabilities").json()["kinds"].values()
+            assert "degraded" in {kind["state"] for kind in kinds}
+            text = httpx.get(f"http://127.0.0.1:{gateway.settings.jobs.metrics_port}/metrics").text
+            assert 'dependency_up{dependency="redis"} 0.0' in text
+        finally:
+            os.kill(redis.pid, signal.SIGCONT)
+        until(lambda: states()["redis"] == "ok", "Redis answers again", 30)
+        with psycopg.connect(postgres.url, autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET default_transaction_read_only = on")
+            connection.execute("SELECT pg_reload_conf()")
+        until(lambda: states()["postgres"] == "degraded", "the read-only Postgres is named", 30)
+        assert "read-only" in client.get("/readyz").json()["dependencies"]["postgres"]["reason"]
+
+
 def test_no_request_waits_for_a_frozen_redis(servers: tuple[Gateway, Postgres, Redis]) -> None:
     gateway, _, redis = servers
     pid = redis.pid

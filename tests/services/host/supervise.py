@@ -17,6 +17,7 @@ TABLES = {
     "steady": [
         Process("steady", models="keys", memory_mb=64, cpus=0.1, package=_PACKAGE, replicas=2),
     ],
+    "gateway": [Process("gateway", models="none", memory_mb=512, cpus=1)],
     "fragile": [Process("fragile", models="none", memory_mb=64, cpus=0.1, package=_PACKAGE)],
 }
 
@@ -25,6 +26,8 @@ def main() -> None:
     installation = compose(os.environ, HostSettings(), ServerSettings(), processes=TABLES[sys.argv[1]])
     try:
         Supervisor(installation, on_ready=lambda status: print(status.url, flush=True)).run()  # noqa: T201
+    except RuntimeError as error:
+        sys.exit(str(error))
     except AlreadyRunning:
         sys.exit("already running")
 

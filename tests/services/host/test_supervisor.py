@@ -263,12 +263,38 @@ def test_a_taken_port_is_named(tmp_path: Path) -> None:
     assert free_port("127.0.0.1", 0) > 0
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "status"),
+    [
+        ("ASSAY_RETENTION_DAYS", "abc", 2),
+        ("ASSAY_PORT", "many", 2),
+        ("REDIS_URL", "redis://127.0.0.1:1/0", 5),
+        ("REDIS_URL", "nonsense", 5),
+        ("DATABASE_URL", "postgresql://127.0.0.1:1/x", 5),
+    ],
+)
+def test_settings_that_do_not_fit_and_servers_that_are_away_are_named_at_once(
+    tmp_path: Path, variable: str, value: str, status: int
+) -> None:
+    answer = _host({**_without_servers(), "ASSAY_HOME": str(tmp_path / "home"), variable: value}, "up", "-d")
+    assert answer.returncode == status
+    assert answer.stderr.startswith(variable)
+    assert not (tmp_path / "home" / "postgres").exists()  # nothing was started
+
+
+def test_a_setting_of_one_process_that_does_not_fit_ends_the_start_with_its_name(run: Run) -> None:
+    installation = run("gateway", ASSAY_UPLOAD_BYTES="many")
+    _, told = installation.process.communicate(timeout=60)
+    assert installation.process.returncode == 1
+    assert "gateway-1: ASSAY_UPLOAD_BYTES: Input should be a valid integer" in told
+
+
 def test_status_before_the_first_start_exits_with_5(tmp_path: Path) -> None:
     env = {**_without_servers(), "ASSAY_HOME": str(tmp_path / "none"), "ASSAY_PORT": "8123"}
     answers = {output: _host(env, "status", "-o", output) for output in ("text", "json", "env")}
     assert [answer.returncode for answer in answers.values()] == [5, 5, 5]
     assert json.loads(answers["json"].stdout)["services"] == []
-    assert "ASSAY_URL=http://127.0.0.1:8123\n" in answers["env"].stdout
+    assert "export ASSAY_URL=http://127.0.0.1:8123\n" in answers["env"].stdout
     assert _host({**_without_servers(), "ASSAY_HOME": str(tmp_path / "none")}, "down").returncode == 0
 
 

@@ -1,0 +1,73 @@
+"""The installations of this user on this machine: found from any folder, by what `assay up` wrote down."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+
+def home_of(environment: Mapping[str, str]) -> Path:
+    """The folder of the installation that is meant: ASSAY_HOME, else `.assay` here or in a folder above, else the one
+    that was started last and runs, else where one would be made."""
+    if given := environment.get("ASSAY_HOME"):
+        return Path(given).expanduser().absolute()
+    here = Path.cwd()
+    near = (folder / ".assay" for folder in (here, *here.parents))
+    for home in (*near, *_registered(environment)):
+        if _is_ours(home / "status.json"):
+            return home
+    return here / ".assay"
+
+
+def registry(environment: Mapping[str, str]) -> Path:
+    """The file in which `assay up` notes every installation that it starts, the newest first."""
+    state = environment.get("XDG_STATE_HOME") or ""
+    folder = (
+        Path(state) if state.startswith("/") else Path(environment.get("HOME") or "~").expanduser() / ".local/state"
+    )
+    return folder / "assay" / "installations.json"
+
+
+def read_status(home: Path) -> dict[str, Any] | None:
+    """What the supervisor wrote about itself; None when nothing, or nothing that can be read."""
+    try:
+        status = json.loads((home / "status.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return status if isinstance(status, dict) else None
+
+
+def _is_ours(file: Path) -> bool:
+    """Whether it is there and this user's or root's: anyone may leave a folder in /tmp."""
+    try:
+        owner = file.stat().st_uid
+    except OSError:
+        return False
+    return not hasattr(os, "geteuid") or owner in (0, os.geteuid())
+
+
+def _registered(environment: Mapping[str, str]) -> Iterator[Path]:
+    """Those that run."""
+    try:
+        homes = json.loads(registry(environment).read_text("utf-8"))
+    except (OSError, ValueError):
+        return
+    for home in homes if isinstance(homes, list) else ():
+        status = read_status(Path(str(home)))
+        if status is not None and _runs(status.get("supervisor")):
+            yield Path(str(home))
+
+
+def _runs(pid: object) -> bool:
+    if not isinstance(pid, int):
+        return False
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return True

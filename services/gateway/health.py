@@ -1,0 +1,126 @@
+"""Whether what the gateway needs answers: looked at all the time, so that a probe never waits for what hangs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from urllib.parse import unquote, urlsplit
+
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+from sqlalchemy import text
+
+from services.gateway.database import Database
+from services.gateway.metrics import Metrics
+from shared.contracts.capabilities import DependencyState
+from shared.errors import DatabaseUnavailable
+from shared.settings import StoreSettings
+
+log = structlog.get_logger()
+
+_EVERY_SECONDS = 1.5
+_DEADLINE_SECONDS = 2.0
+#: Less than this and Postgres stops soon, where both share a disk.
+_LEAST_FREE_BYTES = 256 * 1024 * 1024
+_READ_ONLY = text("SELECT pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on'")
+Check = Callable[[], Awaitable[str | None]]  #: why the dependency cannot serve; None when it can
+
+
+class HealthMonitor:
+    """The states of all dependencies, at most ``_EVERY_SECONDS + _DEADLINE_SECONDS`` old."""
+
+    def __init__(self, stores: StoreSettings, database: Database, metrics: Metrics) -> None:
+        self._database = database
+        self._metrics = metrics
+        self._redis = Redis.from_url(
+            stores.redis_url, socket_timeout=_DEADLINE_SECONDS, socket_connect_timeout=_DEADLINE_SECONDS, retry=None
+        )
+        self._files = _folder(stores.blob_url)
+        self._qdrant = stores.qdrant_url
+        self._checks: dict[str, Check] = {"postgres": self._of_postgres, "redis": self._of_redis}
+        if self._files is not None:
+            self._checks["files"] = self._of_files
+        if self._qdrant is not None:
+            self._checks["qdrant"] = self._of_qdrant
+        self._states: dict[str, DependencyState] = {}
+        self._looked = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._watch())
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+        await self._redis.aclose()
+
+    async def states(self) -> Mapping[str, DependencyState]:
+        """By name; waits only for the very first look."""
+        await self._looked.wait()
+        return dict(self._states)
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.gather(*(self._look(name, check) for name, check in self._checks.items()))
+            self._looked.set()
+            await asyncio.sleep(_EVERY_SECONDS)
+
+    async def _look(self, name: str, check: Check) -> None:
+        try:
+            async with asyncio.timeout(_DEADLINE_SECONDS):
+                reason = await check()
+        except (TimeoutError, OSError, RedisError, DatabaseUnavailable):
+            reason = _SILENT[name]
+        state = DependencyState(state="degraded" if reason else "ok", reason=reason)
+        if state != self._states.get(name, _OK):
+            log.warning("dependency", dependency=name, state=state.state, reason=reason)
+        self._states[name] = state
+        self._metrics.dependency_up.labels(name).set(reason is None)
+
+    async def _of_postgres(self) -> str | None:
+        async with self._database.read() as connection:
+            read_only = (await connection.execute(_READ_ONLY)).scalar()
+        return "Postgres is read-only: nothing can be submitted or changed." if read_only else None
+
+    async def _of_redis(self) -> str | None:
+        await self._redis.ping()
+        return None
+
+    async def _of_files(self) -> str | None:
+        assert self._files is not None
+        disk = await asyncio.to_thread(os.statvfs, self._files)
+        free = disk.f_bavail * disk.f_frsize
+        if free < _LEAST_FREE_BYTES:
+            return f"The disk that holds the files is full: {free // 1_000_000} MB are free."
+        return None
+
+    async def _of_qdrant(self) -> str | None:
+        """Its answer's first byte: a port that only accepts is no server that serves."""
+        parts = urlsplit(self._qdrant or "")
+        port = parts.port or (443 if parts.scheme == "https" else 6333)
+        reader, writer = await asyncio.open_connection(parts.hostname, port, ssl=parts.scheme == "https" or None)
+        try:
+            writer.write(f"GET /readyz HTTP/1.1\r\nHost: {parts.hostname}\r\nConnection: close\r\n\r\n".encode())
+            return None if await reader.read(1) else _SILENT["qdrant"]
+        finally:
+            writer.close()
+
+
+_OK = DependencyState(state="ok")
+_SILENT = {
+    "postgres": "Postgres does not answer.",
+    "redis": "Redis does not answer: jobs are accepted, but may start late.",
+    "files": "The folder of the files cannot be reached.",
+    "qdrant": "Qdrant does not answer: search and ingest wait for it.",
+}
+
+
+def _folder(blob_url: str) -> str | None:
+    """The folder of the files; None when they are in a bucket."""
+    parts = urlsplit(blob_url)
+    return unquote(parts.path) if parts.scheme == "file" else None

@@ -1,0 +1,72 @@
+"""What is checked before anything is started: settings that fit, and given servers that answer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import closing
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from services.host.installation import HostSettings, ServerSettings, plain_scheme
+from shared.flows.settings import FlowSettings
+from shared.llm.settings import CallSettings, ProviderSettings
+from shared.settings import JobSettings, PluginSettings, explained
+
+#: Read by several processes; what only one reads, it checks itself (``preforker.run``).
+_SHARED: tuple[Callable[[], object], ...] = (
+    HostSettings, ServerSettings, PluginSettings, JobSettings, ProviderSettings, CallSettings, FlowSettings,
+)  # fmt: skip
+_SECONDS = 3.0
+
+
+def wrong_settings() -> str | None:
+    """Which variables of the environment do not fit, and why; None when all do."""
+    for settings in _SHARED:
+        try:
+            settings()
+        except ValidationError as error:
+            return explained(error) or str(error)
+    return None
+
+
+def unreachable_redis(url: str | None) -> str | None:
+    """Why the Redis server that was given cannot be used; None when it answers, or when none was given."""
+    if url is None:
+        return None
+    from redis import Redis  # noqa: PLC0415 - only for a server that is given
+    from redis.exceptions import RedisError  # noqa: PLC0415
+
+    try:
+        with closing(
+            Redis.from_url(url, socket_timeout=_SECONDS, socket_connect_timeout=_SECONDS, retry=None)
+        ) as redis:
+            redis.ping()
+    except ValueError as error:
+        return f"REDIS_URL: {error}"
+    except (RedisError, OSError) as error:
+        parts = urlsplit(url)
+        where = parts.path if parts.scheme == "unix" else f"{parts.hostname}:{parts.port or 6379}"
+        return f"REDIS_URL: Redis at {where} does not answer ({_cause(error)}). Start it, or unset REDIS_URL."
+    return None
+
+
+def unreachable_postgres(url: str | None) -> str | None:
+    """Why the Postgres server that was given cannot be used; a database that is missing is made later."""
+    if url is None:
+        return None
+    import psycopg  # noqa: PLC0415 - only for a server that is given
+
+    try:
+        psycopg.connect(plain_scheme(url), connect_timeout=round(_SECONDS)).close()
+    except psycopg.Error as error:
+        if "does not exist" not in str(error):
+            return f"DATABASE_URL: Postgres does not answer: {str(error).strip()}"
+    return None
+
+
+def _cause(error: Exception) -> str:
+    inner = error.__cause__ or error.__context__ or error
+    number = inner.errno if isinstance(inner, OSError) else None
+    return os.strerror(number).lower() if number else type(error).__name__
