@@ -35,6 +35,10 @@ def execute(
     memory_mb: int | None = None,
     processes: int | None = None,
     seed: int | None = None,
+    session: Annotated[bool, Parameter(help="Keep the interpreter for --continue", negative="")] = False,
+    continues: Annotated[
+        str | None, Parameter(name="--continue", help="JOB: go on where that job of a session ended")
+    ] = None,
     save: Annotated[Path | None, Parameter(help="A folder for the files that the program made")] = None,
     check: Annotated[bool, Parameter(help="Exit with 1 unless the verdict is ok", negative="")] = False,
     sending: Sending = _PLAIN,
@@ -51,6 +55,8 @@ def execute(
         stdin=text_of(stdin) if stdin else None,
         limits=limits or None,
         seed=seed,
+        session=True if session or continues else None,
+        continues=continues,
     )
     client = current().client
     input = client.drive(submits.execute_input(client.options, code, files, fields))

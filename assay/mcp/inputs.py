@@ -50,8 +50,19 @@ class RunCode(Arguments):
             description="The value of the last expression is returned; figures and new files are kept",
         ),
     ]
+    session: (
+        Annotated[
+            str,
+            Field(
+                min_length=1,
+                max_length=64,
+                description="new keeps variables and files; the next call gives the job_id of the one before it",
+            ),
+        ]
+        | None
+    ) = None
     files: Annotated[list[SandboxFile], Field(max_length=20)] = []
-    stdin: Annotated[str, Field(max_length=_MOST_TEXT)] = ""
+    stdin: Annotated[str, Field(max_length=_MOST_TEXT, description="Not in a session")] = ""
     limit_seconds: Annotated[float, Field(gt=0, le=300, description="The program is ended after so long")] = 10
     memory_mb: Annotated[int, Field(gt=0, le=4096)] = 512
     wait_seconds: WaitSeconds = 30

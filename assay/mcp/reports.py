@@ -94,8 +94,16 @@ def report_of(view: JobView) -> JobReport[Any]:
         waiting=None if waiting is None else (waiting.detail or waiting.reason),
         conversation_id=view.conversation_id,
         usage=view.usage,
-        next=None if view.state.terminal else f"get_job with job_id {view.id} and wait_seconds 50",
+        next=_next(view),
     )
+
+
+def _next(view: JobView) -> str | None:
+    if not view.state.terminal:
+        return f"get_job with job_id {view.id} and wait_seconds 50"
+    if view.kind == "execute" and (view.result or {}).get("session"):
+        return f"run_code with session {view.id} goes on where this call ended"
+    return None
 
 
 def line_of(view: JobView) -> JobLine:

@@ -41,7 +41,11 @@ class ToolSpec:
 
 
 async def _run_code(context: ToolContext, given: inputs.RunCode) -> JobView:
+    session: dict[str, JsonValue] = {} if given.session is None else {"session": True}
+    if given.session not in (None, "new"):
+        session["continues"] = given.session
     input = {
+        **session,
         "language": given.language,
         "code": given.code,
         "files": await placed(context, given.files),
@@ -137,7 +141,8 @@ _ALL = (
         "run_code",
         "Run code in a sandbox",
         "Run Python, R, JavaScript or SQL without network and with limits. Returns verdict, output, the value of the "
-        f"last expression, figures, and the files that the code wrote. {_LONG}",
+        "last expression, figures, and the files that the code wrote. Calls see each other's variables only in a "
+        f"session. {_LONG}",
         inputs.RunCode,
         JobReport[ExecuteResult],
         _run_code,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from services.execution.inputs import fetch_files
 from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.run import Outcome, Run, Shown
-from shared.contracts.execute import Artifact, Display, ExecuteInput, ExecuteResult, InputFile, Isolation
+from services.execution.sessions import Interpreters
+from shared.contracts.execute import Artifact, Display, ExecuteInput, ExecuteResult, Isolation
 from shared.jobs.job import Context, Files
 
 _SUFFIXES = {"image/png": "png", "image/svg+xml": "svg", "image/jpeg": "jpg", "text/html": "html", "text/plain": "txt"}
@@ -17,12 +18,16 @@ _SUFFIXES = {"image/png": "png", "image/svg+xml": "svg", "image/jpeg": "jpg", "t
 class Execute:
     """The capability; one sandbox serves every job of a worker."""
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def __init__(self, sandbox: Sandbox, interpreters: Interpreters) -> None:
         self._sandbox = sandbox
+        self._interpreters = interpreters
 
     def __call__(self, context: Context, request: ExecuteInput) -> ExecuteResult:
-        """Raises: NotFound, LanguageUnavailable, SandboxUnavailable, JobCancelled."""
+        """Raises: NotFound, InvalidRequest, UserCodeFailed, LanguageUnavailable, SandboxUnavailable, JobCancelled."""
         with self._sandbox.scratch() as folder:
+            if request.session:
+                with self._interpreters.run(context, request, folder) as (outcome, state):
+                    return _kept(context, outcome).model_copy(update={"session": state})
             run = Run(
                 language=request.language,
                 code=request.code,
@@ -33,15 +38,6 @@ class Execute:
             )
             with self._sandbox.run(run, context.cancelled, context.report.output) as outcome:
                 return _kept(context, outcome)
-
-
-def fetch_files(files: Files, listed: Sequence[InputFile], folder: Path) -> Mapping[str, Path]:
-    """A request's files in the folder, by the paths that they have for the code. Raises: NotFound."""
-    fetched: dict[str, Path] = {}
-    for number, file in enumerate(listed):
-        fetched[file.path] = folder / f"file-{number}"
-        files.fetch(file.id, fetched[file.path])
-    return fetched
 
 
 def _kept(context: Context, outcome: Outcome) -> ExecuteResult:

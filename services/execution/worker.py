@@ -12,6 +12,7 @@ from services.execution.documents.resolve.renderer import Renderer
 from services.execution.execute import Execute
 from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.settings import SandboxSettings
+from services.execution.sessions import Interpreters
 from services.execution.transform.transform import Transform
 from services.execution.wiring import open_sandbox
 from shared.errors import SandboxUnavailable
@@ -35,9 +36,9 @@ def main() -> None:
         }
         open_worker("execution", facts=lambda: refused).stand_by(fault.detail)
         return
-    with sandbox, Renderer() as renderer:
+    with sandbox, Interpreters(sandbox, settings.sessions) as interpreters, Renderer() as renderer:
         worker = open_worker("execution", facts=lambda: _facts(sandbox, settings))
-        worker.serve("execute", Execute(sandbox))
+        worker.serve("execute", Execute(sandbox, interpreters))
         worker.serve("transform", Transform(sandbox))
         worker.serve("document", Documents(sandbox, renderer))
         worker.run()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from shared.contracts.common import Answer, FileId, Request
+from shared.contracts.common import Answer, FileId, Reference, Request
 from shared.languages import LanguageName
 
 
@@ -97,6 +97,18 @@ class ExecuteInput(Request):
     stdin: Text = ""
     limits: Limits = Field(default_factory=Limits)
     seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
+    #: Keep the interpreter for a job that ``continues`` this one.
+    session: bool = False
+    #: An earlier job with a session, in the same language: what its code defined and wrote is there.
+    continues: Annotated[str, Reference("job"), Field(min_length=1, max_length=64)] | None = None
+
+    @model_validator(mode="after")
+    def _session_fits(self) -> Self:
+        if self.continues is not None and not self.session:
+            raise ValueError("continues belongs to a session: set session to true")
+        if self.session and (self.stdin or self.seed is not None):
+            raise ValueError("the code of a session has no stdin and no seed")
+        return self
 
     @field_validator("files")
     @classmethod
@@ -144,6 +156,14 @@ class Isolation(Answer):
     claimed: str | None = None  #: a stronger one that the operator says to have, which nobody has verified
 
 
+class SessionState(Answer):
+    """Where a session stands after a job of it."""
+
+    calls: int  #: its jobs so far, this one included
+    repeated: int = 0  #: earlier ones whose code ran again, because the interpreter that had run them was gone
+    alive: bool = True  #: False: this job's code has ended the interpreter; the next one begins from the calls before
+
+
 class ExecuteResult(Answer):
     verdict: Verdict
     stdout: str
@@ -155,3 +175,4 @@ class ExecuteResult(Answer):
     artifacts: list[Artifact]
     usage: RunUsage
     isolation: Isolation
+    session: SessionState | None = None

@@ -23,7 +23,7 @@ from services.execution.documents.run.deferred import DeferredBlocks
 from services.execution.documents.run.kernels import Kernels
 from services.execution.documents.run.running import RunningDocument
 from services.execution.documents.walk import Walk
-from services.execution.execute import fetch_files
+from services.execution.inputs import fetch_files
 from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.values import plain
 from shared.contracts.document import DocumentFile, DocumentInput, DocumentResult, Estimate

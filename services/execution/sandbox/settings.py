@@ -39,4 +39,5 @@ class SandboxSettings(BaseSettings):
     bubblewrap: Path | None = Field(None, description="Another bwrap than the one of the wheel")
     max_age_seconds: float = Field(600, gt=0, description="A warm container older than this is replaced")
     session_idle_seconds: float = Field(600, gt=0, description="A session unused for this long is closed")
+    sessions: int = Field(8, ge=0, description="Interpreters that wait for a job that continues their session")
     cgroups: bool = Field(True, description="Use control groups where this process may write them")

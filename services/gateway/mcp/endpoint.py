@@ -5,29 +5,23 @@ Without sessions there is none to steal, to expire or to lose with a gateway: an
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from functools import partial
+from contextlib import asynccontextmanager, contextmanager
+from importlib import import_module
 from typing import cast
 
 from fastapi import FastAPI, Request
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.routing import Match, Route
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from assay import AsyncClient
-from assay.mcp.server import Access, build_server
-from assay.mcp.server import Request as ToolRequest
-from assay.mcp.tools import ToolSpec
 from services.gateway.dependencies import Dependencies
 from services.gateway.http import bodies, problems
 from services.gateway.http.auth import Caller
-from services.gateway.mcp.inside import InsideTransport
 from services.gateway.mcp.metadata import metadata_url
 from services.gateway.settings import HttpSettings
-from shared import VERSION
 from shared.errors import InvalidRequest, NotAuthenticated, OriginNotAllowed, QuotaExceeded
 
 #: Values in one message, by its commas: what reading costs, whatever its bytes.
@@ -37,12 +31,36 @@ _MOST_VALUES = 50_000
 @asynccontextmanager
 async def serving(app: FastAPI) -> AsyncIterator[None]:
     """Answer ``/mcp`` for the life of the application."""
-    server = build_server(_access, VERSION)
-    most = cast(Dependencies, app.state.dependencies).settings.http.body_bytes
-    manager = StreamableHTTPSessionManager(server, stateless=True, max_request_body_size=most)
-    async with manager.run():
-        app.state.mcp = manager
+    app.state.mcp = _LoadedLater(cast(Dependencies, app.state.dependencies).settings.http.body_bytes)
+    try:
         yield
+    finally:
+        await app.state.mcp.stop()
+
+
+class _LoadedLater:
+    """The SDK, loaded by the first request: it takes a third of a second, and most gateways are never asked."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._loading = asyncio.Lock()
+        self._manager: ASGIApp | None = None
+        self._running: asyncio.Task[None] | None = None
+        self._stopping = asyncio.Event()
+
+    async def handler(self) -> ASGIApp:
+        async with self._loading:
+            if self._manager is None:
+                sdk = await asyncio.to_thread(import_module, "services.gateway.mcp.sdk")
+                started: asyncio.Future[ASGIApp] = asyncio.get_running_loop().create_future()
+                self._running = asyncio.create_task(sdk.run(self._most_bytes, started, self._stopping))
+                self._manager = await started
+            return self._manager
+
+    async def stop(self) -> None:
+        self._stopping.set()
+        if self._running is not None:
+            await self._running
 
 
 class McpRoute(Route):
@@ -76,8 +94,8 @@ class _Endpoint:
         with self._counted(caller, http.mcp_calls_per_key):
             body = await _body(request, http)
             request.state.caller = caller
-            manager = cast(StreamableHTTPSessionManager, request.app.state.mcp)
-            await manager.handle_request(scope, _Replay(body, receive), send)
+            handle = await cast(_LoadedLater, request.app.state.mcp).handler()
+            await handle(scope, _Replay(body, receive), send)
 
     @contextmanager
     def _counted(self, caller: Caller, most: int) -> Iterator[None]:
@@ -133,22 +151,3 @@ class _Replay:
             return await self._receive()
         body, self._body = self._body, None
         return {"type": "http.request", "body": body, "more_body": False}
-
-
-def _access(request: ToolRequest) -> Access:
-    """What the key of this request may do, through this gateway's own API."""
-    http_request = cast(Request, request.request)
-    caller = cast(Caller, http_request.state.caller)
-
-    def allows(tool: ToolSpec) -> bool:
-        return caller.has(tool.scope)
-
-    deps = cast(Dependencies, http_request.app.state.dependencies)
-    return Access(partial(_client, http_request), allows, stopping=deps.closing.wait)
-
-
-def _client(request: Request) -> AbstractAsyncContextManager[AsyncClient]:
-    key = request.headers["authorization"].partition(" ")[2].strip()
-    address = (request.client.host, request.client.port) if request.client else None
-    transport = InsideTransport(request.app, address)
-    return AsyncClient("http://localhost", key, max_retries=0, timeout=60, transport=transport)

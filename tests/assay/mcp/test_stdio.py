@@ -49,6 +49,11 @@ def test_the_tools_do_what_the_commands_do(shell: Shell, mode: str) -> None:
         file = {"path": "in/cities.csv", "file_id": kept["file_id"]}
         ran = await called(client, "run_code", code="open('in/cities.csv').read().count('Oslo')", files=[file])
         assert ran["result"]["value"]["text"] == "2"
+        first = await called(client, "run_code", code="def double(x): return 2 * x", session="new")
+        then = await called(client, "run_code", code="double(21)", session=first["job_id"])
+        assert then["result"]["value"]["text"] == "42"
+        assert then["result"]["session"] == {"calls": 2, "repeated": 0, "alive": True}
+        assert then["next"] == f"run_code with session {then['job_id']} goes on where this call ended"
         short = {"path": "a.txt", "text": "short"}
         ran = await called(client, "run_code", code="open('b.txt', 'w').write(open('a.txt').read())", files=[short])
         artifact = ran["result"]["artifacts"][0]

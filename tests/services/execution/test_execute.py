@@ -14,6 +14,7 @@ import pytest
 
 from services.execution.execute import Execute
 from services.execution.sandbox.host.sandbox import Sandbox
+from services.execution.sessions import Interpreters
 from shared.contracts.execute import ExecuteInput, Verdict
 from shared.contracts.files import FileInfo
 from shared.errors import JobCancelled, NotFound
@@ -91,7 +92,7 @@ int(frame.b.sum())
     request = ExecuteInput.model_validate(
         {"language": "python", "code": code, "files": [{"id": data.id, "path": "in/data.csv"}]}
     )
-    result = Execute(sandbox)(_context(shelf, notes), request)
+    result = Execute(sandbox, Interpreters(sandbox, 0))(_context(shelf, notes), request)
     assert result.verdict is Verdict.OK
     assert result.value is not None
     assert result.value.text == "6"
@@ -111,7 +112,7 @@ int(frame.b.sum())
 def test_a_missing_file_is_not_found(sandbox: Sandbox, tmp_path: Path) -> None:
     request = ExecuteInput.model_validate({"language": "python", "code": "1", "files": [{"id": "no", "path": "x"}]})
     with pytest.raises(NotFound):
-        Execute(sandbox)(_context(Shelf(tmp_path), Notes()), request)
+        Execute(sandbox, Interpreters(sandbox, 0))(_context(Shelf(tmp_path), Notes()), request)
 
 
 def test_output_is_heard_while_the_program_runs_and_cancelling_ends_it(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -121,5 +122,5 @@ def test_output_is_heard_while_the_program_runs_and_cancelling_ends_it(sandbox: 
         {"language": "python", "code": "print('on')\nwhile True: pass", "limits": {"wall_seconds": 100}}
     )
     with pytest.raises(JobCancelled):
-        Execute(sandbox)(_context(Shelf(tmp_path), notes, cancelled), request)
+        Execute(sandbox, Interpreters(sandbox, 0))(_context(Shelf(tmp_path), notes, cancelled), request)
     assert notes.outputs == [("stdout", "on\n")]

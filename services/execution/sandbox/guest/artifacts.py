@@ -1,4 +1,8 @@
-"""Which files leave the sandbox: regular, plainly named, small enough; taken when no process is left to swap them."""
+"""Which files leave the sandbox: regular, plainly named, small enough.
+
+Those of a run are taken when no process is left to swap them; those of a session while its code lives, so that what was
+opened is looked at again.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +59,9 @@ class ArtifactCollector:
             return
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
         try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                self.refuse(path, "it is no regular file")
+                return
             self._inodes.add((kind.st_dev, kind.st_ino))
             self.taken += 1
             self.taken_bytes += kind.st_size
@@ -87,7 +94,10 @@ def snapshot(root: str) -> Seen:
     for folder, _folders, names in os.walk(root):
         for name in names:
             path = os.path.join(folder, name)
-            kind = os.lstat(path)
+            try:
+                kind = os.lstat(path)
+            except OSError:
+                continue  # the code of a session goes on meanwhile
             seen[os.path.relpath(path, root)] = (kind.st_ino, kind.st_size, kind.st_mtime_ns)
     return seen
 

@@ -48,6 +48,9 @@ class FileExchange:
                     if sent == 0:
                         break
                     offset += sent
+                if file["root"] == "work":
+                    kind = os.fstat(written)
+                    self._before[os.path.normpath(file["path"])] = (kind.st_ino, kind.st_size, kind.st_mtime_ns)
                 os.close(written)
 
     @contextlib.contextmanager
@@ -67,16 +70,27 @@ class FileExchange:
         """What the run has written, if that was asked for."""
         if self._caps is None:
             return
+        refusals = self._gather(self._caps)
+        for name in sorted(os.listdir(OUT)):
+            self.give(name)
+        self._control.send({"t": "refused", "names": refusals})
+
+    def hand_out_new(self, collect: Json) -> None:
+        """What a session has written since the last time, while its code lives."""
+        count, size = cast("list[int]", collect)
+        refusals = self._gather(ArtifactLimits(count, size))
+        self._before = snapshot(WORK)
+        self._control.send({"t": "refused", "names": refusals})
+
+    def _gather(self, caps: ArtifactLimits) -> list[Json]:
+        """Send new and changed files; the others in plain words."""
 
         def take(path: str, size: int, descriptor: int) -> None:
             self._control.send({"t": "file", "path": path, "size": size}, [descriptor])
 
-        collector = ArtifactCollector(self._caps, self._before, take)
+        collector = ArtifactCollector(caps, self._before, take)
         gather(WORK, collector)
-        for name in sorted(os.listdir(OUT)):
-            self.give(name)
-        refusals: list[Json] = list(collector.refused)
-        self._control.send({"t": "refused", "names": refusals})
+        return list(collector.refused)
 
     def give(self, name: str) -> None:
         """A file of the way out, by its name: the code chose it, and in a session it lives while we look."""

@@ -148,6 +148,8 @@ class Init:
             self._usage.count_anew(now)
             endless = float("inf")
             self._allowed = replace(self._allowed, deadline=endless, cpu_seconds=endless, interval=_REST)
+        elif message["t"] == "gather":
+            self._files.hand_out_new(message["collect"])
         elif message["t"] == "take":
             self._files.give(str(message["path"]))
         elif message["t"] == "interrupt":

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from threading import Event as Flag
 from threading import RLock, Timer
-from typing import TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 from services.execution.sandbox.host.container import Container
-from services.execution.sandbox.host.request import PreparedRun
+from services.execution.sandbox.host.request import ARTIFACT_BYTES, ARTIFACTS, PreparedRun
 from services.execution.sandbox.host.scratch import TemporaryFolder
 from services.execution.sandbox.host.supervise import Facts, Supervision
 from services.execution.sandbox.host.verdict import judge
@@ -57,14 +57,18 @@ class KernelLink:
         self.container.close_stdin()
         self._wait_idle()
 
-    def put(self, file: Path, name: str) -> None:
-        """A file into the folder of what is given. Raises: KernelError."""
-        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            self.container.tell({"t": "put", "files": [{"root": "given", "path": name}]}, [descriptor])
+    def put(self, files: Mapping[str, Path], root: Literal["given", "work"]) -> None:
+        """Files into the folder of what is given, or of the code, by their names there. Raises: KernelError."""
+        if not files:
+            return
+        with contextlib.ExitStack() as held:
+            descriptors = [held.enter_context(source.open("rb")).fileno() for source in files.values()]
+            listed: list[Json] = [{"root": root, "path": path} for path in files]
+            try:
+                self.container.tell({"t": "put", "files": listed}, descriptors)
+            except OSError:
+                raise gone() from None
             self.wait_for("put")
-        finally:
-            os.close(descriptor)
 
     def interrupt(self) -> None:
         """End the call that runs; nothing happens while none does."""
@@ -127,6 +131,16 @@ class KernelLink:
         message, descriptors = self.wait_for("out", "missing")
         if message["t"] == "out" and descriptors:
             facts.out[name] = (int(cast("int", message["size"])), descriptors.pop())
+
+    def collect(self, facts: Facts) -> None:
+        """What is new in the work folder, into ``facts``. Raises: KernelError."""
+        self.container.tell({"t": "gather", "collect": [ARTIFACTS, ARTIFACT_BYTES]})
+        while True:
+            message, descriptors = self.wait_for("file", "refused")
+            if message["t"] == "refused":
+                facts.refused += [str(name) for name in cast("list[str]", message["names"])]
+                return
+            facts.files.append((str(message["path"]), int(cast("int", message["size"])), descriptors.pop()))
 
     def fetched(self, name: Json) -> Path | None:
         """A file of the way out as one of ours; None when it is missing or too large. Raises: KernelError."""

@@ -80,10 +80,12 @@ class Session:
         on_output: OnOutput | None = None,
         cancelled: Flag | None = None,
         take: Take = "view",
+        *,
+        collect: bool = False,
     ) -> Outcome:
         """The limits of the session count anew for each call; the outcome's files live as long as the session.
 
-        Raises: JobCancelled, KernelError.
+        ``collect``: also bring out what the code has written into the work folder. Raises: JobCancelled, KernelError.
         """
         run = Run(self.language, code, limits=self._kernel.limits, take=take)
         with self._kernel.calling, PreparedRun(run, self._kernel.container.spec, self._folder) as prepared:
@@ -91,6 +93,8 @@ class Session:
             try:
                 for name in _files_of(facts):
                     self._kernel.fetch(name, facts)
+                if collect and facts.alive:
+                    self._kernel.collect(facts)
                 counted = self._kernel.container.counted()
                 outcome = bring_out(run, self._codec, facts, counted, self._inner(), self._isolation, self._check)
             finally:
@@ -99,9 +103,16 @@ class Session:
                 raise gone()
             return outcome
 
-    def within(self, seconds: float) -> None:
-        """From now on a call takes at most so much wall time."""
-        self._kernel.limits = self._kernel.limits.model_copy(update={"wall_seconds": seconds})
+    def within(self, seconds: float, cpu_seconds: float | None = None) -> None:
+        """From now on a call takes at most so much wall time, and so much processor time."""
+        limits = self._kernel.limits
+        cpu = limits.cpu_seconds if cpu_seconds is None else cpu_seconds
+        self._kernel.limits = limits.model_copy(update={"wall_seconds": seconds, "cpu_seconds": cpu})
+
+    def place(self, files: Mapping[str, Path]) -> None:
+        """Put files into the work folder, in the place of those that are there. Raises: KernelError."""
+        with self._kernel.calling:
+            self._kernel.put(files, "work")
 
     def evaluate(self, expression: str) -> ValueView:
         """Raises: KernelError."""
@@ -161,7 +172,7 @@ class Session:
             typed: dict[str, Json] = dict(sent.typed)
             if sent.file is not None:
                 file = f"{secrets.token_hex(4)}.table"
-                self._kernel.put(sent.file, file)
+                self._kernel.put({file: sent.file}, "given")
                 typed["path"] = f"/store/given/{file}"
             try:
                 reply = self._kernel.ask({"op": "set", "name": name, "typed": typed})

@@ -1,0 +1,178 @@
+"""Interpreters that live on between jobs: what one job's code defined, the job that continues it finds.
+
+An interpreter waits in the worker that ran the last job, for a while. When it is gone, or another worker has the next
+job, the code of the earlier jobs runs again first: they had no network and no clock to depend on but their own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from services.execution.inputs import fetch_files
+from services.execution.sandbox.host.sandbox import Sandbox
+from services.execution.sandbox.host.session import Session
+from services.execution.sandbox.run import KernelError, Outcome
+from shared.contracts.execute import ExecuteInput, SessionState, Verdict
+from shared.errors import InvalidRequest, UserCodeFailed
+from shared.jobs.job import Context, FinishedJob
+
+#: Jobs of one session: that many runs would have to be repeated.
+_MOST_CALLS = 200
+_LEAST_SECONDS = 0.1
+_LIVED = (Verdict.OK.value, Verdict.USER_ERROR.value)
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """An interpreter between two jobs; its language and limits are those of its session's first."""
+
+    tenant_id: str
+    session: Session
+    stack: ExitStack
+
+
+class Interpreters:
+    """Those of one worker, by the last job that ran in each."""
+
+    def __init__(self, sandbox: Sandbox, most: int) -> None:
+        self._sandbox = sandbox
+        self._most = most
+        self._waiting: dict[tuple[str, str], _Waiting] = {}  #: the one that waits longest comes first
+        self._changing = threading.Lock()
+
+    def __enter__(self) -> Interpreters:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        with self._changing:
+            waiting, self._waiting = list(self._waiting.values()), {}
+        for each in waiting:
+            each.stack.close()
+
+    @contextmanager
+    def run(self, context: Context, request: ExecuteInput, folder: Path) -> Iterator[tuple[Outcome, SessionState]]:
+        """Run a job of a session; the outcome's files live until the context ends.
+
+        Raises: InvalidRequest, UserCodeFailed, NotFound, JobCancelled, LanguageUnavailable, SandboxUnavailable.
+        """
+        earlier = _earlier(context, request)
+        with ExitStack() as stack:
+            session, repeated = self._opened(context, request, earlier, folder, stack)
+            _place(session, context, request, folder / "new")
+            _limit(session, context, request)
+            outcome = _executed(session, context, request)
+            alive = session.alive and outcome.verdict.value in _LIVED
+            yield outcome, SessionState(calls=len(earlier) + 1, repeated=repeated, alive=alive)
+            if alive:
+                self._keep(context, _Waiting(context.job.tenant_id, session, stack.pop_all()))
+
+    def _opened(
+        self, context: Context, request: ExecuteInput, earlier: Sequence[FinishedJob], folder: Path, stack: ExitStack
+    ) -> tuple[Session, int]:
+        """The interpreter that ran the earlier jobs, or a new one, and how many of them it has run again."""
+        if request.continues is not None:
+            waiting = self._taken(context.job.tenant_id, request.continues)
+            if waiting is not None:
+                stack.push(waiting.stack)
+                return waiting.session, 0
+        limits = request.limits if not earlier else _input(earlier[0]).limits
+        session = stack.enter_context(self._sandbox.session(request.language, limits, {}))
+        repeated = 0
+        for number, job in enumerate(earlier):
+            if (job.result.get("verdict")) in _LIVED:
+                _repeat(session, context, _input(job), folder / f"earlier-{number}")
+                repeated += 1
+        if repeated:
+            context.report.warn(f"The interpreter of this session was gone: its {repeated} earlier jobs ran again.")
+        return session, repeated
+
+    def _taken(self, tenant_id: str, job_id: str) -> _Waiting | None:
+        with self._changing:
+            waiting = self._waiting.pop((tenant_id, job_id), None)
+        if waiting is not None and not waiting.session.alive:
+            waiting.stack.close()
+            return None
+        return waiting
+
+    def _keep(self, context: Context, waiting: _Waiting) -> None:
+        with self._changing:
+            self._waiting[waiting.tenant_id, context.job.id] = waiting
+            surplus = [self._waiting.pop(self._next_to_end()) for _ in range(len(self._waiting) - self._most)]
+        for each in surplus:
+            each.stack.close()
+
+    def _next_to_end(self) -> tuple[str, str]:
+        """One that has ended by itself, else the oldest of the tenant with the most."""
+        ended = next((key for key, waiting in self._waiting.items() if not waiting.session.alive), None)
+        if ended is not None:
+            return ended
+        tenants = Counter(waiting.tenant_id for waiting in self._waiting.values())
+        most = max(tenants.values())
+        return next(key for key, waiting in self._waiting.items() if tenants[waiting.tenant_id] == most)
+
+
+def _earlier(context: Context, request: ExecuteInput) -> list[FinishedJob]:
+    """The jobs that this one continues, the first one first. Raises: InvalidRequest."""
+    jobs: list[FinishedJob] = []
+    wanted = request.continues
+    while wanted is not None:
+        job = context.results.of(wanted)
+        if job is None or job.kind != "execute" or not job.input.get("session"):
+            raise _unfit(f"job {wanted} is none of a session, or has not ended well")
+        if job.input.get("language") != request.language:
+            raise _unfit(f"that session is in {job.input.get('language')}")
+        if len(jobs) >= _MOST_CALLS:
+            raise _unfit(f"a session has at most {_MOST_CALLS} jobs; begin a new one")
+        jobs.append(job)
+        following = job.input.get("continues")
+        wanted = following if isinstance(following, str) else None
+    return jobs[::-1]
+
+
+def _unfit(why: str) -> InvalidRequest:
+    return InvalidRequest(f"It cannot be continued: {why}.", [(["input", "continues"], why)])
+
+
+def _input(job: FinishedJob) -> ExecuteInput:
+    return ExecuteInput.model_validate(job.input)
+
+
+def _limit(session: Session, context: Context, request: ExecuteInput) -> None:
+    wall = min(request.limits.wall_seconds, context.budget.seconds_left)
+    session.within(max(_LEAST_SECONDS, wall), request.limits.cpu_seconds)
+
+
+def _place(session: Session, context: Context, request: ExecuteInput, folder: Path) -> None:
+    """Raises: UserCodeFailed when the code has made that impossible, NotFound."""
+    try:
+        session.place(fetch_files(context.files, request.files, folder))
+    except KernelError:
+        detail = "A file could not be put where the session's code has a folder or the like; the interpreter ended."
+        raise UserCodeFailed(detail) from None
+
+
+def _repeat(session: Session, context: Context, request: ExecuteInput, folder: Path) -> None:
+    """Raises: UserCodeFailed when the code does not end as it did, JobCancelled, NotFound."""
+    _place(session, context, request, folder)
+    _limit(session, context, request)
+    try:
+        outcome = session.execute(request.code, cancelled=context.cancelled, collect=True)
+    except KernelError as error:
+        raise UserCodeFailed(f"Earlier code of the session could not be run again: {error}") from None
+    if outcome.verdict.value not in _LIVED:
+        detail = f"Earlier code of the session was run again, and ended as {outcome.verdict.value}."
+        raise UserCodeFailed(f"{detail} Begin a new session.")
+
+
+def _executed(session: Session, context: Context, request: ExecuteInput) -> Outcome:
+    """Raises: UserCodeFailed when the interpreter is gone, JobCancelled."""
+    try:
+        return session.execute(request.code, context.report.output, context.cancelled, collect=True)
+    except KernelError as error:
+        raise UserCodeFailed(f"The interpreter of the session ended: {error}") from None

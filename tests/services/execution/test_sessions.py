@@ -1,0 +1,204 @@
+"""Jobs that continue each other: in the interpreter that waits for them, or in a new one that repeats the earlier."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from threading import Event
+from typing import Any
+
+import pytest
+
+from services.execution.execute import Execute
+from services.execution.sandbox.host.sandbox import Sandbox
+from services.execution.sessions import Interpreters
+from shared.contracts.execute import ExecuteInput, ExecuteResult, Verdict
+from shared.errors import InvalidRequest, JobCancelled, UserCodeFailed
+from shared.jobs.job import Context, FinishedJob
+from tests.support.context import MemoryContext, MemoryFiles, MemoryReport
+
+
+@dataclass
+class HeardReport(MemoryReport):
+    """Tells when the code has said something."""
+
+    heard: Callable[[], None] = lambda: None
+
+    def output(self, stream: str, text: str) -> None:
+        super().output(stream, text)
+        self.heard()
+
+
+@dataclass
+class Kept:
+    """The jobs of one tenant."""
+
+    jobs: dict[str, FinishedJob] = field(default_factory=dict)
+
+    def of(self, job_id: str) -> FinishedJob | None:
+        return self.jobs.get(job_id)
+
+    def latest(self, kind: str) -> FinishedJob | None:
+        return None
+
+
+@dataclass
+class Tenant:
+    """Somebody who sends one job after the other."""
+
+    execute: Execute
+    name: str = "acme"
+    kept: Kept = field(default_factory=Kept)
+    files: MemoryFiles = field(default_factory=MemoryFiles)
+    report: HeardReport = field(default_factory=HeardReport)
+    cancelled: Event = field(default_factory=Event)
+
+    def __call__(self, code: str, continues: str | None = None, **fields: Any) -> tuple[str, ExecuteResult]:
+        """The job's id and its result."""
+        input = {"language": "python", "code": code, "session": True, **fields}
+        if continues is not None:
+            input["continues"] = continues
+        id = f"{self.name}-{len(self.kept.jobs) + 1}"
+        context = self._context(id, input)
+        result = self.execute(context, ExecuteInput.model_validate(input))
+        self.kept.jobs[id] = FinishedJob(id, "execute", input, result.model_dump(mode="json"))
+        return id, result
+
+    def _context(self, id: str, input: Mapping[str, Any]) -> Context:
+        memory = MemoryContext(report=self.report, files=self.files, cancelled=self.cancelled, tenant=self.name)
+        context = memory.context("execute")
+        return replace(context, job=replace(context.job, id=id, input=input), results=self.kept)
+
+
+@pytest.fixture(scope="module")
+def interpreters(sandbox: Sandbox) -> Iterator[Interpreters]:
+    with Interpreters(sandbox, 2) as opened:
+        yield opened
+
+
+@pytest.fixture
+def tenant(sandbox: Sandbox, interpreters: Interpreters) -> Tenant:
+    return Tenant(Execute(sandbox, interpreters), f"t{uuid.uuid4().hex[:8]}")
+
+
+def value(result: ExecuteResult) -> str:
+    assert result.verdict is Verdict.OK, result
+    assert result.value is not None
+    return result.value.text
+
+
+@pytest.mark.slow
+def test_a_job_finds_what_the_one_before_has_defined_and_written(tenant: Tenant) -> None:
+    first, _ = tenant("import math\ndef f(x): return math.sqrt(x)\nopen('a.txt', 'w').write('kept')\nn = 16")
+    second, result = tenant("open('b.txt', 'w').write(open('a.txt').read())\nf(n)", first)
+    assert value(result) == "4.0"
+    assert [artifact.path for artifact in result.artifacts] == ["b.txt"]
+    assert tenant.files.contents[result.artifacts[0].file_id][1] == b"kept"
+    assert result.session is not None
+    assert (result.session.calls, result.session.repeated) == (2, 0)
+    third, failed = tenant("n = 25\n1 / 0", second)
+    assert failed.verdict is Verdict.USER_ERROR
+    _, result = tenant("f(n)", third)
+    assert value(result) == "5.0"
+
+
+@pytest.mark.slow
+def test_files_may_come_with_any_job_and_figures_go_with_theirs(tenant: Tenant) -> None:
+    first, _ = tenant("import matplotlib.pyplot as plt")
+    file = tenant.files.add("d.csv", b"a\n1\n2\n")
+    second, result = tenant(
+        "lines = open('in/d.csv').read()\nplt.plot([1, 2])\nlines", first, files=[{"id": file, "path": "in/d.csv"}]
+    )
+    assert value(result) == repr("a\n1\n2\n")
+    assert [display.media_type for display in result.displays] == ["image/png"]
+    assert result.artifacts == []
+    _, result = tenant("len(lines)", second)
+    assert (value(result), result.displays) == ("6", [])
+
+
+@pytest.mark.slow
+def test_an_interpreter_that_is_gone_is_made_again_from_the_jobs_before(sandbox: Sandbox, tenant: Tenant) -> None:
+    first, _ = tenant("total = 1")
+    second, _ = tenant("total += 1", first)
+    with Interpreters(sandbox, 1) as elsewhere:
+        other = replace(tenant, execute=Execute(sandbox, elsewhere), report=HeardReport())
+        _, result = other("total", second)
+        assert value(result) == "2"
+        assert result.session is not None
+        assert result.session.repeated == 2
+        assert other.report.warnings == ["The interpreter of this session was gone: its 2 earlier jobs ran again."]
+    _, result = tenant("total += 10; total", first)
+    assert value(result) == "11"
+    _, result = tenant("total", second)
+    assert value(result) == "2"
+
+
+@pytest.mark.slow
+def test_a_job_that_hits_a_limit_ends_the_interpreter_and_the_next_begins_from_before(tenant: Tenant) -> None:
+    first, _ = tenant("n = 1")
+    second, result = tenant("n = 2\nwhile True: pass", first, limits={"wall_seconds": 0.5})
+    assert result.verdict is Verdict.TIMEOUT_WALL
+    assert result.session is not None
+    assert not result.session.alive
+    _, result = tenant("n", second)
+    assert value(result) == "1"
+
+
+@pytest.mark.slow
+def test_only_jobs_of_a_session_in_the_same_language_and_of_the_same_tenant_are_continued(tenant: Tenant) -> None:
+    first, _ = tenant("secret = 1")
+    stranger = Tenant(tenant.execute, "stranger")
+    with pytest.raises(InvalidRequest, match="none of a session"):
+        stranger("secret", first)
+    with pytest.raises(InvalidRequest, match="in python"):
+        tenant("1", first, language="sql")
+    tenant.kept.jobs["plain"] = FinishedJob("plain", "execute", {"language": "python", "code": "1"}, {"verdict": "ok"})
+    with pytest.raises(InvalidRequest, match="none of a session"):
+        tenant("1", "plain")
+
+
+@pytest.mark.slow
+def test_a_cancelled_job_ends_its_interpreter(tenant: Tenant) -> None:
+    first, _ = tenant("n = 1")
+    tenant.report.heard = tenant.cancelled.set
+    with pytest.raises(JobCancelled):
+        tenant("n = 2\nprint('on', flush=True)\nwhile True: pass", first, limits={"wall_seconds": 100})
+    tenant.cancelled.clear()
+    _, result = tenant("n", first)
+    assert value(result) == "1"
+
+
+@pytest.mark.slow
+def test_no_more_than_so_many_wait_and_other_languages_have_sessions_too(sandbox: Sandbox, tenant: Tenant) -> None:
+    last = [tenant(f"n = {number}")[0] for number in range(4)]
+    for number, id in enumerate(last):
+        _, result = tenant("n", id)
+        assert value(result) == str(number)
+    first, _ = tenant("create table t as select 42 as n", language="sql")
+    _, result = tenant("select n from t", first, language="sql")
+    assert result.verdict is Verdict.OK
+    assert result.value is not None
+    assert "42" in result.value.text
+
+
+def test_a_session_has_no_stdin_and_no_seed() -> None:
+    for fields in ({"stdin": "x"}, {"seed": 1}, {"session": False, "continues": "x"}):
+        with pytest.raises(ValueError, match="session"):
+            ExecuteInput.model_validate({"language": "python", "code": "1", "session": True, **fields})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "trap", ["os.mkdir('x')", "os.symlink('/etc', 'x')", "os.mkfifo('x')", "open('x', 'w'); os.chmod('.', 0o500)"]
+)
+def test_a_place_that_the_code_has_spoilt_takes_no_file_and_harms_no_one(tenant: Tenant, trap: str) -> None:
+    first, _ = tenant(f"import os\n{trap}\nn = 1")
+    file = tenant.files.add("x", b"new")
+    try:
+        _, result = tenant("open('x').read()", first, files=[{"id": file, "path": "x"}])
+    except UserCodeFailed:
+        result = None
+    assert result is None or value(result) == "'new'"
+    _, result = tenant("n", first)
+    assert value(result) == "1"
