@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -46,13 +47,18 @@ def run_document(
     previous: Annotated[str | None, Parameter(help="The job to build on: only what changed runs")] = None,
     model: str | None = None,
     dry_run: Annotated[bool, Parameter(help="Ask no model; say what it would cost", negative="")] = False,
-    check: Annotated[bool, Parameter(help="Exit with 1 when a block has an error", negative="")] = False,
+    on_missing: Annotated[
+        Literal["send", "skip", "fail"] | None,
+        Parameter(help="An instruction whose values are missing: ask it as it stands, leave it out, or fail"),
+    ] = None,
+    check: Annotated[bool, Parameter(show=False, negative="")] = False,
     sending: Sending = _PLAIN,
 ) -> int:
-    """Run a document's code, then its instructions, and print the Markdown."""
+    """Run a document's code, then its instructions, and print the Markdown; 1 when a block has an error."""
+    del check  # what it asked for is always done
     input = {
         **_document(file, flavour, set, attach),
-        **given(execute=execute, previous_job_id=previous, model=model, dry_run=dry_run or None),
+        **given(execute=execute, previous_job_id=previous, model=model, dry_run=dry_run or None, on_missing=on_missing),
     }
     if out is not None and out.suffix.lower() in (".html", ".htm"):
         out, html, shown = None, out, False
@@ -60,26 +66,30 @@ def run_document(
         shown = out is None
     bad = False
 
-    def tell(session: CommandLine, job: dict[str, Any]) -> None:
+    def keep(session: CommandLine, job: dict[str, Any]) -> None:
         nonlocal bad
         result = job["result"]
-        bad = _tell_problems(session.say, file, job)
-        session.say(_summary(job["id"], result))
-        for each in result.get("files") or ():
-            session.say(f"{each['path']} has new answers: assay files get {each['file_id']}")
+        bad = _has_errors(result)
         if html is not None and result.get("html_file_id"):
             session.client.files.save(result["html_file_id"], html)
             session.say(f"saved {html}")
         if out is not None:
-            out.write_bytes(result["markdown"].encode())
+            _replace(out, result["markdown"].encode())
             session.say(f"saved {out}")
+
+    def tell(session: CommandLine, job: dict[str, Any]) -> None:
+        result = job["result"]
+        _tell_problems(session.say, session.warn, file, job)
+        session.say(_summary(job["id"], result))
+        for each in result.get("files") or ():
+            session.say(f"{each['path']} has new answers: assay files get {each['file_id']}")
         if dry_run:
             _tell_estimate(session, result)
         elif shown:
             session.out(result["markdown"])
 
-    status = run("document", input, sending, tell, warn=False)
-    return status or int(check and bad)
+    status = run("document", input, sending, tell, keep=keep, warn=False)
+    return status or int(bad)
 
 
 @app.command(name="check")
@@ -97,8 +107,11 @@ def check_document(
     input = {**_document(file, flavour, set, attach), **given(model=model), "execute": "none"}
     bad = False
 
-    def tell(session: CommandLine, job: dict[str, Any]) -> None:
+    def keep(_session: CommandLine, job: dict[str, Any]) -> None:
         nonlocal bad
+        bad = _has_errors(job["result"])
+
+    def tell(session: CommandLine, job: dict[str, Any]) -> None:
         result = job["result"]
         rows = [[_lines(block), block["kind"], block["id"], _what(block)] for block in result["blocks"]]
         if rows:
@@ -106,9 +119,9 @@ def check_document(
         properties = (result.get("parameters_schema") or {}).get("properties") or {}
         for name, schema in properties.items():
             session.out(f"parameter {name}: {json.dumps(schema, ensure_ascii=False)}")
-        bad = _tell_problems(session.out, file, job)
+        _tell_problems(session.out, session.out, file, job)
 
-    status = run("document", input, sending, tell, warn=False)
+    status = run("document", input, sending, tell, keep=keep, warn=False)
     return status or int(bad)
 
 
@@ -147,24 +160,39 @@ def _value(text: str) -> object:
         return text
 
 
-def _tell_problems(say: Callable[[str], None], file: Path, job: dict[str, Any]) -> bool:
-    """One line for each message, as compilers write them; whether one of them is an error."""
-    told: list[tuple[int, str]] = []
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file that is there when it is whole."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        beside.write_bytes(content)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _has_errors(result: dict[str, Any]) -> bool:
+    """Whether a block failed, or has a message that says so."""
+    return any(
+        block["status"] == "error" or any(message["level"] == "error" for message in block["messages"])
+        for block in result["blocks"]
+    )
+
+
+def _tell_problems(say: Callable[[str], None], warn: Callable[[str], None], file: Path, job: dict[str, Any]) -> None:
+    """One line for each message, as compilers write them; errors also when asked to be quiet."""
+    told: list[tuple[int, str, str]] = []
     known: set[str] = set()
-    levels: set[str] = set()
     for block in job["result"]["blocks"]:
         for message in block["messages"]:
-            levels.add(message["level"])
             known.add(f"{block['id']}: {message['text'][:500]}")
             hint = " (give it with --file)" if message["code"] == "include_not_found" else ""
             text = f"{first_line(message['text'], 300)}{hint}"
-            told.append((block["lines"][0], f"{message['level']}: {text} [{message['code']}]"))
-    for line, text in sorted(told, key=lambda one: one[0]):
-        say(f"{file}:{line}: {text}")
+            told.append((block["lines"][0], message["level"], f"{message['level']}: {text} [{message['code']}]"))
+    for line, level, text in sorted(told, key=lambda one: one[0]):
+        (warn if level == "error" else say)(f"{file}:{line}: {text}")
     for warning in dict.fromkeys([*job["result"]["warnings"], *(job.get("warnings") or [])]):
         if warning not in known:
             say(f"{file}: warning: {first_line(warning, 300)}")
-    return "error" in levels
 
 
 def _summary(job_id: str, result: dict[str, Any]) -> str:

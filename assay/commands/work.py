@@ -29,6 +29,9 @@ def search(
     collection: _Collection = None,
     table: Annotated[Sequence[str], Parameter(name=["-t", "--table"], help="Only these tables", negative="")] = (),
     filter: Annotated[Sequence[str], Parameter(help="FIELD=VALUE", negative="")] = (),
+    relax_filters: Annotated[
+        bool, Parameter(help="A retry may drop filters when nothing is within them", negative="")
+    ] = False,
     limit: int | None = None,
     answer: Annotated[bool, Parameter(help="--no-answer only lists what was found")] = True,
     reflection: Annotated[bool, Parameter(help="--no-reflection asks no model for another plan")] = True,
@@ -45,7 +48,7 @@ def search(
     input = given(
         collection=collection, question=question, tables=tuple(table),
         filters={key: _value(value) for key, value in map(pair, filter)} or None, limit=limit,
-        answer=None if answer else False, reflection=None if reflection else False,
+        relax_filters=relax_filters or None, answer=None if answer else False, reflection=None if reflection else False,
     )  # fmt: skip
 
     def tell(session: CommandLine, job: dict[str, Any]) -> None:
@@ -154,5 +157,12 @@ def _tell_search(session: CommandLine, result: dict[str, Any], *, explain: bool)
     ]
     if rows:
         session.out(show.table(["table", "id", "name", "score", "label"], rows))
+    for cause in result["why_empty"]:
+        if cause["hits_without"] and not rows:
+            session.say(f"{cause['table']}: {cause['hits_without']} without {cause['constraint']}{_hint(cause)}")
     if result["verdict"] != "found":
-        session.say(f"verdict: {result['verdict']}")
+        session.warn(f"verdict: {result['verdict']}")
+
+
+def _hint(cause: dict[str, Any]) -> str:
+    return "" if cause["constraint"] == "score_threshold" else " (--relax-filters searches without it)"

@@ -40,7 +40,8 @@ def from_caller(request: SearchInput, plan: Sequence[PlannedQuery]) -> Plan:
         filters = combined(request.filters, planned.filters)
         mode, threshold = planned.search_mode, planned.score_threshold
         cut = threshold is not None
-        queries.append(Query(planned.table, mode, planned.query_text, planned.limit, threshold, filters, cut=cut))
+        hard = () if request.relax_filters else filters
+        queries.append(Query(planned.table, mode, planned.query_text, planned.limit, threshold, filters, hard, cut=cut))
     return Plan(tuple(queries), deliberate=True)
 
 
@@ -81,7 +82,8 @@ def mechanical(request: SearchInput, tables: Mapping[str, OpenTable], engine: Se
     queries = []
     for name, table in tables.items():
         mode: Mode = "faceted" if engine.paired(table) and engine.has_facets(name) else "master"
-        queries.append(Query(name, mode, request.question, request.limit, None, combined(request.filters)))
+        filters, hard = combined(request.filters), hard_filters(request)
+        queries.append(Query(name, mode, request.question, request.limit, None, filters, hard))
     kept = tuple(queries[:MOST_QUERIES])
     warnings = (f"Only the first {MOST_QUERIES} tables were searched; name some.",) if len(queries) > len(kept) else ()
     return Plan(kept, deliberate=False, warnings=warnings)
@@ -109,9 +111,25 @@ def query_of(
         own = fitting(proposed.filters, table)
         if len(own) < len(proposed.filters):
             warnings.append("The model used a filter that does not fit the table; it was ignored.")
-    filters = combined(fitting(request.filters, table), own)
+    filters = combined(fitting(request.filters, table) if request.relax_filters else request.filters, own)
     cut = threshold is not None
-    return Query(proposed.table, proposed.search_mode, text, limit, threshold, filters, cut=cut)
+    return Query(proposed.table, proposed.search_mode, text, limit, threshold, filters, hard_filters(request), cut=cut)
+
+
+def hard_filters(request: SearchInput) -> tuple[tuple[str, JsonValue], ...]:
+    """The caller's filters, of which no retry drops one; none when the caller lets them be relaxed."""
+    return () if request.relax_filters else combined(request.filters)
+
+
+def filters_elsewhere(request: SearchInput) -> tuple[tuple[str, JsonValue], ...]:
+    """What has to hold in tables that the caller did not plan: also the filters of the caller's own plan."""
+    planned = [query.filters for query in request.plan or []]
+    return () if request.relax_filters else combined(request.filters, *planned)
+
+
+def has_fields(table: OpenTable, filters: Sequence[tuple[str, JsonValue]]) -> bool:
+    """Whether records of the table can be within the filters at all."""
+    return all(name in table.spec.fields for name, _ in filters)
 
 
 def too_many(queries: int) -> str:

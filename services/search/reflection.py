@@ -13,7 +13,7 @@ from services.search.chat import StructuredChat
 from services.search.engine import SearchEngine
 from services.search.ledger import Ledger, SearchAttempt
 from services.search.library import OpenTable
-from services.search.planning import MOST_QUERIES, described, query_of, too_many
+from services.search.planning import MOST_QUERIES, described, filters_elsewhere, has_fields, query_of, too_many
 from services.search.query import Label, Query, Strategy
 from services.search.relax import QueryEvidence
 from services.search.replies import ReflectReply, friendly, stock_message
@@ -59,12 +59,11 @@ class Reflector:
             why = "The wording of an earlier search like this one."
             return Replan("rewrite", remembered, why, stock_message("rewrite"))
         queries: list[Query] = []
+        evidence = [entry for entry in evidence if not entry.closed]
         if len(self.ledger.attempts) == 1:
             queries = self._new(relax.first_step(self.engine, evidence))
         if not queries:
-            untried = [name for name in self.tables if name not in self.ledger.tables]
-            untried = [] if self.ledger.any_match else untried
-            queries = self._new(relax.second_step(self.engine, evidence, untried, self.request.question))
+            queries = self._new(relax.second_step(self.engine, evidence, self._untried()))
         return self._mechanical(queries[:MOST_QUERIES], why) if queries else None
 
     def by_model(self, evidence: Sequence[QueryEvidence], chat: StructuredChat, retries_left: int) -> Replan | None:
@@ -100,20 +99,34 @@ class Reflector:
         relaxed = self._new([relax.relaxed(self.engine, entry) for entry in near])
         return replace(replan, otherwise=tuple(query for query in relaxed if query.identity not in planned))
 
+    def _untried(self) -> list[Query]:
+        """The question in tables that nobody has searched, where nothing at all was found and the filters can hold."""
+        if self.ledger.any_match:
+            return []
+        hard = filters_elsewhere(self.request)
+        return [
+            Query(name, "master", self.request.question, self.request.limit, None, hard, hard, label="pivoted")
+            for name, table in self.tables.items()
+            if name not in self.ledger.tables and has_fields(table, hard)
+        ]
+
     def _is_allowed(self, query: Query, evidence: Sequence[QueryEvidence]) -> bool:
-        """Empty tables and new ones may be searched; tables that gave hits keep them."""
-        empty = {entry.query.table for entry in evidence}
-        return query.table in empty or query.table not in self.ledger.tables
+        """Empty tables and new ones where the caller's filters can hold; tables that gave hits keep them."""
+        if query.table not in self.ledger.tables:
+            return has_fields(self.tables[query.table], filters_elsewhere(self.request))
+        return query.table in {entry.query.table for entry in evidence}
 
     def _constrained(self, query: Query, evidence: Sequence[QueryEvidence], strategy: Strategy) -> Query:
         """The query with the constraints of the one that it replaces, labelled by what changed."""
         before = [entry.query for entry in evidence if entry.query.table == query.table]
         if not before:
-            return replace(query, label="pivoted")
+            hard = filters_elsewhere(self.request)
+            filters = (*query.filters, *(part for part in hard if part not in query.filters))
+            return replace(query, filters=filters, hard=hard, label="pivoted")
         old = before[0]
         same_text = _normalized(query.text) == _normalized(old.text)
         label: Label = "pivoted" if strategy == "pivot" or same_text else "rewritten"
-        return replace(query, threshold=old.threshold, cut=old.cut, filters=old.filters, label=label)
+        return replace(query, threshold=old.threshold, cut=old.cut, filters=old.filters, hard=old.hard, label=label)
 
     def _new(self, queries: Sequence[Query]) -> list[Query]:
         """The queries that were never tried, each once; faceted ones become master where there are no facets."""

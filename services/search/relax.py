@@ -29,13 +29,15 @@ class QueryEvidence:
     query: Query
     without: tuple[HitsWithout, ...]
     at_floor: int  #: hits with the same filters and the threshold as low as relaxing may go
-    at_floor_unfiltered: int
+    at_floor_unfiltered: int  #: and without the filters that may be dropped
+    closed: bool  #: no record at all is within the filters that must hold, so no other wording can help
     literal_match: bool  #: whether a record holds every word of the query but is not similar enough
 
     @property
     def filters_alone(self) -> tuple[str, ...]:
         """Fields whose filter alone, at the same threshold, kept every record out; the one with most hits first."""
-        alone = [part for part in self.without if part.constraint != THRESHOLD and part.hits > 0]
+        kept = {THRESHOLD, *(name for name, _ in self.query.hard)}
+        alone = [part for part in self.without if part.constraint not in kept and part.hits > 0]
         return tuple(part.constraint for part in sorted(alone, key=lambda part: -part.hits))
 
     @property
@@ -57,10 +59,11 @@ def gather(engine: SearchEngine, query: Query) -> QueryEvidence:
     without.append(HitsWithout(THRESHOLD, engine.count(query, None)))
     lowest = floor(engine, query)
     at_floor = engine.count(query, lowest) if lowest < threshold else 0
-    unfiltered = engine.count(replace(query, filters=()), lowest) if query.filters else at_floor
+    unfiltered = engine.count(replace(query, filters=query.hard), lowest) if query.filters else at_floor
     # A chosen threshold is the caller's to lower, so a literal match does not pass it.
     literal_match = query.threshold is None and bool(engine.run(literal(query)))
-    return QueryEvidence(query, tuple(without), at_floor, unfiltered, literal_match)
+    closed = bool(query.hard) and engine.count(replace(query, filters=query.hard), None) == 0
+    return QueryEvidence(query, tuple(without), at_floor, unfiltered, closed, literal_match)
 
 
 def literal(query: Query) -> Query:
@@ -114,23 +117,21 @@ def relaxed(engine: SearchEngine, entry: QueryEvidence) -> Query:
     if entry.literal_match and not entry.at_floor:
         return literal(entry.query)
     keep_filters = entry.at_floor > 0 or entry.at_floor_unfiltered == 0
-    query = entry.query if keep_filters else replace(entry.query, filters=())
+    query = entry.query if keep_filters else replace(entry.query, filters=entry.query.hard)
     return lowered(engine, query)
 
 
-def second_step(
-    engine: SearchEngine, evidence: Sequence[QueryEvidence], untried: Sequence[str], text: str
-) -> list[Query]:
-    """Whole records instead of facets, no filters, the floor; and other tables at their usual threshold."""
+def second_step(engine: SearchEngine, evidence: Sequence[QueryEvidence], untried: Sequence[Query]) -> list[Query]:
+    """Whole records instead of facets, only filters that must hold, the floor; and ``untried`` tables, as they are."""
     queries = []
     for entry in evidence:
         chosen = entry.query.threshold
         # A threshold below the floor was the caller's choice. One at the floor came from relaxing facets, and master
         # search has a floor of its own.
         kept = chosen if chosen is not None and chosen < engine.calibrated(entry.query).floor else None
-        queries.append(lowered(engine, replace(entry.query, mode="master", filters=(), threshold=kept)))
+        queries.append(lowered(engine, replace(entry.query, mode="master", filters=entry.query.hard, threshold=kept)))
     limit = max((entry.query.limit for entry in evidence), default=10)
-    queries.extend(Query(table, "master", text, limit, None, (), label="pivoted") for table in untried)
+    queries.extend(replace(query, limit=limit) for query in untried)
     return queries
 
 

@@ -185,6 +185,8 @@ class _SearchRun:
     def _replan(self, latest: Sequence[QueryEvidence], first: Sequence[QueryEvidence]) -> Replan | None:
         """What to try next, by the evidence of the ``latest`` queries and, as a last resort, of the ``first`` ones."""
         reflecting = self._request.reflection and self._library.settings.search_reflection and not self._chat.down
+        if all(entry.closed for entry in latest):
+            reflecting = False  # only other tables are left to look into
         replan = self._reflector.by_cause(latest)
         why = "No model was asked."
         if replan is None and reflecting:
@@ -203,6 +205,27 @@ class _SearchRun:
             self._context.report.thinking(thinking.message, strategy=thinking.strategy, **extra)
         return replan
 
+    def _tell_relaxed(self, plan: Plan) -> None:
+        """Warn of filters of the caller's that no query with hits had any more."""
+        given = {name for query in plan.queries for name, _ in query.filters if self._is_callers(name)}
+        for table, hits in self._ledger.hits().items():
+            found_by = [outcome.query for outcome in self._ledger.outcomes if outcome.query.table == table]
+            labels = {hit.label for hit in hits} - {"exact"}
+            if not hits or not labels:
+                continue
+            dropped = {
+                name
+                for query in found_by
+                if query.label in labels
+                for name in given - {kept for kept, _ in query.filters}
+            }
+            if dropped:
+                names = ", ".join(sorted(dropped))
+                self._context.report.warn(f"In table {table} the filters on {names} were relaxed to find anything.")
+
+    def _is_callers(self, name: str) -> bool:
+        return name in self._request.filters or any(name in query.filters for query in self._request.plan or [])
+
     def _answer(self, plan: Plan, why: Sequence[QueryEvidence]) -> SearchResult:
         self._progress("generate_response", "Putting the answer together.")
         hits = self._ledger.hits()
@@ -218,6 +241,7 @@ class _SearchRun:
             why_empty=relax.why_empty(why),
         )
         self._save()
+        self._tell_relaxed(plan)
         if not self._request.answer:
             return result.model_copy(update={"evaluation": self._evaluation(result, None, None)})
         answerable = self._answerable(result)

@@ -23,6 +23,8 @@ class DocumentInput(Request):
     previous_job_id: Annotated[str, Reference("job")] | None = None
     dry_run: bool = False
     model: Annotated[str, Field(max_length=200)] | None = None
+    #: An instruction whose values are missing is asked as it stands, left out, or an error.
+    on_missing: Literal["send", "skip", "fail"] = "send"
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

@@ -139,6 +139,8 @@ class SearchInput(Request):
     tables: Annotated[list[Name], Field(min_length=1, max_length=50)] | None = None
     plan: Annotated[list[PlannedQuery], Field(min_length=1, max_length=20)] | None = None
     filters: Filters = {}
+    #: False: every hit is within the filters, also those of ``plan``. True: a retry may drop them, and says so.
+    relax_filters: bool = False
     limit: Annotated[int, Field(ge=1, le=100)] = 10
     answer: bool = True
     reflection: bool = True

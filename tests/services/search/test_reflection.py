@@ -117,11 +117,25 @@ def test_reflection_off_asks_no_model(service: MemorySearchService) -> None:
 
 def test_one_constraint_that_alone_caused_it_is_relaxed_without_a_model(service: MemorySearchService) -> None:
     held = job(reflect=REWRITE)
-    result = service.search("q", job=held, plan=[query("postgres vacuum tuning", filters={"track": "web"})])
+    result = service.search(
+        "q", job=held, relax_filters=True, plan=[query("postgres vacuum tuning", filters={"track": "web"})]
+    )
     assert (strategies(result), ids(result)) == (["initial", "mechanical"], ["s1"])
     result = service.search("q", job=held, plan=[query("postgres vacuum tuning", score_threshold=0.9)])
     assert (strategies(result), ids(result)) == (["initial", "mechanical"], ["s1"])
     assert held.llm.asked("search.reflect") == 0
+
+
+def test_no_model_is_asked_when_no_record_is_within_the_callers_filters(service: MemorySearchService) -> None:
+    held = job(reflect=REWRITE)
+    result = service.search("q", job=held, plan=[query("postgres vacuum tuning", filters={"track": "nosuch"})])
+    assert (result.verdict, held.llm.asked("search.reflect")) == ("not_found", 0)
+
+
+def test_a_models_new_plan_stays_within_the_callers_filters(service: MemorySearchService) -> None:
+    held = job(reflect=reflection("pivot", query("deploy models consulting", "exhibitors")))
+    result = service.search("elephants", job=held, tables=["sessions"], filters={"track": "web"})
+    assert all(each.filters == {"track": "web"} for attempt in result.attempts for each in attempt.queries)
 
 
 def test_the_model_is_given_history_evidence_and_what_was_tried(service: MemorySearchService) -> None:
@@ -607,7 +621,7 @@ def test_a_table_that_was_not_relaxed_in_its_turn_is_looked_into_next(service: M
     """One table is empty because of a filter, which needs no model; the other because of its words."""
     plan = [query("postgres vacuum tuning", filters={"track": "web"}), query("elephants", "exhibitors")]
     held = job(reflect=reflection("rewrite", query("deploy models consulting", "exhibitors")))
-    result = service.search("q", job=held, plan=plan)
+    result = service.search("q", job=held, plan=plan, relax_filters=True)
     assert strategies(result) == ["initial", "mechanical", "rewrite"]
     assert (ids(result), ids(result, "exhibitors")) == (["s1"], ["e1"])
     assert (result.hits["sessions"][0].label, result.hits["exhibitors"][0].label) == ("relaxed", "rewritten")

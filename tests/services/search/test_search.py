@@ -198,7 +198,10 @@ def test_filters_choose_the_tables_that_have_their_fields(service: MemorySearchS
 
 def test_a_filter_that_kept_everything_out_is_named_and_relaxed(service: MemorySearchService) -> None:
     result = service.search(
-        "postgres vacuum tuning", tables=["sessions"], filters={"track": "web", "seats": {"gte": 10}}
+        "postgres vacuum tuning",
+        tables=["sessions"],
+        filters={"track": "web", "seats": {"gte": 10}},
+        relax_filters=True,
     )
     assert ids(result) == ["s1"]
     assert result.hits["sessions"][0].label == "relaxed"
@@ -213,8 +216,31 @@ def test_a_filter_that_kept_everything_out_is_named_and_relaxed(service: MemoryS
     assert result.zero_result_tables == []
 
 
+def test_a_callers_filters_hold_unless_relaxing_is_asked_for(service: MemorySearchService) -> None:
+    """Neither the threshold, nor another mode, nor another table finds what is outside of them."""
+    for filters in ({"track": "web"}, {"track": "no such track"}, {"track": "web", "seats": 200}):
+        result = service.search("postgres vacuum tuning", filters=filters)
+        assert all(hit.fields["track"] == filters["track"] for hits in result.hits.values() for hit in hits)
+        assert "s1" not in ids(result)
+        assert all(query.filters == filters for attempt in result.attempts for query in attempt.queries)
+    planned = service.search("q", plan=plan("postgres vacuum tuning", filters={"track": "no such track"}))
+    assert (planned.verdict, ids(planned)) == ("not_found", [])
+    assert ("track", 1) in {(why.constraint, why.hits_without) for why in planned.why_empty}
+
+
+def test_what_was_relaxed_is_said(service: MemorySearchService) -> None:
+    held = MemoryContext()
+    service.search(
+        "postgres vacuum tuning", job=held, tables=["sessions"], filters={"track": "web"}, relax_filters=True
+    )
+    assert [text for text in held.report.warnings if "relaxed" in text] == [
+        "In table sessions the filters on track were relaxed to find anything."
+    ]
+
+
 def test_two_filters_that_only_together_keep_everything_out_are_relaxed(service: MemorySearchService) -> None:
-    result = service.search("postgres vacuum tuning", tables=["sessions"], filters={"track": "web", "seats": 200})
+    filters = {"track": "web", "seats": 200}
+    result = service.search("postgres vacuum tuning", tables=["sessions"], filters=filters, relax_filters=True)
     assert ids(result) == ["s1"]
     assert result.hits["sessions"][0].label == "relaxed"
     assert all(why.hits_without == 0 for why in result.why_empty)

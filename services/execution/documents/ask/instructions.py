@@ -70,6 +70,8 @@ class Instructions:
                 document.skip(block, "info", "locked", "This instruction is locked.")
             else:
                 self._run(block, node)
+        except messages.NotSent as missing:
+            messages.refuse(self.chunks, block, missing)
         finally:
             if block.status in ("error", "skipped"):
                 self._unset(block, node)
@@ -97,7 +99,7 @@ class Instructions:
         )  # fmt: skip
         key = document.numbered(key)
         block.digest = key
-        cached = None if document.request.dry_run else document.cached(key)
+        cached = self._cached(key)
         if cached is not None:
             self._reuse(block, node, key, cached, schema)
             return
@@ -126,6 +128,14 @@ class Instructions:
                 outputs=block.outputs,
                 model=block.model,
             )
+
+    def _cached(self, key: str) -> CachedBlock | None:
+        """What was answered before, unless that message went out without its values and no longer may."""
+        document = self.document
+        cached = None if document.request.dry_run else document.cached(key)
+        if cached is not None and document.request.on_missing != "send":
+            return None if any(message.code == "not_rendered" for message in cached.messages) else cached
+        return cached
 
     def _schema(self, node: Instruction) -> AnswerSchema | None:
         named = node.options.get("schema")

@@ -32,8 +32,15 @@ class FilledMessage:
     images: tuple[ImagePart, ...] = ()
 
 
+class NotSent(Exception):
+    """A message could not be rendered, and the caller does not want it sent as it stands; the text says why."""
+
+
 def rendered(chunks: Chunks, block: Block, text: str) -> FilledMessage:
-    """The message with its values; the original, with a warning, when anything is wrong. Raises: JobCancelled."""
+    """The message with its values; the original, with a warning, when anything is wrong.
+
+    Raises: JobCancelled, NotSent when the document says so.
+    """
     if not asks(text):
         return FilledMessage(text)
     document = chunks.document
@@ -56,14 +63,26 @@ def rendered(chunks: Chunks, block: Block, text: str) -> FilledMessage:
     except (NotRendered, KernelError, AssayError) as error:
         if isinstance(error, JobCancelled):
             raise
-        why = f"The message was sent as it stands because it could not be rendered: {error}"
+        sends = document.request.on_missing == "send"
+        end = "sent as it stands because it could not be rendered" if sends else "not sent: it could not be rendered"
+        why = f"The message was {end}: {error}"
         missing = sorted(set(WORD.findall(text)) & set(document.broken))
         if missing:
             why = f"{why} ({missing[0]} is missing because {document.broken[missing[0]]} failed or was skipped)"
+        if not sends:
+            raise NotSent(why) from None
         document.note(block, "warning", "not_rendered", why)
         return FilledMessage(text)
     block.message_rendered, block.variables = words, variables
     return FilledMessage(words, images)
+
+
+def refuse(chunks: Chunks, block: Block, missing: NotSent) -> None:
+    """Leave a block out whose values are missing, as ``on_missing`` says."""
+    if chunks.document.request.on_missing == "skip":
+        chunks.document.skip(block, "warning", "not_rendered", str(missing))
+    else:
+        chunks.document.note(block, "error", "not_rendered", str(missing))
 
 
 def uses(text: str) -> set[str]:
@@ -77,7 +96,11 @@ def define_prompt(chunks: Chunks, block: Block, node: PromptBlock) -> None:
     if not node.message:
         chunks.document.note(block, "warning", "empty_message", "The prompt has no words.")
         return
-    text = rendered(chunks, block, node.message).text
+    try:
+        text = rendered(chunks, block, node.message).text
+    except NotSent as missing:
+        refuse(chunks, block, missing)
+        return
     if node.name:
         chunks.document.prompts[node.name] = text
 
