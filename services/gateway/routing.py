@@ -8,7 +8,9 @@ from functools import wraps
 from typing import cast
 
 from fastapi import APIRouter, Request, Response
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 
 from services.gateway.database import EVERYONE, UnitOfWork
 from services.gateway.dependencies import Dependencies
@@ -54,11 +56,14 @@ class Route(APIRoute):
         handle = super().get_route_handler()
         rules = cast(EndpointRules, getattr(self.endpoint, "rules", EndpointRules()))
         takes_body = self.body_field is not None
+        known = query_names(self.dependant) if self.path.startswith("/v1/") else None
 
         async def answer(request: Request) -> Response:
             deps = cast(Dependencies, request.app.state.dependencies)
             if not rules.public:
                 await _admit(deps, request, rules)
+            if known is not None:
+                _refuse_unknown(request, known)
             if request.method != "GET" and not rules.raw:
                 read = await _with_json(deps, request, rules, takes_body)
                 if isinstance(read, Response):
@@ -72,6 +77,29 @@ class Route(APIRoute):
                 return await _forwarded(deps.lane, request, rules, body, _nothing())
 
         return answer
+
+
+def query_names(dependant: Dependant) -> frozenset[str]:
+    """The query parameters that an endpoint takes, with those of what it depends on."""
+    names = {name for inner in dependant.dependencies for name in query_names(inner)}
+    for field in dependant.query_params:
+        model = field.field_info.annotation
+        if isinstance(model, type) and issubclass(model, BaseModel):
+            names |= {each.alias or name for name, each in model.model_fields.items()}
+        else:
+            names.add(field.alias)
+    return frozenset(names)
+
+
+def _refuse_unknown(request: Request, known: frozenset[str]) -> None:
+    """A parameter that nobody reads would filter nothing, in silence. Raises: InvalidRequest."""
+    unknown = [name for name in request.query_params if name not in known]
+    if not unknown:
+        return
+    takes = f"this operation takes {', '.join(sorted(known))}" if known else "this operation takes none"
+    shown = [name[:100] for name in dict.fromkeys(unknown)][:10]
+    message = f"there is no such query parameter; {takes}"
+    raise InvalidRequest(f"query.{shown[0]}: {message}", [(["query", name], message) for name in shown])
 
 
 async def _in_one_transaction(

@@ -41,7 +41,9 @@ def from_caller(request: SearchInput, plan: Sequence[PlannedQuery]) -> Plan:
         mode, threshold = planned.search_mode, planned.score_threshold
         cut = threshold is not None
         hard = () if request.relax_filters else filters
-        queries.append(Query(planned.table, mode, planned.query_text, planned.limit, threshold, filters, hard, cut=cut))
+        queries.append(
+            Query(planned.table, mode, planned.query_text, planned.limit, threshold, filters, cut=cut, hard=hard)
+        )
     return Plan(tuple(queries), deliberate=True)
 
 
@@ -83,7 +85,7 @@ def mechanical(request: SearchInput, tables: Mapping[str, OpenTable], engine: Se
     for name, table in tables.items():
         mode: Mode = "faceted" if engine.paired(table) and engine.has_facets(name) else "master"
         filters, hard = combined(request.filters), hard_filters(request)
-        queries.append(Query(name, mode, request.question, request.limit, None, filters, hard))
+        queries.append(Query(name, mode, request.question, request.limit, None, filters, hard=hard))
     kept = tuple(queries[:MOST_QUERIES])
     warnings = (f"Only the first {MOST_QUERIES} tables were searched; name some.",) if len(queries) > len(kept) else ()
     return Plan(kept, deliberate=False, warnings=warnings)
@@ -113,7 +115,8 @@ def query_of(
             warnings.append("The model used a filter that does not fit the table; it was ignored.")
     filters = combined(fitting(request.filters, table) if request.relax_filters else request.filters, own)
     cut = threshold is not None
-    return Query(proposed.table, proposed.search_mode, text, limit, threshold, filters, hard_filters(request), cut=cut)
+    hard = hard_filters(request)
+    return Query(proposed.table, proposed.search_mode, text, limit, threshold, filters, cut=cut, hard=hard)
 
 
 def hard_filters(request: SearchInput) -> tuple[tuple[str, JsonValue], ...]:

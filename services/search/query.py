@@ -29,10 +29,10 @@ class Query:
     limit: int
     threshold: float | None  #: None: the table's own
     filters: tuple[tuple[str, JsonValue], ...]  #: all must hold; a field may occur twice
-    hard: tuple[tuple[str, JsonValue], ...] = ()  #: those of the filters that no retry drops
     label: Label = "exact"  #: of the hits that it finds
     literal: bool = False  #: only records that hold every word of the text, however similar they are
     cut: bool = False  #: the threshold was chosen, so nothing below it is listed, not even as weak
+    hard: tuple[tuple[str, JsonValue], ...] = ()  #: those of the filters that no retry drops
 
     @property
     def merged(self) -> Filters:

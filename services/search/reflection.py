@@ -105,7 +105,7 @@ class Reflector:
             return []
         hard = filters_elsewhere(self.request)
         return [
-            Query(name, "master", self.request.question, self.request.limit, None, hard, hard, label="pivoted")
+            Query(name, "master", self.request.question, self.request.limit, None, hard, label="pivoted", hard=hard)
             for name, table in self.tables.items()
             if name not in self.ledger.tables and has_fields(table, hard)
         ]
