@@ -82,6 +82,8 @@ class Jobs(Noun):
         return await job.replay(input, model=model)
 
     llm_calls = sends(jobs.llm_calls)
+    deliveries = sends(jobs.deliveries)
+    redeliver = sends(jobs.redeliver)
 
 
 class Batches(Noun):

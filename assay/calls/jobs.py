@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from shared.contracts.common import Page
     from shared.contracts.jobs import BatchView, JobView
     from shared.contracts.models import LlmCalls
+    from shared.contracts.webhooks import Deliveries
 
 Input = "Mapping[str, Any] | BaseModel"
 
@@ -98,6 +99,17 @@ def replay(
 
 def llm_calls(id: str) -> ApiCall[LlmCalls]:
     return ApiCall("GET", f"/v1/jobs/{segment(id)}/llm-calls", as_model("models.LlmCalls"))
+
+
+def deliveries(id: str) -> ApiCall[Deliveries]:
+    """The attempts to deliver the job's webhook, the latest first."""
+    return ApiCall("GET", f"/v1/jobs/{segment(id)}/deliveries", as_model("webhooks.Deliveries"))
+
+
+def redeliver(id: str, delivery_id: str) -> ApiCall[Deliveries]:
+    """Deliver the job's webhook again, at once."""
+    path = f"/v1/jobs/{segment(id)}/deliveries/{segment(delivery_id)}/redeliver"
+    return ApiCall("POST", path, as_model("webhooks.Deliveries"))
 
 
 def events_path(id: str) -> str:

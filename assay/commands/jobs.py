@@ -112,6 +112,34 @@ def llm_calls(id: str) -> None:
     answer(jobs.llm_calls(id), _calls)
 
 
+@app.command
+def deliveries(id: str) -> None:
+    """Every attempt to deliver a job's webhook, and what came of it."""
+    answer(jobs.deliveries(id), _deliveries)
+
+
+@app.command
+def redeliver(id: str, delivery: Annotated[str | None, Parameter(help="By default the latest")] = None) -> None:
+    """Deliver a job's webhook again, now."""
+    if delivery is None:
+        attempts = current().client.fetch(jobs.deliveries(id))["items"]
+        if not attempts:
+            raise UsageError(f"the webhook of job {id} has not been tried yet, or it has none")
+        delivery = str(attempts[0]["id"])
+    answer(jobs.redeliver(id, delivery), lambda made: f"job {id} is delivered again to {made['url']}")
+
+
+def _deliveries(log: Any) -> str:
+    columns = ["id", "attempt", "outcome", "status", "seconds", "at", "why"]
+    rows = [
+        [each["id"], each["attempt"], each["outcome"], each["http_status"], each["seconds"], show.clock(each["at"]),
+         each["detail"]]
+        for each in log["items"]
+    ]  # fmt: skip
+    following = f"next attempt {show.clock(log['next_at'])}" if log["pending"] else "no further attempt"
+    return f"{show.table(columns, rows)}\n{log['url'] or 'no webhook'}: {following}"
+
+
 def _tell_result(session: CommandLine, job: dict[str, Any]) -> None:
     session.out(json.dumps(job["result"], indent=2, ensure_ascii=False))
 

@@ -6,6 +6,7 @@ Standard Webhooks (standardwebhooks.com).
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -25,12 +26,21 @@ from standardwebhooks.webhooks import Webhook
 
 from shared.addresses import AddressPrivate, AddressUnknown, resolve
 from shared.jobs import metrics, webhooks
+from shared.jobs.webhooks import Attempt
 
 log = structlog.get_logger(__name__)
 
 #: Seconds until the next try after each failed one: about 5 s, 5 min, 30 min, then hours, then given up.
 PAUSES: Sequence[float] = (5, 300, 1_800, 7_200, 18_000, 36_000, 36_000)
 _AT_ONCE, _AT_ONCE_OF_A_TENANT = 64, 4
+#: The client's errors in words; their own texts may name the address of a machine.
+_REASONS = {
+    "ConnectError": "no connection could be made",
+    "ConnectTimeout": "no connection could be made in time",
+    "ReadTimeout": "no answer in time",
+    "RemoteProtocolError": "the answer was not HTTP",
+}
+_ALLOW = "ASSAY_WEBHOOK_PRIVATE=true allows it"
 #: From the look-up of the name to the status of the response.
 _SECONDS = 10.0
 
@@ -68,14 +78,14 @@ class Target:
         if parts.scheme not in ("https", "http") or not parts.hostname:
             raise AddressRefused("not an http address")
         if parts.scheme == "http" and not allow_private:
-            raise AddressRefused("not https")
+            raise AddressRefused(f"not https ({_ALLOW})")
         port = parts.port or (443 if parts.scheme == "https" else 80)
         try:
             address = resolve(parts.hostname, port, allow_private=allow_private)
         except AddressUnknown:
             raise AddressRefused("the name does not resolve") from None
         except AddressPrivate:
-            raise AddressRefused("not a public address") from None
+            raise AddressRefused(f"not a public address ({_ALLOW})") from None
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         return cls(parts.hostname, address, port, parts.scheme, path)
 
@@ -128,8 +138,9 @@ class Webhooks:
 
     async def _deliver(self, row: Row[Any]) -> None:
         try:
-            outcome = await self._attempt(row)
-            await asyncio.to_thread(self._note, row, outcome)
+            began = time.monotonic()
+            attempt = await self._attempt(row)
+            await asyncio.to_thread(self._note, row, attempt, time.monotonic() - began)
         except SQLAlchemyError as fault:  # it is due again after its pause
             log.warning("webhook_postponed", job_id=row.id, reason=type(fault).__name__)
         finally:
@@ -138,7 +149,7 @@ class Webhooks:
         with suppress(SQLAlchemyError):  # the next round finds it
             await asyncio.to_thread(self.deliver_due)
 
-    async def _attempt(self, row: Row[Any]) -> str:
+    async def _attempt(self, row: Row[Any]) -> Attempt:
         body = _body(row)
         headers = await asyncio.to_thread(self._signed, row, body)
         resolving = self._loop.run_in_executor(
@@ -148,15 +159,16 @@ class Webhooks:
             async with asyncio.timeout(self._seconds):
                 return await self._post(await asyncio.shield(resolving), body, headers)
         except AddressRefused as refusal:
-            log.warning("webhook_refused", job_id=row.id, reason=str(refusal))
-            return "refused"
-        except (TimeoutError, httpx2.HTTPError):
-            return "unreachable"
+            return Attempt("refused", detail=str(refusal))
+        except TimeoutError:
+            return Attempt("unreachable", detail=f"no answer within {self._seconds:g} s")
+        except httpx2.HTTPError as fault:
+            return Attempt("unreachable", detail=_REASONS.get(type(fault).__name__, "the connection broke"))
         finally:
             # A resolver cannot be interrupted: until it returns, it takes its tenant's place and no other's.
             await asyncio.wait([resolving])
 
-    async def _post(self, target: Target, body: bytes, headers: Mapping[str, str]) -> str:
+    async def _post(self, target: Target, body: bytes, headers: Mapping[str, str]) -> Attempt:
         """Send it, and look at the status only: the body of the response is never read."""
         extensions = {"sni_hostname": target.host}
         async with (
@@ -170,8 +182,10 @@ class Webhooks:
             ) as response,
         ):
             if response.is_success:
-                return "delivered"
-            return "gone" if response.status_code == httpx2.codes.GONE else "failed"
+                return Attempt("delivered", response.status_code)
+            if response.status_code == httpx2.codes.GONE:
+                return Attempt("gone", response.status_code, "410: the receiver wants no more of this job")
+            return Attempt("failed", response.status_code, f"the receiver answered {response.status_code}")
 
     def _signed(self, row: Row[Any], body: bytes) -> dict[str, str]:
         """The headers of Standard Webhooks; ``webhook-id`` stays the same over all tries."""
@@ -192,12 +206,18 @@ class Webhooks:
                 kept = connection.execute(webhooks.secrets_of(tenant)).all()
         return [row.secret for row in kept]
 
-    def _note(self, row: Row[Any], outcome: str) -> None:
-        metrics.webhook_deliveries.labels(outcome).inc()
-        log.info("webhook", job_id=row.id, outcome=outcome, attempt=row.webhook_attempts)
-        if outcome in ("delivered", "gone", "refused"):
-            with self._engine.begin() as connection:
+    def _note(self, row: Row[Any], attempt: Attempt, seconds: float) -> None:
+        metrics.webhook_deliveries.labels(attempt.outcome).inc()
+        log.info(
+            "webhook", job_id=row.id, tenant=row.tenant_id, outcome=attempt.outcome, attempt=row.webhook_attempts,
+            http_status=attempt.http_status, reason=attempt.detail, seconds=round(seconds, 3),
+        )  # fmt: skip
+        with self._engine.begin() as connection:
+            if attempt.outcome in ("delivered", "gone", "refused"):
                 connection.execute(webhooks.end_webhook(row.id))
+            connection.execute(
+                webhooks.log_attempt(row.id, row.tenant_id, row.webhook_attempts, attempt, round(seconds, 3))
+            )
 
 
 async def _cancel_all() -> None:

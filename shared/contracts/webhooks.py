@@ -1,10 +1,10 @@
-"""The secrets that a tenant's webhooks are signed with."""
+"""Webhooks: the secrets that they are signed with, and the log of their deliveries."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -30,3 +30,31 @@ class WebhookSecret(Answer):
     id: str
     secret: str
     created_at: Time
+
+
+class Delivery(Answer):
+    """One attempt to deliver a job's webhook."""
+
+    id: Annotated[str, Field(description="Names the attempt, for a redelivery", examples=["0197a1c2"])]
+    attempt: Annotated[int, Field(description="Counts from 1 and goes on with redeliveries", examples=[1])]
+    outcome: Annotated[
+        Literal["delivered", "failed", "gone", "refused", "unreachable"],
+        Field(
+            description="`delivered`: a 2xx answer. `failed`: another status, `unreachable`: no answer; both are tried "
+            "again. `gone`: 410, and `refused`: an address that may not be called; both end it",
+            examples=["delivered"],
+        ),
+    ]
+    http_status: Annotated[int | None, Field(description="Of the receiver's answer", examples=[200])] = None
+    detail: Annotated[str | None, Field(description="Why it was not delivered", examples=["no answer in time"])] = None
+    seconds: Annotated[float, Field(description="From the look-up of the name to the answer", examples=[0.21])]
+    at: Annotated[Time, Field(description="When the attempt ended")]
+
+
+class Deliveries(Answer):
+    """Where a job's webhook goes, what came of it so far, and when it is tried again."""
+
+    url: Annotated[str | None, Field(description="Null: the job has no webhook", examples=["https://example.com/hook"])]
+    pending: Annotated[bool, Field(description="Whether another attempt follows", examples=[False])]
+    next_at: Annotated[Time | None, Field(description="When; null before the job has ended, and after the last")]
+    items: Annotated[list[Delivery], Field(description="The latest attempt first")]

@@ -5,9 +5,24 @@ from __future__ import annotations
 import base64
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
-from sqlalchemy import CheckConstraint, Column, Delete, Select, SmallInteger, Table, Text, TextClause, UniqueConstraint
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    Delete,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    Select,
+    SmallInteger,
+    Table,
+    Text,
+    TextClause,
+    UniqueConstraint,
+)
 from uuid_utils import uuid7
 
 from shared.db import metadata
@@ -25,6 +40,30 @@ webhook_secrets = Table(
     UniqueConstraint("tenant_id", "place"),
     CheckConstraint("place IN (1, 2)", name="place"),
 )
+
+webhook_deliveries = Table(
+    "webhook_deliveries",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("tenant_id", Text, nullable=False),
+    Column("job_id", Text, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("http_status", Integer),
+    Column("detail", Text),
+    Column("seconds", Float, nullable=False),
+    time_column("at", default=True),
+)
+Index("ix_webhook_deliveries_job_id", webhook_deliveries.c.job_id, webhook_deliveries.c.id)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """How one attempt at a delivery went."""
+
+    outcome: Literal["delivered", "failed", "gone", "refused", "unreachable"]
+    http_status: int | None = None
+    detail: str | None = None
 
 
 def new_secret() -> str:
@@ -105,3 +144,58 @@ def due_webhooks(pauses: Sequence[float], under_way: Mapping[str, str], each: in
 def end_webhook(job_id: str) -> TextClause:
     """End the deliveries of a job: its webhook was delivered, refused, or the receiver has gone."""
     return sql("UPDATE jobs SET webhook_done = true WHERE id = :id", id=job_id)
+
+
+def log_attempt(job_id: str, tenant: str, number: int, attempt: Attempt, seconds: float) -> TextClause:
+    """Keep what came of an attempt, unless its job has been deleted meanwhile."""
+    return sql(
+        """
+        INSERT INTO webhook_deliveries (id, tenant_id, job_id, attempt, outcome, http_status, detail, seconds)
+        SELECT :id, :tenant, jobs.id, :number, :outcome, :http_status, :detail, :seconds
+        FROM jobs WHERE jobs.id = :job_id FOR KEY SHARE
+        """,
+        id=str(uuid7()),
+        tenant=tenant,
+        job_id=job_id,
+        number=number,
+        seconds=seconds,
+        **asdict(attempt),
+    )
+
+
+#: Of one job that are told; the schedule has fewer attempts, and redeliveries are by hand.
+MOST_DELIVERIES = 200
+
+
+def deliveries_of(job_id: str, tenant: str) -> Select[Any]:
+    """The attempts of a job's webhook, the latest first."""
+    table = webhook_deliveries.c
+    mine = (table.job_id == job_id) & (table.tenant_id == tenant)
+    return webhook_deliveries.select().where(mine).order_by(table.id.desc()).limit(MOST_DELIVERIES)
+
+
+def webhook_of(job_id: str, tenant: str) -> TextClause:
+    """Where the webhook of a job goes, and when it is due."""
+    return sql(
+        """
+        SELECT webhook->>'url' AS url, webhook_done, webhook_due_at, finished_at FROM jobs
+        WHERE id = :id AND tenant_id = :tenant
+        """,
+        id=job_id,
+        tenant=tenant,
+    )
+
+
+def redeliver(job_id: str, tenant: str, delivery_id: str) -> TextClause:
+    """Make the webhook of an attempt due at once; no row when there is no such attempt."""
+    return sql(
+        """
+        UPDATE jobs SET webhook_done = false, webhook_due_at = clock_timestamp()
+        WHERE id = :job_id AND tenant_id = :tenant AND webhook IS NOT NULL
+          AND EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.id = :delivery_id AND d.job_id = jobs.id)
+        RETURNING id
+        """,
+        job_id=job_id,
+        tenant=tenant,
+        delivery_id=delivery_id,
+    )

@@ -7,8 +7,11 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
+from assay.webhooks import verify
 from tests.assay.terminal import Shell
 from tests.support.wait import until
 
@@ -45,3 +48,47 @@ def test_status_and_doctor_name_a_frozen_redis(shell: Shell) -> None:
         assert doctor.status == 1
         assert "FAIL redis" in doctor.out
     until(lambda: shell("status").status == 0, "it is ready again", 30)
+
+
+class _Receiver(ThreadingHTTPServer):
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Answer)
+        self.got: list[tuple[dict[str, str], bytes]] = []
+
+
+class _Answer(BaseHTTPRequestHandler):
+    server: _Receiver
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        self.server.got.append((dict(self.headers.items()), body))
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_listen_brings_signed_webhooks_to_this_machine(shell: Shell) -> None:
+    with _Receiver() as receiver:
+        thread = Thread(target=receiver.serve_forever)
+        thread.start()
+        listening = shell.start("listen", "--forward-to", f"http://127.0.0.1:{receiver.server_port}/hook")
+        try:
+            assert listening.stderr is not None
+            assert "forwarding to" in listening.stderr.readline()
+            program = shell.folder / "answer.py"
+            program.write_text("6 * 7\n")
+            job = shell("execute", str(program), "--json").json
+            until(lambda: receiver.got, "a delivery", 30)
+        finally:
+            listening.send_signal(signal.SIGINT)
+            listening.communicate(timeout=30)
+            receiver.shutdown()
+            thread.join()
+    [secret, *_] = shell("webhooks", "secrets", "--json").json["items"]
+    [(headers, body)] = receiver.got
+    assert verify(body, headers, secret["secret"])["data"]["id"] == job["id"]
+    log = shell("jobs", "deliveries", job["id"])
+    assert "no webhook: no further attempt" in log.out
+    assert shell("jobs", "redeliver", job["id"]).status == 2

@@ -73,13 +73,16 @@ def _check_webhook(loc: Loc, submit: JobRequest) -> None:
         raise InvalidRequest(f"{'.'.join(map(str, at))}: {reason}", [(at, reason)])
 
 
+_ALLOWED_BY = "ASSAY_WEBHOOK_PRIVATE=true allows others, and `assay listen` brings them to a machine of your own"
+
+
 def _not_callable(url: HttpUrl) -> str | None:
     if url.scheme != "https":
-        return "webhooks go to https addresses only"
+        return f"webhooks go to https addresses only; {_ALLOWED_BY}"
     if url.username or url.password:
         return "a webhook's URL must not carry credentials; check the signature instead"
     if looks_private((url.host or "").strip("[]")):
-        return "webhooks go to public addresses only"
+        return f"webhooks go to public addresses only; {_ALLOWED_BY}"
     return None
 
 

@@ -251,3 +251,39 @@ def test_a_public_address_is_pinned() -> None:
     target = Target.of("https://1.1.1.1:8443/a?b=c", allow_private=False)
     assert target.url == "https://1.1.1.1:8443/a?b=c"
     assert (target.host, target.authority) == ("1.1.1.1", "1.1.1.1:8443")
+
+
+def test_every_attempt_is_logged_and_a_delivery_is_made_again_by_hand(
+    engine: Engine, receiver: Receiver, delivering: Callable[..., Webhooks]
+) -> None:
+    receiver.statuses = [500]
+    webhooks = delivering(pauses=(0.0,))
+    job_id = finished_job(engine, receiver.url)
+    ended(engine, webhooks)
+
+    def logged() -> list[tuple[int, str, int | None]]:
+        with engine.connect() as connection:
+            rows = connection.execute(records.deliveries_of(job_id, "a")).all()
+            assert not connection.execute(records.deliveries_of(job_id, "b")).all()
+        return [(row.attempt, row.outcome, row.http_status) for row in rows]
+
+    until(lambda: len(logged()) == 2, "the log")
+    assert logged() == [(2, "delivered", 200), (1, "failed", 500)]
+    with engine.begin() as connection:
+        [latest, _] = connection.execute(records.deliveries_of(job_id, "a")).all()
+        assert connection.execute(records.redeliver(job_id, "b", latest.id)).one_or_none() is None
+        assert connection.execute(records.redeliver(job_id, "a", latest.id)).one_or_none() is not None
+    ended(engine, webhooks)
+    until(lambda: len(logged()) == 3, "the log of the redelivery")
+    assert len({headers["webhook-id"] for headers, _ in receiver.got}) == 1
+
+
+def test_a_refused_address_names_the_setting_that_allows_it(
+    engine: Engine, receiver: Receiver, delivering: Callable[..., Webhooks]
+) -> None:
+    job_id = finished_job(engine, receiver.url)
+    ended(engine, delivering(allow_private=False))
+    with engine.connect() as connection:
+        [row] = connection.execute(records.deliveries_of(job_id, "a")).all()
+    assert (row.outcome, row.http_status) == ("refused", None)
+    assert "ASSAY_WEBHOOK_PRIVATE" in row.detail

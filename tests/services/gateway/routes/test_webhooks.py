@@ -53,3 +53,23 @@ def test_a_repeated_request_is_answered_without_the_secret(acme: httpx.Client) -
     assert "secret" in first.json()
     assert again.headers["idempotency-replayed"] == "true"
     assert "secret" not in again.json()
+
+
+def test_the_log_of_deliveries_is_the_tenants_own(gateway: Gateway, acme: httpx.Client) -> None:
+    submit = {"kind": "execute", "input": {"language": "python", "code": "1"}}
+    public = {"url": "https://example.com/hook", "events": ["job.finished"]}
+    job = acme.post("/v1/jobs", json={**submit, "webhook": public}).json()["id"]
+    log = acme.get(f"/v1/jobs/{job}/deliveries").json()
+    assert log == {"url": "https://example.com/hook", "pending": True, "next_at": None, "items": []}
+    assert acme.post(f"/v1/jobs/{job}/deliveries/none/redeliver").status_code == 404
+    with gateway.client("other") as other:
+        assert other.get(f"/v1/jobs/{job}/deliveries").status_code == 404
+
+
+@pytest.mark.parametrize("url", ["http://example.com/hook", "https://127.0.0.1/hook", "https://db.internal/hook"])
+def test_a_refused_address_names_the_setting_that_allows_it(acme: httpx.Client, url: str) -> None:
+    webhook = {"url": url, "events": ["job.finished"]}
+    submit = {"kind": "execute", "input": {"language": "python", "code": "1"}, "webhook": webhook}
+    answer = acme.post("/v1/jobs", json=submit)
+    assert answer.status_code == 422
+    assert "ASSAY_WEBHOOK_PRIVATE" in answer.json()["detail"]
