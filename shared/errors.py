@@ -205,6 +205,12 @@ class UserCodeFailed(AssayError):
     code, title, status = "user_code_failed", "The given code failed", 422
 
 
+class SchemaDrift(AssayError):
+    """The data has other columns than the code was made for; ``drift`` lists them."""
+
+    code, title, status = "schema_drift", "The data has changed its columns", 422
+
+
 class SandboxUnavailable(AssayError):
     code, title, status = "sandbox_unavailable", "Code cannot be isolated here", 503
 

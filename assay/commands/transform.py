@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from cyclopts import Parameter
 
 from assay import submits
+from assay.commands import kept as kept_code
 from assay.commands import tables
-from assay.commands.run import Sending, given, pair, readable, run, text_of
+from assay.commands.kept import KeptCode
+from assay.commands.run import Sending, given, pair, readable, run
 from assay.commands.session import ASKED, CommandLine, UsageError, current
 from shared.languages import LANGUAGES, language_of_file
 
@@ -41,7 +43,11 @@ def transform(
     confirm: Literal["auto", "always", "never"] | None = None,
     mask: Annotated[Sequence[str], Parameter(help="A column whose values no model may see", negative="")] = (),
     rows: Annotated[int | None, Parameter(help="Rows of the preview that the model sees")] = None,
-    code: Annotated[Path | None, Parameter(help="Your own code instead of a model's")] = None,
+    code: Annotated[Path | None, Parameter(help="Your own code instead of a model's, or a file of --code-out")] = None,
+    expects: Annotated[
+        Sequence[str], Parameter(help="[DATA.]COLUMN[:TYPE] that the code was made for", negative="")
+    ] = (),
+    allow_drift: Annotated[bool, Parameter(help="Run the code although columns have changed", negative="")] = False,
     answer: Annotated[
         Sequence[str],
         Parameter(help="The reply to what the model asks; with --conversation, has asked", negative=""),
@@ -50,14 +56,20 @@ def transform(
         Path | None, Parameter(name=["-o", "--out"], help="Save every row here, in the form that the ending says")
     ] = None,
     format: Annotated[tables.StreamFormat | None, Parameter(help="How all rows are printed; csv when piped")] = None,
-    code_out: Annotated[Path | None, Parameter(help="Save the code that made it here; --code runs it again")] = None,
+    code_out: Annotated[
+        Path | None, Parameter(help="Save code, columns, assertions here; --code runs it again")
+    ] = None,
     sending: Sending = _PLAIN,
 ) -> int:
     """Have code written for a task on your data, run and checked; print the resulting table.
 
     A question of the model's goes to standard error, and the exit status is 6.
     """
-    saving = _Saving(out, code_out, format)
+    kept = KeptCode("") if code is None else kept_code.read(code)
+    checks = (*check, *(text for text in kept.assertions if text not in check))
+    task = task or kept.task
+    dataframe = dataframe or kept.dataframe  # type: ignore[assignment]  # the server checks what a file says
+    saving = _Saving(out, code_out, format, task or f"Run {code}", dataframe, checks)
     saving.check(output)
     answers = list(answer)
     if sending.conversation is not None and answers and task is None:
@@ -66,11 +78,14 @@ def transform(
         raise UsageError('say what shall become of it: assay transform FILE "TASK"')
     fields = given(
         language=language or _language_of(code), dataframe=dataframe, output=output, strategy=strategy,
-        assertions=tuple(check), max_iterations=max_iterations, confirm=confirm,
-        preview=given(mask=tuple(mask), rows=rows) or None, code=text_of(code) if code else None,
+        assertions=checks, max_iterations=max_iterations, confirm=confirm,
+        preview=given(mask=tuple(mask), rows=rows) or None, code=kept.code or None,
     )  # fmt: skip
     client = current().client
     sets = _data_sets(name, file, data)
+    expected = {**kept.expects, **kept_code.expected(expects, list(sets))}
+    if expected:
+        fields |= {"expects": expected, "on_drift": "report" if allow_drift else "fail"}
     input = client.drive(submits.transform_input(client.options, task or f"Run {code}", sets, fields))
     while True:
         status = run("transform", input, sending, saving.tell, keep=saving.keep)
@@ -99,6 +114,9 @@ class _Saving:
     out: Path | None
     code_out: Path | None
     format: str | None
+    task: str
+    dataframe: str | None
+    assertions: Sequence[str]
     asked: dict[str, Any] | None = None  #: the job whose result is a question
 
     def check(self, output: str | None) -> None:
@@ -116,7 +134,7 @@ class _Saving:
         if self.out is not None:
             tables.save(session, job["id"], result, self.out)
         if self.code_out is not None and result["code"]:
-            self.code_out.write_text(result["code"].rstrip("\n") + "\n", "utf-8")
+            kept_code.write(self.code_out, self.task, result, self.dataframe, self.assertions)
             session.say(f"saved {self.code_out}")
 
     def tell(self, session: CommandLine, job: dict[str, Any]) -> None:

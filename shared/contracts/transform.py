@@ -84,6 +84,8 @@ class TransformInput(Request):
     branch: Branch | None = None
     #: The columns that saved ``code`` was made for, by data set; what differs is reported as drift.
     expects: dict[DataName, Annotated[list[ExpectedColumn], Field(max_length=2000)]] = {}
+    #: ``fail``: columns of ``expects`` that are missing or of another type end the job before any code runs.
+    on_drift: Literal["report", "fail"] = "report"
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
 
     @model_validator(mode="after")
@@ -183,6 +185,7 @@ class Drift(Answer):
     change: Literal["missing", "new", "type"]
     expected: str | None = None
     found: str | None = None
+    renamed_to: str | None = None  #: of a missing column: the new one that it has probably become
 
 
 class CellsSent(Answer):

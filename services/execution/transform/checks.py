@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -16,19 +17,22 @@ from shared.declarations.assertions import (
     Assertion,
     ColumnsAre,
     ColumnsContain,
-    Condition,
+    EachRow,
+    Matches,
     NoNulls,
-    Operator,
+    References,
     RowCount,
     RowsAgainstInput,
     RowsUnchanged,
     Sorted,
     SumAgainstInput,
     SumUnchanged,
+    Tolerance,
     TypeIs,
     Unique,
     parse_assertion,
 )
+from shared.declarations.scan import Condition, Operator
 
 _COMPARE: Mapping[Operator, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
@@ -40,17 +44,25 @@ _COMPARE: Mapping[Operator, Callable[[Any, Any], Any]] = {
 }
 
 
-def check(assertions: Sequence[str], before: pl.DataFrame, after: pl.DataFrame) -> list[AssertionCheck]:
-    """Each assertion with its verdict; ``detail`` holds no cell."""
+def check(
+    assertions: Sequence[str],
+    before: pl.DataFrame,
+    after: pl.DataFrame,
+    inputs: Mapping[str, pl.DataFrame] = MappingProxyType({}),
+) -> list[AssertionCheck]:
+    """Each assertion with its verdict; ``detail`` holds no cell. ``before`` is the first of the named inputs."""
     checked = []
     for text in assertions:
-        holds, detail = holds_of(parse_assertion(text), before, after)
+        holds, detail = holds_of(parse_assertion(text), before, after, inputs)
         checked.append(AssertionCheck(text=text, holds=holds, detail=detail))
     return checked
 
 
 def holds_of(  # noqa: PLR0911 - one answer for each form
-    assertion: Assertion, before: pl.DataFrame, after: pl.DataFrame
+    assertion: Assertion,
+    before: pl.DataFrame,
+    after: pl.DataFrame,
+    inputs: Mapping[str, pl.DataFrame] = MappingProxyType({}),
 ) -> tuple[bool, str]:
     """Whether it holds, and what was found instead, without any cell."""
     match assertion:
@@ -62,10 +74,12 @@ def holds_of(  # noqa: PLR0911 - one answer for each form
             return _rows_against_input(assertion, before, after)
         case SumUnchanged(name):
             return _same_sums(before, name, after, name)
+        case References(name, data, column):
+            return _refers(after, name, inputs, data, column)
         case SumAgainstInput(name, None, conditions):
             return _sum_of_rows(name, conditions, before, after)
-        case SumAgainstInput(name, other):
-            return _same_sums(before, other or name, after, name)
+        case SumAgainstInput(name, other, _, within):
+            return _same_sums(before, other or name, after, name, within)
         case _:
             return _holds_of_columns(assertion, after)
 
@@ -92,6 +106,10 @@ def _holds_of_columns(  # noqa: PLR0911 - one answer for each form
             return kind == wanted, f"{name} is {kind}"
         case Sorted(keys):
             return _sorted_by(keys, after)
+        case EachRow(conditions):
+            return _of_every_row([~_condition(each) for each in conditions], after)
+        case Matches(name, pattern):
+            return _of_every_row([~pl.col(name).cast(pl.String).str.contains(f"^(?:{pattern})$")], after)
         case _:
             return True, "all there"
 
@@ -100,12 +118,37 @@ def _named(assertion: Assertion) -> Sequence[str]:
     match assertion:
         case ColumnsContain(names) | ColumnsAre(names) | Unique(names) | NoNulls(names):
             return names
-        case TypeIs(name, _):
+        case TypeIs(name, _) | Matches(name, _):
             return [name]
+        case EachRow(conditions):
+            return list(dict.fromkeys(each.name for each in conditions))
         case Sorted(keys):
             return [name for name, _ in keys]
         case _:
             return []
+
+
+def _of_every_row(fails: Sequence[pl.Expr], after: pl.DataFrame) -> tuple[bool, str]:
+    """``fails`` is missing, and so does not count, where a value is missing."""
+    try:
+        bad = after.filter(pl.any_horizontal(*fails)).height
+    except PolarsError:
+        return False, "it compares values of different types, or its pattern cannot be used"
+    return bad == 0, f"{bad} of {after.height} rows are otherwise" if bad else "every row"
+
+
+def _refers(
+    after: pl.DataFrame, name: str, inputs: Mapping[str, pl.DataFrame], data: str, column: str
+) -> tuple[bool, str]:
+    if name not in after.columns:
+        return False, f"the result has no column {name}"
+    if data not in inputs or column not in inputs[data].columns:
+        return False, f"there is no data set {data} with a column {column}"
+    values, known = after[name].drop_nulls(), inputs[data][column].drop_nulls().unique()
+    if values.dtype != known.dtype and not (values.dtype.is_numeric() and known.dtype.is_numeric()):
+        return False, f"{name} and {data}.{column} are of different types"
+    alone = values.len() - int(values.is_in(known.implode()).sum())
+    return alone == 0, f"{alone} of {values.len()} values are not in {data}.{column}" if alone else "all there"
 
 
 def _rows_against_input(wanted: RowsAgainstInput, before: pl.DataFrame, after: pl.DataFrame) -> tuple[bool, str]:
@@ -172,8 +215,10 @@ def _nans(series: pl.Series) -> int:
     return int(series.is_nan().sum()) if series.dtype.is_float() else 0
 
 
-def _same_sums(before: pl.DataFrame, other: str, after: pl.DataFrame, name: str) -> tuple[bool, str]:
-    """Whether a column of the result adds up to what one of the input does."""
+def _same_sums(
+    before: pl.DataFrame, other: str, after: pl.DataFrame, name: str, within: Tolerance | None = None
+) -> tuple[bool, str]:
+    """Whether a column of the result adds up to what one of the input does, or nearly."""
     for frame, where, name_there in ((before, "input", other), (after, "result", name)):
         if name_there not in frame.columns:
             return False, f"the {where} has no column {name_there}"
@@ -182,4 +227,8 @@ def _same_sums(before: pl.DataFrame, other: str, after: pl.DataFrame, name: str)
     if same_sum(before[other], after[name]):
         return True, "unchanged"
     one, two = total(before[other]), total(after[name])
+    if within is not None:
+        apart = abs(float(one) - float(two))
+        if apart <= within.amount * (abs(float(one)) if within.relative else 1):
+            return True, f"apart by {apart:g}"
     return False, f"the sum went from {one} to {two}"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from shared.contracts.transform import Column, Drift, ExpectedColumn, TransformInput, TransformResult
+from shared.contracts.transform import ExpectedColumn, TransformInput, TransformResult
 from shared.errors import InvalidRequest
 from shared.jobs.job import FinishedJob, Results
 
@@ -99,22 +98,3 @@ def expected_schema(results: Results, request: TransformInput) -> dict[str, list
         seen.name: [ExpectedColumn(name=column.name, type=column.type) for column in seen.columns]
         for seen in result.inputs
     }
-
-
-def drift_of(expected: Mapping[str, list[ExpectedColumn]], inputs: Mapping[str, list[Column]]) -> list[Drift]:
-    """Columns that are gone, new, or of another type."""
-    drift: list[Drift] = []
-    for data in (name for name in inputs if name in expected):
-        columns = {column.name: column.type for column in inputs[data]}
-        known = {column.name: column.type for column in expected[data]}
-        for name, kind in known.items():
-            if name not in columns:
-                drift.append(Drift(data=data, column=name, change="missing", expected=kind))
-            elif kind is not None and columns[name] != kind:
-                drift.append(Drift(data=data, column=name, change="type", expected=kind, found=columns[name]))
-        drift += [
-            Drift(data=data, column=name, change="new", found=kind)
-            for name, kind in columns.items()
-            if name not in known
-        ]
-    return drift

@@ -98,7 +98,8 @@ class CodeRunner:
     def _judged(self, code: str, table: ResultTable, stdout: str) -> CodeRun:
         first, *others = [data.frame for data in self.data]
         effect = measure(first, table.frame, others)
-        checks = check(self.request.assertions, first, table.frame)
+        named = {data.name: data.frame for data in self.data} if self.request.assertions else {}
+        checks = check(self.request.assertions, first, table.frame, named)
         failing = [each for each in checks if not each.holds]
         outcome: RunOutcome = "assertion_failed" if failing else "no_op" if effect.no_op else "result"
         message = effect.summary

@@ -14,7 +14,8 @@ from services.execution.transform.checks import holds_of
 from services.execution.transform.replies import fenced_blocks
 from services.execution.transform.results import CodeRun
 from shared.contracts.transform import Check
-from shared.declarations.assertions import Assertion, AssertionSyntax, parse_assertion
+from shared.declarations.assertions import Assertion, parse_assertion
+from shared.declarations.scan import AssertionSyntax
 
 _TAGS = frozenset({"checks", "check"})
 _MOST_CHECKS, _MOST_CHARACTERS = 20, 500

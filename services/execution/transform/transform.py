@@ -14,8 +14,9 @@ from pydantic import JsonValue
 
 from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.transform.dataset import DataRead
+from services.execution.transform.drift import breaks, drift_of, in_words
 from services.execution.transform.feedback import Feedback
-from services.execution.transform.followup import Start, drift_of, expected_schema, start_of
+from services.execution.transform.followup import Start, expected_schema, start_of
 from services.execution.transform.loading import Loader
 from services.execution.transform.masking import masked_columns, pseudonymise, redactor_of
 from services.execution.transform.results import CodeRun, Progress
@@ -31,6 +32,7 @@ from shared.errors import (
     InvalidRequest,
     LanguageUnavailable,
     ProvidersFailed,
+    SchemaDrift,
     UserCodeFailed,
 )
 from shared.jobs.job import Context
@@ -80,7 +82,10 @@ class _Job:
         self.start = start_of(self.context.results, self.request)
         runner = self._runner(self._read())
         expected = expected_schema(self.context.results, self.request)
-        self.drift = drift_of(expected, {data.name: data.columns() for data in runner.data})
+        columns = {data.name: data.columns() for data in runner.data}
+        self.drift = drift_of(expected, columns)
+        if self.request.on_drift == "fail" and breaks(self.drift):
+            raise SchemaDrift(f"The code was not run: {in_words(self.drift, columns)}.", drift=_as_json(self.drift))
         runner = self._masked(runner)
         if self.request.code is not None:
             return self._rerun(runner, self.request.code)
@@ -167,7 +172,9 @@ class _Job:
             Iteration(number=1, code=code, outcome=run.outcome, message=run.message, seconds=seconds)
         ]
         if not run.good:
-            raise UserCodeFailed(run.message, iterations=_as_json(self.progress.iterations), drift=_as_json(self.drift))
+            columns = {data.name: data.columns() for data in runner.data}
+            why = f"{run.message}\n{in_words(self.drift, columns)}" if self.drift else run.message
+            raise UserCodeFailed(why, iterations=_as_json(self.progress.iterations), drift=_as_json(self.drift))
         return self._result(runner, "done", None)
 
     def _ask(self, runner: CodeRunner) -> tuple[str, str | None]:

@@ -8,21 +8,24 @@ from pydantic import ValidationError
 from shared.contracts.transform import TransformInput
 from shared.declarations.assertions import (
     Assertion,
-    AssertionSyntax,
     ColumnsAre,
     ColumnsContain,
-    Condition,
+    EachRow,
+    Matches,
     NoNulls,
+    References,
     RowCount,
     RowsAgainstInput,
     RowsUnchanged,
     Sorted,
     SumAgainstInput,
     SumUnchanged,
+    Tolerance,
     TypeIs,
     Unique,
     parse_assertion,
 )
+from shared.declarations.scan import AssertionSyntax, Condition
 
 
 @pytest.mark.parametrize(
@@ -38,6 +41,18 @@ from shared.declarations.assertions import (
         ("unique(a, `b)c`)", Unique(("a", "b)c"))),
         ("no_nulls(größe)", NoNulls(("größe",))),
         ("sum( total amount ) unchanged", SumUnchanged("total amount")),
+        ("sum(a) unchanged within 0.5", SumAgainstInput("a", "a", within=Tolerance(0.5, relative=False))),
+        ("sum(a) == sum(b) within 1 %", SumAgainstInput("a", "b", within=Tolerance(0.01, relative=True))),
+        ("amount > 0", EachRow((Condition("amount", ">", 0),))),
+        (
+            "unit_price2 >= 0.5 and kind != x",
+            EachRow((Condition("unit_price2", ">=", 0.5), Condition("kind", "!=", "x"))),
+        ),
+        ("`rows` > 5", EachRow((Condition("rows", ">", 5),))),
+        ("between == 3", EachRow((Condition("between", "==", 3),))),
+        ("between(a, -1, 1e3)", EachRow((Condition("a", ">=", -1.0), Condition("a", "<=", 1000.0)))),
+        ("matches(zip, '[0-9]{5}')", Matches("zip", "[0-9]{5}")),
+        ("references(customer, customers.id)", References("customer", "customers", "id")),
     ],
 )
 def test_every_form_parses(text: str, parsed: Assertion) -> None:
@@ -60,6 +75,14 @@ def test_every_form_parses(text: str, parsed: Assertion) -> None:
         ("sum(a, b) unchanged", 4),
         ("sum(a) changed", 8),
         ("no_nulls('a)", 10),
+        ("row == 12", 1),
+        ("amount", 1),
+        ("amount > ", 1),
+        ("matches(a, [)", 12),
+        ("matches(a, '[')", 11),
+        ("references(a, b)", 14),
+        ("between(a, 1)", 13),
+        ("sum(a) unchanged within x", 25),
         ("  ", 3),
     ],
 )

@@ -70,6 +70,39 @@ def test_assertions_are_judged(assertion: str, after: pl.DataFrame, holds: bool)
     assert one.detail
 
 
+CUSTOMERS = pl.DataFrame({"id": [1, 2, None]})
+
+
+@pytest.mark.parametrize(
+    ("assertion", "holds", "detail"),
+    [
+        ("n > 0", True, "every row"),
+        ("n > 1", False, "1 of 4 rows"),
+        ("n >= 1 and kind != b", False, "1 of 4 rows"),
+        ("kind == a", False, "1 of 4 rows"),
+        ("n > a", False, "4 of 4 rows|different types|3 of 4 rows"),
+        ("nope > 0", False, "no column nope"),
+        ("between(n, 1, 3)", True, "every row"),
+        ("between(n, 1, 2.5)", False, "1 of 4 rows"),
+        ("matches(code, '[A-Z]{2}[0-9]')", False, "1 of 4 rows"),
+        ("matches(code, '.*')", True, "every row"),
+        (r"matches(code, '(a)\1')", False, "cannot be used"),
+        ("references(n, customers.id)", False, "1 of 3 values"),
+        ("references(kind, customers.id)", False, "different types"),
+        ("references(n, customers.nope)", False, "no data set"),
+        ("sum(n) == sum(m) within 1", True, "apart by 1"),
+        ("sum(n) == sum(m) within 10%", False, "went from"),
+        ("sum(n) == sum(m) within 20%", True, "apart by 1"),
+    ],
+)
+def test_assertions_about_rows_and_other_data_are_judged(assertion: str, holds: bool, detail: str) -> None:
+    after = pl.DataFrame({"n": [1, 2, 3, None], "kind": ["a", "a", "b", None], "code": ["AB1", "XY2", "x", None]})
+    before = pl.DataFrame({"m": [3, 2]})
+    (one,) = check([assertion], before, after, {"data": before, "customers": CUSTOMERS})
+    assert one.holds is holds, one.detail
+    assert any(part in one.detail for part in detail.split("|")), one.detail
+
+
 def test_sums_survive_rounding_and_size() -> None:
     tenths = pl.DataFrame({"x": [0.1] * 10})
     assert check(["sum(x) unchanged"], tenths, pl.DataFrame({"x": [1.0]}))[0].holds

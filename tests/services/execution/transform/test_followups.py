@@ -6,7 +6,7 @@ import pytest
 
 from services.execution.transform.runner import TransformLimits
 from shared.contracts.execute import Limits
-from shared.errors import InvalidRequest, UserCodeFailed
+from shared.errors import InvalidRequest, SchemaDrift, UserCodeFailed
 from tests.services.execution.transform.support import TransformJobs, python
 
 SALES = "city,amount\nBerlin,10\nParis,20\nBerlin,5\n"
@@ -64,6 +64,23 @@ def test_saved_code_runs_on_new_data_without_a_model_and_reports_drift(jobs: Tra
     expects = {"data": [{"name": "city", "type": "string"}, {"name": "gone"}]}
     result = jobs.transform(data=SALES, code=SUM, expects=expects)
     assert [(one.column, one.change) for one in result.drift] == [("gone", "missing"), ("amount", "new")]
+
+
+@pytest.mark.slow
+def test_columns_that_changed_end_the_job_before_the_code_runs_and_say_what_they_became(jobs: TransformJobs) -> None:
+    expects = {"data": [{"name": "city", "type": "string"}, {"name": "amount", "type": "int"}]}
+    renamed = "city_name,amount\nRome,1\n"
+    with pytest.raises(SchemaDrift) as failed:
+        jobs.transform(data=renamed, code="raise SystemExit(1)", expects=expects, on_drift="fail")
+    told = str(failed.value)
+    assert "no column 'city' any more, probably renamed to 'city_name'" in told
+    assert "data has the columns city_name string, amount int" in told
+    with pytest.raises(UserCodeFailed, match="probably renamed to 'city_name'"):
+        jobs.transform(data=renamed, code=SUM, expects=expects)
+    with pytest.raises(SchemaDrift, match=r"data.amount is float, it was int"):
+        jobs.transform(data="city,amount\nRome,1.5\n", code=SUM, expects=expects, on_drift="fail")
+    wider = jobs.transform(data="city,amount,extra\nRome,1,x\n", code=SUM, expects=expects, on_drift="fail")
+    assert [(one.column, one.change) for one in wider.drift] == [("extra", "new")]
 
 
 @pytest.mark.slow

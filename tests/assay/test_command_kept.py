@@ -1,0 +1,43 @@
+"""Code that is kept: saved with its columns and assertions, and checked against new data before it runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.assay.terminal import DATA, Shell, written
+
+
+@pytest.mark.slow
+def test_kept_code_says_what_changed_in_new_data_before_it_runs(shell: Shell) -> None:
+    made = shell(
+        "transform", written(shell, "d.csv", DATA), "sum n by city", "--assert", "n > 0", "--assert", "unique(city)",
+        "--code-out", "kept.py",
+    )  # fmt: skip
+    assert made.status == 0, made.talk
+    lines = (shell.folder / "kept.py").read_text().splitlines()
+    assert lines[:5] == [
+        "# assay transform: sum n by city", '# expects data: {"city": "string", "n": "int"}', "# assert: n > 0",
+        "# assert: unique(city)", "",
+    ]  # fmt: skip
+    again = shell("transform", "d.csv", "--code", "kept.py", "--code-out", "kept2.py")
+    assert (again.status, again.out) == (0, "city,n\nOslo,4\nRome,2\n"), again.talk
+    assert (shell.folder / "kept2.py").read_text() == (shell.folder / "kept.py").read_text()
+    renamed = shell("transform", written(shell, "r.csv", "city_name,n\nOslo,1\n"), "--code", "kept.py", "-q")
+    assert (renamed.status, renamed.out) == (1, "")
+    assert "data has no column 'city' any more, probably renamed to 'city_name'" in renamed.talk
+    assert "data has the columns city_name string, n int" in renamed.talk
+    wrong = shell("transform", written(shell, "w.csv", "city,n\nOslo,-1\n"), "--code", "kept.py", "-q")
+    assert (wrong.status, "assertion 'n > 0' does not hold: 1 of 1 rows" in wrong.talk) == (1, True), wrong.talk
+    allowed = shell(
+        "transform", "r.csv", "--code", written(shell, "len.py", "result = data"), "--expects", "city:string"
+    )
+    assert (allowed.status, "probably renamed" in allowed.talk) == (1, True)
+    went = shell("transform", "r.csv", "--code", "len.py", "--expects", "city:string", "--allow-drift")
+    assert (went.status, went.out) == (0, "city_name,n\nOslo,1\n")
+
+
+@pytest.mark.slow
+def test_a_head_that_cannot_be_read_is_a_slip(shell: Shell) -> None:
+    code = written(shell, "bad.py", "# assay transform: x\n# expects data: nonsense\nresult = data\n")
+    ran = shell("transform", written(shell, "d.csv", DATA), "--code", code)
+    assert (ran.status, "no JSON object of columns" in ran.talk) == (2, True)
