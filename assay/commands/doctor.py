@@ -7,12 +7,13 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.calls import rest
 from assay.commands.session import CommandLine, current
 from assay.errors import APIError, NotAuthenticated
-from assay.installations import home_of
+from assay.installations import home_of, read_status
 
 if TYPE_CHECKING:
     from assay import Client
@@ -76,6 +77,7 @@ def _checks(session: CommandLine) -> Iterator[Check]:
     claimed = f", {isolation['claimed']} claimed" if isolation.get("claimed") else ""
     reached = f"{isolation['tier']}{claimed} (at least {isolation['minimum']})"
     yield Check("isolation", isolation["tier"] != "none", reached, "no code runs: `kind execute` says why")
+    yield from _scripted(home)
     for provider in providers["items"]:
         yield _provider(provider, providers["items"])
     try:
@@ -95,6 +97,13 @@ def _endpoint(client: Client, name: str) -> Check:
     facts = tested.get("facts") or {}
     finding = tested.get("error") or f"{facts.get('server') or 'a server'} answered"
     return Check(f"endpoint {name}", tested["ok"], finding, f"assay endpoints test {name}", grave=False)
+
+
+def _scripted(home: Path) -> Iterator[Check]:
+    """Whether the installation of this machine asks no model at all, but plays a script."""
+    services = (read_status(home) or {}).get("services") or []
+    if any(service.get("name") == "scripted-llm" and service.get("pid") for service in services):
+        yield Check("models", True, "scripted (--demo): answers come from a script, no provider is asked")
 
 
 def _provider(provider: dict[str, Any], others: Sequence[dict[str, Any]]) -> Check:

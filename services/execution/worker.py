@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from pydantic import JsonValue
 
+from services.execution import metrics
 from services.execution.documents.document import Documents
 from services.execution.documents.resolve.renderer import Renderer
 from services.execution.execute import Execute
@@ -38,6 +39,7 @@ def main() -> None:
         return
     with sandbox, Interpreters(sandbox, settings.sessions) as interpreters, Renderer() as renderer:
         worker = open_worker("execution", facts=lambda: _facts(sandbox, settings))
+        metrics.watch(sandbox)
         worker.serve("execute", Execute(sandbox, interpreters))
         worker.serve("transform", Transform(sandbox))
         worker.serve("document", Documents(sandbox, renderer))

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, start_http_server
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+    start_http_server,
+)
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
@@ -30,6 +38,7 @@ class Metrics:
         self.dependency_up = Gauge(
             "dependency_up", "Whether a dependency answers as it should", ["dependency"], registry=self.registry
         )
+        ProcessCollector(registry=self.registry)
         self._queues = _Queues(database_url, kinds)
         self.registry.register(self._queues)
 

@@ -204,6 +204,8 @@ def _announce(status: Status) -> None:
         f"Docs  {status.url}/docs",
         f"Try   curl -s {status.url}/v1/jobs {headers} -d '{body}'",
     ]
+    if any(service.name == "scripted-llm" for service in status.services):
+        lines.append("Note  models are scripted: their answers come from a script, and no provider is asked")
     print("\n".join(lines), flush=True)  # noqa: T201
 
 

@@ -44,6 +44,7 @@ class Installation:
     workers: Sequence[Program]
     env: Mapping[str, str]  #: of the process that prepares the database
     settings: Mapping[str, str]  #: digests of what it is started with
+    log_bytes: int  #: at which a log is rotated
 
 
 def compose(
@@ -71,11 +72,13 @@ def compose(
     if any(process.models == "broker" for process in table):
         broker = f"127.0.0.1:{free_port('127.0.0.1', 0)}"
         common |= {"ASSAY_BROKER_LISTEN": broker, "ASSAY_BROKER_URL": f"tcp://{broker}"}
-    workers = [
-        _worker(ours, folder, prefork, stores, process, number, {**common, "ASSAY_PORT": str(port + number - 1)})
-        for process in table
-        for number in range(1, process.replicas + 1)
-    ]
+    workers = []
+    replicas = [(process, number) for process in table for number in range(1, process.replicas + 1)]
+    for position, (process, number) in enumerate(replicas):
+        more = {**common, "ASSAY_PORT": str(port + number - 1)}
+        if host.metrics_port:
+            more["ASSAY_METRICS_PORT"] = str(free_port(host.host, host.metrics_port + position, "ASSAY_METRICS_PORT"))
+        workers.append(_worker(ours, folder, prefork, stores, process, number, more))
     passwords = {} if given.database_url else {variable_of(name): folder.secret(name) for name in SERVICES}
     return Installation(
         folder=folder,
@@ -87,6 +90,7 @@ def compose(
         workers=[*scripted, *workers],
         env=environment.of_child(ours, stores[OWNER], asks_models=False, more={**common, **passwords}),
         settings=started_with.digests(folder, ours, script),
+        log_bytes=host.log_megabytes * 1_000_000,
     )
 
 
@@ -120,7 +124,7 @@ def scripted_providers(port: int) -> dict[str, str]:
     return variables
 
 
-def free_port(host: str, port: int) -> int:
+def free_port(host: str, port: int, variable: str = "ASSAY_PORT") -> int:
     """``port`` if it can be bound, a free one for 0. Raises: RuntimeError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with contextlib.closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
@@ -129,7 +133,7 @@ def free_port(host: str, port: int) -> int:
             probe.bind((host, port))
         except OSError as error:
             raise RuntimeError(
-                f"{host}:{port} cannot be listened on ({os.strerror(error.errno or 0)}); set ASSAY_PORT"
+                f"{host}:{port} cannot be listened on ({os.strerror(error.errno or 0)}); set {variable}"
             ) from error
         return int(probe.getsockname()[1])
 
@@ -212,6 +216,13 @@ class HostSettings(BaseSettings):
     home: Path = Field(Path(".assay"), description="Data, logs and credentials of this installation")
     host: str = Field("127.0.0.1", description="The address that the gateway listens on")
     port: int = Field(8000, ge=0, le=65535, description="The port that the gateway listens on; 0 takes a free one")
+    metrics_port: int = Field(
+        0,
+        ge=0,
+        le=65000,
+        description="Where a process answers Prometheus; `assay up` gives the first this one, others the next; 0: none",
+    )
+    log_megabytes: int = Field(50, ge=1, description="Size at which a log is put aside; three of each are kept")
     replicas: str = Field("", description="How many of which process, for example `execution=2,flows=1`")
 
 

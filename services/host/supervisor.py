@@ -19,6 +19,9 @@ from services.host.folder import Status
 from services.host.installation import Installation
 from services.host.prefork import Prefork
 from services.host.programs import Program, Service
+from services.host.rotation import rotate
+
+_ROTATION_SECONDS = 30.0
 
 
 class StopRequested(Exception):
@@ -38,6 +41,7 @@ class Supervisor:
         self._stores = installation.stores
         self._on_ready = on_ready
         self._services: list[Service] = []
+        self._rotation_due = 0.0
         self._status = Status(installation.url, self._folder.api_key, self._stores.database_url, self._stores.redis_url)
         self._signals = _Signals(installation.prefork)
 
@@ -104,8 +108,16 @@ class Supervisor:
             if not announced and self._status.ready:
                 announced = True
                 self._on_ready(self._status)
+            self._rotate_logs()
             # The end of a process wakes this at once; while something starts, look often.
             self._signals.wait(1.0 if self._status.ready else 0.03)
+
+    def _rotate_logs(self) -> None:
+        now = time.monotonic()
+        if now >= self._rotation_due:
+            self._rotation_due = now + _ROTATION_SECONDS
+            logs = {service.program.log for service in self._services} | set(self._folder.logs.glob("*.log"))
+            rotate(sorted(logs), self._installation.log_bytes)
 
     def _watch(self) -> None:
         if any([service.watch() for service in self._services]):  # noqa: C419 - every one of them

@@ -13,6 +13,7 @@ from services.reconciler.recovery import notify_again, reclaim_expired
 from services.reconciler.retention import delete_expired
 from services.reconciler.webhooks import Webhooks
 from shared import blobs, db, logs
+from shared.jobs import metrics
 from shared.plugins import load_plugins
 from shared.settings import JobSettings, PluginSettings, StoreSettings
 
@@ -39,6 +40,7 @@ def main() -> None:
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
+    metrics.watch_connections(engine)
     if settings.metrics_port:
         start_http_server(settings.metrics_port)
     if settings.ready_file is not None:

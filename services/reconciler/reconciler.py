@@ -16,6 +16,8 @@ import structlog
 from sqlalchemy import Connection, Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
+from shared.jobs import metrics
+
 log = structlog.get_logger(__name__)
 
 _LEADER_LOCK = 0x415353_41595243
@@ -57,10 +59,12 @@ class Reconciler:
             if not connection.scalar(select(func.pg_try_advisory_lock(_LEADER_LOCK))):
                 return
             log.info("leading")
+            metrics.reconciler_leading.set(1)
             try:
                 while not stop.wait(_TICK_SECONDS):
                     self._tick(connection)
             finally:
+                metrics.reconciler_leading.set(0)
                 with suppress(SQLAlchemyError):
                     connection.execute(select(func.pg_advisory_unlock(_LEADER_LOCK)))
 
@@ -76,8 +80,12 @@ class Reconciler:
 def _do(task: PeriodicTask) -> None:
     """One task's fault, or its slowness, must not hold up the others: leases and notifications above all."""
     try:
-        task.work()
+        with metrics.reconciler_task_seconds.labels(task.name).time():
+            task.work()
+        metrics.reconciler_task_last_success.labels(task.name).set_to_current_time()
     except SQLAlchemyError as fault:
+        metrics.reconciler_task_failures.labels(task.name).inc()
         log.warning("task_postponed", task=task.name, reason=type(fault).__name__)
     except Exception:
+        metrics.reconciler_task_failures.labels(task.name).inc()
         log.exception("task_failed", task=task.name)

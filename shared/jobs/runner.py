@@ -11,6 +11,7 @@ import socket
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import structlog
@@ -106,7 +107,7 @@ class Runner:
         with self._gate.beside():
             secret = secrets.token_urlsafe(24)
             statement = statements.claim(kind, self.id, self._lease_seconds, self._tenant_running, digest_of(secret))
-            with self._writer.autocommit.connect() as connection:
+            with metrics.job_claim_seconds.labels(kind).time(), self._writer.autocommit.connect() as connection:
                 row = connection.execute(statement).mappings().one_or_none()
             if row is None:
                 return False
@@ -201,11 +202,16 @@ class Runner:
             log.warning("fenced_off")
             return
         metrics.jobs_completed.labels(row["kind"], done.state).inc()
+        code = None if ended.error is None else str(ended.error.get("code"))
+        if code is not None:
+            metrics.jobs_failed.labels(row["kind"], code).inc()
         report.notify(ended=True)
         # A job that could not be claimed before may be waiting for this one, its own notification was already used.
         if next_kind := done.next_kind or (row["kind"] if self._tenant_running else None):
             notifications.notify(self._stores.redis, next_kind, lease.job_id)
-        log.info("job_ended", state=done.state, kind=row["kind"])
+        seconds = round((datetime.now(UTC) - row["started_at"]).total_seconds(), 3)
+        failed = {} if code is None else {"code": code}
+        log.info("job_ended", tenant=row["tenant_id"], kind=row["kind"], outcome=done.state, seconds=seconds, **failed)
 
     def _write(self, row: RowMapping, lease: Lease, report: JobReport, ended: Ended) -> Row[Any] | None:
         statement = statements.complete(

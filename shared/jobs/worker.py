@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import threading
@@ -14,14 +15,14 @@ from typing import Any
 import structlog
 from celery import Task
 from celery.exceptions import SecurityWarning
-from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
+from celery.signals import setup_logging, worker_ready, worker_shutdown, worker_shutting_down
 from prometheus_client import start_http_server
 from pydantic import JsonValue
 from redis import Redis
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared import VERSION, blobs, db, logs
-from shared.jobs import notifications, statements
+from shared.jobs import metrics, notifications, statements
 from shared.jobs.celery_app import arguments, celery_app
 from shared.jobs.job import Capability
 from shared.jobs.models import open_models
@@ -83,9 +84,13 @@ class Worker:
                 self._answer(kind)
 
         app.task(name=TASK, bind=True)(run)
+        setup_logging.connect(_keep_our_logging, weak=False)
         worker_ready.connect(self._ready, weak=False)
         worker_shutting_down.connect(self._drain, weak=False)
         worker_shutdown.connect(self._stopped, weak=False)
+        metrics.worker_slots.set(self._settings.concurrency)
+        metrics.worker_slots_used.set_function(lambda: len(self.runner.leases.all()))
+        metrics.watch_connections(self._stores.engine)
         if self._settings.metrics_port:
             start_http_server(self._settings.metrics_port)
         self.runner.leases.start()
@@ -166,6 +171,12 @@ class Worker:
         self.runner.leases.stop()
         with suppress(SQLAlchemyError), self._stores.engine.begin() as connection:
             connection.execute(statements.retire(self.runner.id))
+
+
+def _keep_our_logging(**_: object) -> None:
+    """Celery would set the level of the root logger, and with it silence our line for each job."""
+    for chatty in ("celery", "kombu", "amqp"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
 
 
 def open_stores(settings: StoreSettings, connections: int) -> Stores:

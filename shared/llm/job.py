@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from prometheus_client import Counter
+from prometheus_client import Counter, Histogram
 from pydantic import JsonValue
 
 from shared.errors import ContextTooLong, ProvidersFailed
@@ -19,6 +19,12 @@ from shared.loop import Budget, BudgetSpent
 
 # No tenant and no model in the labels.
 _REQUESTS = Counter("provider_requests_total", "Attempts at model providers", ["provider", "outcome"])
+_SECONDS = Histogram(
+    "provider_request_seconds", "Duration of an attempt at a model provider", ["provider", "role"],
+    buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120),
+)  # fmt: skip
+_TOKENS = Counter("provider_tokens_total", "Tokens that providers counted", ["provider", "role", "direction"])
+_COST = Counter("provider_cost_usd_total", "What answers with a known price cost, in US dollars", ["provider", "role"])
 _FAILOVERS = Counter("provider_failover_total", "Answers that had to come from another provider")
 
 
@@ -47,6 +53,8 @@ class JobAccount:
         self.on_attempt(attempt)  # first: who is told writes events while the ledger is written here
         if self.ledger is not None:
             _REQUESTS.labels(attempt.link.provider, attempt.outcome).inc()
+            if attempt.reached:
+                _observe(attempt)
             if attempt.reached and attempt.reason == "failover":
                 _FAILOVERS.inc()
             self.ledger.write(self.owner, attempt)
@@ -131,6 +139,18 @@ class JobLlm:
         """See ``Estimates``."""
         links = self.links(replace(request, selector=request.selector or self.selector))
         return cost(links[0].provider, links[0].model, usage) if links else None
+
+
+def _observe(attempt: ProviderAttempt) -> None:
+    """The numbers of an attempt that reached its provider."""
+    labels = (attempt.link.provider, attempt.request.role)
+    _SECONDS.labels(*labels).observe(attempt.seconds)
+    usage = attempt.reply.usage if attempt.reply else attempt.usage
+    if usage is None or attempt.source == "replay":
+        return
+    _TOKENS.labels(*labels, "input").inc(usage.input or 0)
+    _TOKENS.labels(*labels, "output").inc(usage.output or 0)
+    _COST.labels(*labels).inc(cost(attempt.link.provider, attempt.link.model, usage) or 0)
 
 
 def _named(link: ChainLink) -> dict[str, JsonValue]:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 from assay.webhooks import verify
 from tests.assay.terminal import Shell
@@ -92,3 +93,23 @@ def test_listen_brings_signed_webhooks_to_this_machine(shell: Shell) -> None:
     log = shell("jobs", "deliveries", job["id"])
     assert "no webhook: no further attempt" in log.out
     assert shell("jobs", "redeliver", job["id"]).status == 2
+
+
+def test_workers_and_the_gateway_log_a_line_for_every_job(shell: Shell) -> None:
+    program = shell.folder / "logged.py"
+    program.write_text("6 * 7\n")
+    job = shell("execute", str(program), "--json").json["id"]
+    logs = Path(shell.env["ASSAY_HOME"]) / "logs"
+
+    def lines(name: str, event: str) -> list[dict[str, Any]]:
+        text = (logs / f"{name}.log").read_text()
+        told = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+        return [line for line in told if line["event"] == event and line.get("job_id") == job]
+
+    [ended] = until(lambda: lines("execution-1", "job_ended"), "the worker's line")
+    assert {name: ended[name] for name in ("tenant", "kind", "attempt", "outcome")} == {
+        "tenant": "default", "kind": "execute", "attempt": 1, "outcome": "succeeded",
+    }  # fmt: skip
+    assert ended["seconds"] >= 0
+    submitted = [line for line in lines("gateway-1", "request") if line["method"] == "POST"]
+    assert [(line["tenant"], line["status"]) for line in submitted] == [("default", 202)]

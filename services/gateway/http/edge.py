@@ -25,6 +25,9 @@ _ALWAYS = [
 ]
 
 
+_JOBS = "/v1/jobs/"
+
+
 class Edge:
     """Wraps the whole application."""
 
@@ -48,11 +51,13 @@ class Edge:
         structlog.contextvars.bind_contextvars(request_id=request_id)
         began = time.perf_counter()
         status = 0
+        location = b""
 
         async def answer(message: Message) -> None:
-            nonlocal status
+            nonlocal status, location
             if message["type"] == "http.response.start":
                 status = message["status"]
+                location = next((value for name, value in message["headers"] if name.lower() == b"location"), b"")
                 present = {name.lower() for name, _ in message["headers"]}
                 extra = [(name.encode(), value.encode()) for name, value in state["headers"].items()]
                 always = [header for header in _ALWAYS if header[0] not in present]
@@ -75,11 +80,24 @@ class Edge:
             await problems.problem(problems.internal(), request_id)(scope, receive, answer)
         finally:
             seconds = round(time.perf_counter() - began, 4)
-            log.info("request", method=method, path=scope["path"], status=status, seconds=seconds)
+            about = _about(scope, location.decode("latin-1"))
+            log.info("request", method=method, path=scope["path"], status=status, seconds=seconds, **about)
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "none")
         self._metrics.requests.labels(scope["method"], route, str(status)).observe(seconds)
+
+
+def _about(scope: Scope, location: str) -> dict[str, str]:
+    """Whose request it was, and the job that it named or made."""
+    about = {}
+    if caller := scope["state"].get("caller"):
+        about["tenant"] = caller.tenant
+    if getattr(scope.get("route"), "path", "").startswith(f"{_JOBS}{{id}}"):
+        about["job_id"] = scope["path_params"]["id"]
+    elif location.startswith(_JOBS):
+        about["job_id"] = location.removeprefix(_JOBS)
+    return about
 
 
 def _head_bytes(scope: Scope) -> int:

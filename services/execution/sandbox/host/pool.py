@@ -7,6 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from services.execution.sandbox.host.container import Container
 from shared.errors import SandboxUnavailable
@@ -15,6 +16,14 @@ _CHECK_EVERY = 5.0
 _MOST_USED = 6  #: used containers that may wait for a quiet moment
 _DEFER = 0.05  #: seconds that upkeep waits for a run that may be short
 _QUIET = 0.1  #: seconds without a run before a container is prewarmed: under load the processors have better to do
+
+
+@dataclass(frozen=True)
+class PoolFill:
+    """How full a pool is: per language those ready and those wanted, and the runs of all languages."""
+
+    languages: Mapping[str, tuple[int, int]]
+    running: int
 
 
 class Pool:
@@ -33,6 +42,12 @@ class Pool:
         self._deferred_until: float | None = None  #: set by the first container taken from a full pool
         self._closed = False
         self._woken = False
+
+    @property
+    def fill(self) -> PoolFill:
+        with self._changed:
+            counts = {language: (len(ready), self._wanted[language]) for language, ready in self._ready.items()}
+            return PoolFill(counts, self._running)
 
     def take(self, language: str) -> Container:
         """A ready container, or a new one when none is left. Raises: SandboxUnavailable."""

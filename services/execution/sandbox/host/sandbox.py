@@ -17,7 +17,7 @@ from services.execution.sandbox.host.detached import DetachedFiles
 from services.execution.sandbox.host.gvisor import GvisorLauncher, find_runsc
 from services.execution.sandbox.host.launcher import Launcher
 from services.execution.sandbox.host.outcome import bring_out, holds_together
-from services.execution.sandbox.host.pool import Pool
+from services.execution.sandbox.host.pool import Pool, PoolFill
 from services.execution.sandbox.host.request import PreparedRun
 from services.execution.sandbox.host.runtime import describe_runtime
 from services.execution.sandbox.host.scratch import Scratch, TemporaryFolder
@@ -154,6 +154,11 @@ class Sandbox:
     def wait_ready(self, seconds: float = 60.0) -> bool:
         """Whether every container of the pool is warm, within this time."""
         return self._pool.wait_full(seconds)
+
+    @property
+    def fill(self) -> PoolFill:
+        """How full the pool of containers is."""
+        return self._pool.fill
 
     def languages(self) -> Mapping[str, str | None]:
         """The languages available, with their versions; ``None`` when not installed."""
