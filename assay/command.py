@@ -100,6 +100,7 @@ def build() -> App:
     app.command("assay.commands.operate:workers", help="The workers of the last ten minutes.")
     app.command("assay.commands.operate:stats", help="Add up jobs and model calls.")
     app.command("assay.commands.listen:listen", help="Bring webhooks to a server on this machine, for development.")
+    app.command("assay.commands.evaluate:app", name="eval")
     app.command("assay.commands.doctor:doctor", help="Check this machine and the server, read-only.")
     commands = [code.execute, transform.transform, detect.detect, work.search, work.ingest]
     for command in commands:

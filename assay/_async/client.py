@@ -314,6 +314,7 @@ class AsyncClient:
     def _add_resources(self) -> None:
         self.jobs = resources.Jobs(self)
         self.batches = resources.Batches(self)
+        self.evaluations = resources.Evaluations(self)
         self.files = resources.Files(self)
         self.flows = resources.Flows(self)
         self.prompts = resources.Prompts(self)

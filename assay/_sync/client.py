@@ -306,6 +306,7 @@ class Client:
     def _add_resources(self) -> None:
         self.jobs = resources.Jobs(self)
         self.batches = resources.Batches(self)
+        self.evaluations = resources.Evaluations(self)
         self.files = resources.Files(self)
         self.flows = resources.Flows(self)
         self.prompts = resources.Prompts(self)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack
 
-from assay.calls import files, flows, jobs, rest, stacks
+from assay.calls import evaluations, files, flows, jobs, rest, stacks
 from assay.calls.call import ApiCall
 
 if TYPE_CHECKING:
@@ -89,6 +89,16 @@ class Jobs(Noun):
 class Batches(Noun):
     create = sends(jobs.create_batch)
     get = sends(jobs.get_batch)
+
+
+class Evaluations(Noun):
+    create = sends(evaluations.create)
+    estimate = sends(evaluations.estimate)
+    list = sends(evaluations.page)
+    get = sends(evaluations.get)
+    runs = sends(evaluations.runs)
+    cancel = sends(evaluations.cancel)
+    resume = sends(evaluations.resume)
 
 
 class Files(Noun):

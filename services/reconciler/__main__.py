@@ -8,6 +8,7 @@ from threading import Event
 from prometheus_client import start_http_server
 from redis import Redis
 
+from services.reconciler.evaluations import advance_all
 from services.reconciler.reconciler import PeriodicTask, Reconciler
 from services.reconciler.recovery import notify_again, reclaim_expired
 from services.reconciler.retention import delete_expired
@@ -31,6 +32,7 @@ def main() -> None:
         [
             PeriodicTask("leases", 0.5, lambda: reclaim_expired(engine, redis, settings.crashes_until_dead)),
             PeriodicTask("notifications", 1.0, lambda: notify_again(engine, redis)),
+            PeriodicTask("evaluations", 0.25, lambda: advance_all(engine, redis)),
             PeriodicTask("webhooks", 1.0, webhooks.deliver_due),
             PeriodicTask(
                 "retention", 60.0, lambda: delete_expired(engine, store, settings.retention_days, settings.upload_days)

@@ -87,6 +87,9 @@ class TransformInput(Request):
     #: ``fail``: columns of ``expects`` that are missing or of another type end the job before any code runs.
     on_drift: Literal["report", "fail"] = "report"
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+    #: Assertions that are only reported: the model is not told, and nothing is tried again because of them.
+    observe: Annotated[list[AssertionText], Field(max_length=50)] = []
+    result_rows: Annotated[int, Field(ge=1, le=1000)] = 50  #: how many rows of the table stand in the result
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -98,7 +101,7 @@ class TransformInput(Request):
             raise ValueError("a data set cannot be named result: that is where the code puts its own")
         if self.language == "python" and (reserved := [name for name in names if keyword.iskeyword(name)]):
             raise ValueError(f"a data set cannot be named {reserved[0]}: Python reserves it")
-        if self.assertions and self.output == "plot":
+        if (self.assertions or self.observe) and self.output == "plot":
             raise ValueError("assertions speak of a table: leave them out when output is plot")
         if self.output == "plot" and not language.plots:
             raise ValueError("SQL draws no plots: choose python or r")
@@ -113,7 +116,7 @@ class Column(Answer):
 
 
 class Table(Answer):
-    """The result: ``rows`` are the first 50 as lists in column order; the whole is the Parquet file."""
+    """The result: ``rows`` are the first (50, or ``result_rows``) as lists in column order; the file is the whole."""
 
     columns: list[Column]
     rows: list[list[JsonValue]]
@@ -211,6 +214,7 @@ class TransformResult(Answer):
     question: str | None
     probes: list[Probe] = []
     assertions: list[AssertionCheck] = []
+    observed: list[AssertionCheck] = []
     checks: list[Check] = []
     inputs: list[InputSeen] = []
     drift: list[Drift] = []

@@ -83,5 +83,8 @@ def _counted(models: JobLlm, job: Job, report: JobReport) -> JobLlm:
 
 
 def _pinned(prompts: PromptRegistry, overrides: Mapping[str, JsonValue]) -> Prompts:
-    version = overrides.get("prompt_version")
-    return prompts.pinned(version if isinstance(version, int) else None)
+    """Versions by key (of an evaluation), or one for the prompts that are named like roles (of a replay)."""
+    version, versions = overrides.get("prompt_version"), overrides.get("prompts")
+    given = versions if isinstance(versions, dict) else {}
+    named = {key: pinned for key, pinned in given.items() if isinstance(pinned, int)}
+    return prompts.pinned(version if isinstance(version, int) else None, named)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -110,9 +110,12 @@ class PromptRegistry:
         """Use the file's text again, as a new version. Raises: NotFound, PreconditionFailed."""
         return self._activate(key, self._default(key), actor, expected)
 
-    def pinned(self, version: int | None) -> JobPrompts:
-        """The prompts as one job sees them; a version holds for the prompts that are named like roles."""
-        return JobPrompts(self, version)
+    def pinned(self, version: int | None, versions: Mapping[str, int] | None = None) -> JobPrompts:
+        """The prompts as one job sees them; a version holds for the prompts that are named like roles.
+
+        ``versions`` holds for the prompts of these keys, whatever they are named like.
+        """
+        return JobPrompts(self, version, versions or {})
 
     def render(self, key: str, **variables: object) -> RenderedPrompt:
         """Raises: NotFound, PromptNotRendered."""
@@ -188,12 +191,12 @@ class JobPrompts:
 
     registry: PromptRegistry
     version: int | None
+    versions: Mapping[str, int] = field(default_factory=dict)
 
     def render(self, key: str, **variables: object) -> RenderedPrompt:
         """Raises: NotFound, PromptNotRendered."""
-        stored = None
-        if self.version is not None and key in model_roles():
-            stored = self.registry.version(key, self.version)
+        version = self.versions.get(key, self.version if key in model_roles() else None)
+        stored = None if version is None else self.registry.version(key, version)
         return _rendered(stored or self.registry.active(key), variables)
 
 

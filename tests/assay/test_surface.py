@@ -15,13 +15,13 @@ import pytest
 from pydantic import ValidationError
 
 import assay
-from assay.calls import files, flows, jobs, rest, stacks
+from assay.calls import evaluations, files, flows, jobs, rest, stacks
 from assay.calls.call import ApiCall, Reply
 from services.gateway.app import create_app
 from services.gateway.settings import Settings
 from shared.settings import StoreSettings
 
-_MODULES = (files, flows, jobs, rest, stacks)
+_MODULES = (evaluations, files, flows, jobs, rest, stacks)
 #: Read by other means, or meant for machines: streams, health, metrics, the routes of an older editor.
 _ELSEWHERE = frozenset(
     {
@@ -32,7 +32,7 @@ _ELSEWHERE = frozenset(
 _SAMPLES: dict[str, object] = {
     "kind": "execute", "input": {}, "jobs": [], "content": io.BytesIO(b"x"), "name": "x.csv", "flow": {},
     "tool_calls": [], "number": 7, "old": 7, "new": 7, "version": 7, "chain": [], "scopes": ["read"], "tables": {},
-    "format": "json", "limits": {},
+    "format": "json", "limits": {}, "suite": {},
 }  # fmt: skip
 
 

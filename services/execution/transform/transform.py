@@ -13,6 +13,7 @@ import polars as pl
 from pydantic import JsonValue
 
 from services.execution.sandbox.host.sandbox import Sandbox
+from services.execution.transform.checks import check
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.drift import breaks, drift_of, in_words
 from services.execution.transform.feedback import Feedback
@@ -24,7 +25,7 @@ from services.execution.transform.runner import CodeRunner, TransformLimits
 from services.execution.transform.skills import SHIPPED, Skill, load_skills, matching
 from services.execution.transform.strategy import Deterministic, Strategy
 from services.execution.transform.tools import ToolCalling
-from shared.contracts.transform import Drift, Iteration, TransformInput, TransformResult
+from shared.contracts.transform import AssertionCheck, Drift, Iteration, TransformInput, TransformResult
 from shared.errors import (
     BudgetSpentError,
     InternalError,
@@ -227,6 +228,7 @@ class _Job:
                 "question": question,
                 "probes": self.progress.probes,
                 "assertions": best.checks if best is not None else [],
+                "observed": self._observed(runner, best),
                 "checks": self.progress.checks,
                 "inputs": [data.seen() for data in runner.data],
                 "drift": self.drift,
@@ -239,13 +241,18 @@ class _Job:
         self._remember(best, question)
         return result
 
+    def _observed(self, runner: CodeRunner, best: CodeRun | None) -> list[AssertionCheck]:
+        if best is None or best.table is None:
+            return []
+        return check(self.request.observe, runner.data[0].frame, best.table.frame)
+
     def _table(self, best: CodeRun | None) -> object:
         if best is None or best.table is None:
             return None
         target = self.scratch / "result.parquet"
         best.table.write_parquet(target)
         saved = self.context.files.save("result.parquet", target, _PARQUET)
-        return best.table.table(self.transform.limits.table_rows, saved.id)
+        return best.table.table(max(self.transform.limits.table_rows, self.request.result_rows), saved.id)
 
     def _plot(self, best: CodeRun | None) -> str | None:
         if best is None or best.plot is None:

@@ -1,0 +1,286 @@
+"""`assay eval`: suites run with several models and prompts, and whether the result will do."""
+
+from __future__ import annotations
+
+import sys
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
+
+from assay.calls import evaluations, files, flows
+from assay.commands import evaluation_page, show
+from assay.commands import evaluation_table as table
+from assay.commands.session import CommandLine, UsageError, answer, current
+from assay.suites.files import CaseFiles
+from assay.suites.read import SuiteError, SuiteFile, in_suite, read_suite, told_of
+
+app = App(name="eval", help="Evaluations: which model, which prompt, is it still right?")
+
+_MET, _NOT_MET, _UNREADABLE = 0, 1, 2
+_LOOK_FIRST, _LOOK_SLOWEST = 0.2, 2.0
+_REPORTED = ("id", "state", "variants", "cells", "totals", "comparisons")
+_CELL = (
+    "case", "variant", "runs", "successes", "interval", "turns", "tokens", "cost_usd", "seconds", "failures", "jobs",
+)  # fmt: skip
+_TOTAL, _COMPARISON = ("variant", "runs", "successes", "interval"), ("a", "b", "difference", "p")
+
+_Require = Annotated[float | None, Parameter(help="Exit 1 when a variant succeeds less often than this share")]
+_Baseline = Annotated[str | None, Parameter(help="Exit 1 when worse than this earlier evaluation")]
+_Alpha = Annotated[float | None, Parameter(help="Worse than the baseline counts below this p only")]
+_Html = Annotated[Path | None, Parameter(help="Write a report there")]
+
+
+@app.command(name="run")
+def run_suite(
+    suite: Annotated[Path, Parameter(help="YAML, or JSON lines with a case each")],
+    *,
+    model: Annotated[Sequence[str], Parameter(help="provider/model; may be repeated", negative="")] = (),
+    prompt: Annotated[Sequence[str], Parameter(help="key@version; may be repeated", negative="")] = (),
+    repeat: Annotated[int, Parameter(help="How often each case is run")] = 1,
+    require: _Require = None,
+    baseline: _Baseline = None,
+    alpha: _Alpha = None,
+    max_tokens: Annotated[int | None, Parameter(help="Begin no further run once so many are spent")] = None,
+    max_cost: Annotated[float | None, Parameter(help="The same in US dollars")] = None,
+    concurrency: Annotated[int | None, Parameter(help="Runs at once")] = None,
+    html: _Html = None,
+    yes: Annotated[bool, Parameter(name=["-y", "--yes"], help="Do not ask before it begins", negative="")] = False,
+    wait: Annotated[bool, Parameter(help="--no-wait prints the evaluation's id at once")] = True,
+) -> int:
+    """Run every case with every model and prompt. Exit 0: met; 1: not; 2: the suite cannot be read."""
+    session = current()
+    _check_share(require, "--require")
+    _check_share(alpha, "--alpha")
+    try:
+        evaluation = _begin(session, suite, variants_of(model, prompt), repeat, _budget(max_tokens, max_cost),
+                            concurrency, yes=yes)  # fmt: skip
+    except SuiteError as error:
+        session.warn(f"assay: {error}")
+        return _UNREADABLE
+    if evaluation is None:
+        return _NOT_MET
+    if not wait:
+        session.show(evaluation, lambda view: str(view["id"]))
+        return _MET
+    return _see_through(session, evaluation["id"], require, baseline, alpha, html)
+
+
+@app.command(name=["ls", "list"])
+def list_evaluations(*, suite: Annotated[str | None, Parameter(help="Only those of this suite")] = None) -> None:
+    """List evaluations, newest first."""
+    columns = ["id", "suite", "state", "variants", "runs", "success", "created"]
+    answer(evaluations.page(suite, limit=200), show.listing(columns, _row))
+
+
+@app.command(name=["show", "get"])
+def show_evaluation(
+    id: str, *, require: _Require = None, baseline: _Baseline = None, alpha: _Alpha = None, html: _Html = None
+) -> int:
+    """Show an evaluation as it stands; with --require or --baseline its exit status says whether it will do."""
+    session = current()
+    view = session.client.fetch(evaluations.get(id, baseline))
+    return _tell(session, view, require, baseline, alpha, html)
+
+
+@app.command(name="runs")
+def list_runs(id: str, *, case: str | None = None, variant: str | None = None) -> None:
+    """List each run with its job, and why it failed."""
+    columns = ["case", "variant", "repetition", "state", "success", "cause", "detail", "job"]
+    answer(evaluations.runs(id, case, variant), show.listing(columns, _run_row))
+
+
+@app.command(name="cancel")
+def cancel_evaluation(id: str) -> None:
+    """Begin no further run, and cancel the jobs that run."""
+    answer(evaluations.cancel(id), lambda view: f"{view['id']} {view['state']}")
+
+
+@app.command(name="resume")
+def resume_evaluation(
+    id: str,
+    *,
+    max_tokens: Annotated[int | None, Parameter(help="The budget from now on, earlier runs included")] = None,
+    max_cost: float | None = None,
+    require: _Require = None,
+    baseline: _Baseline = None,
+    alpha: _Alpha = None,
+    html: _Html = None,
+) -> int:
+    """Go on with an evaluation that was cancelled or whose budget was spent, or wait for one that runs."""
+    session = current()
+    if session.client.fetch(evaluations.get(id))["state"] != "finished":
+        session.client.fetch(evaluations.resume(id, _budget(max_tokens, max_cost) or None))
+    return _see_through(session, id, require, baseline, alpha, html)
+
+
+def variants_of(models: Sequence[str], prompts: Sequence[str]) -> list[dict[str, str | None]]:
+    """Every model with every prompt."""
+    named: Sequence[str | None] = models or [None]
+    versions: Sequence[str | None] = prompts or [None]
+    return [{"model": model, "prompt": prompt} for model in named for prompt in versions]
+
+
+def _budget(tokens: int | None, cost: float | None) -> dict[str, float | None]:
+    given = {"tokens": tokens, "cost_usd": cost}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _check_share(value: float | None, name: str) -> None:
+    if value is not None and not 0 <= value <= 1:
+        raise UsageError(f"{name} is a share between 0 and 1")
+
+
+def _begin(
+    session: CommandLine,
+    path: Path,
+    variants: Sequence[Mapping[str, str | None]],
+    repeat: int,
+    budget: Mapping[str, float | None],
+    concurrency: int | None,
+    *,
+    yes: bool,
+) -> dict[str, Any] | None:
+    """The evaluation that was begun; None when the person does not want it. Raises: SuiteError."""
+    from assay.errors import Invalid  # noqa: PLC0415
+
+    suite = read_suite(path)
+    client = session.client
+    case_files = CaseFiles(
+        suite,
+        upload=lambda content, name: str(client.send(files.put(content, name=name)).id),
+        make_flow=lambda flow: str(client.fetch(flows.create(flow))["id"]),
+    )
+    case_files.check()
+    sent = case_files.sent()
+    try:
+        estimate = client.fetch(evaluations.estimate(sent, variants, repeat=repeat))
+        if not _agreed(session, estimate, budget, yes=yes):
+            return None
+        begin = evaluations.create(
+            sent, variants, repeat=repeat, budget=budget, concurrency=concurrency, idempotency_key=str(uuid.uuid4())
+        )
+        evaluation: dict[str, Any] = client.fetch(begin)
+    except Invalid as refusal:
+        raise _in_file(suite, refusal) or refusal from None
+    return evaluation
+
+
+def _in_file(suite: SuiteFile, refusal: Any) -> SuiteError | None:
+    """The server's refusal at its place in the file; None when it is about something else."""
+    for error in refusal.errors:
+        loc = tuple(error.get("loc") or ())
+        if loc[:2] == ("body", "suite"):
+            return suite.fault(in_suite(loc[2:], suite.content), told_of(str(error.get("msg"))))
+    return None
+
+
+def _agreed(session: CommandLine, estimate: Mapping[str, Any], budget: Mapping[str, Any], *, yes: bool) -> bool:
+    """Tell what it may take, and ask where a person is there to be asked."""
+    session.say(_told_estimate(estimate, budget))
+    if yes or not estimate["asking"] or session.json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return True
+    sys.stderr.write("begin? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _told_estimate(estimate: Mapping[str, Any], budget: Mapping[str, Any]) -> str:
+    parts = [f"{estimate['runs']} runs"]
+    if estimate["asking"]:
+        if estimate["tokens"] is None:
+            parts.append("tokens unknown: no job of these kinds was run lately")
+        else:
+            parts.append(f"about {estimate['tokens']:,} tokens, by {estimate['from_jobs']} earlier jobs")
+            cost = estimate["cost_usd"]
+            parts.append("cost unknown: no price is known" if cost is None else f"about {cost:.2f} $")
+        caps = [f"{value:,} {name}" for name, value in budget.items()]
+        parts.append(f"budget: {', '.join(caps)}" if caps else "no budget (--max-tokens, --max-cost)")
+    return "; ".join(parts)
+
+
+def _see_through(
+    session: CommandLine, id: str, require: float | None, baseline: str | None, alpha: float | None, html: Path | None
+) -> int:
+    """Wait for the end; the evaluation goes on when the command is interrupted."""
+    pause, before = _LOOK_FIRST, -1
+    session.say(f"evaluation {id}; it goes on without this command: assay eval show {id}")
+    while True:
+        view = session.client.fetch(evaluations.get(id, baseline))
+        progress = view["progress"]
+        if view["state"] != "running" and not progress["running"] and not progress["pending"]:
+            return _tell(session, view, require, baseline, alpha, html)
+        if progress["finished"] != before and session.lively:
+            session.say(f"{progress['finished']} of {progress['runs']} runs")
+        pause = _LOOK_FIRST if progress["finished"] != before else min(pause * 1.5, _LOOK_SLOWEST)
+        before = progress["finished"]
+        time.sleep(pause)
+
+
+def _tell(
+    session: CommandLine,
+    view: dict[str, Any],
+    require: float | None,
+    baseline: str | None,
+    alpha: float | None,
+    target: Path | None,
+) -> int:
+    session.show(reported(view) if session.json else view, table.told)
+    if target is not None:
+        target.write_text(evaluation_page.page(view), "utf-8")
+        session.say(f"report: {target}")
+    reasons = unmet(view, require, baseline, alpha)
+    for reason in reasons:
+        session.warn(reason)
+    return _NOT_MET if reasons else _MET
+
+
+def reported(view: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``--json`` prints: these keys and no others."""
+    whole = {name: view[name] for name in _REPORTED}
+    for part, names in (("cells", _CELL), ("totals", _TOTAL), ("comparisons", _COMPARISON)):
+        whole[part] = [{name: each[name] for name in names} for each in view[part]]
+    whole["variants"] = [{name: each[name] for name in ("name", "model", "prompt")} for each in view["variants"]]
+    return whole
+
+
+def unmet(view: Mapping[str, Any], require: float | None, baseline: str | None, alpha: float | None) -> list[str]:
+    """Why the evaluation will not do."""
+    reasons = []
+    if view["state"] in ("cancelled", "budget_spent"):
+        reasons.append(f"the evaluation is {view['state']}: assay eval resume {view['id']}")
+    for total in view["totals"] if require is not None else ():
+        share = total["successes"] / total["runs"] if total["runs"] else 0.0
+        if share < (require or 0.0):
+            reasons.append(f"{total['variant']}: {share:.3f} of the runs succeeded, {require:g} required")
+    if baseline is not None:
+        reasons += _worse(view, baseline, alpha)
+    return reasons
+
+
+def _worse(view: Mapping[str, Any], baseline: str, alpha: float | None) -> list[str]:
+    compared = [each for each in view["baseline"] if each["cases"]]
+    if not compared:
+        return [f"{baseline} has no variant and case of the same name to compare with"]
+    return [
+        f"{each['a']}: worse than the baseline by {-each['difference']:.3f} (p {table.p_value(each['p'])})"
+        for each in compared
+        if each["difference"] < 0 and (alpha is None or each["p"] < alpha)
+    ]
+
+
+def _row(evaluation: dict[str, Any]) -> list[object]:
+    totals = evaluation["totals"]
+    share = ", ".join(f"{total['successes']}/{total['runs']}" for total in totals)
+    progress = evaluation["progress"]
+    return [
+        evaluation["id"], evaluation["name"], evaluation["state"], len(evaluation["variants"]),
+        f"{progress['finished']}/{progress['runs']}", share, show.clock(evaluation["created_at"]),
+    ]  # fmt: skip
+
+
+def _run_row(run: dict[str, Any]) -> list[object]:
+    return [run[name] for name in ("case", "variant", "repetition", "state", "success", "cause", "detail", "job_id")]

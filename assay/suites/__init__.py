@@ -1,0 +1,1 @@
+"""Suites of evaluations: files in the user's repository, and what is made of them."""

@@ -1,0 +1,185 @@
+"""A suite as its file has it: YAML, or JSON lines with one case each; every fault names its line and its field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import yaml
+
+Loc = tuple[str | int, ...]
+_MOST_BYTES, _MOST_VALUES = 8_000_000, 500_000
+
+
+class SuiteError(Exception):
+    """The suite cannot be read; the text names file, line and field."""
+
+    def __init__(self, path: Path, line: int | None, loc: Loc, message: str) -> None:
+        where = f"{path}:{line}" if line else str(path)
+        super().__init__(": ".join(filter(None, [where, field_of(loc), message])))
+        self.line = line
+        self.field = field_of(loc)
+
+
+def field_of(loc: Loc) -> str:
+    """``("cases", 1, "expect", "table")`` as ``cases[1].expect.table``."""
+    text = ""
+    for part in loc:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text
+
+
+@dataclass(frozen=True)
+class SuiteFile:
+    """What stands in the file, and on which line."""
+
+    path: Path
+    content: dict[str, Any]
+    lines: Mapping[Loc, int] = field(repr=False)
+
+    @property
+    def folder(self) -> Path:
+        return self.path.resolve().parent
+
+    def fault(self, loc: Sequence[str | int], message: str) -> SuiteError:
+        """An error at the field, or at the nearest one around it that stands in the file."""
+        return SuiteError(self.path, self._line(tuple(loc)), tuple(loc), message)
+
+    def _line(self, loc: Loc) -> int | None:
+        return next((self.lines[loc[:n]] for n in range(len(loc), -1, -1) if loc[:n] in self.lines), None)
+
+
+def read_suite(path: Path) -> SuiteFile:
+    """Raises: SuiteError."""
+    text = _text(path)
+    suite = _of_lines(path, text) if path.suffix.lower() in (".jsonl", ".ndjson") else _of_yaml(path, text)
+    _check(suite)
+    return suite
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise SuiteError(path, None, (), error.strerror or "it cannot be read") from None
+    if len(content) > _MOST_BYTES:
+        raise SuiteError(path, None, (), f"a suite has {_MOST_BYTES // 1_000_000} MB at most; put data into files")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise SuiteError(path, line, (), "not text in UTF-8") from None
+
+
+def _of_yaml(path: Path, text: str) -> SuiteFile:
+    from shared import plain_yaml  # noqa: PLC0415 - seldom needed
+
+    try:
+        read = list(plain_yaml.nodes(text, most=_MOST_VALUES))
+    except plain_yaml.NotPlain as fault:
+        raise SuiteError(path, fault.line, (), fault.reason) from None
+    if len(read) != 1 or not isinstance(read[0][0], dict):
+        raise SuiteError(path, 1, (), "a suite is one mapping with name and cases")
+    lines: dict[Loc, int] = {}
+    _find_lines(path, read[0][1], (), lines)
+    return SuiteFile(path, read[0][0], lines)
+
+
+def _find_lines(path: Path, node: yaml.Node, loc: Loc, lines: dict[Loc, int]) -> None:
+    """The line of every value: of its key, where it has one."""
+    import yaml  # noqa: PLC0415
+
+    lines.setdefault(loc, node.start_mark.line + 1)
+    if isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            _find_lines(path, item, (*loc, index), lines)
+    elif isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            inner = (*loc, str(key.value))
+            if inner in lines:
+                raise SuiteError(path, key.start_mark.line + 1, inner, "it stands there twice")
+            lines[inner] = key.start_mark.line + 1
+            _find_lines(path, value, inner, lines)
+
+
+def _of_lines(path: Path, text: str) -> SuiteFile:
+    """One case in each line; a line without ``kind`` but with ``suite`` names the suite, else its file does."""
+    name = path.stem
+    cases: list[Any] = []
+    lines: dict[Loc, int] = {(): 1}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            case = json.loads(line, parse_constant=_refuse)
+        except (ValueError, RecursionError) as error:
+            raise SuiteError(path, number, ("cases", len(cases)), f"not JSON: {error}") from None
+        if isinstance(case, dict) and "kind" not in case and set(case) == {"suite"}:
+            name = case["suite"]
+            lines["name",] = number
+            continue
+        lines["cases", len(cases)] = number
+        cases.append(case)
+    return SuiteFile(path, {"name": name, "cases": cases}, lines)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def _check(suite: SuiteFile) -> None:
+    """Against the contract. Raises: SuiteError for the first field that does not fit."""
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    from shared.contracts.evaluations import Suite  # noqa: PLC0415
+
+    try:
+        json.dumps(suite.content, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise suite.fault(_not_json(suite.content), "no value of JSON: put texts and dates in quotes") from None
+    try:
+        Suite.model_validate(suite.content)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise suite.fault(in_suite(first["loc"], suite.content), told_of(first["msg"])) from None
+
+
+def _not_json(value: object, loc: Loc = ()) -> Loc:
+    """Where the first value stands that JSON does not have."""
+    inner: list[tuple[str | int, object]] = []
+    if isinstance(value, dict):
+        inner = [(str(key), each) for key, each in value.items()]
+    elif isinstance(value, list):
+        inner = list(enumerate(value))
+    for key, each in inner:
+        try:
+            json.dumps(each, allow_nan=False)
+        except (TypeError, ValueError, RecursionError):
+            return _not_json(each, (*loc, key)) if isinstance(each, (dict, list)) else (*loc, key)
+    return loc
+
+
+def in_suite(loc: Sequence[str | int], content: object) -> Loc:
+    """A place that a validator names, without the names of its own alternatives, which stand in no file."""
+    kept: list[str | int] = []
+    for position, part in enumerate(loc):
+        if isinstance(content, dict):
+            if part in content:
+                content = content[part]
+            elif position < len(loc) - 1:
+                continue  # the name of an alternative
+        elif isinstance(content, list) and isinstance(part, int) and part < len(content):
+            content = content[part]
+        else:
+            break
+        kept.append(part)
+    return tuple(kept)
+
+
+def told_of(message: str) -> str:
+    return message.removeprefix("Value error, ")

@@ -1,0 +1,151 @@
+"""Evaluations go on: runs become jobs, finished jobs are scored, and the last one ends it.
+
+Every step is one transaction under the lock of the evaluation's row: a reconciler that is killed anywhere leaves either
+all of a step or nothing of it, so no run is begun twice and none is lost.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+from redis import Redis
+from sqlalchemy import Connection, Engine, RowMapping
+from sqlalchemy.exc import SQLAlchemyError
+from uuid_utils import uuid7
+
+from shared.contracts.evaluations import Case, Expectation
+from shared.evaluations import statements
+from shared.evaluations.scoring import FinishedRun, Outcome, Used, score
+from shared.jobs import notifications, submission
+
+log = structlog.get_logger(__name__)
+
+_MOST_OPEN, _MOST_SCORED = 200, 20
+Row = Mapping[str, Any] | RowMapping
+
+
+def advance_all(engine: Engine, redis: Redis) -> None:
+    """Advance every evaluation that has something left to do."""
+    with engine.connect() as connection:
+        ids = list(connection.execute(statements.open_evaluations(_MOST_OPEN)).scalars())
+    for id in ids:
+        try:
+            advance(engine, redis, id)
+        except SQLAlchemyError:
+            raise
+        except Exception:  # one evaluation must not hold up the others
+            log.exception("evaluation_postponed", evaluation_id=id)
+
+
+def advance(engine: Engine, redis: Redis, id: str) -> None:
+    """One step of an evaluation; nothing when another process is at it."""
+    begun: dict[str, list[str]] = {}
+    with engine.begin() as connection:
+        evaluation = connection.execute(statements.lock(id)).mappings().one_or_none()
+        if evaluation is not None:
+            _score(connection, evaluation)
+            begun = _go_on(connection, evaluation)
+    for kind, job_ids in begun.items():  # one that is lost is noticed like any other
+        notifications.notify(redis, kind, *job_ids)
+
+
+def _score(connection: Connection, evaluation: Row) -> None:
+    cases = evaluation["suite"]["cases"]
+    for run in connection.execute(statements.ended_runs(evaluation["id"], _MOST_SCORED)).mappings().all():
+        used = _used(run)
+        outcome = _outcome(cases[run["case_number"]], run, used)
+        written = {
+            "success": outcome.success,
+            "cause": outcome.cause,
+            "detail": outcome.detail,
+            "turns": used.turns,
+            "tokens": used.tokens,
+            "cost_usd": used.cost_usd,
+            "seconds": used.seconds,
+        }
+        connection.execute(statements.end_run(evaluation["id"], run, written))
+
+
+def _used(run: Row) -> Used:
+    usage = run["usage"] or {}
+    tokens = int(usage.get("input_tokens") or 0) + int(usage.get("output_tokens") or 0)
+    free = not usage.get("llm_calls")
+    return Used(run["turns"], tokens, 0.0 if free else usage.get("cost_usd"), run["seconds"] or 0.0)
+
+
+def _outcome(case: Row, run: Row, used: Used) -> Outcome:
+    """A fault of the comparison is told as such: it must neither hold up the evaluation nor count as a success."""
+    if run["job_state"] is None:
+        return Outcome(False, "job_deleted", "the job was deleted before it was scored")
+    try:
+        expect = Expectation.model_validate(case.get("expect") or {})
+        return score(expect, FinishedRun(run["kind"], run["job_state"], run["result"], run["error"], used))
+    except Exception as fault:
+        log.exception("run_not_scored", job_id=run["job_id"])
+        return Outcome(False, "not_scored", f"the result could not be compared: {type(fault).__name__}")
+
+
+def _go_on(connection: Connection, evaluation: Row) -> dict[str, list[str]]:
+    """Begin what has room, or end the evaluation; the ids of new jobs by kind."""
+    id, state = evaluation["id"], evaluation["state"]
+    now = connection.execute(statements.standing(id)).mappings().one()
+    pending = now["pending"]
+    if pending and state == "running" and _is_spent(evaluation["budget"], now):
+        state = "budget_spent"
+        connection.execute(statements.set_state(id, state))
+    if pending and state != "running":
+        connection.execute(statements.skip_pending(id, state))
+        pending = 0
+    begun = _begin(connection, evaluation, evaluation["concurrency"] - now["running"]) if pending else {}
+    if not pending and not now["running"]:
+        if state == "running":
+            connection.execute(statements.set_state(id, "finished"))
+        connection.execute(statements.close(id))
+        log.info("evaluation_ended", evaluation_id=id, state="finished" if state == "running" else state)
+    return begun
+
+
+def _is_spent(budget: Mapping[str, float | None], spent: Row) -> bool:
+    """A budget of money is spent, too, as soon as nobody knows what a run has cost."""
+    if budget.get("cost_usd") is not None and spent["unpriced"]:
+        return True
+    return any(most is not None and spent[name] >= most for name, most in budget.items())
+
+
+def _begin(connection: Connection, evaluation: Row, room: int) -> dict[str, list[str]]:
+    begun: defaultdict[str, list[str]] = defaultdict(list)
+    if room <= 0:
+        return begun
+    for run in connection.execute(statements.pending_runs(evaluation["id"], room)).mappings().all():
+        job = job_of(evaluation, run)
+        connection.execute(submission.submit(job))
+        connection.execute(statements.begin_run(evaluation["id"], run, job["id"]))
+        begun[job["kind"]].append(job["id"])
+    return begun
+
+
+def job_of(evaluation: Row, run: Row) -> dict[str, Any]:
+    """The row of the job that a run is."""
+    case = Case.model_validate(evaluation["suite"]["cases"][run["case_number"]])
+    variant = evaluation["variants"][run["variant_number"]]
+    overrides: dict[str, Any] = {"model": variant["model"]} if variant["model"] else {}
+    if variant["prompt"]:
+        key, _, version = variant["prompt"].rpartition("@")
+        overrides["prompts"] = {key: int(version)}
+    return {
+        "id": str(uuid7()),
+        "tenant_id": evaluation["tenant_id"],
+        "kind": case.kind,
+        "priority": evaluation["priority"],
+        "input": case.input,
+        "labels": {"evaluation": evaluation["id"], "case": case.name, "variant": variant["name"]},
+        "budget": {} if case.budget is None else case.budget.model_dump(exclude_none=True),
+        "overrides": overrides,
+        "conversation_id": str(uuid7()),
+        "actor": evaluation["actor"],
+        "request_id": evaluation["request_id"],
+        "warnings": [],
+    }

@@ -1,0 +1,1 @@
+"""Evaluations: cases run as jobs, what must hold of them, and what the differences mean."""

@@ -1,0 +1,168 @@
+"""Whether a table is the expected one: columns by name, cells within the tolerance, rows in the order as said."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from math import isfinite
+from typing import Any
+
+from shared.contracts.evaluations import MOST_ROWS, ExpectedTable, Tolerance
+
+Cell = float | str | None
+Row = tuple[Cell, ...]
+
+
+class NoTable(ValueError):
+    """What is given as the expected table is none."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    ordered: bool
+    tolerance: Tolerance
+
+
+def expected_of(table: ExpectedTable) -> Expected:
+    """Raises: NoTable."""
+    tolerance = table.tolerance
+    given = tolerance if isinstance(tolerance, Tolerance) else Tolerance(absolute=tolerance)
+    columns, rows = _of_csv(table.csv) if table.csv is not None else _of_rows(table.rows or [])
+    if len(rows) > MOST_ROWS:
+        raise NoTable(f"an expected table has {MOST_ROWS:,} rows at most; describe a larger one by assertions")
+    if len(set(columns)) != len(columns):
+        raise NoTable("two columns have the same name")
+    return Expected(columns, tuple(rows), table.order == "given", given)
+
+
+def difference(expected: Expected, table: Mapping[str, Any] | None) -> str | None:
+    """What is other than expected, in words, or None; ``table`` is that of a transform's result."""
+    if table is None:
+        return "the result has no table"
+    names = [str(column["name"]) for column in table["columns"]]
+    missing = [name for name in expected.columns if name not in names]
+    more = [name for name in names if name not in expected.columns]
+    if missing or more:
+        told = [f"no column {', '.join(missing)}"] if missing else []
+        return "; ".join([*told, f"unexpected column {', '.join(more)}"] if more else told)
+    if table["row_count"] != len(expected.rows):
+        return f"{table['row_count']} rows instead of {len(expected.rows)}"
+    places = [names.index(name) for name in expected.columns]
+    rows = [tuple(_cell(row[place]) for place in places) for row in table["rows"]]
+    if len(rows) != len(expected.rows):
+        return f"only {len(rows)} of {len(expected.rows)} rows came with the result"
+    return (_in_order if expected.ordered else _in_any_order)(expected, rows)
+
+
+def _in_order(expected: Expected, rows: Sequence[Row]) -> str | None:
+    for number, (wanted, row) in enumerate(zip(expected.rows, rows, strict=True), start=1):
+        for name, one, other in zip(expected.columns, wanted, row, strict=True):
+            if not _same(one, other, expected.tolerance):
+                return f"row {number}, {name}: {other!r} instead of {one!r}"
+    return None
+
+
+def _in_any_order(expected: Expected, rows: Sequence[Row]) -> str | None:
+    """Pair each expected row with another one of the result: those whose texts agree, by augmenting paths."""
+    by_texts: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
+    for index, row in enumerate(rows):
+        by_texts[_texts(row)].append(index)
+    paired: dict[int, int] = {}
+    for number, wanted in enumerate(expected.rows):
+
+        def partners(of: int) -> Iterator[int]:
+            candidate = expected.rows[of]
+            return (i for i in by_texts[_texts(candidate)] if _same_row(candidate, rows[i], expected.tolerance))
+
+        if not _pair(number, partners, paired):
+            return f"no row like {dict(zip(expected.columns, wanted, strict=True))!r}"
+    return None
+
+
+def _pair(number: int, partners: Callable[[int], Iterator[int]], paired: dict[int, int]) -> bool:
+    """One more pair, others moved where they have to be (Kuhn's algorithm, without recursion)."""
+    seen: set[int] = set()
+    path: list[tuple[int, Iterator[int], int | None]] = [(number, partners(number), None)]
+    while path:
+        row, left, _ = path[-1]
+        partner = next((each for each in left if each not in seen), None)
+        if partner is None:
+            path.pop()
+            continue
+        seen.add(partner)
+        path[-1] = (row, left, partner)
+        holder = paired.get(partner)
+        if holder is None:
+            for each, _, taken in path:
+                assert taken is not None
+                paired[taken] = each
+            return True
+        path.append((holder, partners(holder), None))
+    return False
+
+
+def _texts(row: Row) -> tuple[object, ...]:
+    """A row without its numbers, which may differ a little."""
+    return tuple("" if isinstance(cell, float) else cell for cell in row)
+
+
+def _same_row(one: Row, other: Row, tolerance: Tolerance) -> bool:
+    return all(_same(a, b, tolerance) for a, b in zip(one, other, strict=True))
+
+
+def _same(wanted: Cell, cell: Cell, tolerance: Tolerance) -> bool:
+    if isinstance(wanted, float) and isinstance(cell, float):
+        return wanted == cell or abs(wanted - cell) <= max(tolerance.absolute, tolerance.relative * abs(wanted))
+    return wanted == cell
+
+
+def _of_csv(text: str) -> tuple[tuple[str, ...], list[Row]]:
+    try:
+        lines = [line for line in csv.reader(io.StringIO(text, newline=""), strict=True) if line]
+    except csv.Error as error:
+        raise NoTable(f"not CSV: {error}") from None
+    if not lines:
+        raise NoTable("the first line of the CSV text names the columns")
+    head, *rows = lines
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(head):
+            raise NoTable(f"line {number} of the CSV text has {len(row)} cells, and there are {len(head)} columns")
+    return tuple(name.strip() for name in head), [tuple(map(_cell, row)) for row in rows]
+
+
+def _of_rows(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], list[Row]]:
+    columns = tuple(dict.fromkeys(name for row in rows for name in row))
+    return columns, [tuple(_cell(row.get(name)) for name in columns) for row in rows]
+
+
+def _cell(value: object) -> Cell:
+    """A number as a float, a missing value as None, a time in one spelling, everything else as its text."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return float(value)
+    text = str(value).strip()
+    if text.lower() in ("true", "false"):
+        return text.lower()
+    try:
+        number = float(text) if "_" not in text else None
+    except ValueError:
+        return _time(text)
+    return number if number is not None and isfinite(number) else text
+
+
+def _time(text: str) -> str:
+    """Midnight is the day: CSV text and data frames do not agree on what a date is."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return moment.isoformat().removesuffix("T00:00:00")

@@ -1,0 +1,66 @@
+"""The tables of evaluations: what is to be run, and each run with what came of it."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    Table,
+    Text,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from shared.db import metadata
+
+_NOW = text("clock_timestamp()")
+
+evaluations = Table(
+    "evaluations",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("tenant_id", Text, nullable=False),
+    Column("name", Text, nullable=False),  # of the suite
+    Column("suite", JSONB, nullable=False),
+    Column("variants", JSONB, nullable=False),
+    Column("repeat", Integer, nullable=False),
+    Column("budget", JSONB, nullable=False),
+    Column("concurrency", Integer, nullable=False),
+    Column("priority", Integer, nullable=False),
+    Column("state", Text, nullable=False, server_default="running"),
+    Column("open", Boolean, nullable=False, server_default=text("true")),  # there is something left to do
+    Column("actor", Text, nullable=False),
+    Column("request_id", Text),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    Column("finished_at", DateTime(timezone=True)),
+    CheckConstraint("state IN ('running', 'finished', 'cancelled', 'budget_spent')", name="state"),
+)
+Index("ix_evaluations_list", evaluations.c.tenant_id, evaluations.c.created_at.desc(), evaluations.c.id.desc())
+Index("ix_evaluations_open", evaluations.c.created_at, postgresql_where=text("open"))
+
+evaluation_runs = Table(
+    "evaluation_runs",
+    metadata,
+    Column("evaluation_id", Text, ForeignKey("evaluations.id", ondelete="CASCADE"), primary_key=True),
+    Column("repetition", Integer, primary_key=True),
+    Column("case_number", Integer, primary_key=True),
+    Column("variant_number", Integer, primary_key=True),
+    Column("tenant_id", Text, nullable=False),
+    Column("state", Text, nullable=False, server_default="pending"),
+    Column("job_id", Text),  # stays when the job is deleted
+    Column("success", Boolean),
+    Column("cause", Text),
+    Column("detail", Text),
+    Column("turns", Integer),
+    Column("tokens", BigInteger),
+    Column("cost_usd", Double),
+    Column("seconds", Double),
+    CheckConstraint("state IN ('pending', 'running', 'finished', 'skipped')", name="state"),
+)
