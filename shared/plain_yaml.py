@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import yaml
 
@@ -28,17 +28,16 @@ def documents(text: str, *, most: int, aliases: bool = False) -> Iterator[object
     ``most`` bounds what a document holds: its mappings, lists, keys and values. Without ``aliases`` neither aliases
     nor merges are read. Raises: NotPlain.
     """
-    for root, construct in _roots(text, most, aliases):
-        yield construct(root)
+    for value, _ in _roots(text, most, aliases):
+        yield value
 
 
 def nodes(text: str, *, most: int) -> Iterator[tuple[object, yaml.Node]]:
     """Every document with the node that it was made of, which knows its lines; no aliases. Raises: NotPlain."""
-    for root, construct in _roots(text, most, False):
-        yield construct(root), root
+    return _roots(text, most, False)
 
 
-def _roots(text: str, most: int, aliases: bool) -> Iterator[tuple[yaml.Node, Callable[[yaml.Node], object]]]:
+def _roots(text: str, most: int, aliases: bool) -> Iterator[tuple[object, yaml.Node]]:
     if _nesting(text) > _MOST_NESTED:
         raise NotPlain("nested too deeply")
     counted = not aliases or _ALIAS.search(text) is not None  # else it is no larger than it looks
@@ -49,7 +48,7 @@ def _roots(text: str, most: int, aliases: bool) -> Iterator[tuple[yaml.Node, Cal
             assert root is not None
             if counted:
                 _check_size(root, most, aliases)
-            yield root, loader.construct_document
+            yield loader.construct_document(root), root
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         raise NotPlain(str(error.problem), mark.line + 1 if mark else None) from None

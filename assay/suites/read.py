@@ -77,11 +77,11 @@ def _text(path: Path) -> str:
 
 
 def _of_yaml(path: Path, text: str) -> SuiteFile:
-    from shared import plain_yaml  # noqa: PLC0415 - seldom needed
+    from shared.plain_yaml import NotPlain, nodes  # noqa: PLC0415 - seldom needed
 
     try:
-        read = list(plain_yaml.nodes(text, most=_MOST_VALUES))
-    except plain_yaml.NotPlain as fault:
+        read = list(nodes(text, most=_MOST_VALUES))
+    except NotPlain as fault:
         raise SuiteError(path, fault.line, (), fault.reason) from None
     if len(read) != 1 or not isinstance(read[0][0], dict):
         raise SuiteError(path, 1, (), "a suite is one mapping with name and cases")

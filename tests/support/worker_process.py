@@ -2,7 +2,7 @@
 
 ``python -m tests.support.worker_process``; the ``code`` of an execute job is a list of words:
 ``sleep 0.5``, ``crash`` (the process dies), ``fail``, ``event``, ``effect`` (one row in ``effects`` per completed job),
-``corrected`` (an effect that changes the result).
+``corrected`` (an effect that changes the result), ``judged`` (the result has a verdict).
 """
 
 from __future__ import annotations
@@ -32,6 +32,10 @@ class Result(BaseModel):
     said: str
 
 
+class Judged(Result):
+    verdict: str = "ok"
+
+
 def obey(context: Context, request: ExecuteInput) -> Result:
     words = iter(request.code.split())
     for word in words:
@@ -41,7 +45,7 @@ def obey(context: Context, request: ExecuteInput) -> Result:
             raise JobCancelled("told to stop")
         elif word == "deaf":  # does not listen to cancellations
             time.sleep(float(next(words)))
-    return Result(said=request.code)
+    return (Judged if "judged" in request.code.split() else Result)(said=request.code)
 
 
 def _fail(context: Context) -> None:

@@ -104,7 +104,8 @@ def _request_of(loc: Loc, case: Case) -> JobRequest:
         return kind.request.model_validate(given)
     except ValidationError as error:
         errors = [{**each, "loc": (*loc, *each["loc"])} for each in error.errors(include_url=False)]
-        raise problems.invalid(errors, given) from None
+        body = {"suite": {"cases": {loc[-1]: given}}}  # as far as the places of the errors need it
+        raise problems.invalid(errors, body) from None
 
 
 #: Of which kinds a part of an expectation may speak; the others may speak of any.

@@ -1,0 +1,64 @@
+"""`assay eval` beside a running installation."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.assay.terminal import DATA, Shell, written
+
+SUITE = """\
+name: totals
+cases:
+  - name: by city
+    kind: transform
+    input: {task: "sum by city", data: [{name: data, file: cities.csv}]}
+    expect: {table: {csv: "city,n\\nOslo,4\\nRome,2"}, assertions: [rows == 2, "unique(city)"]}
+  - name: product
+    kind: execute
+    input: {language: python, code: "print(6*7)"}
+    expect: {verdict: ok, stdout: "%s"}
+"""
+
+
+@pytest.mark.slow(seconds=4)
+def test_a_suite_is_run_compared_and_judged(shell: Shell) -> None:
+    written(shell, "cities.csv", DATA)
+    suite = written(shell, "totals.yaml", SUITE % 42)
+    ran = shell("eval", "run", suite, "--json", "--model", "groq/a", "--model", "groq/b", "--repeat", "2")
+    assert ran.status == 0, ran.talk
+    told: dict[str, Any] = ran.json
+    assert told["state"] == "finished"
+    assert [cell["successes"] for cell in told["cells"]] == [2, 2, 2, 2]
+    assert told["comparisons"] == [{"a": "groq/a", "b": "groq/b", "difference": 0.0, "p": 1.0}]
+
+    wrong = written(shell, "wrong.yaml", SUITE % 43)
+    report = shell.folder / "report.html"
+    ran = shell("eval", "run", wrong, "--model", "groq/a", "--require", "0.9", "--html", report.name, "--yes")
+    assert ran.status == 1
+    assert "1/2 0.50 [0.09, 0.91]" in ran.out
+    assert "groq/a: 0.500 of the runs succeeded, 0.9 required" in ran.talk
+    assert "wrong_output" in report.read_text()
+    compared = shell("eval", "run", wrong, "--model", "groq/a", "--baseline", told["id"])
+    assert compared.status == 1
+    assert "worse than the baseline" in compared.talk
+    assert shell("eval", "run", suite, "--model", "groq/a", "--baseline", told["id"]).status == 0
+
+    assert told["id"] in shell("eval", "ls").out
+    assert shell("eval", "show", told["id"], "--require", "1").status == 0
+    assert shell("eval", "resume", told["id"], "--json").json == told
+    assert json.loads(shell("eval", "runs", told["id"], "--case", "product", "--json").out)["items"][0]["success"]
+    assert shell("eval", "cancel", told["id"]).status == 1
+
+
+@pytest.mark.slow
+def test_a_suite_that_cannot_be_read_is_told_with_its_line_and_field(shell: Shell) -> None:
+    mine = written(shell, "mine.yaml", SUITE.replace("verdict", "verdikt") % 42)
+    ran = shell("eval", "run", mine)
+    assert (ran.status, "mine.yaml:10: cases[1].expect.verdikt: " in ran.talk) == (2, True)
+    servers = written(shell, "servers.yaml", SUITE.replace("language: python", "language: cobol") % 42)
+    ran = shell("eval", "run", servers)
+    assert (ran.status, "servers.yaml:9: cases[1].input.language: " in ran.talk) == (2, True)
+    assert shell("eval", "run", "none.yaml").status == 2
