@@ -45,6 +45,7 @@ files = Table(
 )
 Index("ix_files_tenant_id", files.c.tenant_id, files.c.created_at, files.c.id)
 Index("ix_files_sha256", files.c.sha256)
+Index("ix_files_uploaded", files.c.created_at, postgresql_where=text("job_id IS NULL"))
 Index("ix_files_job_id", files.c.job_id, postgresql_where=text("job_id IS NOT NULL"))
 
 #: Written by the version before this one; the next contracting migration drops it.
@@ -160,23 +161,34 @@ async def stream(store: ObjectStore, sha256: str, start: int, end: int) -> Async
         yield bytes(chunk)
 
 
-def sweep(store: ObjectStore, older_than: datetime, in_use: Callable[[list[str]], set[str]]) -> int:
-    """Delete blobs without references that are older than the moment; the number of blobs deleted.
+@dataclass(frozen=True)
+class Swept:
+    """What a sweep did."""
+
+    listed: int  #: blobs that it looked at
+    deleted: int
+
+
+def sweep(
+    store: ObjectStore, older_than: datetime, in_use: Callable[[list[str]], set[str]], shard: int | None = None
+) -> Swept:
+    """Delete blobs without references that are older than the moment, of one ``shard`` of 256 or of all.
 
     ``in_use`` says which of the given hashes are referred to. The age protects a blob that was just written and whose
     row is not committed yet.
     """
-    deleted = 0
+    listed = deleted = 0
     for objects in obstore.list(store, prefix=_INCOMING):
         stale = [entry["path"] for entry in objects if entry["last_modified"] < older_than]
         deleted += sum(_delete_old(store, path, older_than) for path in stale)
     if isinstance(store, LocalStore) and store.prefix is not None:
         deleted += _delete_staged(Path(store.prefix) / _INCOMING, older_than)
-    for objects in obstore.list(store, prefix="sha256"):
+    for objects in obstore.list(store, prefix="sha256" if shard is None else f"sha256/{shard:02x}"):
+        listed += len(objects)
         old = {entry["path"].rsplit("/", 1)[-1] for entry in objects if entry["last_modified"] < older_than}
         unused = old - in_use(sorted(old)) if old else set()
         deleted += sum(_delete_old(store, place(sha256), older_than) for sha256 in sorted(unused))
-    return deleted
+    return Swept(listed, deleted)
 
 
 def _delete_staged(folder: Path, older_than: datetime) -> int:

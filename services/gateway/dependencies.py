@@ -112,6 +112,8 @@ async def opened(
     database = Database(settings.stores.database_url, settings.http.database_connections)
     # What requests look up in passing has connections of its own, so that none waits for one while it holds another.
     side_database = Database(settings.stores.database_url, connections=2)
+    # Whoever counts a long queue must not keep other tenants' keys from being looked up.
+    key_database = Database(settings.stores.database_url, connections=1)
     store = blobs.open_store(settings.stores.blob_url)
     quotas = Quotas(settings, side_database)
     dependencies = Dependencies(
@@ -120,7 +122,7 @@ async def opened(
         database=database,
         redis=redis,
         blobs=store,
-        authenticator=Authenticator(side_database, Guesses(settings.http.wrong_keys_per_minute)),
+        authenticator=Authenticator(key_database, Guesses(settings.http.wrong_keys_per_minute)),
         streams=OpenStreams(side_database),
         workforce=Workforce(side_database),
         health=HealthMonitor(settings.stores, side_database, metrics),
@@ -155,6 +157,7 @@ async def opened(
         metrics.close()
         await database.close()
         await side_database.close()
+        await key_database.close()
 
 
 async def _dependencies(request: Request) -> Dependencies:

@@ -11,7 +11,7 @@ from redis import Redis
 from services.reconciler.evaluations import advance_all
 from services.reconciler.reconciler import PeriodicTask, Reconciler
 from services.reconciler.recovery import notify_again, reclaim_expired
-from services.reconciler.retention import delete_expired
+from services.reconciler.retention import Retention
 from services.reconciler.webhooks import Webhooks
 from shared import blobs, db, logs
 from shared.jobs import metrics
@@ -27,6 +27,7 @@ def main() -> None:
     redis = Redis.from_url(stores.redis_url, socket_timeout=2, socket_connect_timeout=1)
     store = blobs.open_store(stores.blob_url)
     webhooks = Webhooks(engine, allow_private=settings.webhook_private)
+    retention = Retention(engine, store, settings.retention_days, settings.upload_days)
     reconciler = Reconciler(
         engine,
         [
@@ -34,9 +35,7 @@ def main() -> None:
             PeriodicTask("notifications", 1.0, lambda: notify_again(engine, redis)),
             PeriodicTask("evaluations", 0.25, lambda: advance_all(engine, redis)),
             PeriodicTask("webhooks", 1.0, webhooks.deliver_due),
-            PeriodicTask(
-                "retention", 60.0, lambda: delete_expired(engine, store, settings.retention_days, settings.upload_days)
-            ),
+            PeriodicTask("retention", 60.0, retention.delete_expired),
         ],
     )
     stop = Event()

@@ -53,6 +53,7 @@ flows = Table(
     postgresql_with={"fillfactor": "80"},
 )
 Index("ix_flows_list", flows.c.tenant_id, flows.c.created_at.desc(), flows.c.id.desc())
+Index("ix_flows_conversation", flows.c.conversation_id)
 Index("ix_flows_name", flows.c.tenant_id, flows.c.name, flows.c.created_at)
 
 versions = Table(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Executable, TextClause, func
+from sqlalchemy import TextClause
 
 from shared.jobs.statements import sql
-from shared.jobs.tables import idempotency_keys
 
 _CLAIMABLE = """
     state = 'queued' AND run_at <= clock_timestamp()
@@ -45,34 +44,44 @@ def unnotified_jobs(kind: str, quiet_seconds: float, limit: int) -> TextClause:
     )
 
 
+#: ``statement_timestamp()`` and not ``clock_timestamp()``: the time has to be a bound of the index that is scanned.
+_AGE = "statement_timestamp() - make_interval(secs => :seconds)"
+# ``= ANY(ARRAY(...))`` and a literal LIMIT: whatever the statistics say, rows are found by their index.
+
+
 def expired_jobs(retention_days: float, limit: int) -> TextClause:
-    """Delete finished jobs that are past their retention, with their events and forms."""
+    """Delete finished jobs that are past their retention, with their events, forms, files and model calls."""
     return sql(
-        """
-        DELETE FROM jobs WHERE id IN (
-            SELECT id FROM jobs WHERE finished_at < clock_timestamp() - make_interval(secs => :seconds)
-            ORDER BY finished_at LIMIT :most FOR UPDATE SKIP LOCKED)
-        RETURNING id, conversation_id
-        """,
+        f"""
+        WITH job AS (
+            DELETE FROM jobs WHERE id = ANY(ARRAY(
+                SELECT id FROM jobs WHERE finished_at < {_AGE}
+                ORDER BY finished_at LIMIT {limit:d} FOR UPDATE SKIP LOCKED))
+            RETURNING id, conversation_id
+        ), file AS (
+            DELETE FROM files WHERE job_id = ANY(ARRAY(SELECT id FROM job))
+        ), call AS (
+            DELETE FROM llm_calls WHERE job_id = ANY(ARRAY(SELECT id FROM job))
+        )
+        SELECT id, conversation_id FROM job
+        """,  # noqa: S608 - a constant of ours
         seconds=retention_days * 86400,
-        most=limit,
     )
 
 
 def expired_uploads(days: float, limit: int) -> TextClause:
     """Delete uploaded files that are older, unless a job that has not ended names one in its input."""
     return sql(
-        """
-        DELETE FROM files WHERE id IN (
+        f"""
+        DELETE FROM files WHERE id = ANY(ARRAY(
             SELECT id FROM files
-            WHERE job_id IS NULL AND created_at < clock_timestamp() - make_interval(secs => :seconds)
+            WHERE job_id IS NULL AND created_at < {_AGE}
               AND NOT EXISTS (SELECT 1 FROM jobs WHERE state IN ('queued', 'running')
                               AND jobs.tenant_id = files.tenant_id AND position(files.id IN jobs.input::text) > 0)
-            ORDER BY created_at LIMIT :most)
+            ORDER BY created_at LIMIT {limit:d}))
         RETURNING id
-        """,
+        """,  # noqa: S608 - a constant of ours
         seconds=days * 86400,
-        most=limit,
     )
 
 
@@ -89,6 +98,35 @@ def orphaned_conversations(ids: Sequence[str]) -> TextClause:
     )
 
 
-def expired_idempotency_keys(hours: float) -> Executable:
-    age = func.clock_timestamp() - func.make_interval(0, 0, 0, 0, 0, 0, hours * 3600)
-    return idempotency_keys.delete().where(idempotency_keys.c.created_at < age)
+def orphans(table: str, after: str, limit: int) -> TextClause:
+    """Of the next rows of ``files`` or ``llm_calls`` by job: delete those whose job is gone; ``last`` job, or null.
+
+    A run that was fenced off may write after its job was deleted. Such rows are few: a page of the table is looked
+    through now and then, not all of it.
+    """
+    if table not in ("files", "llm_calls"):
+        raise ValueError(table)
+    return sql(
+        f"""
+        WITH page AS (
+            SELECT DISTINCT job_id FROM (
+                SELECT job_id FROM {table} WHERE job_id > :after ORDER BY job_id LIMIT {limit:d}) AS rows
+        ), gone AS (
+            DELETE FROM {table} WHERE job_id = ANY(ARRAY(
+                SELECT job_id FROM page WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = page.job_id)))
+        )
+        SELECT max(job_id) AS last FROM page
+        """,  # noqa: S608 - one of ours
+        after=after,
+    )
+
+
+def expired_idempotency_keys(hours: float, limit: int) -> TextClause:
+    return sql(
+        f"""
+        DELETE FROM idempotency_keys WHERE ctid = ANY(ARRAY(
+            SELECT ctid FROM idempotency_keys WHERE created_at < {_AGE}
+            ORDER BY created_at LIMIT {limit:d} FOR UPDATE SKIP LOCKED))
+        """,  # noqa: S608 - a constant of ours
+        seconds=hours * 3600,
+    )

@@ -102,6 +102,10 @@ Index(
     jobs.c.finished_at,
     postgresql_where=text("state = 'succeeded'"),
 )
+Index("ix_jobs_of_conversation", jobs.c.conversation_id, jobs.c.id)
+Index("ix_jobs_list_state", jobs.c.tenant_id, jobs.c.state, jobs.c.created_at.desc(), jobs.c.id.desc())
+Index("ix_jobs_list_kind", jobs.c.tenant_id, jobs.c.kind, jobs.c.state, jobs.c.created_at.desc(), jobs.c.id.desc())
+Index("ix_jobs_replays", jobs.c.replayed_from, postgresql_where=text("replayed_from IS NOT NULL"))
 Index("ix_jobs_batch", jobs.c.batch_id, postgresql_where=text("batch_id IS NOT NULL"))
 Index("ix_jobs_finished", jobs.c.finished_at, postgresql_where=text("finished_at IS NOT NULL"))
 Index(

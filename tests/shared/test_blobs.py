@@ -98,8 +98,8 @@ def test_a_stream_that_breaks_leaves_nothing(store: ObjectStore) -> None:
 def test_a_sweep_takes_what_is_old_and_unused(store: ObjectStore) -> None:
     used, unused = blobs.write(store, b"used"), blobs.write(store, b"unused")
     past, future = datetime.now(UTC) - timedelta(hours=1), datetime.now(UTC) + timedelta(hours=1)
-    assert blobs.sweep(store, past, lambda hashes: set()) == 0
-    assert blobs.sweep(store, future, lambda hashes: {used.sha256} & set(hashes)) == 1
+    assert blobs.sweep(store, past, lambda hashes: set()).deleted == 0
+    assert blobs.sweep(store, future, lambda hashes: {used.sha256} & set(hashes)).deleted == 1
     assert names(store) == [blobs.place(used.sha256)]
     assert unused.sha256 != used.sha256
 
@@ -112,8 +112,8 @@ def test_what_is_uploaded_again_during_a_sweep_stays(store: ObjectStore) -> None
         blobs.write(store, b"again")
         return set()
 
-    assert blobs.sweep(store, listed, uploaded_meanwhile) == 0
-    assert blobs.sweep(store, _moment_after_all_that_is_there(), lambda hashes: set()) == 1
+    assert blobs.sweep(store, listed, uploaded_meanwhile).deleted == 0
+    assert blobs.sweep(store, _moment_after_all_that_is_there(), lambda hashes: set()).deleted == 1
 
 
 def _moment_after_all_that_is_there() -> datetime:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sqlalchemy import select, text
 
-from services.reconciler.retention import delete_expired
+from services.reconciler.retention import Retention
 from shared import blobs, conversations
 from shared.blobs import files
 from shared.db import connect
@@ -46,8 +46,9 @@ def test_old_jobs_take_their_files_with_them_and_uploads_stay(stores: StoreSetti
         if path.is_file():
             os.utime(path, (time.time() - 7200,) * 2)
 
-    delete_expired(engine, store, retention_days=30, upload_days=90)
-    delete_expired(engine, store, retention_days=30, upload_days=90)
+    retention = Retention(engine, store, retention_days=30, upload_days=90)
+    retention.delete_expired()
+    retention.delete_expired()
 
     with engine.connect() as connection:
         assert connection.execute(select(files.c.name)).scalars().all() == ["uploaded"]
@@ -67,8 +68,36 @@ def test_an_old_upload_goes_unless_a_job_still_needs_it(stores: StoreSettings) -
         connection.execute(submission.submit(job_row(id="q", tenant_id="a", input={"files": [{"id": "needed"}]})))
         connection.execute(text("UPDATE files SET created_at = created_at - interval '91 days' WHERE id <> 'young'"))
 
-    delete_expired(engine, store, retention_days=30, upload_days=90)
+    Retention(engine, store, retention_days=30, upload_days=90).delete_expired()
 
     with engine.connect() as connection:
         assert set(connection.execute(select(files.c.id)).scalars()) == {"needed", "young"}
+    engine.dispose()
+
+
+def test_a_round_goes_on_until_nothing_expired_is_left(stores: StoreSettings) -> None:
+    engine, store = connect(stores.database_url), blobs.open_store(stores.blob_url)
+    with engine.begin() as connection:
+        connection.execute(text("TRUNCATE jobs, conversations, idempotency_keys CASCADE"))
+        connection.execute(
+            text(
+                """
+                INSERT INTO jobs (id, tenant_id, kind, state, input, conversation_id, actor, finished_at)
+                SELECT 'j' || n, 'a', 'execute', 'succeeded', '{}', 'c' || n, 'k', now() - interval '40 days'
+                FROM generate_series(1, 4500) n
+                """
+            )
+        )
+        connection.execute(text("INSERT INTO conversations (id, tenant_id) SELECT conversation_id, 'a' FROM jobs"))
+        connection.execute(
+            text(
+                "INSERT INTO idempotency_keys (tenant_id, key, fingerprint, created_at) "
+                "SELECT 'a', 'k' || n, '', now() - (n || ' hours')::interval FROM generate_series(1, 5000) n"
+            )
+        )
+    Retention(engine, store, retention_days=30, upload_days=90).delete_expired()
+    with engine.connect() as connection:
+        left = "SELECT (SELECT count(*) FROM jobs), (SELECT count(*) FROM conversations)"
+        assert tuple(connection.execute(text(left)).one()) == (0, 0)
+        assert connection.execute(text("SELECT count(*) FROM idempotency_keys")).scalar() == 23
     engine.dispose()
