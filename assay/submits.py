@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -91,7 +92,30 @@ def detect_input(
     return {"source": {"file_id": info.id}, **rest}
 
 
+@dataclass(frozen=True)
+class TableFiles:
+    """Files with the same columns as one data set, and what is known of how they are written; the rest is found out."""
+
+    files: Sequence[files.Content]
+    sheet: str | None = None  #: of a workbook
+    delimiter: str | None = None
+    encoding: str | None = None
+    name: str | None = None  #: of content that has none of its own
+
+
+def _table_files(options: ClientOptions, name: str, tables: TableFiles) -> Steps[dict[str, Any]]:
+    ids = []
+    for content in tables.files:
+        info = yield from call(files.put(content, name=tables.name), options)
+        ids.append(info.id)
+    stated = {"sheet": tables.sheet, "delimiter": tables.delimiter, "encoding": tables.encoding}
+    source: dict[str, object] = {"file_id": ids[0]} if len(ids) == 1 else {"file_ids": ids}
+    return {"name": name, **source, **{key: value for key, value in stated.items() if value is not None}}
+
+
 def _data_set(options: ClientOptions, name: str, value: object) -> Steps[dict[str, Any]]:
+    if isinstance(value, TableFiles):
+        return (yield from _table_files(options, name, value))
     if isinstance(value, Mapping):
         return {"name": name, **value}
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from cyclopts import Parameter
 
 from assay import submits
+from assay.commands import datafiles, tables
 from assay.commands import kept as kept_code
-from assay.commands import tables
+from assay.commands.datafiles import Reading
 from assay.commands.kept import KeptCode
-from assay.commands.run import Sending, given, pair, readable, run
+from assay.commands.run import Sending, given, run
 from assay.commands.session import ASKED, CommandLine, UsageError, current
 from shared.languages import LANGUAGES, language_of_file
 
@@ -28,12 +29,15 @@ _PLAIN = Sending()
 
 def transform(
     file: Annotated[
-        str, Parameter(help="The data: CSV, JSON, Parquet, Excel ...; - is standard input", allow_leading_hyphen=True)
+        str, Parameter(help="A file, a folder or 'GLOB' of files; - is standard input", allow_leading_hyphen=True)
     ],
     task: Annotated[str | None, Parameter(help="What shall become of it; not needed with --code")] = None,
     *,
     data: Annotated[Sequence[str], Parameter(help="NAME=FILE: another data set", negative="")] = (),
     name: Annotated[str, Parameter(help="The name of the first data set in the code")] = "data",
+    sheet: Annotated[str | None, Parameter(help="The sheet of a workbook; the first one that is filled")] = None,
+    delimiter: Annotated[str | None, Parameter(help="What parts the cells of a text: ; or tab, for example")] = None,
+    encoding: Annotated[str | None, Parameter(help="Of a text: latin-1, cp1252, utf-16 ...")] = None,
     language: _Language | None = None,
     dataframe: Literal["pandas", "polars"] | None = None,
     output: Annotated[Literal["table", "plot"] | None, Parameter(help="What is wanted")] = None,
@@ -82,7 +86,8 @@ def transform(
         preview=given(mask=tuple(mask), rows=rows) or None, code=kept.code or None,
     )  # fmt: skip
     client = current().client
-    sets = _data_sets(name, file, data)
+    reading = Reading(sheet, delimiter, encoding)
+    sets = datafiles.data_sets(name, file, data, reading)
     expected = {**kept.expects, **kept_code.expected(expects, list(sets))}
     if expected:
         fields |= {"expects": expected, "on_drift": "report" if allow_drift else "fail"}
@@ -96,15 +101,6 @@ def transform(
             return ASKED
         input = {**input, "task": answers.pop(0)}
         sending = replace(sending, conversation=saving.asked["conversation_id"])
-
-
-def _data_sets(name: str, file: str, data: Sequence[str]) -> dict[str, object]:
-    sets: dict[str, object] = {name: readable(Path(file))}
-    for other, path in map(pair, data):
-        if other in sets:
-            raise UsageError(f"two data sets are named {other!r}")
-        sets[other] = readable(Path(path))
-    return sets
 
 
 @dataclass

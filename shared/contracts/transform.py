@@ -26,18 +26,27 @@ AssertionText = Annotated[str, Field(min_length=1, max_length=500), AfterValidat
 
 
 class DataSet(Request):
-    """One named data set: an uploaded file, rows as objects, or CSV text; exactly one of them."""
+    """One named data set: an uploaded file (or several with the same columns), rows as objects, or CSV text.
+
+    Exactly one of them; ``sheet``, ``delimiter`` and ``encoding`` say of a file what else is found out.
+    """
 
     name: DataName = "data"
     file_id: FileId | None = None
+    file_ids: Annotated[list[FileId], Field(min_length=1, max_length=200)] | None = None
     rows: list[dict[str, JsonValue]] | None = None
     csv: str | None = None
+    sheet: Annotated[str, Field(min_length=1, max_length=100)] | None = None  #: of a workbook: its name
+    delimiter: Annotated[str, Field(pattern=r"^[^\r\n\"]$")] | None = None
+    encoding: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]{1,40}$")] | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        given = [name for name in ("file_id", "rows", "csv") if getattr(self, name) is not None]
+        given = [name for name in ("file_id", "file_ids", "rows", "csv") if getattr(self, name) is not None]
         if len(given) != 1:
-            raise ValueError("give exactly one of file_id, rows and csv")
+            raise ValueError("give exactly one of file_id, file_ids, rows and csv")
+        if self.rows is not None and (self.sheet or self.delimiter or self.encoding):
+            raise ValueError("sheet, delimiter and encoding speak of files")
         return self
 
 

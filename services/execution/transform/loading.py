@@ -29,7 +29,7 @@ _WHY = {
     Verdict.MEMORY: "it needs more memory than reading may use",
     Verdict.TIMEOUT_WALL: "reading it takes too long",
     Verdict.TIMEOUT_CPU: "reading it takes too long",
-    Verdict.DISK: "it is larger than reading may write",
+    Verdict.DISK: "as a table in memory it is more than 300 MB: give fewer rows or columns, or aggregate it first",
 }
 
 
@@ -53,6 +53,8 @@ class _DataFile:
     file_name: str
     place: str  #: the field of the request that gave it
     sha256: str = ""  #: when it is known
+    parts: tuple[Path, ...] = ()  #: in the place of ``path``: files whose rows follow each other
+    stated: tuple[str | None, ...] = ()  #: sheet, delimiter and encoding, as the caller says
 
 
 @dataclass(frozen=True)
@@ -84,17 +86,33 @@ class Loader:
     def _source(self, index: int, data: DataSet) -> _DataFile:
         """The data as a file on this side."""
         target = self.scratch / f"input-{index}"
+        stated = (data.sheet, data.delimiter, data.encoding)
+        if data.file_ids is not None:
+            return replace(self._parts(index, data, data.file_ids), stated=stated)
         if data.file_id is not None:
             info = self.files.info(data.file_id)
             if info.size > self.limits.input_bytes:
                 raise _refused(data.name, ["input", "data", index, "file_id"], "it is larger than 1 GB")
             self.files.fetch(data.file_id, target)
-            return _DataFile(target, info.name, "file_id", info.sha256)
+            return _DataFile(target, info.name, "file_id", info.sha256, stated=stated)
         if data.csv is not None:
             target.write_text(data.csv, encoding="utf-8", newline="")
-            return _DataFile(target, "data.csv", "csv")
+            return _DataFile(target, "data.csv", "csv", stated=(None, data.delimiter, None))
         target.write_text(json.dumps(data.rows, ensure_ascii=False), encoding="utf-8")
         return _DataFile(target, "data.json", "rows")
+
+    def _parts(self, index: int, data: DataSet, ids: Sequence[str]) -> _DataFile:
+        """Several files as one. Raises: InvalidData, NotFound."""
+        infos = [self.files.info(id) for id in ids]
+        if sum(info.size for info in infos) > self.limits.input_bytes:
+            raise _refused(data.name, ["input", "data", index, "file_ids"], "its files are larger than 1 GB together")
+        parts = []
+        for number, id in enumerate(ids):
+            part = self.scratch / f"input-{index}-{number:03}"
+            self.files.fetch(id, part)
+            parts.append(part)
+        sha256 = hashlib.sha256("\n".join(info.sha256 for info in infos).encode()).hexdigest()
+        return _DataFile(self.scratch / f"input-{index}", infos[0].name, "file_ids", sha256, tuple(parts))
 
     def _read(self, name: str, source: _DataFile, loc: list[str | int], file_id: str | None) -> DataRead:
         early: Queue[_Report] = Queue()
@@ -121,9 +139,9 @@ class Loader:
         """Read the file in the sandbox; the report is passed on before the table is copied out."""
         code = (
             "from services.execution.transform.reading.read import answer\n"  # the warm interpreter has it already
-            f"result = answer('input/data', {source.file_name!r}, {self.reader!r}, {self.rows})\n"
+            f"result = answer('input/data', {source.file_name!r}, {self.reader!r}, {self.rows}, *{source.stated!r})\n"
         )
-        files = {"input/data": source.path}
+        files = {f"input/data/{part.name}": part for part in source.parts} or {"input/data": source.path}
         run = Run("python", code, files=files, limits=self.limits.read, take="table", collect=False, until="table")
         listener = _ReportListener(early)
         with self.sandbox.run(run, self.cancelled, listener) as outcome:

@@ -7,7 +7,7 @@ import json
 import math
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import TypeAlias
 
 import orjson
@@ -41,10 +41,12 @@ _MOST_DIGITS = 40  # twice what 64 bits need
 _DEEPEST = 250  # a little less than what orjson writes
 
 
-async def stream(request: Request, most: int, most_pause: float) -> AsyncIterator[bytes]:
+async def stream(
+    request: Request, most: int, most_pause: float, refusal: Callable[[int], TooLarge] | None = None
+) -> AsyncIterator[bytes]:
     """The body as it comes, counted. Raises: TooLarge, RequestTimedOut after ``most_pause`` seconds without a byte."""
     if declared_bytes(request) > most:
-        raise too_large(most)
+        raise (refusal or too_large)(most)
     received, began = 0, time.monotonic()
     chunks = aiter(request.stream())
     while True:
@@ -60,7 +62,7 @@ async def stream(request: Request, most: int, most_pause: float) -> AsyncIterato
         if seconds > most_pause and received < seconds * _LEAST_BYTES_PER_SECOND:
             raise RequestTimedOut("The body comes too slowly.")
         if received > most:
-            raise too_large(most)
+            raise (refusal or too_large)(most)
         yield chunk
 
 
@@ -111,6 +113,14 @@ def check_json_type(request: Request) -> None:
         raise UnsupportedMediaType(f"The body is {named}: send JSON, with Content-Type: application/json.")
     if charset is not None and charset[1].lower() not in ("utf-8", "utf8"):
         raise UnsupportedMediaType("Send the JSON in UTF-8.")
+
+
+def upload_too_large(most: int) -> TooLarge:
+    """Of a file, where to upload it as a file is no advice."""
+    return TooLarge(
+        f"An uploaded file may have {most:,} bytes at most (the operator's ASSAY_UPLOAD_BYTES); send it in parts, or "
+        "packed in a columnar form such as Parquet."
+    )
 
 
 def too_large(most: int) -> TooLarge:

@@ -62,7 +62,7 @@ async def upload_file(
     await deps.quotas.admit_bytes(caller.tenant, bodies.declared_bytes(request))
     content_type = request.headers.get("content-type", "")
     http = deps.settings.http
-    body = bodies.stream(request, http.upload_bytes, http.body_pause_seconds)
+    body = bodies.stream(request, http.upload_bytes, http.body_pause_seconds, bodies.upload_too_large)
     if content_type.lower().startswith("multipart/"):
         form = FilePart(content_type, body)
         blob = await _receive(deps, form.chunks())

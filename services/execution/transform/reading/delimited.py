@@ -18,14 +18,16 @@ _HEAD = 256 * 1024
 _LONGEST_FIELD = 1 << 24
 
 
-def read_delimited(source: Path | bytes, tab_first: bool = False) -> tuple[pl.DataFrame, str]:
+def read_delimited(
+    source: Path | bytes, tab_first: bool = False, stated: str | None = None
+) -> tuple[pl.DataFrame, str]:
     """The cells as text ("" where empty) and the delimiter. A column that is no text any more is typed already.
 
     Raises: Unreadable with the line of the first row that does not fit; NotUtf8.
     """
     csv.field_size_limit(_LONGEST_FIELD)
     head = _head(source)
-    delimiter = find_delimiter(head, tab_first)
+    delimiter = stated or find_delimiter(head, tab_first)
     names = _header(source, head, delimiter)
     if isinstance(source, Path) and source.stat().st_size >= LEAST_BYTES:
         frame = read_large(source, head.decode(errors="replace"), delimiter, names)

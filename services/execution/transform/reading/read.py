@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +16,7 @@ from .delimited import NotUtf8, read_delimited
 from .kinds import infer
 from .objects import read_json, read_json_lines
 from .sizes import too_large
-from .source import MOST_TABLE_BYTES, Unreadable, detect, is_plain, read_text
+from .source import MOST_TABLE_BYTES, Unreadable, decoded, detect, is_plain, read_text
 
 Reader = Literal["pandas", "polars", "r", "sql"]
 _MOST_HEAD_CELLS = 20_000
@@ -24,14 +24,38 @@ _LONGEST_CELL = 1000
 _EXACT = 2**53  #: the last whole number that a float tells from its neighbours
 
 
-def read(path: Path, name: str) -> tuple[pl.DataFrame, list[str], dict[str, str]]:
+@dataclass(frozen=True)
+class Stated:
+    """What the caller says of a file; None is found out."""
+
+    sheet: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+
+    def check(self, kind: str) -> None:
+        """Raises: Unreadable for what does not fit the kind of file."""
+        if self.sheet is not None and kind != "excel":
+            raise Unreadable("only a workbook has sheets, and the file is none")
+        if self.delimiter is not None and kind != "csv":
+            raise Unreadable(f"only text tables have a delimiter, and the file is {kind}")
+        if self.encoding is not None and kind not in ("csv", "json", "jsonl"):
+            raise Unreadable(f"only text has an encoding, and the file is {kind}")
+
+
+_NOTHING = Stated()
+
+
+def read(path: Path, name: str, stated: Stated = _NOTHING) -> tuple[pl.DataFrame, list[str], dict[str, str]]:
     """The table, notes on the file, and a note for each column that needs one.
 
     Raises: Unreadable.
     """
     notes: list[str] = []
     columns: dict[str, str] = {}
-    match detect(path, name):
+    # The bytes of UTF-16 without a mark look like no text: who names an encoding is believed.
+    kind = _text_kind(name) if stated.encoding is not None else "csv" if stated.delimiter else detect(path, name)
+    stated.check(detect(path, name) if kind == "csv" and stated.encoding is None else kind)
+    match kind:
         case "parquet":
             frame = read_parquet(path)
         case "arrow":
@@ -39,13 +63,14 @@ def read(path: Path, name: str) -> tuple[pl.DataFrame, list[str], dict[str, str]
         case "excel":
             from .workbook import read_workbook
 
-            frame, sheet, others = read_workbook(path)
+            frame, sheet, others = read_workbook(path, stated.sheet)
             notes.append(f"sheet {sheet!r}" + (f" (not read: {', '.join(map(repr, others[:10]))})" if others else ""))
         case "json" | "jsonl" as kind:
-            text = read_text(path)
+            text = read_text(path) if stated.encoding is None else decoded(path, stated.encoding)
             frame = read_json(text.content) if kind == "json" else read_json_lines(text.content)
         case _:
-            frame, readings, delimiter, encoding = _read_text_table(path, name.lower().endswith((".tsv", ".tab")))
+            tabs = name.lower().endswith((".tsv", ".tab"))
+            frame, readings, delimiter, encoding = _read_text_table(path, tabs, stated)
             if encoding != "utf-8":
                 notes.append(f"encoding {encoding}")
             if delimiter != ",":
@@ -59,16 +84,49 @@ def read(path: Path, name: str) -> tuple[pl.DataFrame, list[str], dict[str, str]
     return frame, notes, columns
 
 
-def _read_text_table(path: Path, tabs: bool) -> tuple[pl.DataFrame, dict[str, ColumnReading], str, str]:
+def read_parts(folder: Path, name: str, stated: Stated) -> tuple[pl.DataFrame, list[str], dict[str, str]]:
+    """The rows of all files of a folder, in the order of their names; each has the columns of the first.
+
+    Raises: Unreadable naming the file by its number.
+    """
+    frames: list[pl.DataFrame] = []
+    notes: list[str] = []
+    columns: dict[str, str] = {}
+    for number, path in enumerate(sorted(folder.iterdir()), 1):
+        try:
+            frame, own, own_columns = read(path, name, stated)
+            if frames and set(frame.columns) != set(frames[0].columns):
+                odd = sorted(set(frame.columns) ^ set(frames[0].columns))[:5]
+                raise Unreadable(f"its columns are not those of the first file: {', '.join(odd)}")
+        except Unreadable as refusal:
+            raise Unreadable(f"file {number}: {refusal}") from None
+        frames.append(frame if not frames else frame.select(frames[0].columns))
+        notes += [note for note in own if note not in notes]
+        columns = {**own_columns, **columns}
+        check_size(sum(each.height for each in frames), frame.width)
+    try:
+        whole = pl.concat(frames, how="vertical_relaxed")
+    except pl.exceptions.PolarsError:
+        names = [each for each in frames[0].columns if len({frame.schema[each] for frame in frames}) > 1]
+        raise Unreadable(f"columns are of different types in the files: {', '.join(names[:5])}") from None
+    return whole, [f"{len(frames)} files", *notes], columns
+
+
+def _text_kind(name: str) -> Literal["csv", "json", "jsonl"]:
+    lower = name.lower()
+    return "jsonl" if lower.endswith((".jsonl", ".ndjson")) else "json" if lower.endswith(".json") else "csv"
+
+
+def _read_text_table(path: Path, tabs: bool, stated: Stated) -> tuple[pl.DataFrame, dict[str, ColumnReading], str, str]:
     encoding = "utf-8"
     try:
-        if not is_plain(path):
+        if stated.encoding is not None or not is_plain(path):
             raise NotUtf8
-        cells, delimiter = read_delimited(path, tabs)
+        cells, delimiter = read_delimited(path, tabs, stated.delimiter)
     except NotUtf8:
-        text = read_text(path)
+        text = read_text(path) if stated.encoding is None else decoded(path, stated.encoding)
         encoding = text.encoding
-        cells, delimiter = read_delimited(text.content, tabs)
+        cells, delimiter = read_delimited(text.content, tabs, stated.delimiter)
     check_size(cells.height, cells.width)
     return *infer(cells, delimiter), delimiter, encoding
 
@@ -78,13 +136,14 @@ def as_seen_by(frame: pl.DataFrame, reader: Reader) -> pl.DataFrame:
     return frame.with_columns(pl.col(pl.Date).cast(pl.Datetime("us"))) if reader == "pandas" else frame
 
 
-def answer(path: str, name: str, reader: Reader, rows: int) -> pl.DataFrame | None:
+def answer(path: str, name: str, reader: Reader, rows: int, *stated: str | None) -> pl.DataFrame | None:
     """Print the report, or the reason why not, as one line of JSON; return the table.
 
     The report goes out before the table does: the worker can go on while the table is copied out.
     """
     try:
-        frame, notes, columns = read(Path(path), name)
+        source = Path(path)
+        frame, notes, columns = (read_parts if source.is_dir() else read)(source, name, Stated(*stated))
         frame = _unrounded(frame, reader, columns)
         _check_bytes(frame)
     except Unreadable as refusal:

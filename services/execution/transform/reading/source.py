@@ -83,6 +83,20 @@ def read_text(path: Path, encoding: str | None = None) -> Text:
     return Text(content, encoding or "utf-8")
 
 
+def decoded(path: Path, encoding: str) -> Text:
+    """The text in an encoding that the caller names. Raises: Unreadable."""
+    try:
+        content = path.read_bytes().decode(encoding).removeprefix("\ufeff").encode()
+    except LookupError:
+        raise Unreadable(f"there is no text encoding {encoding!r}") from None
+    except UnicodeError as error:
+        at = f": byte {error.start}" if isinstance(error, UnicodeDecodeError) else ""
+        raise Unreadable(f"the file is not text in {encoding}{at}") from None
+    if not content.strip():
+        raise Unreadable("the file is empty")
+    return Text(content, encoding)
+
+
 def is_plain(path: Path) -> bool:
     """Whether the head looks like UTF-8 with ordinary line ends, so that the file can be mapped as it is."""
     with path.open("rb") as file:

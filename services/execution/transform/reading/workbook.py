@@ -15,7 +15,7 @@ from .source import Unreadable
 _NO_YEAR = 1899  #: of a cell that holds a time of day only: days are counted from 1900
 
 
-def read_workbook(path: Path) -> tuple[pl.DataFrame, str, list[str]]:
+def read_workbook(path: Path, wanted: str | None = None) -> tuple[pl.DataFrame, str, list[str]]:
     """The table, the sheet's name, and the names of the other sheets that hold something.
 
     Raises: Unreadable.
@@ -25,17 +25,20 @@ def read_workbook(path: Path) -> tuple[pl.DataFrame, str, list[str]]:
         sheets = [name for name in reader.sheet_names if reader.load_sheet(name, header_row=None, n_rows=1).width]
         if not sheets:
             raise Unreadable("the workbook holds no cells")
-        header = reader.load_sheet(sheets[0], header_row=None, n_rows=1, dtypes="string").to_arrow()
+        chosen = wanted or sheets[0]
+        if chosen not in sheets:
+            raise Unreadable(f"the workbook has no filled sheet {chosen!r}; it has {', '.join(map(repr, sheets[:20]))}")
+        header = reader.load_sheet(chosen, header_row=None, n_rows=1, dtypes="string").to_arrow()
         check_names([str(column[0].as_py() or "").strip() for column in header.columns])
         # Types from every row: a cell that does not fit one that was guessed would be lost.
-        table = reader.load_sheet(sheets[0], schema_sample_rows=None).to_arrow()
+        table = reader.load_sheet(chosen, schema_sample_rows=None).to_arrow()
     except (fastexcel.FastExcelError, OSError) as error:
         raise Unreadable(f"the workbook cannot be read: {str(error).splitlines()[0][:200]}") from None
     except BaseException as error:  # a panic of the parser is not an Exception
         if isinstance(error, (Unreadable, KeyboardInterrupt, SystemExit)):
             raise
         raise Unreadable("the workbook is damaged") from None
-    return _whole_numbers(framed(_one_table(table))), sheets[0], sheets[1:]
+    return _whole_numbers(framed(_one_table(table))), chosen, [name for name in sheets if name != chosen]
 
 
 def _one_table(table: pa.Table | pa.RecordBatch) -> pa.Table:

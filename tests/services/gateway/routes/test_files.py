@@ -158,6 +158,7 @@ def test_an_upload_that_is_too_large_is_refused_however_it_comes(gateway: Gatewa
         assert httpx.post(f"{url}/v1/files?name=a", content=b"x" * 1_000_000, headers=headers).status_code == 201
         large = httpx.post(f"{url}/v1/files?name=a", content=b"x" * 1_000_001, headers=headers)
         assert_problem(large, 413, "too_large")
+        assert "An uploaded file may have 1,000,000 bytes" in large.json()["detail"]
 
         def chunks() -> Iterator[bytes]:
             for _ in range(30):

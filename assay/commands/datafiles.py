@@ -1,0 +1,121 @@
+"""Data for a transform: a file, standard input, or the files of a folder or a pattern; progress of large ones."""
+
+from __future__ import annotations
+
+import glob
+import io
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from assay.commands.run import pair
+from assay.commands.session import UsageError, current
+from assay.submits import TableFiles
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+_TABLES = (
+    ".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".feather", ".ipc",
+    ".xlsx", ".xls", ".ods",
+)  # fmt: skip
+_MOST_FILES = 200
+#: An upload from this size on shows how far it is.
+_LARGE_BYTES = 8_000_000
+_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the files are written, as far as the caller says."""
+
+    sheet: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+
+
+def data_sets(name: str, first: str, others: Sequence[str], reading: Reading) -> dict[str, object]:
+    """Names and what is uploaded for them. Raises: UsageError when a file is not there or a name is used twice."""
+    sets: dict[str, object] = {name: _table_files(first, reading)}
+    for other, path in map(pair, others):
+        if other in sets:
+            raise UsageError(f"two data sets are named {other!r}")
+        if path == "-" and first == "-":
+            raise UsageError("only one data set can come from standard input")
+        sets[other] = _table_files(path, Reading())
+    return sets
+
+
+def _table_files(text: str, reading: Reading) -> TableFiles:
+    delimiter = reading.delimiter and _DELIMITERS.get(reading.delimiter, reading.delimiter)
+    if delimiter is not None and len(delimiter) != 1:
+        raise UsageError(f"a delimiter is one character, not {delimiter!r}; tab is one too")
+    if text == "-":
+        return TableFiles([sys.stdin.buffer], reading.sheet, delimiter, reading.encoding, name="stdin")
+    opened = [_content(path) for path in files_of(text)]
+    return TableFiles(opened, reading.sheet, delimiter, reading.encoding)
+
+
+def files_of(text: str) -> list[Path]:
+    """The file, the tables of the folder, or what the pattern fits. Raises: UsageError."""
+    path = Path(text)
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        inside = (each for each in path.rglob("*") if each.suffix.lower() in _TABLES and each.is_file())
+        paths = [each for each in inside if not any(part.startswith(".") for part in each.relative_to(path).parts)]
+        why = f"the folder {path} holds no tables ({' '.join(_TABLES)})"
+    elif any(sign in text for sign in "*?["):
+        paths = [each for each in map(Path, glob.glob(text, recursive=True)) if each.is_file()]
+        why = f"no file fits {text}"
+    else:
+        raise UsageError(f"there is no file {path}")
+    if not paths:
+        raise UsageError(why)
+    if len(kinds := {each.suffix.lower() for each in paths}) > 1:
+        raise UsageError(f"files of different kinds make no table: {', '.join(sorted(kinds))}; name them by a pattern")
+    if len(paths) > _MOST_FILES:
+        raise UsageError(f"{len(paths)} files, at most {_MOST_FILES} make one data set: join them first")
+    return sorted(paths)
+
+
+def _content(path: Path) -> Path | BinaryIO:
+    """The path, or for a large file on a terminal a stream that shows how far it has been read."""
+    session = current()
+    if session.lively and path.stat().st_size >= _LARGE_BYTES:
+        return _Watched(path)
+    return path
+
+
+class _Watched(io.BufferedReader):
+    """A file whose reading is drawn as a bar."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(io.FileIO(path))
+        self._path = path
+        self._size = path.stat().st_size
+        self._bar: tuple[Progress, TaskID] | None = None
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        chunk = super().read(size)
+        self._show()
+        return chunk
+
+    def _show(self) -> None:
+        from rich.console import Console  # noqa: PLC0415
+        from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn  # noqa: PLC0415
+
+        if self._bar is None:
+            progress = Progress(
+                "{task.description}", BarColumn(), DownloadColumn(), TransferSpeedColumn(),
+                console=Console(stderr=True), transient=True,
+            )  # fmt: skip
+            progress.start()
+            self._bar = progress, progress.add_task(f"uploading {self._path.name}", total=self._size)
+        progress, task = self._bar
+        at = self.tell()
+        progress.update(task, completed=at)
+        if at >= self._size:
+            progress.stop()
