@@ -6,7 +6,20 @@ import subprocess
 import sys
 
 #: In this order; each prints its table and stands alone: ``python -m benchmarks.platform``.
-ALL = ("start", "platform", "sandbox", "llm", "broker", "slots", "transform", "documents", "stacks", "flows", "search")
+ALL = (
+    "start",
+    "platform",
+    "sandbox",
+    "interpreter",
+    "llm",
+    "broker",
+    "slots",
+    "transform",
+    "documents",
+    "stacks",
+    "flows",
+    "search",
+)
 
 
 #: Only when it is named: it takes ten minutes.
