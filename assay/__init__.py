@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from assay._async.client import AsyncClient
+    from assay._async.interpreter import AsyncInterpreter
     from assay._async.job import AsyncJob
     from assay._sync.client import Client
+    from assay._sync.interpreter import Interpreter
     from assay._sync.job import Job
     from assay.errors import (
         APIConnectionError,
@@ -36,13 +38,17 @@ if TYPE_CHECKING:
         Unavailable,
     )
     from assay.events import JobEvent
+    from assay.run_text import result_text
 
 _HOMES = {
     "AsyncClient": "assay._async.client",
+    "AsyncInterpreter": "assay._async.interpreter",
     "AsyncJob": "assay._async.job",
     "Client": "assay._sync.client",
+    "Interpreter": "assay._sync.interpreter",
     "Job": "assay._sync.job",
     "JobEvent": "assay.events",
+    "result_text": "assay.run_text",
 }
 
 __all__ = [
@@ -51,10 +57,12 @@ __all__ = [
     "APIStatusError",
     "APITimeoutError",
     "AsyncClient",
+    "AsyncInterpreter",
     "AsyncJob",
     "BadRequest",
     "Client",
     "Conflict",
+    "Interpreter",
     "Invalid",
     "Job",
     "JobEvent",
@@ -68,6 +76,7 @@ __all__ = [
     "ServerError",
     "TooLarge",
     "Unavailable",
+    "result_text",
 ]
 
 
