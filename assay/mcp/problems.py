@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mcp import types
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from assay.errors import APIConnectionError, APIStatusError, APITimeoutError
 
@@ -53,6 +53,7 @@ class ErrorReport(BaseModel):
     code: str  #: stable; the documentation lists them
     detail: str
     remedy: str  #: what to do next
+    more: dict[str, JsonValue] = {}  #: what else the code has, such as the iterations of a spent budget
 
 
 class ToolProblem(Exception):
@@ -69,8 +70,8 @@ def remedy(code: str) -> str:
 
 
 def of_server(error: APIStatusError) -> ToolProblem:
-    """What the API has refused; of its fields the first are named."""
-    detail = str(error)
+    """What the API has refused; its detail names the fields."""
+    detail = error.detail.replace("body.input.", "")  # what the API calls so, the tool has as an argument
     return ToolProblem(error.code or f"http_{error.status}", detail, error.retry_after)
 
 

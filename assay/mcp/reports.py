@@ -17,6 +17,7 @@ Result = TypeVar("Result")
 
 #: What of a result stands in an answer, in characters of its JSON; the whole is a resource.
 _MOST_RESULT = 40_000
+_MOST_ERROR = 8_000
 _TEXT_STEPS = (8_000, 2_000, 400)
 _ITEM_STEPS = (100, 30, 8)
 _MOST_LINKS = 20
@@ -145,19 +146,22 @@ def _files_in(value: object) -> Iterator[tuple[str, str]]:
 
 def _error_of(view: JobView) -> ErrorReport | None:
     if view.error is not None:
-        return ErrorReport(code=view.error.code, detail=view.error.detail, remedy=remedy(view.error.code))
+        more, _ = _bounded(dict(view.error.model_extra or {}), _MOST_ERROR)
+        return ErrorReport(
+            code=view.error.code, detail=view.error.detail, remedy=remedy(view.error.code), more=more or {}
+        )
     if view.state is JobState.CANCELLED:
         return ErrorReport(code="job_cancelled", detail="The job was cancelled.", remedy=remedy("job_cancelled"))
     return None
 
 
-def _bounded(result: dict[str, JsonValue]) -> tuple[dict[str, JsonValue] | None, bool]:
+def _bounded(result: dict[str, JsonValue], most: int = _MOST_RESULT) -> tuple[dict[str, JsonValue] | None, bool]:
     """The result, its longest texts and lists cut until it fits; None when even that does not help."""
-    if _length(result) <= _MOST_RESULT:
+    if _length(result) <= most:
         return result, False
     for text, items in zip(_TEXT_STEPS, _ITEM_STEPS, strict=True):
         cut = _cut(result, text, items)
-        if _length(cut) <= _MOST_RESULT:
+        if _length(cut) <= most:
             assert isinstance(cut, dict)
             return cut, True
     return None, True

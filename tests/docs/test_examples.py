@@ -37,7 +37,9 @@ def reader(servers_folder: Path) -> Iterator[Shell]:
     try:
         ran = shell("up", "-d", "--script", "models.yaml")
         assert ran.status == 0, ran.talk
-        address = dict(line.removeprefix("export ").split("=", 1) for line in shell("status", "-o", "env").out.split())
+        address = dict(
+            line.removeprefix("export ").split("=", 1) for line in shell("status", "-o", "env").out.splitlines()
+        )
         yield Shell(folder, {**shell.env, **{name: value.strip("'\"") for name, value in address.items()}})
     finally:
         assert shell("down").status == 0

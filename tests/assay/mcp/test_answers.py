@@ -75,13 +75,16 @@ def test_files_of_a_result_are_linked_and_small_figures_shown() -> None:
 
 
 def test_a_job_that_fails_is_an_error_with_its_code_and_what_to_do() -> None:
-    fault = {"type": "x", "title": "t", "status": 422, "detail": "It cannot be done.", "code": "budget_spent"}
+    tried = [{"number": 1, "message": "KeyError: 'city'"}]
+    fault = {"type": "x", "title": "t", "status": 422, "detail": "It cannot be done.", "code": "budget_spent",
+             "iterations": tried}  # fmt: skip
     failed = ok(job(state="failed", error=fault))
     arguments = {"task": "t", "data": [{"csv": "a\n1\n"}]}
     ran = answered("transform_data", arguments, failed)
     assert ran.is_error
     assert ran.structured_content["error"] == {
         "code": "budget_spent", "detail": "It cannot be done.", "remedy": problems.remedy("budget_spent"),
+        "more": {"iterations": tried},
     }  # fmt: skip
     assert not answered("get_job", {"job_id": "job_1"}, failed).is_error
 
