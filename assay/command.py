@@ -91,7 +91,7 @@ def build() -> App:
         help_format="plaintext",  # Markdown would cost 60 ms
         suppress_keyboard_interrupt=False,
     )
-    commands: list[Callable[..., object]] = [local.up, local.down, local.status]
+    commands: list[Callable[..., object]] = [local.up, local.down, local.status, local.backup, local.restore]
     for command in commands:
         app.command(command)
     app.command("assay.commands.login:login", help="Print a link that signs a browser in to the console.")

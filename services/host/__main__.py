@@ -35,6 +35,12 @@ def main() -> int:
         _say(explained(error) or str(error))
         return USAGE
     folder = InstallationFolder(settings.home)
+    if options.command in ("backup", "restore"):
+        from services.host import keep  # noqa: PLC0415 - obstore, Alembic
+
+        if options.command == "backup":
+            return keep.back_up(folder, options.file)
+        return keep.bring_back(folder, options.file, replace=options.replace)
     if options.command == "down":
         return _down(folder)
     if options.command == "status":
@@ -232,6 +238,11 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument("--script", type=Path, help="the script that the scripted LLM server plays")
     up.add_argument("-d", "--detach", action="store_true", help="return when everything is ready")
     commands.add_parser("down", help="stop everything")
+    backup = commands.add_parser("backup", help="keep everything in one file")
+    backup.add_argument("file", type=Path)
+    restore = commands.add_parser("restore", help="bring a backup back")
+    restore.add_argument("file", type=Path)
+    restore.add_argument("--replace", action="store_true", help="delete what this installation holds")
     status = commands.add_parser("status", help="show what runs")
     status.add_argument("-o", "--output", choices=["text", "json", "env"], default="text")
     return parser

@@ -34,14 +34,14 @@ def prepared(url: str, service_url: str, api_key: str | None) -> bool:
 
 def prepare(url: str, folder: InstallationFolder) -> None:
     """Create what is missing; safe to repeat."""
-    _create_database(url)
+    create_database(url)
     upgrade(url, passwords=passwords_of(os.environ))
     key = folder.api_key
     if key is None or not _knows(url, key):
         folder.keep_api_key(_create_key(url))
 
 
-def _create_database(url: str) -> None:
+def create_database(url: str) -> None:
     """Create the database on a server that has only its own yet."""
     try:
         psycopg.connect(url, connect_timeout=5).close()

@@ -1,0 +1,76 @@
+"""The file of a backup: a gzipped tar of the text of each table, the files by hash, the search store and a manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from psycopg import Connection, sql
+from pydantic import BaseModel
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+TABLES, BLOBS, SEARCH = "postgres", "blobs", "search"
+
+
+class BackupTable(BaseModel):
+    name: str
+    columns: list[str]
+    rows: int
+
+
+class Manifest(BaseModel):
+    """What a backup holds; it stands at the end of the file, so that one without it is known to be cut."""
+
+    format: int = FORMAT
+    version: str  #: of Assay
+    revision: str  #: of the tables
+    at: str
+    tables: list[BackupTable]  #: in an order in which each one's references are there already
+    sequences: dict[str, int | None]
+    blobs: int
+    missing_blobs: list[str] = []
+    search: bool  #: whether the embedded search store is in it
+
+    @property
+    def rows(self) -> int:
+        return sum(table.rows for table in self.tables)
+
+
+def tables_in_order(connection: Connection[Any]) -> list[str]:
+    """Every table of ours, those that others refer to first."""
+    names = [
+        row[0] for row in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
+    ]
+    references = connection.execute(
+        "SELECT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint WHERE contype = 'f'"
+        " AND conrelid <> confrelid"
+    ).fetchall()
+    ordered: list[str] = []
+    while len(ordered) < len(names):
+        free = [
+            name
+            for name in names
+            if name not in ordered and all(to in ordered for of, to in references if of == name and to in names)
+        ]
+        if not free:
+            raise RuntimeError("the tables refer to each other in a circle")
+        ordered += free
+    return ordered
+
+
+def columns_of(connection: Connection[Any], table: str) -> list[str]:
+    """The columns of a table that hold data of their own."""
+    rows = connection.execute(
+        "SELECT column_name FROM information_schema.columns"
+        " WHERE table_schema = 'public' AND table_name = %s AND is_generated = 'NEVER' ORDER BY ordinal_position",
+        (table,),
+    )
+    return [row[0] for row in rows]
+
+
+def copy_statement(table: str, columns: Sequence[str], direction: str) -> sql.Composed:
+    """``COPY table (columns) TO STDOUT`` or ``FROM STDIN``."""
+    return sql.SQL("COPY {} ({}) {}").format(
+        sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, columns)), sql.SQL(direction)
+    )

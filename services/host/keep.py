@@ -1,0 +1,84 @@
+"""`assay backup` and `assay restore`: which stores are meant, and an embedded Postgres that runs meanwhile."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import psycopg
+from obstore.exceptions import BaseError
+from obstore.store import ObjectStore
+
+from services.host import backup, restore
+from services.host.folder import InstallationFolder, current_status
+from services.host.installation import ServerSettings, plain_scheme
+from services.host.postgres import Postgres
+from shared import blobs
+
+DONE, FAILED = 0, 1
+
+
+def back_up(folder: InstallationFolder, file: Path) -> int:
+    """Exit status of `assay backup FILE`."""
+    try:
+        with _stores(folder, new=False) as (url, store):
+            made = backup.write(file.absolute(), url, store, folder)
+    except (RuntimeError, OSError, psycopg.Error, BaseError) as error:
+        return _failed("backed up", error)
+    search = "with the search store" if made.search else "without a search store"
+    _say(f"{file}: {made.rows} rows of {len(made.tables)} tables, {made.blobs} files, {search}")
+    if made.missing_blobs:
+        _say(f"{len(made.missing_blobs)} files were not there any more")
+    if os.environ.get("QDRANT_URL"):
+        _say("The Qdrant server is not in it: take a snapshot of its collections, too.")
+    return DONE
+
+
+def bring_back(folder: InstallationFolder, file: Path, *, replace: bool) -> int:
+    """Exit status of `assay restore FILE`."""
+    if folder.holder() is not None:
+        _say("Assay is running here: `assay down` first.")
+        return FAILED
+    try:
+        restore.manifest_of(file)
+        with _stores(folder, new=True) as (url, store):
+            made = restore.read(file, url, store, folder, replace=replace)
+    except (RuntimeError, OSError, psycopg.Error, BaseError) as error:
+        return _failed("restored", error)
+    _say(f"{made.rows} rows and {made.blobs} files of {made.at} are back; `assay up` starts with them")
+    return DONE
+
+
+@contextmanager
+def _stores(folder: InstallationFolder, *, new: bool) -> Iterator[tuple[str, ObjectStore]]:
+    """The database, as its owner reaches it, and the files."""
+    given = ServerSettings()
+    if not new and given.database_url is None and not (folder.path / "postgres").is_dir():
+        raise RuntimeError("nothing has been started here yet, and DATABASE_URL names no server")
+    with ExitStack() as held:
+        if new:
+            folder.make()
+        if given.database_url is not None:
+            url = plain_scheme(given.database_url)
+        elif (status := current_status(folder)) is not None and folder.holder() is not None:
+            url = status.database_url
+        else:
+            lock = folder.lock()
+            if lock is None:
+                raise RuntimeError("another command uses this installation")
+            held.enter_context(lock)
+            postgres = Postgres(folder.path / "postgres", password=folder.secret("postgres"))
+            url = held.enter_context(postgres).url
+        yield url, blobs.open_store(given.blob_url or folder.blobs.as_uri())
+
+
+def _failed(what: str, error: Exception) -> int:
+    _say(f"Nothing was {what}: {str(error).strip() or type(error).__name__}")
+    return FAILED
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)  # noqa: T201

@@ -1,0 +1,100 @@
+"""Alerts and dashboards name series that our processes tell, and every alert has its section in the docs."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from prometheus_client import REGISTRY
+
+import services.execution.metrics
+import services.reconciler.webhooks
+import shared.jobs.metrics
+import shared.llm.job
+from services.gateway.metrics import Metrics
+from shared.kinds import KINDS
+
+DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
+RULES = DEPLOY / "prometheus" / "rules.yml"
+DASHBOARDS = sorted((DEPLOY / "grafana").glob("*.json"))
+_MODULES = (shared.jobs.metrics, shared.llm.job, services.execution.metrics, services.reconciler.webhooks)
+#: Of collectors, whose series are there only with something to tell.
+_COLLECTED = re.compile(r"Family\(\s*\"(\w+)\"|^        \(\"(job_\w+|jobs_running)\"", re.MULTILINE)
+_WORDS = frozenset(
+    [
+        "sum",
+        "min",
+        "max",
+        "by",
+        "rate",
+        "increase",
+        "histogram_quantile",
+        "time",
+        "absent",
+        "on",
+        "group_left",
+        "and",
+        "or",
+        "on",
+        "ignoring",
+        "le",
+        "m",
+        "h",
+        "s",
+    ]
+)
+
+
+def told() -> set[str]:
+    """The names of all series that processes of ours tell."""
+    gateway = Metrics("postgresql://nowhere/none", KINDS)
+    try:
+        families = [*REGISTRY._names_to_collectors, *gateway.registry._names_to_collectors]
+    finally:
+        gateway.close()
+    root = DEPLOY.parent
+    sources = ("shared/jobs/metrics.py", "services/execution/metrics.py", "services/gateway/metrics.py")
+    collected = [name for file in sources for pair in _COLLECTED.findall((root / file).read_text()) for name in pair]
+    return {*families, *filter(None, collected)}
+
+
+def named(expression: str) -> set[str]:
+    """The series that an expression asks for: its words but for functions, labels and their values."""
+    bare = re.sub(r"\{[^}]*\}|\[[^\]]*\]", "", expression)
+    bare = re.sub(r"\b(by|on|group_left|ignoring)\s*\([^)]*\)", "", bare)
+    return set(re.findall(r"\b[a-z_]\w*\b", bare)) - _WORDS
+
+
+def rules() -> list[dict[str, object]]:
+    return [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
+
+
+def expressions() -> list[tuple[str, str]]:
+    alerts = [(str(rule["alert"]), str(rule["expr"])) for rule in rules()]
+    panels = [
+        (f"{file.name}: {panel['title']}", target["expr"])
+        for file in DASHBOARDS
+        for panel in json.loads(file.read_text())["panels"]
+        for target in panel["targets"]
+    ]
+    return [*alerts, *panels]
+
+
+def test_every_series_of_alerts_and_dashboards_is_told_by_a_process() -> None:
+    known = told()
+    unknown = {where: sorted(named(text) - known) for where, text in expressions() if named(text) - known}
+    assert unknown == {}
+    assert all(named(text) for _, text in expressions())
+    assert len(DASHBOARDS) == 3
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: str(rule["alert"]))
+def test_every_alert_leads_to_what_to_do(rule: dict[str, dict[str, str]]) -> None:
+    page, _, anchor = rule["annotations"]["runbook_url"].partition("#")
+    text = (DEPLOY.parent / page).read_text()
+    assert anchor == str(rule["alert"]).lower()
+    assert re.search(rf"^## {rule['alert']}$", text, re.MULTILINE)
+    assert rule["labels"]["severity"] in ("critical", "warning")
