@@ -11,23 +11,19 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from assay.calls import evaluations, files, flows
+from assay.calls import evaluations, files, flows, jobs
 from assay.commands import evaluation_page, show
 from assay.commands import evaluation_table as table
+from assay.commands.evaluation_verdict import reported, unmet
 from assay.commands.session import CommandLine, UsageError, answer, current
 from assay.suites.files import CaseFiles
+from assay.suites.life import CaseMaker, append, name_of, names_in
 from assay.suites.read import SuiteError, SuiteFile, in_suite, read_suite, told_of
 
 app = App(name="eval", help="Evaluations: which model, which prompt, is it still right?")
 
 _MET, _NOT_MET, _UNREADABLE = 0, 1, 2
 _LOOK_FIRST, _LOOK_SLOWEST = 0.2, 2.0
-_REPORTED = ("id", "state", "variants", "cells", "totals", "comparisons")
-_CELL = (
-    "case", "variant", "runs", "successes", "interval", "turns", "tokens", "cost_usd", "seconds", "failures", "jobs",
-)  # fmt: skip
-_TOTAL, _COMPARISON = ("variant", "runs", "successes", "interval"), ("a", "b", "difference", "p")
-
 _Require = Annotated[float | None, Parameter(help="Exit 1 when a variant succeeds less often than this share")]
 _Baseline = Annotated[str | None, Parameter(help="Exit 1 when worse than this earlier evaluation")]
 _Alpha = Annotated[float | None, Parameter(help="Worse than the baseline counts below this p only")]
@@ -115,6 +111,39 @@ def resume_evaluation(
     if session.client.fetch(evaluations.get(id))["state"] != "finished":
         session.client.fetch(evaluations.resume(id, _budget(max_tokens, max_cost) or None))
     return _see_through(session, id, require, baseline, alpha, html)
+
+
+@app.command(name="add")
+def add_case(
+    job: str,
+    *,
+    suite: Annotated[Path, Parameter(help="The suite; it is made when there is none")] = Path("suite.yaml"),
+    name: Annotated[str | None, Parameter(help="The case's name; else what the job was about")] = None,
+) -> int:
+    """Make a case of a finished job: its input, its files beside the suite, its result as the expectation."""
+    session = current()
+    client = session.client
+    finished = client.fetch(jobs.get(job))
+    if finished["state"] in ("queued", "running"):
+        raise UsageError(f"the job is {finished['state']}: wait for its end")
+    maker = CaseMaker(
+        suite.resolve().parent,
+        fetch=lambda id: (client.send(files.get(id)).name, client.send(files.content(id))),
+        flow=lambda id, version: client.fetch(flows.version(id, version)),
+    )
+    try:
+        taken = names_in(suite)
+        if name in taken:
+            raise UsageError(f"{suite} has a case {name!r} already")
+        case = maker.case(finished, name or name_of(finished, taken))
+        append(suite, case)
+    except SuiteError as error:
+        session.warn(f"assay: {error}")
+        return _UNREADABLE
+    session.show(case, lambda added: f"{suite}: {added['name']}")
+    if "expect" not in case:
+        session.say("nothing is expected of it beyond success: write its expect")
+    return _MET
 
 
 def variants_of(models: Sequence[str], prompts: Sequence[str]) -> list[dict[str, str | None]]:
@@ -236,40 +265,6 @@ def _tell(
     for reason in reasons:
         session.warn(reason)
     return _NOT_MET if reasons else _MET
-
-
-def reported(view: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``--json`` prints: these keys and no others."""
-    whole = {name: view[name] for name in _REPORTED}
-    for part, names in (("cells", _CELL), ("totals", _TOTAL), ("comparisons", _COMPARISON)):
-        whole[part] = [{name: each[name] for name in names} for each in view[part]]
-    whole["variants"] = [{name: each[name] for name in ("name", "model", "prompt")} for each in view["variants"]]
-    return whole
-
-
-def unmet(view: Mapping[str, Any], require: float | None, baseline: str | None, alpha: float | None) -> list[str]:
-    """Why the evaluation will not do."""
-    reasons = []
-    if view["state"] in ("cancelled", "budget_spent"):
-        reasons.append(f"the evaluation is {view['state']}: assay eval resume {view['id']}")
-    for total in view["totals"] if require is not None else ():
-        share = total["successes"] / total["runs"] if total["runs"] else 0.0
-        if share < (require or 0.0):
-            reasons.append(f"{total['variant']}: {share:.3f} of the runs succeeded, {require:g} required")
-    if baseline is not None:
-        reasons += _worse(view, baseline, alpha)
-    return reasons
-
-
-def _worse(view: Mapping[str, Any], baseline: str, alpha: float | None) -> list[str]:
-    compared = [each for each in view["baseline"] if each["cases"]]
-    if not compared:
-        return [f"{baseline} has no variant and case of the same name to compare with"]
-    return [
-        f"{each['a']}: worse than the baseline by {-each['difference']:.3f} (p {table.p_value(each['p'])})"
-        for each in compared
-        if each["difference"] < 0 and (alpha is None or each["p"] < alpha)
-    ]
 
 
 def _row(evaluation: dict[str, Any]) -> list[object]:

@@ -9,8 +9,9 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from assay.commands.evaluate import reported, unmet, variants_of
+from assay.commands.evaluate import variants_of
 from assay.commands.evaluation_page import page
+from assay.commands.evaluation_verdict import reported, unmet
 from assay.suites.files import CaseFiles
 from assay.suites.read import SuiteError, read_suite
 

@@ -244,7 +244,8 @@ class _Job:
     def _observed(self, runner: CodeRunner, best: CodeRun | None) -> list[AssertionCheck]:
         if best is None or best.table is None:
             return []
-        return check(self.request.observe, runner.data[0].frame, best.table.frame)
+        named = {data.name: data.frame for data in runner.data}
+        return check(self.request.observe, runner.data[0].frame, best.table.frame, named)
 
     def _table(self, best: CodeRun | None) -> object:
         if best is None or best.table is None:
