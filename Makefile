@@ -6,7 +6,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down test fuzz check bench dist audit lock generate console venv clean
+.PHONY: help demo up down test fuzz check bench eval dist audit lock generate console venv clean
 
 help: ## Show what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +40,9 @@ check: venv ## Style, types, imports, schema, secrets, manifests
 
 bench: venv ## Measure, as ratios in one run
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+eval: venv ## Run the suite of graded tasks with scripted models; ARGS="--live --model ..." with real ones
+	@$(BIN)/python -m benchmarks.evaluation $(or $(ARGS),--all)
 
 dist: venv ## The wheel, bills of materials and provenance, in dist/; ARGS=NAME@sha256:DIGEST names images
 	@$(BIN)/python -m scripts.supply_chain $(ARGS)

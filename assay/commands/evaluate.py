@@ -123,6 +123,8 @@ def add_case(
     """Make a case of a finished job: its input, its files beside the suite, its result as the expectation."""
     session = current()
     client = session.client
+    if not suite.resolve().parent.is_dir():
+        raise UsageError(f"there is no folder {suite.parent}")
     finished = client.fetch(jobs.get(job))
     if finished["state"] in ("queued", "running"):
         raise UsageError(f"the job is {finished['state']}: wait for its end")

@@ -45,11 +45,12 @@ class Tolerance(Request):
 
 
 class ExpectedTable(Request):
-    """The table that has to come out: CSV text with a head, or rows as objects; columns are matched by name."""
+    """The table that has to come out: CSV text with a head, or rows as objects."""
 
     csv: Annotated[str, Field(min_length=1, max_length=500_000)] | None = None
     rows: Annotated[list[dict[str, JsonValue]], Field(max_length=MOST_ROWS)] | None = None
     order: Literal["any", "given"] = "any"
+    columns: Literal["named", "positional"] = "named"  #: positional: whatever they are called
     #: A number is an absolute one.
     tolerance: Amount | Tolerance = Tolerance(relative=1e-9)
 

@@ -26,6 +26,7 @@ class Expected:
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     ordered: bool
+    named: bool
     tolerance: Tolerance
 
 
@@ -38,7 +39,7 @@ def expected_of(table: ExpectedTable) -> Expected:
         raise NoTable(f"an expected table has {MOST_ROWS:,} rows at most; describe a larger one by assertions")
     if len(set(columns)) != len(columns):
         raise NoTable("two columns have the same name")
-    return Expected(columns, tuple(rows), table.order == "given", given)
+    return Expected(columns, tuple(rows), table.order == "given", table.columns == "named", given)
 
 
 def difference(expected: Expected, table: Mapping[str, Any] | None) -> str | None:
@@ -46,6 +47,10 @@ def difference(expected: Expected, table: Mapping[str, Any] | None) -> str | Non
     if table is None:
         return "the result has no table"
     names = [str(column["name"]) for column in table["columns"]]
+    if not expected.named:
+        if len(names) != len(expected.columns):
+            return f"{len(names)} columns instead of {len(expected.columns)}"
+        names = list(expected.columns)
     missing = [name for name in expected.columns if name not in names]
     more = [name for name in names if name not in expected.columns]
     if missing or more:

@@ -53,6 +53,21 @@ def test_a_suite_is_run_compared_and_judged(shell: Shell) -> None:
     assert shell("eval", "cancel", told["id"]).status == 1
 
 
+@pytest.mark.slow(seconds=2)
+def test_a_finished_job_becomes_a_case_that_holds(shell: Shell) -> None:
+    written(shell, "cities.csv", DATA)
+    job = shell("transform", "sum by city", "cities.csv", "--mask", "city", "--json").json["id"]
+    added = shell("eval", "add", job, "--suite", "life/mine.yaml")
+    assert (added.status, added.out.strip()) == (2, "")  # there is no such folder
+    (shell.folder / "life").mkdir()
+    assert shell("eval", "add", job, "--suite", "life/mine.yaml").out.strip() == "life/mine.yaml: sum by city"
+    assert shell("eval", "add", job, "--suite", "life/mine.yaml", "--name", "again").status == 0
+    assert shell("eval", "add", job, "--suite", "life/mine.yaml", "--name", "again").status == 2
+    assert (shell.folder / "life" / "files" / "cities.csv").read_text() == DATA
+    assert "mask" in (shell.folder / "life" / "mine.yaml").read_text()
+    assert shell("eval", "run", "life/mine.yaml", "--require", "1").status == 0
+
+
 @pytest.mark.slow
 def test_a_suite_that_cannot_be_read_is_told_with_its_line_and_field(shell: Shell) -> None:
     mine = written(shell, "mine.yaml", SUITE.replace("verdict", "verdikt") % 42)

@@ -56,6 +56,13 @@ def test_missing_values_truth_values_and_days_are_the_same_in_csv_and_in_frames(
     assert told("a,b,c\n,true,2026-01-02\n,False,2026-01-03", made) is None
 
 
+def test_columns_may_be_called_otherwise_when_the_suite_says_so() -> None:
+    made = table("city n", ["Oslo", 8])
+    assert told("where,total\nOslo,8", made, columns="positional") is None
+    assert told("total,where\n8,Oslo", made, columns="positional") is not None
+    assert told("where\nOslo", made, columns="positional") == "2 columns instead of 1"
+
+
 def test_what_is_other_is_told_in_words() -> None:
     made = table("city total", ["Oslo", 8])
     assert told("city,sum\nOslo,8", made) == "no column sum; unexpected column total"
