@@ -56,7 +56,7 @@ def test_a_suite_is_run_compared_and_judged(shell: Shell) -> None:
 @pytest.mark.slow(seconds=2)
 def test_a_finished_job_becomes_a_case_that_holds(shell: Shell) -> None:
     written(shell, "cities.csv", DATA)
-    job = shell("transform", "sum by city", "cities.csv", "--mask", "city", "--json").json["id"]
+    job = shell("transform", "cities.csv", "sum by city", "--mask", "city", "--json").json["id"]
     added = shell("eval", "add", job, "--suite", "life/mine.yaml")
     assert (added.status, added.out.strip()) == (2, "")  # there is no such folder
     (shell.folder / "life").mkdir()
