@@ -67,9 +67,11 @@ def reset_prompt(key: str) -> None:
 
 
 @models.command(name="ls")
-def list_models() -> None:
+def list_models(
+    *, all: Annotated[bool, Parameter(help="Every model that is known, and what it can do", negative="")] = False
+) -> None:
     """List roles and the models that are asked for them."""
-    answer(rest.models(), _roles)
+    answer(rest.models(), _available if all else _roles)
 
 
 @models.command(name="set")
@@ -146,6 +148,24 @@ def _roles(answer: Any) -> str:
             [role, number, link["provider"], link["model"]]
             for role, chain in sorted(answer["roles"].items())
             for number, link in enumerate(chain, 1)
+        ],
+    )
+
+
+def _available(answer: Any) -> str:
+    """``refuses``: what an endpoint's model was found not to take (schema, tools, images, system, stream_usage)."""
+    return show.table(
+        ["provider", "model", "configured", "window", "refuses", "retired"],
+        [
+            [
+                each["provider"],
+                each["model"],
+                "yes" if each["configured"] else "no",
+                each.get("window"),
+                ", ".join(each.get("refuses") or ()) or None,
+                each.get("retired"),
+            ]
+            for each in answer["available"]
         ],
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -12,6 +13,8 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from assay.errors import APIConnectionError, APIStatusError, APITimeoutError
 
 _MOST_FIELDS = 20
+#: Where the API has what is an argument of the tool.
+_PLACE = re.compile(r"\bbody\.(?:input\.)?")
 
 _REMEDIES: Mapping[str, str] = MappingProxyType(
     {
@@ -71,7 +74,7 @@ def remedy(code: str) -> str:
 
 def of_server(error: APIStatusError) -> ToolProblem:
     """What the API has refused; its detail names the fields."""
-    detail = error.detail.replace("body.input.", "")  # what the API calls so, the tool has as an argument
+    detail = _PLACE.sub("", error.detail)
     return ToolProblem(error.code or f"http_{error.status}", detail, error.retry_after)
 
 

@@ -112,11 +112,22 @@ class ModelRegistry:
             {
                 "provider": provider,
                 "model": model,
-                "configured": provider in self._endpoints and self._endpoints[provider].configured,
+                "configured": self._is_configured(provider),
                 "retired": retirement(model),
+                **self._found_out(provider, model),
             }
             for provider, model in sorted(links)
         ]
+
+    def _found_out(self, provider: str, model: str) -> dict[str, JsonValue]:
+        """What is known of a model by looking at its server: its window in tokens, and what requests it refuses."""
+        endpoint = self._endpoints.get(provider)
+        if endpoint is None:
+            return {"window": None, "refuses": []}
+        return {
+            "window": endpoint.window_of(model),
+            "refuses": [*sorted(endpoint.refuses)] if model == endpoint.model else [],
+        }
 
     def configured(self, role: str) -> bool:
         """Whether a provider of the role's chain is configured."""

@@ -1,0 +1,40 @@
+"""Endpoints by the command: added, looked at by ``test`` and ``doctor``, shown by ``models ls``, removed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.assay.terminal import Shell
+from tests.support.scripted import ScriptedLlm
+
+
+def of_doctor(shell: Shell, name: str) -> dict[str, Any] | None:
+    checks: list[dict[str, Any]] = shell("doctor", "--json").json
+    return next((check for check in checks if check["what"] == f"endpoint {name}"), None)
+
+
+@pytest.mark.slow(seconds=4)
+def test_doctor_looks_at_every_endpoint_and_says_what_to_do(shell: Shell, scripted_llm: ScriptedLlm) -> None:
+    scripted_llm.play(
+        {"reply": "yes"}, server={"kind": "llama.cpp", "version": "1", "models": ["small"], "window": 2048}
+    )
+    added = shell("endpoints", "add", "gpu1", scripted_llm.base_url("openai"))
+    assert added.status == 0, added.talk
+    try:
+        check = of_doctor(shell, "gpu1")
+        assert check is not None
+        assert check["ok"], check
+        assert "llama.cpp" in check["finding"]
+        assert shell("endpoints", "add", "away", "http://127.0.0.1:9/v1").status in (0, 1)
+        away = of_doctor(shell, "away")
+        assert away is not None
+        assert (away["ok"], away["grave"], away["advice"]) == (False, False, "assay endpoints test away")
+        listed = [line.split("\t") for line in shell("models", "ls", "--all").out.splitlines()]
+        assert listed[0] == ["provider", "model", "configured", "window", "refuses", "retired"]
+        assert ["gpu1", "small", "yes", "2048"] in [line[:4] for line in listed]
+    finally:
+        for name in ("gpu1", "away"):
+            shell("endpoints", "rm", name)
+    assert of_doctor(shell, "gpu1") is None
