@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from assay.calls import files, rest
-from assay.commands import show
+from assay.commands import begun, show
 from assay.commands.run import Sending, given, pair, readable, run, text_of
 from assay.commands.session import CommandLine, UsageError, answer, current
 
@@ -66,9 +66,15 @@ def ingest(
     collection: _Collection = None,
     table: Annotated[str | None, Parameter(name=["-t", "--table"], help="Needed when there are several")] = None,
     format: Literal["auto", "jsonl", "csv", "parquet", "pentabarf", "pretalx"] | None = None,
+    id: Annotated[str | None, Parameter(help="The column that identifies a record")] = None,
+    name: Annotated[str | None, Parameter(help="The column that names it")] = None,
+    text: Annotated[Sequence[str], Parameter(help="A column of its text; may be repeated", negative="")] = (),
+    auto_ids: Annotated[bool, Parameter(help="Make the ids from the rows themselves", negative="")] = False,
+    create: Annotated[bool, Parameter(help="Make the collection from what the file holds", negative="")] = False,
+    dry_run: Annotated[bool, Parameter(help="Show what the columns would become; write nothing", negative="")] = False,
     sending: Sending = _PLAIN,
 ) -> int:
-    """Fill a table of a collection from a file."""
+    """Fill a table of a collection from a file; --create makes the collection, --dry-run shows the mapping."""
     if collection is None:
         words = [word for word in (file, second, third) if word is not None]
         if len(words) != (2 if table else 3):
@@ -78,16 +84,28 @@ def ingest(
     elif second is not None:
         raise UsageError("one file at a time")
     source = readable(Path(file))
-    table = table or _only_table(collection)
+    columns = begun.Columns(id, name, tuple(text), auto_ids)
+    if not create and not dry_run:
+        table = table or _table_to_fill(collection)
     info = current().client.send(files.put(source))
-    input = given(collection=collection, table=table, file_id=info.id, format=format)
+    mapping = columns.said
+    if create or dry_run:
+        table = table or begun.table_name(source)
+        found = begun.look(info.id, columns)
+        begun.show_mapping(found, collection, table)
+        if dry_run:
+            return 0
+        begun.make(collection, table, found)
+        mapping = found.mapping
+    input = given(collection=collection, table=table, file_id=info.id, format=format, mapping=mapping)
 
     def tell(session: CommandLine, job: dict[str, Any]) -> None:
         result = job["result"]
         counts = [f"{result[name]} {name}" for name in ("ingested", "updated", "unchanged", "deleted")]
         session.out(", ".join(counts))
         for error in result["errors"]:
-            session.warn(f"record {error['index']}: {error['message']}")
+            named = f" ({error['id']})" if error["id"] else ""
+            session.warn(f"record {error['index']}{named}: {error['message']}")
 
     return run("ingest", input, sending, tell)
 
@@ -124,6 +142,16 @@ def get(name: str) -> None:
 def rm(name: str) -> None:
     """Delete a collection with all that is in it."""
     current().client.collections.delete(name)
+
+
+def _table_to_fill(collection: str) -> str:
+    from assay.errors import NotFound  # noqa: PLC0415
+
+    try:
+        return _only_table(collection)
+    except NotFound:
+        current().warn("--create makes the collection from what the file holds, --dry-run shows how")
+        raise
 
 
 def _only_table(collection: str) -> str:

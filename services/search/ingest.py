@@ -240,7 +240,9 @@ def _records(context: Context, request: IngestInput, table: OpenTable) -> Iterat
     with TemporaryFile() as file:  # it has no name, so that nothing of it is left if this process is killed
         with context.files.open(request.file_id) as stream:
             shutil.copyfileobj(stream, file, _COPIED)
-        with spooled(file, request.format, request.table, table.spec, context.cancelled) as records:
+        with spooled(
+            file, request.format, request.table, table.spec, context.cancelled, mapping=request.mapping
+        ) as records:
             yield records
 
 

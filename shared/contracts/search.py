@@ -91,18 +91,32 @@ class Record(Request):
     fields: Annotated[dict[str, JsonValue], Field(max_length=200)] = {}
 
 
+_ColumnName = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class RecordMapping(Request):
+    """Which columns of a file (keys of its objects) a record's own parts come from; the rest are facets and fields."""
+
+    id: _ColumnName | None = None  #: None: made from the content of the row, so the same row has the same id again
+    name: _ColumnName | None = None
+    text: Annotated[list[_ColumnName], Field(max_length=20)] = []  #: joined by blank lines
+
+
 class IngestInput(Request):
     collection: Annotated[Name, Reference("collection")]
     table: Name
     records: Annotated[list[dict[str, JsonValue]], WrapValidator(in_parts)] | None = None
     file_id: FileId | None = None
     format: Literal["auto", "jsonl", "csv", "parquet", "pentabarf", "pretalx"] = "auto"
+    mapping: RecordMapping | None = None  #: of a file; None: columns called id, name or title, text or description ...
     delete: Annotated[list[Annotated[str, Field(min_length=1, max_length=256)]], Field(max_length=100_000)] = []
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
         if self.records is not None and self.file_id is not None:
             raise ValueError("give records or file_id, not both")
+        if self.mapping is not None and self.file_id is None:
+            raise ValueError("mapping speaks of the columns of a file")
         if self.records is None and self.file_id is None and not self.delete:
             raise ValueError("give records, file_id or delete")
         return self

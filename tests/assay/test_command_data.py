@@ -61,3 +61,25 @@ def test_files_of_a_folder_or_a_pattern_are_one_table(shell: Shell, same: list[s
     written(shell, "parts/e.csv", DATA)
     mixed = shell("transform", "parts", *same)
     assert (mixed.status, "different kinds" in mixed.talk) == (2, True)
+
+
+@pytest.mark.slow
+def test_a_collection_is_begun_from_a_file_after_a_look_at_it(shell: Shell) -> None:
+    rows = "talk_id,title,abstract,track\n" + "".join(
+        f"t{n},Title {n},Some words that are long enough to be prose of talk {n},web\n" for n in range(3)
+    )
+    file = written(shell, "talks.csv", rows)
+    seen = shell("ingest", file, "-c", "begun", "--dry-run")
+    assert seen.status == 0, seen.talk
+    roles = dict(line.split("\t")[:2] for line in seen.out.splitlines())
+    assert roles == {
+        "column": "becomes", "talk_id": "id", "title": "name", "abstract": "text", "track": "field: keyword",
+    }  # fmt: skip
+    missing = shell("ingest", file, "-c", "begun")
+    assert (missing.status, "--create" in missing.talk) == (3, True)
+    made = shell("ingest", file, "-c", "begun", "--create", "--no-wait", "--id", "title", "--text", "abstract")
+    assert made.status == 0, made.talk
+    tables = shell("collection", "get", "begun", "--json").json["tables"]
+    assert tables["talks"]["fields"] == {"talk_id": "keyword", "track": "keyword"}
+    assert shell("ingest", file, "-c", "begun", "--dry-run", "--id", "nope").status == 2
+    assert shell("collection", "rm", "begun").status == 0

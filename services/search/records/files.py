@@ -7,14 +7,14 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Literal, TypeAlias, get_args
 
 from pydantic import JsonValue
 
 from services.search.records import schedule
 from services.search.records.shape import Raw, Refused, from_row
-from shared.contracts.search import TableSpec
+from shared.contracts.search import RecordMapping, TableSpec
 from shared.errors import InvalidRequest, UnreadableFile
 
 Format: TypeAlias = Literal["jsonl", "json", "csv", "parquet", "pentabarf", "pretalx"]
@@ -25,7 +25,9 @@ _MOST_WHOLE = 256_000_000  # of a format that is read at once
 _SEPARATOR = re.compile(r"[ \t\r\n]*(,?)[ \t\r\n]*")
 
 
-def read(stream: BinaryIO, name: str, table: str, spec: TableSpec) -> Iterator[Item]:
+def read(
+    stream: BinaryIO, name: str, table: str, spec: TableSpec, mapping: RecordMapping | None = None
+) -> Iterator[Item]:
     """The records of the file; ``name`` is a format, or ``auto``.
 
     Raises: UnreadableFile.
@@ -41,8 +43,9 @@ def read(stream: BinaryIO, name: str, table: str, spec: TableSpec) -> Iterator[I
             events = schedule.pentabarf(stream) if chosen == "pentabarf" else schedule.pretalx(_whole(stream))
             yield from schedule.records(events, table)
             return
-        for item in _ROWS[chosen](stream):
-            yield item if isinstance(item, Refused) else from_row(item, spec)
+        needed = ["id"] if mapping is None else [*filter(None, (mapping.id, mapping.name)), *mapping.text]
+        for item in _ROWS[chosen](stream, needed):
+            yield item if isinstance(item, Refused) else from_row(item, spec, mapping)
     except (UnicodeDecodeError, csv.Error, RecursionError):
         raise UnreadableFile(f"the file cannot be read as {chosen}; name its format") from None
 
@@ -80,7 +83,7 @@ def _starts_with_list(stream: BinaryIO) -> bool:
     return stream.read(_SNIFFED).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
 
 
-def _lines(stream: BinaryIO) -> Iterator[Item]:
+def _lines(stream: BinaryIO, _needed: Sequence[str]) -> Iterator[Item]:
     number = 0
     while line := stream.readline(_MOST_LINE + 1):
         number += 1
@@ -102,7 +105,7 @@ def _line(text: bytes, number: int) -> Item:
     return value if isinstance(value, dict) else Refused("not_an_object", f"line {number} is not an object")
 
 
-def _list(stream: BinaryIO) -> Iterator[Item]:
+def _list(stream: BinaryIO, _needed: Sequence[str]) -> Iterator[Item]:
     """The entries one after the other: a list may be far longer than what fits into memory."""
     text = io.TextIOWrapper(stream, encoding="utf-8-sig")
     try:
@@ -164,7 +167,7 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON number")
 
 
-def _csv(stream: BinaryIO) -> Iterator[Item]:
+def _csv(stream: BinaryIO, needed: Sequence[str]) -> Iterator[Item]:
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
     try:
         sample = text.read(_SNIFFED)
@@ -172,8 +175,7 @@ def _csv(stream: BinaryIO) -> Iterator[Item]:
         delimiter = _delimiter(sample)
         csv.field_size_limit(_MOST_LINE)
         reader = csv.DictReader(text, delimiter=delimiter)
-        if "id" not in {(name or "").strip().lower() for name in reader.fieldnames or []}:
-            raise UnreadableFile("the CSV file has no column named id in its first line")
+        _check_columns("CSV", reader.fieldnames or [], needed)
         for row in reader:
             if None in row or None in row.values():
                 yield Refused("wrong_columns", f"line {reader.line_num} has another number of columns than the header")
@@ -183,19 +185,26 @@ def _csv(stream: BinaryIO) -> Iterator[Item]:
         text.detach()
 
 
+def _check_columns(kind: str, names: Sequence[str | None], needed: Sequence[str]) -> None:
+    """Raises: UnreadableFile when a column is not there; capitals do not count."""
+    known = {(name or "").strip().lower() for name in names}
+    if missing := [name for name in needed if name.lower() not in known]:
+        shown = ", ".join(str(name) for name in names[:50])[:500]
+        raise UnreadableFile(f"the {kind} file has no column named {missing[0][:100]}; it has {shown}")
+
+
 def _delimiter(sample: str) -> str:
     header = sample.partition("\n")[0]
     return max(",;\t|", key=header.count)
 
 
-def _parquet(stream: BinaryIO) -> Iterator[Item]:
+def _parquet(stream: BinaryIO, needed: Sequence[str]) -> Iterator[Item]:
     import pyarrow as pa  # noqa: PLC0415 - few ingests need it, and every start would pay for it
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     try:
         file = pq.ParquetFile(stream)
-        if "id" not in {name.strip().lower() for name in file.schema_arrow.names}:
-            raise UnreadableFile("the Parquet file has no column named id")
+        _check_columns("Parquet", file.schema_arrow.names, needed)
         for batch in file.iter_batches(batch_size=100, use_threads=False):
             for row in batch.to_pylist():
                 yield {key: _json_value(value) for key, value in row.items()}

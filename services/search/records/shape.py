@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +11,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue, ValidationError
 
 from services.search.filters import typed
-from shared.contracts.search import FieldType, Record, TableSpec
+from shared.contracts.search import FieldType, Record, RecordMapping, TableSpec
 from shared.errors import InvalidRequest
 
 Raw = Mapping[str, JsonValue]
@@ -59,17 +61,9 @@ def _fitted(parsed: Record, spec: TableSpec) -> Record | Refused:
     return parsed.model_copy(update={"fields": present, "facets": facets})
 
 
-def from_row(row: Raw, spec: TableSpec) -> dict[str, JsonValue]:
-    """A row of a file as a record: columns are matched by name, the rest become fields."""
-    lower = {key.strip().lower(): key for key in row}
-    out: dict[str, JsonValue] = {"id": row.get(lower.get("id", "id"))}
-    taken = {lower.get("id", "id")}
-    for target, names in _ALIASES.items():
-        # A column that the table declares as its own is that, whatever it is called.
-        chosen = next((lower[name] for name in names if name in lower and not _declared(lower[name], spec)), None)
-        if chosen is not None:
-            out[target] = _text(row[chosen])
-            taken.add(chosen)
+def from_row(row: Raw, spec: TableSpec, mapping: RecordMapping | None = None) -> dict[str, JsonValue]:
+    """A row of a file as a record: columns are matched by name or by the mapping, the rest become fields."""
+    out, taken = _by_name(row, spec) if mapping is None else _mapped(row, mapping)
     facets, fields = _inner(row, "facets"), _inner(row, "fields")
     for key, value in row.items():
         name = key.strip()
@@ -81,6 +75,41 @@ def from_row(row: Raw, spec: TableSpec) -> dict[str, JsonValue]:
             field = name.removeprefix("fields.")
             fields[field] = _parsed(value, spec.fields.get(field))
     return {**out, "facets": facets, "fields": fields}
+
+
+def _by_name(row: Raw, spec: TableSpec) -> tuple[dict[str, JsonValue], set[str]]:
+    """The record's own parts, and the columns that they come from."""
+    lower = {key.strip().lower(): key for key in row}
+    out: dict[str, JsonValue] = {"id": row.get(lower.get("id", "id"))}
+    taken = {lower.get("id", "id")}
+    for target, names in _ALIASES.items():
+        # A column that the table declares as its own is that, whatever it is called.
+        chosen = next((lower[name] for name in names if name in lower and not _declared(lower[name], spec)), None)
+        if chosen is not None:
+            out[target] = _text(row[chosen])
+            taken.add(chosen)
+    return out, taken
+
+
+def _mapped(row: Raw, mapping: RecordMapping) -> tuple[dict[str, JsonValue], set[str]]:
+    keys = {key.strip(): key for key in row}
+    identity = _row_id(row) if mapping.id is None else row.get(keys.get(mapping.id, mapping.id))
+    if isinstance(identity, float) and identity.is_integer():
+        identity = int(identity)
+    out: dict[str, JsonValue] = {"id": identity}
+    if mapping.name in keys:
+        out["name"] = _text(row[keys[mapping.name]])
+    texts = [_text(row[keys[name]]) for name in mapping.text if name in keys]
+    if texts:
+        out["text"] = "\n\n".join(text for text in texts if text)
+    own = (mapping.id, mapping.name, *mapping.text)
+    return out, {keys[name] for name in own if name is not None and name in keys}
+
+
+def _row_id(row: Raw) -> str:
+    """The same for the same content."""
+    content = json.dumps(row, sort_keys=True, default=str).encode("utf-8", "backslashreplace")
+    return hashlib.sha256(content).hexdigest()[:24]
 
 
 def _present(raw: Raw) -> dict[str, JsonValue]:

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from services.search.records.files import Item, read
 from services.search.records.shape import Refused
 from shared.bounded import BoundExceeded, Bounds, Cancelled, run
-from shared.contracts.search import TableSpec
+from shared.contracts.search import RecordMapping, TableSpec
 from shared.errors import AssayError, InvalidRequest, JobCancelled, UnreadableFile
 
 #: Files have hundreds of megabytes, of which a record at a time is in memory; a schedule is read whole.
@@ -43,7 +43,13 @@ class SpooledRecords:
 
 @contextmanager
 def spooled(
-    source: BinaryIO, name: str, table: str, spec: TableSpec, cancelled: Flag, bounds: Bounds = _BOUNDS
+    source: BinaryIO,
+    name: str,
+    table: str,
+    spec: TableSpec,
+    cancelled: Flag,
+    bounds: Bounds = _BOUNDS,
+    mapping: RecordMapping | None = None,
 ) -> Iterator[SpooledRecords]:
     """Read the file, which is one of the file system; ``name`` is a format, or ``auto``.
 
@@ -51,7 +57,8 @@ def spooled(
     """
     source.seek(0)
     with TemporaryFile() as spool:
-        argument: JsonValue = {"name": name, "table": table, "spec": spec.model_dump(mode="json")}
+        argument: dict[str, JsonValue] = {"name": name, "table": table, "spec": spec.model_dump(mode="json")}
+        argument["mapping"] = None if mapping is None else mapping.model_dump(mode="json")
         try:
             run(write_records, argument, source, spool, bounds, cancelled)
         except BoundExceeded as fault:
@@ -78,7 +85,9 @@ def write_records(argument: JsonValue, source: BinaryIO, output: BinaryIO) -> No
     count = 0
     try:
         spec = TableSpec.model_validate(argument["spec"])
-        for item in read(source, str(argument["name"]), str(argument["table"]), spec):
+        told = argument.get("mapping")
+        mapping = None if told is None else RecordMapping.model_validate(told)
+        for item in read(source, str(argument["name"]), str(argument["table"]), spec, mapping):
             output.write(_line(item))
             count += 1
     except AssayError as fault:

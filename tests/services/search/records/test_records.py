@@ -13,7 +13,7 @@ import pytest
 
 from services.search.records.files import read, sniff
 from services.search.records.shape import Refused, record
-from shared.contracts.search import Record, TableSpec
+from shared.contracts.search import Record, RecordMapping, TableSpec
 from shared.errors import UnreadableFile
 
 SPEC = TableSpec.model_validate(
@@ -250,3 +250,26 @@ def test_pretalx_lists_of_talks_give_sessions() -> None:
 def test_what_is_not_of_its_format_is_unreadable(content: bytes, format: str) -> None:
     with pytest.raises(UnreadableFile):
         records(content, format)
+
+
+def mapped(content: bytes, format: str, **mapping: Any) -> list[Any]:
+    return list(read(io.BytesIO(content), format, "t", SPEC, RecordMapping.model_validate(mapping)))
+
+
+def test_a_mapping_says_where_a_records_parts_come_from() -> None:
+    content = b"No;Headline;Intro;Body;track\n7;Hi;a;b;web\n8;Ho;;c;data\n"
+    found = mapped(content, "csv", id="No", name="Headline", text=["Intro", "Body"])
+    assert found[0] == {"id": "7", "name": "Hi", "text": "a\n\nb", "facets": {}, "fields": {"track": "web"}}
+    assert found[1]["text"] == "c"
+    with pytest.raises(UnreadableFile, match="no column named Nope; it has No, Headline"):
+        mapped(content, "csv", id="No", name="Nope")
+
+
+@pytest.mark.parametrize(
+    ("format", "content"), [("csv", b"title,n\na,1\nb,2\n"), ("jsonl", b'{"title":"a"}\n{"title":"b"}')]
+)
+def test_ids_made_from_rows_are_the_same_again(format: str, content: bytes) -> None:
+    first, second = mapped(content, format, name="title")
+    assert first["id"] != second["id"]
+    assert mapped(content, format, name="title")[0]["id"] == first["id"]
+    assert isinstance(record(first, SPEC), Record)

@@ -1,0 +1,89 @@
+"""A collection begun from a file: its columns are looked at, shown, and made a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.calls import jobs, rest
+from assay.commands import show
+from assay.commands.infer import PROFILE, Inferred, infer, profiles
+from assay.commands.run import follow
+from assay.commands.session import UsageError, current
+from assay.errors import APIStatusError, JobFailed
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the caller says of them."""
+
+    id: str | None
+    name: str | None
+    text: Sequence[str]
+    auto_ids: bool
+
+    @property
+    def said(self) -> Mapping[str, Any] | None:
+        """The mapping, when anything was said. Raises: UsageError."""
+        if self.id is not None and self.auto_ids:
+            raise UsageError("--id names the column of the ids, --auto-ids makes them: give one of them")
+        if self.id is None and not self.auto_ids:
+            if self.name is None and not self.text:
+                return None
+            return {"id": "id", "name": self.name, "text": list(self.text)}
+        return {"id": self.id, "name": self.name, "text": list(self.text)}
+
+
+def look(file_id: str, columns: Columns) -> Inferred:
+    """What the file's columns are, by a transform without a model. Raises: UsageError, JobFailed."""
+    columns.said  # noqa: B018 - refuses what cannot be meant
+    session = current()
+    input = {
+        "task": "look at the columns", "data": [{"name": "data", "file_id": file_id}], "code": PROFILE,
+        "dataframe": "polars",
+    }  # fmt: skip
+    job = follow(session, session.client.fetch(jobs.create("transform", input)), None)
+    if job["state"] != "succeeded":
+        raise JobFailed(session.client.send(jobs.get(job["id"])))
+    table = job["result"]["table"]
+    rows = table["rows"]
+    if table["row_count"] > len(rows):
+        raise UsageError(f"the file has {table['row_count']} columns: make the collection by `assay collection create`")
+    known = profiles(rows, [column["name"] for column in table["columns"]])
+    return infer(known, columns.id, columns.name, columns.text, columns.auto_ids)
+
+
+def show_mapping(inferred: Inferred, collection: str, table: str) -> None:
+    """What every column becomes."""
+    session = current()
+    if session.json:
+        session.show({"collection": collection, "table": table, "mapping": inferred.mapping, **inferred.table}, str)
+        return
+    rows = [[each.column, inferred.role(each.column), each.example] for each in inferred.looked]
+    session.out(show.table(["column", "becomes", "example"], rows))
+    if inferred.id is None:
+        session.say("no column identifies a record: ids are made from the rows (--id COLUMN says otherwise)")
+    repeated = next((each for each in inferred.looked if each.column == inferred.id and not each.identifies), None)
+    if repeated is not None:
+        counts = f"{repeated.rows} rows, {repeated.distinct} values, {repeated.missing} missing"
+        session.warn(f"{repeated.column} does not identify every record ({counts}): the others will be refused")
+    session.say(f"table {table} of collection {collection}")
+
+
+def make(collection: str, table: str, inferred: Inferred) -> None:
+    """Create the collection, or keep the one that is there and the same."""
+    try:
+        current().client.fetch(rest.create_collection(collection, {table: inferred.table}))
+    except APIStatusError as error:
+        if error.status != 409:
+            raise
+        raise UsageError(f"{error}; leave --create out to fill it, or choose another name") from error
+
+
+def table_name(file: Path) -> str:
+    """A table's name from a file's."""
+    name = re.sub(r"[^A-Za-z0-9_-]+", "_", file.name.split(".")[0]).strip("_-")[:64]
+    return name or "records"

@@ -1,0 +1,143 @@
+"""What a file's columns are for a search: id, name, text, facets (prose of its own) and fields to filter on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.commands.session import UsageError
+
+#: A transform without a model looks at the columns, in the sandbox, whatever the format of the file.
+PROFILE = """\
+import polars as pl
+rows = []
+for column in data.iter_columns():
+    text = column.cast(pl.String, strict=False) if column.dtype == pl.String else None
+    hashable = not column.dtype.is_nested()
+    rows.append({
+        "column": column.name, "type": str(column.dtype), "rows": column.len(), "missing": column.null_count(),
+        "distinct": column.n_unique() if hashable else -1,
+        "length": float(text.str.len_chars().mean() or 0) if text is not None else 0.0,
+        "example": str(column.drop_nulls().head(1).to_list()[0])[:60] if column.null_count() < column.len() else "",
+    })
+result = pl.DataFrame(rows)
+"""
+_IDS = ("id", "uuid", "guid", "key", "identifier", "code", "slug", "sku", "isbn")
+_NAMES = ("name", "title", "headline", "subject", "label")
+_TEXTS = ("text", "description", "abstract", "summary", "body", "content", "comment", "message")
+#: Text of so many characters on average is prose.
+_PROSE = 40
+_MOST_FACETS = 10
+_ENDING = re.compile(r"(?:[_ -](?i:id|uuid|key|code)|(?<=[a-z])(?:Id|ID|Uuid|UUID|Key|Code))$")
+_DECLARABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_KINDS = (("Int", "integer"), ("UInt", "integer"), ("Float", "float"), ("Decimal", "float"), ("Boolean", "bool"),
+          ("Date", "datetime"), ("String", "keyword"), ("List(String", "keyword"))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    column: str
+    type: str
+    rows: int
+    missing: int
+    distinct: int
+    length: float  #: characters of a text, on average
+    example: str
+
+    @property
+    def identifies(self) -> bool:
+        return self.missing == 0 and self.distinct == self.rows > 0 and not self.type.startswith("Float")
+
+    @property
+    def is_text(self) -> bool:
+        return self.type == "String"
+
+    @property
+    def is_prose(self) -> bool:
+        return self.is_text and self.length >= _PROSE
+
+
+@dataclass
+class Inferred:
+    """A table and its mapping, with what each column became."""
+
+    id: str | None = None
+    name: str | None = None
+    text: list[str] = field(default_factory=list)
+    facets: list[str] = field(default_factory=list)
+    fields: dict[str, str] = field(default_factory=dict)
+    looked: list[ColumnProfile] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)  #: kept and shown, but neither searched by itself nor filtered on
+
+    @property
+    def mapping(self) -> dict[str, Any]:
+        return {"id": self.id, "name": self.name, "text": self.text}
+
+    @property
+    def table(self) -> dict[str, Any]:
+        return {"facets": dict.fromkeys(self.facets, 1.0), "fields": self.fields}
+
+    def role(self, column: str) -> str:
+        if column in (self.id, self.name):
+            return "id" if column == self.id else "name"
+        if column in self.text:
+            return "text"
+        if column in self.facets:
+            return "facet"
+        return f"field: {self.fields[column]}" if column in self.fields else "kept, not searchable"
+
+
+def infer(
+    columns: Sequence[ColumnProfile], id: str | None, name: str | None, text: Sequence[str], auto_ids: bool
+) -> Inferred:
+    """What the caller says counts; the rest follows from names and contents. Raises: UsageError, unknown column."""
+    known = {each.column: each for each in columns}
+    for said in filter(None, (id, name, *text)):
+        if said not in known:
+            raise UsageError(f"the file has no column {said!r}; it has {', '.join(known)}")
+    made = Inferred(looked=list(columns), id=id, name=name, text=list(text))
+    if made.id is None and not auto_ids:
+        made.id = _identifier(columns, {name, *text})
+    if made.name is None:
+        made.name = _called(columns, _NAMES, {made.id, *made.text})
+    if not made.text:
+        called = _called(columns, _TEXTS, {made.id, made.name})
+        prose = [each for each in columns if each.is_prose and each.column not in (made.id, made.name)]
+        longest = sorted(prose, key=lambda each: -each.length)[:1]
+        made.text = [called] if called else [each.column for each in longest]
+    for each in columns:
+        if each.column not in (made.id, made.name, *made.text):
+            _place(made, each)
+    return made
+
+
+def _place(made: Inferred, column: ColumnProfile) -> None:
+    """Prose is a facet, which is searched by itself; what has a type is a field to filter on."""
+    kind = next((kind for start, kind in _KINDS if column.type.startswith(start)), None)
+    if kind is None or not _DECLARABLE.fullmatch(column.column):
+        made.left.append(column.column)
+    elif column.is_prose and len(made.facets) < _MOST_FACETS:
+        made.facets.append(column.column)
+    else:
+        made.fields[column.column] = "text" if column.is_prose else kind
+
+
+def profiles(rows: Sequence[Sequence[Any]], names: Sequence[str]) -> list[ColumnProfile]:
+    """The rows that ``PROFILE`` gives."""
+    return [ColumnProfile(**dict(zip(names, row, strict=True))) for row in rows]
+
+
+def _identifier(columns: Sequence[ColumnProfile], taken: set[str | None]) -> str | None:
+    able = [each.column for each in columns if each.identifies and each.column not in taken]
+    exact = [name for wanted in _IDS for name in able if name.strip().lower() == wanted]
+    ending = [name for name in able if _ENDING.search(name)]
+    return next(iter([*exact, *ending]), None)
+
+
+def _called(columns: Sequence[ColumnProfile], wanted: Sequence[str], taken: set[str | None]) -> str | None:
+    by_name: Mapping[str, str] = {
+        each.column.strip().lower(): each.column for each in columns if each.is_text and each.column not in taken
+    }
+    return next((by_name[name] for name in wanted if name in by_name), None)
