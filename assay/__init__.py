@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
     from assay.events import JobEvent
     from assay.run_text import result_text
+    from assay.submits import TableFiles
 
 _HOMES = {
     "AsyncClient": "assay._async.client",
@@ -48,6 +49,7 @@ _HOMES = {
     "Interpreter": "assay._sync.interpreter",
     "Job": "assay._sync.job",
     "JobEvent": "assay.events",
+    "TableFiles": "assay.submits",
     "result_text": "assay.run_text",
 }
 
@@ -74,6 +76,7 @@ __all__ = [
     "PreconditionFailed",
     "RateLimited",
     "ServerError",
+    "TableFiles",
     "TooLarge",
     "Unavailable",
     "result_text",

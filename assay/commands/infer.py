@@ -30,6 +30,7 @@ _TEXTS = ("text", "description", "abstract", "summary", "body", "content", "comm
 #: Text of so many characters on average is prose.
 _PROSE = 40
 _MOST_FACETS = 10
+_INNER = re.compile(r"'([A-Za-z0-9][A-Za-z0-9_-]{0,63})': (\w+(?:\(\w+)?)")
 _ENDING = re.compile(r"(?:[_ -](?i:id|uuid|key|code)|(?<=[a-z])(?:Id|ID|Uuid|UUID|Key|Code))$")
 _DECLARABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _KINDS = (("Int", "integer"), ("UInt", "integer"), ("Float", "float"), ("Decimal", "float"), ("Boolean", "bool"),
@@ -86,6 +87,8 @@ class Inferred:
             return "text"
         if column in self.facets:
             return "facet"
+        if column in ("facets", "fields") and (self.facets or self.fields) and column not in self.left:
+            return f"its own {column}"
         return f"field: {self.fields[column]}" if column in self.fields else "kept, not searchable"
 
 
@@ -115,13 +118,28 @@ def infer(
 
 def _place(made: Inferred, column: ColumnProfile) -> None:
     """Prose is a facet, which is searched by itself; what has a type is a field to filter on."""
-    kind = next((kind for start, kind in _KINDS if column.type.startswith(start)), None)
-    if kind is None or not _DECLARABLE.fullmatch(column.column):
+    kind = _kind_of(column.type)
+    if column.column in ("facets", "fields") and column.type.startswith("Struct"):
+        _open(made, column)  # rows that have the shape of records already
+    elif kind is None or not _DECLARABLE.fullmatch(column.column):
         made.left.append(column.column)
     elif column.is_prose and len(made.facets) < _MOST_FACETS:
         made.facets.append(column.column)
     else:
         made.fields[column.column] = "text" if column.is_prose else kind
+
+
+def _open(made: Inferred, column: ColumnProfile) -> None:
+    for name, type in _INNER.findall(column.type):
+        kind = _kind_of(type)
+        if column.column == "facets" and name not in made.facets:
+            made.facets.append(name)
+        elif column.column == "fields" and kind is not None:
+            made.fields[name] = kind
+
+
+def _kind_of(type: str) -> str | None:
+    return next((kind for start, kind in _KINDS if type.startswith(start)), None)
 
 
 def profiles(rows: Sequence[Sequence[Any]], names: Sequence[str]) -> list[ColumnProfile]:

@@ -54,6 +54,14 @@ def test_what_the_caller_says_counts() -> None:
         inferred(TALKS, id="nope")
 
 
+def test_rows_in_the_shape_of_records_are_opened() -> None:
+    made = inferred(
+        pl.DataFrame({"id": ["a", "b"], "facets": [{"topic": "x"}] * 2, "fields": [{"seats": 3, "l": ["x"]}] * 2})
+    )
+    assert made.table == {"facets": {"topic": 1.0}, "fields": {"seats": "integer", "l": "keyword"}}
+    assert (made.role("facets"), made.left) == ("its own facets", [])
+
+
 def test_a_column_with_gaps_or_repeats_is_no_id() -> None:
     frame = pl.DataFrame({"id": ["a", "a", None], "user_id": [1, 2, 3], "paid": ["x", "y", "z"]})
     assert inferred(frame).id == "user_id"
