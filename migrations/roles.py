@@ -59,7 +59,7 @@ SERVICES: Mapping[str, Grants] = {
         "idempotency_keys": (_READ, _ADD, _CHANGE),
         "job_events": (_READ, _ADD),
         "job_forms": (_READ,),
-        "jobs": (_READ, _ADD, _CHANGE),
+        "jobs": _ALL,
         "llm_calls": (_READ, _ADD),
         "messages": (_READ, _ADD),
         "model_chains": _ALL,
@@ -67,6 +67,7 @@ SERVICES: Mapping[str, Grants] = {
         "prompt_labels": _ALL,
         "prompt_versions": (_READ, _ADD),
         "session_codes": (_READ, _ADD, _REMOVE),
+        "tenant_deletions": (_READ, _ADD),
         "tenant_limits": _ALL,
         "tenant_models": _ALL,
         "webhook_deliveries": (_READ,),
@@ -98,6 +99,7 @@ SERVICES: Mapping[str, Grants] = {
         "jobs": (_READ, _ADD, _CHANGE, _REMOVE),
         "llm_calls": (_READ, _REMOVE),
         "messages": (_READ,),
+        "tenant_deletions": (_READ, _REMOVE),
         "webhook_deliveries": (_READ, _ADD),
         "webhook_secrets": (_READ, _ADD),
         "workers": (_READ, _REMOVE),
@@ -129,6 +131,9 @@ def apply(connection: Connection) -> None:
             named = sorted(table for table, statements in wanted.items() if statement in statements and table in tables)
             if named:
                 _run(connection, f"GRANT {statement} ON {', '.join(named)} TO {role}")
+    function = "assay_delete_tenant(text, integer)"
+    if connection.exec_driver_sql("SELECT to_regprocedure(%s)", (function,)).scalar() is not None:
+        _run(connection, f"GRANT EXECUTE ON FUNCTION {function} TO {PREFIX}reconciler")
     _guard(connection)
 
 

@@ -29,9 +29,11 @@ from sqlalchemy import (
     Table,
     Text,
     Update,
+    any_,
     delete,
     exists,
     func,
+    literal,
     select,
     text,
 )
@@ -188,6 +190,26 @@ def revoke(id: str, tenant: str | None = None) -> ReturningUpdate[Any]:
         .values(revoked_at=func.clock_timestamp())
         .returning(api_keys.c.id)
     )
+
+
+def is_last_admin(id: str) -> Select[Any]:
+    """Whether the key has the scope admin and no other one that is valid has; keys of sessions end with theirs."""
+    other = api_keys.alias("other")
+    others = (
+        select(1)
+        .select_from(other)
+        .where(
+            other.c.id != id,
+            other.c.parent_id.is_(None),
+            literal("admin") == any_(other.c.scopes),
+            other.c.revoked_at.is_(None),
+            func.coalesce(other.c.expires_at > func.clock_timestamp(), True),
+        )
+    )
+    this = select(1).where(
+        api_keys.c.id == id, api_keys.c.parent_id.is_(None), literal("admin") == any_(api_keys.c.scopes)
+    )
+    return select(this.where(api_keys.c.revoked_at.is_(None)).exists() & ~others.exists())
 
 
 def info(row: RowMapping) -> KeyInfo:

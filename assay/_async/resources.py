@@ -82,6 +82,7 @@ class Jobs(Noun):
         return await job.replay(input, model=model)
 
     llm_calls = sends(jobs.llm_calls)
+    delete = sends(jobs.delete)
     deliveries = sends(jobs.deliveries)
     redeliver = sends(jobs.redeliver)
 
@@ -191,6 +192,7 @@ class Limits(Noun):
     mine = sends(rest.limits)
     get = sends(rest.tenant_limits)
     set = sends(rest.set_tenant_limits)
+    delete_tenant = sends(rest.delete_tenant)
 
 
 class Sessions(Noun):

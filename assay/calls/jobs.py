@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from assay.calls.call import ApiCall, as_model, as_page, body_of, raw, segment, without_none
+from assay.calls.call import ApiCall, as_model, as_page, body_of, nothing, raw, segment, without_none
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -99,6 +99,11 @@ def replay(
 
 def llm_calls(id: str) -> ApiCall[LlmCalls]:
     return ApiCall("GET", f"/v1/jobs/{segment(id)}/llm-calls", as_model("models.LlmCalls"))
+
+
+def delete(id: str) -> ApiCall[None]:
+    """Delete a job that has ended, with its events and files."""
+    return ApiCall("DELETE", f"/v1/jobs/{segment(id)}", nothing)
 
 
 def deliveries(id: str) -> ApiCall[Deliveries]:

@@ -118,8 +118,15 @@ def keys(limit: int | None = None, cursor: str | None = None) -> ApiCall[Page[Ke
     return ApiCall("GET", "/v1/keys", as_page("keys.KeyInfo"), query={"limit": limit, "cursor": cursor})
 
 
-def revoke_key(id: str) -> ApiCall[None]:
-    return ApiCall("DELETE", f"/v1/keys/{segment(id)}", nothing)
+def revoke_key(id: str, force: bool = False) -> ApiCall[None]:
+    """``force``: also the last key with the scope admin."""
+    query = {"force": "true"} if force else {}
+    return ApiCall("DELETE", f"/v1/keys/{segment(id)}", nothing, query=query)
+
+
+def delete_tenant(tenant: str) -> ApiCall[None]:
+    """Delete a tenant with all that belongs to it; its keys end at once."""
+    return ApiCall("DELETE", f"/v1/tenants/{segment(tenant)}", nothing)
 
 
 def rotate_key(id: str, overlap_seconds: int | None = None) -> ApiCall[NewKey]:

@@ -45,9 +45,11 @@ def rotate_key(
 
 
 @keys.command(name="revoke")
-def revoke_key(id: str) -> None:
+def revoke_key(
+    id: str, *, force: Annotated[bool, Parameter(help="Also the last key with the scope admin", negative="")] = False
+) -> None:
     """End a key."""
-    current().client.keys.revoke(id)
+    current().client.keys.revoke(id, force)
 
 
 @limits.command(name="show")

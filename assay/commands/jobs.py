@@ -13,6 +13,7 @@ from cyclopts import App, Parameter
 from assay.calls import jobs
 from assay.commands import show, tables
 from assay.commands.describe import describe, first_line
+from assay.commands.ids import JobId
 from assay.commands.run import end, follow, pair
 from assay.commands.session import CommandLine, UsageError, answer, current
 
@@ -34,13 +35,13 @@ def list_jobs(
 
 
 @app.command
-def get(id: str) -> None:
+def get(id: JobId) -> None:
     """Show a job with its input and its result."""
     answer(jobs.get(id), lambda job: json.dumps(job, indent=2, ensure_ascii=False))
 
 
 @app.command
-def watch(id: str, *, after: Annotated[int, Parameter(help="The number of the last event already seen")] = 0) -> int:
+def watch(id: JobId, *, after: Annotated[int, Parameter(help="The number of the last event already seen")] = 0) -> int:
     """Print a job's events as they happen, until it ends."""
     session = current()
     last = ""
@@ -56,7 +57,7 @@ def watch(id: str, *, after: Annotated[int, Parameter(help="The number of the la
 
 
 @app.command
-def wait(id: str, *, timeout: Annotated[float | None, Parameter(help="Seconds")] = None) -> int:
+def wait(id: JobId, *, timeout: Annotated[float | None, Parameter(help="Seconds")] = None) -> int:
     """Wait until a job has ended and print its result."""
     session = current()
     return end(session, follow(session, session.client.fetch(jobs.get(id)), timeout), _tell_result)
@@ -64,7 +65,7 @@ def wait(id: str, *, timeout: Annotated[float | None, Parameter(help="Seconds")]
 
 @app.command
 def result(
-    id: str,
+    id: JobId,
     *,
     out: Annotated[
         Path | None, Parameter(name=["-o", "--out"], help="Save every row here, in the form that the ending says")
@@ -84,14 +85,14 @@ def result(
 
 
 @app.command
-def cancel(id: str) -> None:
+def cancel(id: JobId) -> None:
     """Cancel a job."""
     answer(jobs.cancel(id), lambda job: f"{job['id']} {job['state']}")
 
 
 @app.command
 def replay(
-    id: str,
+    id: JobId,
     *,
     model: str | None = None,
     input: Annotated[str | None, Parameter(help="JSON that is merged into the old input")] = None,
@@ -107,19 +108,26 @@ def replay(
 
 
 @app.command(name="llm-calls")
-def llm_calls(id: str) -> None:
+def llm_calls(id: JobId) -> None:
     """Every attempt at a model: who was asked, who answered, and what it cost."""
     answer(jobs.llm_calls(id), _calls)
 
 
+@app.command(name="rm")
+def delete(*id: JobId) -> None:
+    """Delete jobs that have ended, with their events and files."""
+    for each in id:
+        current().client.fetch(jobs.delete(each))
+
+
 @app.command
-def deliveries(id: str) -> None:
+def deliveries(id: JobId) -> None:
     """Every attempt to deliver a job's webhook, and what came of it."""
     answer(jobs.deliveries(id), _deliveries)
 
 
 @app.command
-def redeliver(id: str, delivery: Annotated[str | None, Parameter(help="By default the latest")] = None) -> None:
+def redeliver(id: JobId, delivery: Annotated[str | None, Parameter(help="By default the latest")] = None) -> None:
     """Deliver a job's webhook again, now."""
     if delivery is None:
         attempts = current().client.fetch(jobs.deliveries(id))["items"]

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Engine, delete, func, select
 
 from shared import blobs
 from shared.blobs import files
-from shared.jobs import maintenance
+from shared.jobs import deletion, maintenance
 from shared.jobs.tables import workers
 
 log = structlog.get_logger(__name__)
@@ -25,6 +25,7 @@ IDEMPOTENCY_HOURS = 24.0
 #: Rows in one transaction.
 _BATCH = 2_000
 #: A round ends after this, so that every kind of row has its turn; the next follows within a minute.
+_MOST_ROWS = 5_000  #: of each table of a tenant that is deleted, in one statement
 _MOST_SECONDS = 45.0
 #: A blob may be written before the row that refers to it: younger ones are left alone.
 _BLOB_GRACE = timedelta(hours=1)
@@ -101,3 +102,18 @@ class Retention:
     def _in_use(self, hashes: list[str]) -> set[str]:
         with self._engine.connect() as connection:
             return set(connection.execute(select(files.c.sha256).where(files.c.sha256.in_(hashes))).scalars())
+
+
+def delete_tenants(engine: Engine) -> int:
+    """Delete a part of what belongs to tenants whose deletion was requested; the number of rows."""
+    with engine.connect() as connection:
+        doomed = list(connection.execute(deletion.doomed_tenants()).scalars())
+    removed = 0
+    for tenant in doomed:
+        with engine.begin() as connection:
+            rows = int(connection.execute(deletion.delete_rows(tenant, _MOST_ROWS)).scalar_one())
+            if not rows:
+                connection.execute(deletion.end_tenant_deletion(tenant))
+                log.info("tenant_deleted", tenant=tenant)
+        removed += rows
+    return removed

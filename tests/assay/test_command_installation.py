@@ -113,3 +113,26 @@ def test_workers_and_the_gateway_log_a_line_for_every_job(shell: Shell) -> None:
     assert ended["seconds"] >= 0
     submitted = [line for line in lines("gateway-1", "request") if line["method"] == "POST"]
     assert [(line["tenant"], line["status"]) for line in submitted] == [("default", 202)]
+
+
+def test_jobs_are_named_by_the_beginning_of_their_id_or_as_the_last(shell: Shell) -> None:
+    program = shell.folder / "named.py"
+    program.write_text("6 * 7\n")
+    ids = [shell("execute", str(program), "--json").json["id"] for _ in range(2)]
+    assert shell("jobs", "get", "@last", "--json").json["id"] == ids[1]
+    assert shell("jobs", "get", ids[0][:-1], "--json").json["id"] == ids[0]
+    ambiguous = shell("jobs", "get", ids[0][:4])
+    assert ambiguous.status == 2
+    assert f"{ids[0][:4]} is the beginning of" in ambiguous.talk
+    assert shell("jobs", "get", "ffff").status == 3
+    assert shell("jobs", "rm", "@last").status == 0
+    assert shell("jobs", "get", ids[1]).status == 3
+    assert shell("jobs", "get", "@last", "--json").json["id"] == ids[0]
+
+
+def test_the_last_administrators_key_is_not_revoked_by_mistake(shell: Shell) -> None:
+    [key] = [key["id"] for key in shell("keys", "ls", "--json").json["items"] if "admin" in key["scopes"]]
+    refused = shell("keys", "revoke", key)
+    assert refused.status == 1
+    assert "--force" in refused.talk
+    assert shell("keys", "ls").status == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from sqlalchemy import text
 
 from shared import keys
 from shared.db import connect
@@ -32,3 +33,22 @@ def test_a_key_is_valid_until_it_expires_or_is_revoked(database_url: str, hours:
         assert connection.execute(keys.valid(info.id)).one_or_none() is None
         assert connection.execute(keys.revoke(info.id)).one_or_none() is None
     engine.dispose()
+
+
+def test_the_last_key_with_admin_is_known(database_url: str) -> None:
+    engine = connect(database_url)
+    try:
+        with engine.connect() as connection:
+            connection.execute(text("UPDATE api_keys SET revoked_at = clock_timestamp()"))
+            first, _ = keys.create(connection, "a", "first", ["admin"])
+            writer, _ = keys.create(connection, "a", "writer", ["write"])
+            assert connection.execute(keys.is_last_admin(first.id)).scalar_one()
+            assert not connection.execute(keys.is_last_admin(writer.id)).scalar_one()
+            keys.create(connection, "b", "expired", ["admin"], datetime.now(UTC) - timedelta(days=1))
+            assert connection.execute(keys.is_last_admin(first.id)).scalar_one()
+            second, _ = keys.create(connection, "b", "second", ["admin"])
+            assert not connection.execute(keys.is_last_admin(first.id)).scalar_one()
+            connection.execute(keys.revoke(second.id))
+            assert connection.execute(keys.is_last_admin(first.id)).scalar_one()
+    finally:
+        engine.dispose()

@@ -17,7 +17,7 @@ from services.gateway.routing import routes
 from shared import keys
 from shared.contracts.common import Page
 from shared.contracts.keys import KeyInfo, KeyInput, NewKey, RotationInput, Scope
-from shared.errors import MissingScope, NotFound
+from shared.errors import Conflict, MissingScope, NotFound
 
 router = routes("/v1/keys", "Keys")
 
@@ -69,8 +69,20 @@ async def rotate_key(
 
 @router.delete("/{id}", summary="Revoke an API key", status_code=204, response_class=Response)
 @EndpointRules(scope="tenant_admin", audit="keys.revoke")
-async def revoke_key(id: Id, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps) -> Response:
+async def revoke_key(
+    id: Id,
+    caller: CurrentCaller,
+    db: Db,
+    unit: Unit,
+    deps: Deps,
+    force: Annotated[bool, Query(description="Also when it is the last key with the scope admin")] = False,
+) -> Response:
     """It ends at once here, and within a second on every other gateway; so do its event streams."""
+    if not force and (await db.execute(keys.is_last_admin(id))).scalar_one():
+        raise Conflict(
+            "This is the last key with the scope admin: without it nobody can make keys here. Make another one first, "
+            "or give force=true (`assay keys revoke --force`)."
+        )
     if (await db.execute(keys.revoke(id, caller.administered(None)))).one_or_none() is None:
         raise _missing(id)
     unit.after_commit.append(lambda: deps.authenticator.forget(id))  # until then a request may bring it back

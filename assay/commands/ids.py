@@ -1,0 +1,41 @@
+"""Ids of jobs as a person gives them: whole, the beginning of one, or `@last`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated
+
+from cyclopts import Parameter, Token
+
+from assay.calls import jobs
+from assay.commands.session import UsageError, current
+
+LAST = "@last"
+#: So many of the newest jobs are looked through for one that begins so.
+_NEWEST = 200
+_SHORT = re.compile(r"[0-9a-f-]{4,35}")
+
+
+def whole_job_id(given: str) -> str:
+    """The id that is meant; one that has not the shape of a beginning is taken as it is. Raises: UsageError."""
+    if given == LAST:
+        newest = current().client.fetch(jobs.page(limit=1))["items"]
+        if not newest:
+            raise UsageError("there is no job yet")
+        return str(newest[0]["id"])
+    if not _SHORT.fullmatch(given):
+        return given
+    page = current().client.fetch(jobs.page(limit=_NEWEST))["items"]
+    fitting = [str(job["id"]) for job in page if str(job["id"]).startswith(given)]
+    if len(fitting) > 1:
+        shown = ", ".join(fitting[:3])
+        raise UsageError(f"{given} is the beginning of {len(fitting)} jobs ({shown} ...): give more of it")
+    return fitting[0] if fitting else given
+
+
+def _convert(_type: object, tokens: Sequence[Token]) -> str:
+    return whole_job_id(tokens[0].value)
+
+
+JobId = Annotated[str, Parameter(converter=_convert, help="The id of a job, the beginning of one, or @last")]
