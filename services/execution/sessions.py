@@ -16,6 +16,7 @@ from types import TracebackType
 
 from services.execution.inputs import fetch_files
 from services.execution.sandbox.host.sandbox import Sandbox
+from services.execution.sandbox.host.scratch import TemporaryFolder
 from services.execution.sandbox.host.session import Session
 from services.execution.sandbox.run import KernelError, Outcome
 from shared.contracts.execute import ExecuteInput, SessionState, Verdict
@@ -66,7 +67,7 @@ class Interpreters:
             session, repeated = self._opened(context, request, earlier, folder, stack)
             _place(session, context, request, folder / "new")
             _limit(session, context, request)
-            outcome = _executed(session, context, request)
+            outcome = _executed(session, context, request, folder)
             alive = session.alive and outcome.verdict.value in _LIVED
             yield outcome, SessionState(calls=len(earlier) + 1, repeated=repeated, alive=alive)
             if alive:
@@ -84,9 +85,10 @@ class Interpreters:
         limits = request.limits if not earlier else _input(earlier[0]).limits
         session = stack.enter_context(self._sandbox.session(request.language, limits, {}))
         repeated = 0
-        for number, job in enumerate(earlier):
+        for job in earlier:
             if (job.result.get("verdict")) in _LIVED:
-                _repeat(session, context, _input(job), folder / f"earlier-{number}")
+                with TemporaryFolder(folder, "earlier") as again:
+                    _repeat(session, context, _input(job), again.path)
                 repeated += 1
         if repeated:
             context.report.warn(f"The interpreter of this session was gone: its {repeated} earlier jobs ran again.")
@@ -162,7 +164,7 @@ def _repeat(session: Session, context: Context, request: ExecuteInput, folder: P
     _place(session, context, request, folder)
     _limit(session, context, request)
     try:
-        outcome = session.execute(request.code, cancelled=context.cancelled, collect=True)
+        outcome = session.execute(request.code, cancelled=context.cancelled, collect=folder)
     except KernelError as error:
         raise UserCodeFailed(f"Earlier code of the session could not be run again: {error}") from None
     if outcome.verdict.value not in _LIVED:
@@ -170,9 +172,9 @@ def _repeat(session: Session, context: Context, request: ExecuteInput, folder: P
         raise UserCodeFailed(f"{detail} Begin a new session.")
 
 
-def _executed(session: Session, context: Context, request: ExecuteInput) -> Outcome:
+def _executed(session: Session, context: Context, request: ExecuteInput, folder: Path) -> Outcome:
     """Raises: UserCodeFailed when the interpreter is gone, JobCancelled."""
     try:
-        return session.execute(request.code, context.report.output, context.cancelled, collect=True)
+        return session.execute(request.code, context.report.output, context.cancelled, collect=folder)
     except KernelError as error:
         raise UserCodeFailed(f"The interpreter of the session ended: {error}") from None

@@ -202,3 +202,14 @@ def test_a_place_that_the_code_has_spoilt_takes_no_file_and_harms_no_one(tenant:
     assert result is None or value(result) == "'new'"
     _, result = tenant("n", first)
     assert value(result) == "1"
+
+
+@pytest.mark.slow
+def test_files_that_left_a_session_are_not_kept_twice(tenant: Tenant) -> None:
+    """What a job has made is the tenant's file; beside the interpreter that waits, nothing of it stays."""
+    last, _ = tenant("write = lambda name: open(name, 'wb').write(b'x' * 3_000_000)")
+    for number in range(3):
+        last, result = tenant(f"write('big-{number}')", last)
+        assert [artifact.size for artifact in result.artifacts] == [3_000_000]
+    scratch = tenant.execute._sandbox._own.folder
+    assert [path for path in scratch.rglob("*") if path.is_file() and path.stat().st_size >= 3_000_000] == []

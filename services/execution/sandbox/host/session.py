@@ -81,22 +81,24 @@ class Session:
         cancelled: Flag | None = None,
         take: Take = "view",
         *,
-        collect: bool = False,
+        collect: Path | None = None,
     ) -> Outcome:
         """The limits of the session count anew for each call; the outcome's files live as long as the session.
 
-        ``collect``: also bring out what the code has written into the work folder. Raises: JobCancelled, KernelError.
+        ``collect``: also bring out what the code has written, and keep the outcome's files in this folder.
+        Raises: JobCancelled, KernelError.
         """
         run = Run(self.language, code, limits=self._kernel.limits, take=take)
+        kept = TemporaryFolder(self._folder.path if collect is None else collect, "call")
         with self._kernel.calling, PreparedRun(run, self._kernel.container.spec, self._folder) as prepared:
             facts = self._kernel.call({**prepared.request, "once": False}, on_output, cancelled)
             try:
                 for name in _files_of(facts):
                     self._kernel.fetch(name, facts)
-                if collect and facts.alive:
+                if collect is not None and facts.alive:
                     self._kernel.collect(facts)
                 counted = self._kernel.container.counted()
-                outcome = bring_out(run, self._codec, facts, counted, self._inner(), self._isolation, self._check)
+                outcome = bring_out(run, self._codec, facts, counted, kept, self._isolation, self._check)
             finally:
                 facts.close()
             if outcome is None:
@@ -211,10 +213,6 @@ class Session:
         """Installed packages and their versions."""
         claimed = self._kernel.ask({"op": "packages"}).get("packages")
         return {str(name): str(version) for name, version in claimed.items()} if isinstance(claimed, dict) else {}
-
-    def _inner(self) -> TemporaryFolder:
-        """One call's files, kept as long as the session."""
-        return TemporaryFolder(self._folder.path, "call")
 
     def interrupt(self) -> None:
         """End the call that runs; nothing happens while none does."""
