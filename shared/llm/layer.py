@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from threading import Event, Thread, Timer
+from threading import Event, Thread
 
 from sqlalchemy import Engine
 
@@ -33,6 +33,7 @@ from shared.loop import Budget
 
 _LOAD_AFTER = 0.5  #: seconds after the first request; the first provider's SDK is loaded by then
 _LOOK_FIRST, _LOOK_AGAIN = 15.0, 10.0  #: seconds for a first look at a server, and until the next one
+_CLOSED_WITHIN = 2.0  #: seconds for threads to end; one may wait for a server that does not answer
 _WORST = ("parked", "open", "half_open", "closed")
 
 
@@ -56,10 +57,11 @@ class LlmLayer:
         self._adapters = Adapters(self.endpoints.current)
         self._closed = Event()
         self._looked: dict[str, str | None] = {}  #: the fault of the last look at a server, None when it answered
+        self._threads: list[Thread] = []  #: what goes on beside the jobs
         self._looking: list[Event] = []  #: set after the first look at a server
         for endpoint in self.endpoints.own_servers():
             self._looking.append(Event())
-            Thread(target=self._look, args=(endpoint, self._looking[-1]), name="llm-look", daemon=True).start()
+            self._start(self._look, endpoint, self._looking[-1])
         self._states = SharedStates(redis_url) if redis_url else LocalStates()
         self._slots = SharedSlots(redis_url) if redis_url else LocalSlots()
         self._breaker = Breaker(self._states, calls.breaker)
@@ -71,9 +73,12 @@ class LlmLayer:
         self.prompts = PromptRegistry(engine)
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, and wait for what uses the engine beside the jobs: nothing opens one later."""
         self._closed.set()
         self._adapters.close()
+        until = time.monotonic() + _CLOSED_WITHIN
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
         self._states.close()
         self._slots.close()
 
@@ -236,10 +241,17 @@ class LlmLayer:
         later = {link.provider for link in links if link.provider in self._adapters} - self._loaded
         if later:
             self._loaded |= later
-            timer = Timer(_LOAD_AFTER, self._load, args=(sorted(later),))
-            timer.daemon = True
-            timer.start()
+            self._start(self._load_later, sorted(later))
         return links
+
+    def _start(self, work: Callable[..., None], *arguments: object) -> None:
+        thread = Thread(target=work, args=arguments, name="llm-beside", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _load_later(self, providers: Sequence[str]) -> None:
+        if not self._closed.wait(_LOAD_AFTER):
+            self._load(providers)
 
     def _servable(self, request: ChatRequest, tenant: str) -> list[ChainLink]:
         links = self.allowed.among(self.models.for_request(request), tenant)
