@@ -64,6 +64,7 @@ SERVICES: Mapping[str, Grants] = {
         "messages": (_READ, _ADD),
         "model_chains": _ALL,
         "model_endpoints": _ALL,
+        "prompt_gates": (_READ, _ADD),
         "prompt_labels": _ALL,
         "prompt_versions": (_READ, _ADD),
         "session_codes": (_READ, _ADD, _REMOVE),

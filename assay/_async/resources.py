@@ -144,6 +144,8 @@ class Prompts(Noun):
     list = sends(rest.prompts)
     get = sends(rest.prompt)
     set = sends(rest.set_prompt)
+    draft = sends(rest.draft_prompt)
+    publish = sends(rest.publish_prompt)
     versions = sends(rest.prompt_versions)
     roll_back = sends(rest.roll_back_prompt)
     reset = sends(rest.reset_prompt)

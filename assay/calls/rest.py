@@ -27,6 +27,20 @@ def set_prompt(key: str, text: str, if_match: str | None = None) -> ApiCall[Prom
     )
 
 
+def draft_prompt(key: str, text: str) -> ApiCall[Prompt]:
+    """A version that nobody uses until it is published."""
+    body = {"text": text, "use": False}
+    return ApiCall("PUT", f"/v1/prompts/{segment(key)}", as_model("models.Prompt"), body=body)
+
+
+def publish_prompt(
+    key: str, version: int, evaluation: str | None = None, require: float | None = None
+) -> ApiCall[Prompt]:
+    """Use a version; with an evaluation only if that has passed with it."""
+    body = without_none(version=version, evaluation=evaluation, require=require)
+    return ApiCall("POST", f"/v1/prompts/{segment(key)}/publish", as_model("models.Prompt"), body=body)
+
+
 def prompt_versions(key: str) -> ApiCall[Page[Prompt]]:
     return ApiCall("GET", f"/v1/prompts/{segment(key)}/versions", as_page("models.Prompt"))
 
@@ -43,9 +57,12 @@ def models() -> ApiCall[Models]:
     return ApiCall("GET", "/v1/models", as_model("models.Models"))
 
 
-def set_chain(role: str, chain: Sequence[Mapping[str, Any]]) -> ApiCall[Any]:
-    """The chain of a role: the first is asked first."""
-    return ApiCall("PUT", f"/v1/models/{segment(role)}", raw, body={"chain": list(chain)})
+def set_chain(
+    role: str, chain: Sequence[Mapping[str, Any]], evaluation: str | None = None, require: float | None = None
+) -> ApiCall[Any]:
+    """The chain of a role: the first is asked first; with an evaluation only if that has passed with it."""
+    body = without_none(chain=list(chain), evaluation=evaluation, require=require)
+    return ApiCall("PUT", f"/v1/models/{segment(role)}", raw, body=body)
 
 
 def test_model(role: str) -> ApiCall[ModelTest]:

@@ -12,11 +12,16 @@ from cyclopts import App, Parameter
 
 from assay.calls import rest
 from assay.commands import show
+from assay.commands.evaluate import gate
 from assay.commands.run import pair, text_of
 from assay.commands.session import UsageError, answer, current
 
 prompts = App(name="prompts", help="What models are told.")
 models = App(name="models", help="Which models are asked, in which order.")
+
+
+_GatedBy = Annotated[Path | None, Parameter(help="Only if this suite of evaluations passes")]
+_Required = Annotated[float, Parameter(help="The share of its runs that has to succeed")]
 
 
 @prompts.command(name="ls")
@@ -44,14 +49,33 @@ def set_prompt(
     answer(rest.set_prompt(key, text), _version)
 
 
+@prompts.command(name="publish")
+def publish_prompt(
+    key: str,
+    source: Annotated[str, Parameter(name="FILE", help="The new text, or the number of a version")],
+    *,
+    gated_by: _GatedBy = None,
+    require: _Required = 1.0,
+) -> int:
+    """Use a text or a version; with --gated-by only if the suite passes with it, else it stays a draft."""
+    version = int(source) if source.isdecimal() else None
+    if version is None:
+        version = int(current().client.send(rest.draft_prompt(key, text_of(Path(source)))).version)
+    evaluation = None
+    if gated_by is not None:
+        evaluation = gate(gated_by, {"prompt": f"{key}@{version}"}, require)
+        if evaluation is None:
+            current().warn(f"{key} version {version} is not published")
+            return 1
+    answer(rest.publish_prompt(key, version, evaluation, require if evaluation else None), _version)
+    return 0
+
+
 @prompts.command(name="versions")
 def prompt_versions(key: str) -> None:
     """List the versions of a prompt."""
-    columns = ["key", "version", "default", "updated"]
-    answer(
-        rest.prompt_versions(key),
-        show.listing(columns, _prompt),
-    )
+    columns = ["key", "version", "default", "updated", "passed"]
+    answer(rest.prompt_versions(key), show.listing(columns, lambda prompt: [*_prompt(prompt), _passed(prompt)]))
 
 
 @prompts.command(name="rollback")
@@ -81,7 +105,9 @@ def set_chain(
     parameter: Annotated[
         Sequence[str], Parameter(name=["-p", "--parameter"], help="NAME=VALUE, of every model's calls", negative="")
     ] = (),
-) -> None:
+    gated_by: _GatedBy = None,
+    require: _Required = 1.0,
+) -> int:
     """Set the models of a role, and the parameters of their calls: `-p temperature=0 -p max_tokens=500`."""
     parameters = dict(_parameter(each) for each in parameter)
     chain = []
@@ -92,7 +118,14 @@ def set_chain(
         chain.append({"provider": provider, "model": name, "parameters": parameters})
     if not chain:
         raise UsageError("name at least one PROVIDER/MODEL")
-    answer(rest.set_chain(role, chain), lambda answer: None)
+    evaluation = None
+    if gated_by is not None:
+        evaluation = gate(gated_by, {"model": model[0]}, require)
+        if evaluation is None:
+            current().warn(f"the models of {role} stay as they are")
+            return 1
+    answer(rest.set_chain(role, chain, evaluation, require if evaluation else None), lambda answer: None)
+    return 0
 
 
 def _parameter(text: str) -> tuple[str, Any]:
@@ -211,3 +244,9 @@ def _body(text: str | None) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise UsageError(f"the body is not JSON: {error}") from error
+
+
+def _passed(prompt: dict[str, Any]) -> str | None:
+    """The evaluation that a version had to pass."""
+    gate = prompt.get("gate")
+    return f"{gate['successes']}/{gate['runs']} of {gate['evaluation_id']}" if gate else None

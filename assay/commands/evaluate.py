@@ -148,6 +148,23 @@ def add_case(
     return _MET
 
 
+def gate(suite: Path, variant: Mapping[str, str | None], require: float) -> str | None:
+    """The id of an evaluation of this variant that meets the requirement; else None, and why is told."""
+    session = current()
+    try:
+        evaluation = _begin(session, suite, [variant], 1, {}, None, yes=False)
+    except SuiteError as error:
+        raise UsageError(str(error)) from None
+    if evaluation is None:
+        return None
+    view = _waited(session, evaluation["id"], None)
+    session.say(table.told(view))
+    reasons = unmet(view, require, None, None)
+    for reason in reasons:
+        session.warn(reason)
+    return None if reasons else str(view["id"])
+
+
 def variants_of(models: Sequence[str], prompts: Sequence[str]) -> list[dict[str, str | None]]:
     """Every model with every prompt."""
     named: Sequence[str | None] = models or [None]
@@ -236,14 +253,18 @@ def _told_estimate(estimate: Mapping[str, Any], budget: Mapping[str, Any]) -> st
 def _see_through(
     session: CommandLine, id: str, require: float | None, baseline: str | None, alpha: float | None, html: Path | None
 ) -> int:
-    """Wait for the end; the evaluation goes on when the command is interrupted."""
+    return _tell(session, _waited(session, id, baseline), require, baseline, alpha, html)
+
+
+def _waited(session: CommandLine, id: str, baseline: str | None) -> dict[str, Any]:
+    """The evaluation at its end; it goes on when the command is interrupted."""
     pause, before = _LOOK_FIRST, -1
     session.say(f"evaluation {id}; it goes on without this command: assay eval show {id}")
     while True:
-        view = session.client.fetch(evaluations.get(id, baseline))
+        view: dict[str, Any] = session.client.fetch(evaluations.get(id, baseline))
         progress = view["progress"]
         if view["state"] != "running" and not progress["running"] and not progress["pending"]:
-            return _tell(session, view, require, baseline, alpha, html)
+            return view
         if progress["finished"] != before and session.lively:
             session.say(f"{progress['finished']} of {progress['runs']} runs")
         pause = _LOOK_FIRST if progress["finished"] != before else min(pause * 1.5, _LOOK_SLOWEST)

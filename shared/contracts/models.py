@@ -18,7 +18,11 @@ class Link(Request):
 
 
 class ChainInput(Request):
+    """``evaluation`` of the caller's tenant has to have passed with the chain's first model; the audit log names it."""
+
     chain: Annotated[list[Link], Field(min_length=1, max_length=10)]
+    evaluation: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    require: Annotated[float, Field(ge=0, le=1)] = 1.0
 
 
 class Models(Answer):
@@ -122,6 +126,15 @@ class PromptVariables(Answer):
     optional: list[str]
 
 
+class Gate(Answer):
+    """An evaluation that had to be passed: successes of its runs, and the share that was required."""
+
+    evaluation_id: str
+    runs: int
+    successes: int
+    required: float
+
+
 class Prompt(Answer):
     key: str
     text: str
@@ -129,10 +142,20 @@ class Prompt(Answer):
     is_default: bool
     variables: PromptVariables
     updated_at: Time | None
+    gate: Gate | None = None  #: in the list of versions: what it passed before it was used
 
 
 class PromptInput(Request):
     text: Annotated[str, Field(min_length=1, max_length=200_000)]
+    use: bool = True  #: False keeps it as a version that nobody uses until it is published
+
+
+class PublishInput(Request):
+    """The version that is to be used, and the evaluation of the caller's tenant that it has to have passed."""
+
+    version: Annotated[int, Field(ge=1, le=2**31 - 1)]
+    evaluation: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    require: Annotated[float, Field(ge=0, le=1)] = 1.0
 
 
 class RollbackInput(Request):

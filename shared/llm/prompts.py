@@ -14,14 +14,14 @@ from sqlalchemy import Connection, Engine, Row, and_, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 import shared
-from shared.contracts.models import Prompt, PromptVariables
+from shared.contracts.models import Gate, Prompt, PromptVariables
 from shared.errors import DatabaseUnavailable, NotFound, PreconditionFailed
 from shared.kinds import KINDS
 from shared.llm import templates
 from shared.llm.chat import PromptVersion, RenderedPrompt
 from shared.llm.fresh import Fresh
 from shared.llm.registry import model_roles
-from shared.llm.tables import prompt_labels, prompt_versions
+from shared.llm.tables import prompt_gates, prompt_labels, prompt_versions
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +88,30 @@ class PromptRegistry:
         of_key = select(prompt_versions).where(prompt_versions.c.key == key)
         with self._engine.connect() as connection:
             rows = connection.execute(of_key.order_by(prompt_versions.c.version.desc()).limit(limit)).all()
-        return [self._shown(_stored(row)) for row in rows]
+            passed = connection.execute(select(prompt_gates).where(prompt_gates.c.key == key)).mappings().all()
+        gates = {row["version"]: Gate.model_validate(dict(row)) for row in passed}
+        return [self._shown(_stored(row)).model_copy(update={"gate": gates.get(row.version)}) for row in rows]
+
+    def draft(self, key: str, text: str, actor: str | None = None) -> Prompt:
+        """Make a text the newest version, and use the one before. Raises as ``save`` does."""
+        templates.check(text, self._default(key))
+        return self._activate(key, text, actor, None, use=False)
+
+    def publish(self, key: str, version: int, gate: Gate | None = None, tenant: str = "") -> Prompt:
+        """Use a version that is there; ``gate`` is what it passed. Raises: NotFound, DatabaseUnavailable."""
+        stored = self.version(key, version)
+        if stored is None:
+            raise NotFound(f"The prompt {key} has no version {version}.")
+        if self._engine is None:
+            raise DatabaseUnavailable("Prompts can only be changed where there is a database.")
+        with self._engine.begin() as connection:
+            _lock(connection)
+            _use(connection, key, version)
+            if gate is not None:
+                passed = insert(prompt_gates).values(key=key, version=version, tenant_id=tenant, **gate.model_dump())
+                connection.execute(passed.on_conflict_do_nothing())
+        self._active.expire()
+        return self._shown(stored).model_copy(update={"gate": gate})
 
     def save(self, key: str, text: str, actor: str | None = None, expected: int | None = None) -> Prompt:
         """Make a text the newest version, and use it.
@@ -149,7 +172,7 @@ class PromptRegistry:
             updated_at=stored.at,
         )
 
-    def _activate(self, key: str, text: str, actor: str | None, expected: int | None) -> Prompt:
+    def _activate(self, key: str, text: str, actor: str | None, expected: int | None, *, use: bool = True) -> Prompt:
         if self._engine is None:
             raise DatabaseUnavailable("Prompts can only be changed where there is a database.")
         self._active.get()
@@ -158,7 +181,7 @@ class PromptRegistry:
             current = _label(connection, key)
             if expected is not None and expected != current:
                 raise PreconditionFailed(f"The prompt {key} is at version {current}, not {expected}.")
-            stored = _add(connection, key, text, text == self._files[key], actor)
+            stored = _add(connection, key, text, text == self._files[key], actor, use=use)
         self._active.expire()
         return self._shown(stored)
 
@@ -220,14 +243,21 @@ def _label(connection: Connection, key: str) -> int | None:
     return connection.scalar(select(prompt_labels.c.version).where(active))
 
 
-def _add(connection: Connection, key: str, body: str, is_default: bool, actor: str | None) -> Stored:
+def _add(
+    connection: Connection, key: str, body: str, is_default: bool, actor: str | None, *, use: bool = True
+) -> Stored:
     newest = connection.scalar(select(func.max(prompt_versions.c.version)).where(prompt_versions.c.key == key)) or 0
     added = insert(prompt_versions).values(key=key, version=newest + 1, text=body, is_default=is_default, actor=actor)
     row = connection.execute(added.returning(prompt_versions)).one()
-    label = insert(prompt_labels).values(key=key, label=_ACTIVE, version=newest + 1)
-    moved = {"version": newest + 1, "updated_at": func.clock_timestamp()}
-    connection.execute(label.on_conflict_do_update(index_elements=["key", "label"], set_=moved))
+    if use:
+        _use(connection, key, newest + 1)
     return _stored(row)
+
+
+def _use(connection: Connection, key: str, version: int) -> None:
+    label = insert(prompt_labels).values(key=key, label=_ACTIVE, version=version)
+    moved = {"version": version, "updated_at": func.clock_timestamp()}
+    connection.execute(label.on_conflict_do_update(index_elements=["key", "label"], set_=moved))
 
 
 def _stored(row: Row[*tuple[Any, ...]]) -> Stored:

@@ -72,6 +72,21 @@ prompt_versions = Table(
     PrimaryKeyConstraint("key", "version"),
 )
 
+#: Evaluations that versions of prompts have passed before they were used.
+prompt_gates = Table(
+    "prompt_gates",
+    metadata,
+    Column("key", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("evaluation_id", Text, nullable=False),
+    Column("tenant_id", Text, nullable=False),  # whose evaluation it is
+    Column("runs", Integer, nullable=False),
+    Column("successes", Integer, nullable=False),
+    Column("required", Double, nullable=False),
+    Column("at", DateTime(timezone=True), nullable=False, server_default=_now),
+    PrimaryKeyConstraint("key", "version", "evaluation_id"),
+)
+
 #: Which version a label means; ``active`` is the one that jobs use.
 prompt_labels = Table(
     "prompt_labels",

@@ -77,3 +77,25 @@ def test_a_suite_that_cannot_be_read_is_told_with_its_line_and_field(shell: Shel
     ran = shell("eval", "run", servers)
     assert (ran.status, "servers.yaml:9: cases[1].input.language: " in ran.talk) == (2, True)
     assert shell("eval", "run", "none.yaml").status == 2
+
+
+@pytest.mark.slow(seconds=3)
+def test_prompts_and_models_are_used_when_their_suite_passes(shell: Shell) -> None:
+    written(shell, "cities.csv", DATA)
+    good, bad = (written(shell, f"{n}.yaml", SUITE % n) for n in (42, 43))
+    key = "execution.transform"
+    before = shell("prompts", "get", key, "--json").json
+    text = written(shell, "new.md", before["text"] + "\nMind the gaps.\n")
+    refused = shell("prompts", "publish", key, text, "--gated-by", bad)
+    assert (refused.status, "is not published" in refused.talk) == (1, True)
+    assert shell("prompts", "get", key, "--json").json["version"] == before["version"]
+    published = shell("prompts", "publish", key, text, "--gated-by", good)
+    assert published.status == 0, published.talk
+    [newest, *_] = shell("prompts", "versions", key, "--json").json["items"]
+    assert (newest["gate"]["successes"], newest["gate"]["runs"]) == (2, 2)
+    assert "2/2 of" in shell("prompts", "versions", key).out
+    assert shell("prompts", "publish", key, str(before["version"])).status == 0
+
+    assert shell("models", "set", key, "groq/m", "--gated-by", bad).status == 1
+    assert shell("models", "set", key, "groq/m", "--gated-by", good, "--require", "0.9").status == 0
+    assert shell("models", "reset").status == 0

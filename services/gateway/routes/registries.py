@@ -6,10 +6,12 @@ from typing import Annotated
 
 from fastapi import Path, Request, Response
 
+from services.gateway.database import Db
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.responses import Cursor, Json, Limit, page_of_list, with_etag
 from services.gateway.http.rules import EndpointRules, Id, IfMatch, TenantName
+from services.gateway.jobs.gates import passed
 from services.gateway.routing import routes
 from shared.contracts.common import Answer, Page
 from shared.contracts.models import (
@@ -22,6 +24,7 @@ from shared.contracts.models import (
     Prompt,
     PromptInput,
     Providers,
+    PublishInput,
     RollbackInput,
 )
 from shared.errors import PreconditionFailed
@@ -49,7 +52,9 @@ async def get_prompt(request: Request, id: Id, caller: CurrentCaller, deps: Deps
 async def set_prompt(
     id: Id, body: PromptInput, caller: CurrentCaller, deps: Deps, if_match: IfMatch = None
 ) -> Response:
-    """A new version, in use at once. 422 when a variable is unknown or a required one is gone."""
+    """A new version, in use at once unless `use` is false. 422 when a variable is unknown or a required one is gone."""
+    if not body.use:
+        return _changed(await deps.llm.ask(lambda: deps.llm.layer.prompts.draft(id, body.text, caller.key_id)))
     expected = await _expected(deps, id, if_match)
     return _changed(await deps.llm.ask(lambda: deps.llm.layer.prompts.save(id, body.text, caller.key_id, expected)))
 
@@ -59,6 +64,17 @@ async def list_prompt_versions(
     id: Id, caller: CurrentCaller, deps: Deps, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[Prompt]:
     return page_of_list(await deps.llm.ask(lambda: deps.llm.layer.prompts.versions(id)), limit, cursor)
+
+
+@prompts_router.post("/{id}/publish", summary="Use a version that is there", response_model=Prompt)
+@EndpointRules(scope="admin", audit="prompts.publish")
+async def publish_prompt(id: Id, body: PublishInput, caller: CurrentCaller, db: Db, deps: Deps) -> Response:
+    """With `evaluation` only if that has passed with this version (409); the history of versions tells it then."""
+    registry = deps.llm.layer.prompts
+    gate = None
+    if body.evaluation is not None:
+        gate = await passed(db, caller.tenant, body.evaluation, body.require, prompt=f"{id}@{body.version}")
+    return _changed(await deps.llm.ask(lambda: registry.publish(id, body.version, gate, caller.tenant)))
 
 
 @prompts_router.post("/{id}/rollback", summary="Use an old version's text again", response_model=Prompt)
@@ -126,8 +142,14 @@ async def list_models(caller: CurrentCaller, deps: Deps) -> Models:
 
 @models_router.put("/{id}", summary="Change who plays a role")
 @EndpointRules(scope="admin", audit="models.set")
-async def set_model_chain(id: Id, body: ChainInput, caller: CurrentCaller, deps: Deps) -> RoleChain:
-    """The first link is asked first, the others when it fails; every gateway and worker follows within 2 seconds."""
+async def set_model_chain(id: Id, body: ChainInput, caller: CurrentCaller, db: Db, deps: Deps) -> RoleChain:
+    """The first link is asked first, the others when it fails; every gateway and worker follows within 2 seconds.
+
+    With `evaluation` only if that has passed with the first model (409).
+    """
+    if body.evaluation is not None:
+        first = f"{body.chain[0].provider}/{body.chain[0].model}"
+        await passed(db, caller.tenant, body.evaluation, body.require, model=first)
     links = [ChainLink(link.provider, link.model, link.parameters) for link in body.chain]
     warnings = await deps.llm.ask(lambda: deps.llm.layer.models.set_chain(id, links, caller.key_id))
     return RoleChain(role=id, chain=body.chain, warnings=warnings)

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from redis import Redis
 from sqlalchemy import Engine, text
+from sqlalchemy.engine import make_url
 from uuid_utils import uuid7
 
+from migrations import roles
 from services.reconciler.evaluations import advance, advance_all
 from shared.contracts.jobs import JobState
 from shared.db import connect
@@ -173,3 +175,17 @@ def test_what_does_not_hold_and_what_cannot_be_compared_are_failures(engine: Eng
         "job_deleted",
     ]
     assert all(not state_of(engine, id)[1] for id in (wrong, failed, gone))
+
+
+def test_the_reconcilers_role_may_do_all_of_it(database_url: str, engine: Engine, redis: Redis) -> None:
+    with engine.begin() as connection:
+        roles.allow_login(connection, {"reconciler": "secret"})
+    url = make_url(database_url).set(username="assay_reconciler", password="secret")
+    limited = connect(url.render_as_string(hide_password=False))
+    id = begin(engine, cases=3, concurrency=2, budget={"tokens": 1})
+    while state_of(engine, id)[1]:
+        advance(limited, redis, id)
+        finish(engine, usage={"llm_calls": 1, "input_tokens": 1, "output_tokens": 1, "cost_usd": 0.1})
+    limited.dispose()
+    assert state_of(engine, id) == ("budget_spent", False)
+    assert [run["success"] for run in runs_of(engine, id)] == [True, True, None]

@@ -177,3 +177,54 @@ def test_a_tenant_may_use_its_models_only_and_has_a_bounded_number_under_way(
         client.post(f"{PATH}/{id}/cancel")
     advance(gateway)
     assert client.post(PATH, json=body(dry_run=True)).status_code == 200
+
+
+def evaluated(gateway: Gateway, client: httpx.Client, *outputs: str, **variant: str) -> str:
+    """The id of an evaluation with a run for each output, all of one variant."""
+    id = str(client.post(PATH, json=body(variants=[variant], repeat=len(outputs))).json()["id"])
+    advance(gateway)
+    finish(gateway, *outputs)
+    advance(gateway)
+    return id
+
+
+def test_a_prompt_is_published_when_the_evaluation_passed_and_its_history_tells_so(
+    gateway: Gateway, asking: httpx.Client
+) -> None:
+    workers.advertise(gateway.engine)
+    advance(gateway)
+    path = "/v1/prompts/execution.transform"
+    before = asking.get(path).json()
+    draft = asking.put(path, json={"text": before["text"] + " Mind the gaps.", "use": False}).json()
+    assert draft["version"] > before["version"]
+    assert asking.get(path).json()["version"] == before["version"]
+    prompt = f"transform@{draft['version']}"
+    half = evaluated(gateway, asking, "42", "41", prompt=prompt)
+    body = {"version": draft["version"], "evaluation": half}
+    assert_problem(asking.post(f"{path}/publish", json=body), 409, "conflict")
+    assert_problem(asking.post(f"{path}/publish", json={**body, "version": before["version"]}), 409, "conflict")
+    assert_problem(asking.post(f"{path}/publish", json={**body, "evaluation": "none"}), 404, "not_found")
+    assert_problem(asking.post(f"{path}/publish", json={"version": 9999}), 404, "not_found")
+    published = asking.post(f"{path}/publish", json={**body, "require": 0.5})
+    assert published.status_code == 200
+    assert asking.get(path).json()["version"] == draft["version"]
+    [newest, *_] = asking.get(f"{path}/versions").json()["items"]
+    assert newest["gate"] == {"evaluation_id": half, "runs": 2, "successes": 1, "required": 0.5}
+    again = asking.post(f"{path}/publish", json={"version": before["version"]}).json()
+    assert (again["version"], again["gate"]) == (before["version"], None)
+
+
+def test_a_model_is_chosen_when_the_evaluation_passed(gateway: Gateway, asking: httpx.Client) -> None:
+    workers.advertise(gateway.engine)
+    advance(gateway)
+    good, bad = (evaluated(gateway, asking, output, model="groq/a") for output in ("42", "41"))
+    chain = {"chain": [{"provider": "groq", "model": "a"}]}
+    assert_problem(asking.put("/v1/models/flows.edit", json={**chain, "evaluation": bad}), 409, "conflict")
+    other = {"chain": [{"provider": "groq", "model": "b"}], "evaluation": good}
+    assert_problem(asking.put("/v1/models/flows.edit", json=other), 409, "conflict")
+    try:
+        assert asking.put("/v1/models/flows.edit", json={**chain, "evaluation": good}).status_code == 200
+        [entry, *_] = asking.get("/v1/audit", params={"action": "models.set"}).json()["items"]
+        assert good in str(entry)
+    finally:
+        asking.post("/v1/models/reset")
