@@ -15,6 +15,7 @@ import shared.blobs
 import shared.collections
 import shared.conversations
 import shared.flows.tables
+import shared.jobs.counts
 import shared.jobs.quotas
 import shared.jobs.tables
 import shared.jobs.webhooks

@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector
 from sqlalchemy.exc import DBAPIError
 
 from shared.db import connect
-from shared.jobs import queries
+from shared.jobs import counts
 
 
 class Metrics:
@@ -74,7 +74,7 @@ class _Queues(Collector):
     def collect(self) -> Iterator[Metric]:
         try:
             with self._engine.connect() as connection:
-                rows = {row["kind"]: row for row in connection.execute(queries.depth()).mappings()}
+                rows = {row["kind"]: row for row in connection.execute(counts.depth()).mappings()}
         except DBAPIError:
             return
         for name, column, description in (

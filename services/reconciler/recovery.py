@@ -15,7 +15,7 @@ log = structlog.get_logger(__name__)
 #: A job that was notified this recently is left alone: its notification is on its way to a worker.
 QUIET_SECONDS = 1.0
 #: Notifications sent at once for one kind; the next round follows within a second.
-_MOST = 5_000
+_MOST = 1_000
 
 
 def reclaim_expired(engine: Engine, redis: Redis, crashes_until_dead: int) -> int:

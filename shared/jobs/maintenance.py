@@ -8,39 +8,49 @@ from sqlalchemy import TextClause
 
 from shared.jobs.statements import sql
 
-_CLAIMABLE = """
-    state = 'queued' AND run_at <= clock_timestamp()
-    AND id = (SELECT e.id FROM jobs e WHERE e.conversation_id = jobs.conversation_id
-              AND e.state IN ('queued', 'running') ORDER BY e.id LIMIT 1)
-"""
+_CLAIMABLE = "state = 'queued' AND head AND run_at <= clock_timestamp()"
+#: How many jobs of a kind are looked at: more are not notified for in one round.
+_MOST_LOOKED_AT = 2_000
 
 
 def waiting_jobs(quiet_seconds: float) -> TextClause:
-    """Per kind: how many queued jobs could run now (``ready``), and how many of those had no notification lately."""
+    """Per kind: how many queued jobs could run now (``ready``), and how many of those had no notification lately.
+
+    Of each kind some jobs are counted and no more: a notification serves any job of its kind.
+    """
     return sql(
         f"""
-        SELECT kind, count(*) AS ready,
+        WITH RECURSIVE kinds AS (
+            (SELECT kind FROM job_turns WHERE ready ORDER BY kind LIMIT 1)
+            UNION ALL
+            SELECT (SELECT t.kind FROM job_turns t WHERE t.ready AND t.kind > kinds.kind ORDER BY t.kind LIMIT 1)
+            FROM kinds WHERE kinds.kind IS NOT NULL
+        )
+        SELECT kinds.kind, count(*) AS ready,
                count(*) FILTER (WHERE coalesce(notified_at, '-infinity')
                                       < clock_timestamp() - make_interval(secs => :quiet)) AS quiet
-        FROM jobs WHERE {_CLAIMABLE} GROUP BY kind
+        FROM kinds CROSS JOIN LATERAL (
+            SELECT notified_at FROM jobs WHERE jobs.kind = kinds.kind AND {_CLAIMABLE}
+            ORDER BY tenant_id, priority DESC, id LIMIT {_MOST_LOOKED_AT}
+        ) AS waiting
+        GROUP BY kinds.kind
         """,  # noqa: S608 - a constant of ours
         quiet=quiet_seconds,
     )
 
 
 def unnotified_jobs(kind: str, quiet_seconds: float, limit: int) -> TextClause:
-    """The queued jobs of a kind that had no notification lately, oldest first; they count as notified from now on."""
+    """Queued jobs of a kind that had no notification lately; they count as notified from now on."""
     return sql(
         f"""
-        UPDATE jobs SET notified_at = clock_timestamp() WHERE id IN (
+        UPDATE jobs SET notified_at = clock_timestamp() WHERE id = ANY(ARRAY(
             SELECT id FROM jobs WHERE kind = :kind AND {_CLAIMABLE}
               AND (notified_at IS NULL OR notified_at < clock_timestamp() - make_interval(secs => :quiet))
-            ORDER BY id LIMIT :most FOR UPDATE SKIP LOCKED)
+            ORDER BY tenant_id, priority DESC, id LIMIT {limit:d} FOR NO KEY UPDATE SKIP LOCKED))
         RETURNING id
         """,  # noqa: S608 - a constant of ours
         kind=kind,
         quiet=quiet_seconds,
-        most=limit,
     )
 
 

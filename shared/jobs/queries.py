@@ -81,19 +81,6 @@ def live_workers(within_seconds: float) -> Select[Any]:
     )
 
 
-def depth() -> TextClause:
-    """Per kind: queued and running jobs, and the age in seconds of the oldest queued one."""
-    return text(
-        """
-        SELECT kind, count(*) FILTER (WHERE state = 'queued') AS queued,
-               count(*) FILTER (WHERE state = 'running') AS running,
-               coalesce(extract(epoch FROM clock_timestamp() - min(created_at) FILTER (WHERE state = 'queued')), 0)
-                   AS oldest_seconds
-        FROM jobs WHERE state IN ('queued', 'running') GROUP BY kind
-        """
-    )
-
-
 def unknown_references(noun: str, tenant: str, names: Sequence[str]) -> Select[Any]:
     """Those of the names under which the tenant has no file, conversation, flow, collection or job."""
     name, owner = REFERENCES[noun]
@@ -128,12 +115,12 @@ def queue_positions(tenant: str, ids: Sequence[str]) -> TextClause:
     """Of these queued jobs: ``id``, and how many go before each (``ahead``); jobs far behind are left out."""
     return text(
         """
-        SELECT id, ahead FROM (
-            SELECT id, row_number() OVER (PARTITION BY kind ORDER BY priority DESC, id) - 1 AS ahead
-            FROM (SELECT id, kind, priority FROM jobs WHERE state = 'queued' AND tenant_id = :tenant
-                    AND kind IN (SELECT kind FROM jobs WHERE id = ANY(:ids))
+        SELECT placed.id, placed.ahead
+        FROM (SELECT DISTINCT kind FROM jobs WHERE id = ANY(:ids)) AS kinds CROSS JOIN LATERAL (
+            SELECT id, row_number() OVER (ORDER BY priority DESC, id) - 1 AS ahead
+            FROM (SELECT id, priority FROM jobs WHERE state = 'queued' AND kind = kinds.kind AND tenant_id = :tenant
                   ORDER BY priority DESC, id LIMIT 10000) AS queue
-        ) AS placed WHERE id = ANY(:ids)
+        ) AS placed WHERE placed.id = ANY(:ids)
         """
     ).bindparams(bindparam("tenant", tenant), bindparam("ids", list(ids), type_=ARRAY(Text)))
 
@@ -159,15 +146,6 @@ def events_after(job_id: str, tenant: str, seq: int, limit: int, types: Sequence
 def state(job_id: str, tenant: str) -> TextClause:
     """The state of one job; no row when the tenant has no such job."""
     return text("SELECT state FROM jobs WHERE id = :id AND tenant_id = :tenant").bindparams(id=job_id, tenant=tenant)
-
-
-def queued_of(tenant: str) -> Select[Any]:
-    """How many jobs of the tenant are queued."""
-    return queued_in_all().where(jobs.c.tenant_id == tenant)
-
-
-def queued_in_all() -> Select[Any]:
-    return select(func.count()).select_from(jobs).where(jobs.c.state == "queued")
 
 
 def is_first_of_conversation(job_id: str, conversation_id: str) -> TextClause:

@@ -21,6 +21,7 @@ tenant_limits = Table(
     metadata,
     Column("tenant_id", Text, primary_key=True),
     *(Column(name, BigInteger) for name in QUOTAS),  # null: the default
+    Column("weight", BigInteger),  # of the tenant's turns beside those of others; null: 1
     Column("updated_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
     Column("updated_by", Text),
 )
@@ -51,7 +52,9 @@ def usage(tenant: str, midnight: datetime) -> TextClause:
     """One row with what the tenant uses now of each quota that is counted in Postgres."""
     return text(
         """
-        SELECT (SELECT count(*) FROM jobs WHERE state = 'queued' AND tenant_id = :tenant) AS queued_jobs,
+        SELECT (SELECT coalesce(sum(queued), 0)::bigint FROM (
+                   SELECT queued FROM job_counts WHERE tenant_id = :tenant
+                   UNION ALL SELECT queued FROM job_deltas WHERE tenant_id = :tenant) AS counted) AS queued_jobs,
                (SELECT count(*) FROM jobs WHERE state = 'running' AND tenant_id = :tenant) AS running_jobs,
                (SELECT coalesce(sum(size), 0)::bigint FROM files WHERE tenant_id = :tenant) AS storage_bytes,
                (SELECT coalesce(sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0)), 0)::bigint FROM llm_calls

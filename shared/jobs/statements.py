@@ -51,55 +51,24 @@ def claim(
 ) -> TextClause:
     """Move the next job of a kind from queued to running under a lease; no row when nothing can be claimed.
 
-    The notification says only that there is work. Which job is next is decided here: the tenant that was served
-    longest ago, in it the highest priority, then the oldest. So a long queue of one tenant delays another by one job
-    at the most. Jobs of one conversation run one after the other. ``tenant_running`` caps a tenant's running jobs
-    (0: no cap) unless ``tenant_limits`` has a cap of its own for it. ``model_digest`` is of the secret with which
-    this run asks the broker (see ``asking_run``).
+    The notification says only that there is work. Which job is next is decided here (``claim_job``, a function of the
+    database): of the tenant whose turn it is (start-time fair queueing by the tenants' weights), in it the highest
+    priority, then the oldest. So a long queue of one tenant delays another by one job at the most. Jobs of one
+    conversation run one after the other. ``tenant_running`` caps a tenant's running jobs (0: no cap) unless
+    ``tenant_limits`` has a cap of its own for it. ``model_digest`` is of the secret with which this run asks the broker
+    (see ``asking_run``).
     """
-    # "<=" where "=" would do: it keeps the planner on the ordered index instead of sorting every queued job.
     return sql(
         """
-        WITH RECURSIVE tenants AS (
-            (SELECT tenant_id FROM jobs WHERE state = 'queued' AND kind = :kind ORDER BY tenant_id LIMIT 1)
-            UNION ALL
-            SELECT (SELECT tenant_id FROM jobs WHERE state = 'queued' AND kind = :kind AND tenant_id > t.tenant_id
-                    ORDER BY tenant_id LIMIT 1)
-            FROM tenants t WHERE t.tenant_id IS NOT NULL
-        ), next AS (
-            SELECT candidate.id
-            FROM (
-                SELECT t.tenant_id, (SELECT max(started_at) FROM jobs
-                                     WHERE kind = :kind AND tenant_id = t.tenant_id) AS served
-                FROM tenants t LEFT JOIN tenant_limits own ON own.tenant_id = t.tenant_id
-                WHERE t.tenant_id IS NOT NULL
-                  AND (coalesce(own.running_jobs, :cap) = 0
-                       OR (SELECT count(*) FROM jobs r WHERE r.state = 'running' AND r.kind = :kind
-                             AND r.tenant_id = t.tenant_id) < coalesce(own.running_jobs, :cap))
-                ORDER BY served NULLS FIRST
-            ) AS turn
-            CROSS JOIN LATERAL (
-                SELECT j.id FROM jobs j
-                WHERE j.state = 'queued' AND j.kind = :kind AND j.tenant_id = turn.tenant_id
-                  AND j.run_at <= clock_timestamp()
-                  AND j.id <= (SELECT e.id FROM jobs e WHERE e.conversation_id = j.conversation_id
-                               AND e.state IN ('queued', 'running') ORDER BY e.id LIMIT 1)
-                ORDER BY j.priority DESC, j.id
-                LIMIT 1 FOR UPDATE SKIP LOCKED
-            ) AS candidate
-            LIMIT 1
-        ), job AS (
-            UPDATE jobs SET state = 'running', attempt = attempt + 1, fence = fence + 1, worker_id = :worker_id,
-                lease_until = clock_timestamp() + make_interval(secs => :lease), started_at = clock_timestamp(),
-                last_seq = last_seq + 1, model_digest = :digest, alone = false
-            FROM next WHERE jobs.id = next.id
-            RETURNING jobs.id, tenant_id, kind, state, input, budget, overrides, conversation_id, actor, labels,
-                attempt, fence, last_seq, lease_until, run_at, started_at, request_id, trace_context, suspect
+        WITH job AS MATERIALIZED (
+            SELECT * FROM claim_job(:kind, :worker_id, :lease, :cap, :digest)
         ), event AS (
             INSERT INTO job_events (job_id, seq, type, fence, data)
             SELECT id, last_seq, 'job_started', fence, jsonb_build_object('attempt', attempt) FROM job
         )
-        SELECT * FROM job
+        SELECT id, tenant_id, kind, state, input, budget, overrides, conversation_id, actor, labels,
+            attempt, fence, last_seq, lease_until, run_at, started_at, request_id, trace_context, suspect
+        FROM job
         """,
         kind=kind,
         worker_id=worker_id,
@@ -311,7 +280,7 @@ def reclaim(crashes_until_dead: int, detail: Mapping[str, JsonValue]) -> TextCla
         """
         WITH held AS (
             SELECT id, worker_id, alone FROM jobs WHERE state = 'running' AND worker_id IN (
-                SELECT worker_id FROM jobs WHERE state = 'running' AND lease_until < clock_timestamp())
+                SELECT worker_id FROM jobs WHERE state = 'running' AND lease_until < statement_timestamp())
             FOR UPDATE SKIP LOCKED
         ), blamed AS (
             SELECT id, alone OR count(*) OVER worker = 1 AS crashed, bool_or(alone) OVER worker AS culprit_known

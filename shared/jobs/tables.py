@@ -73,6 +73,8 @@ jobs = Table(
     Column("worker_id", Text),
     Column("model_digest", Text),  # of the secret with which the run asks the broker of models
     Column("last_seq", Integer, nullable=False, server_default="0"),  # of job_events
+    # Of the queued and running jobs of its conversation the one that may run; triggers keep it (migrations/turns.py).
+    Column("head", Boolean, nullable=False, server_default=text("true")),
     time_column("lease_until"),
     time_column("run_at", default=True),
     time_column("notified_at"),
@@ -102,6 +104,22 @@ Index(
     jobs.c.finished_at,
     postgresql_where=text("state = 'succeeded'"),
 )
+Index(
+    "ix_jobs_ready",
+    jobs.c.kind,
+    jobs.c.tenant_id,
+    jobs.c.priority.desc(),
+    jobs.c.id,
+    postgresql_where=text("state = 'queued' AND head"),
+)
+Index(
+    "ix_jobs_running",
+    jobs.c.tenant_id,
+    jobs.c.conversation_id,
+    jobs.c.kind,
+    postgresql_where=text("state = 'running'"),
+)
+Index("ix_jobs_oldest", jobs.c.kind, jobs.c.created_at, postgresql_where=_QUEUED)
 Index("ix_jobs_of_conversation", jobs.c.conversation_id, jobs.c.id)
 Index("ix_jobs_list_state", jobs.c.tenant_id, jobs.c.state, jobs.c.created_at.desc(), jobs.c.id.desc())
 Index("ix_jobs_list_kind", jobs.c.tenant_id, jobs.c.kind, jobs.c.state, jobs.c.created_at.desc(), jobs.c.id.desc())

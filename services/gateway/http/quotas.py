@@ -12,7 +12,7 @@ from services.gateway.database import Database
 from services.gateway.settings import Settings
 from shared.contracts.limits import Quota, TenantLimits
 from shared.errors import DatabaseUnavailable, Overloaded, QuotaExceeded
-from shared.jobs import queries, quotas
+from shared.jobs import counts, quotas
 from shared.llm.ledger import tokens_since
 
 _CACHE_SECONDS = 1.0
@@ -64,8 +64,8 @@ class Quotas:
         self._database = database
         self._queued_in_all = http.queued_in_all
         self._limits: dict[str, tuple[Limits, float]] = {}
-        self._queued = Counted(database, queries.queued_of)
-        self._everyone = Counted(database, lambda _: queries.queued_in_all())
+        self._queued = Counted(database, counts.queued_of)
+        self._everyone = Counted(database, lambda _: counts.queued_in_all())
         self._stored = Counted(database, quotas.stored_bytes)
         self._tokens = Counted(database, lambda tenant: tokens_since(tenant, _midnight()))
 
@@ -130,13 +130,13 @@ class Quotas:
     async def view(self, tenant: str, used: Callable[[Executable], Awaitable[Mapping[str, int]]]) -> TenantLimits:
         """All quotas with what is used of them; ``used`` executes a statement that gives one row."""
         limits = await self.limits(tenant)
-        counts = await used(quotas.usage(tenant, _midnight()))
+        used_now = await used(quotas.usage(tenant, _midnight()))
         return TenantLimits(
             tenant=tenant,
             quotas={
                 name: Quota(
                     limit=None if limit == 0 and name in _ZERO_IS_NONE else limit,
-                    used=counts.get(name),
+                    used=used_now.get(name),
                 )
                 for name, limit in limits.items()
             },
