@@ -22,8 +22,8 @@ ALL = (
 )
 
 
-#: Only when it is named: it takes ten minutes.
-LONG = ("neighbours",)
+#: Only when it is named: they take minutes.
+LONG = ("neighbours", "scale")
 
 
 def main() -> int:

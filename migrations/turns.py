@@ -7,7 +7,7 @@ They run as the owner of the tables: whoever submits a job may not write turns.
 
 from __future__ import annotations
 
-_OWNERS = "LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT"
+_OWNERS = "LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp"
 #: Whatever the statistics say, every row is found by an index: a queue may grow from nothing to a million in a minute.
 _BY_INDEX = "SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off"
 
@@ -41,12 +41,12 @@ BEGIN
     LOOP
         IF NOT talk.fresh THEN
             PERFORM pg_advisory_xact_lock(hashtextextended(talk.id, 1));
-            PERFORM 1 FROM jobs j WHERE j.conversation_id = talk.id AND j.state IN ('queued', 'running')
-                AND j.id <> ALL(talk.jobs) ORDER BY j.id DESC LIMIT 1 FOR SHARE;
-            IF FOUND THEN
-                UPDATE jobs SET head = false WHERE id = ANY(talk.jobs) AND state = 'queued';
-                CONTINUE;
-            END IF;
+        END IF;
+        PERFORM 1 FROM jobs j WHERE j.conversation_id = talk.id AND j.state IN ('queued', 'running')
+            AND j.id <> ALL(talk.jobs) ORDER BY j.id DESC LIMIT 1 FOR SHARE;
+        IF FOUND THEN
+            UPDATE jobs SET head = false WHERE id = ANY(talk.jobs) AND state = 'queued';
+            CONTINUE;
         END IF;
         IF cardinality(talk.jobs) > 1 THEN
             UPDATE jobs SET head = false WHERE id = ANY(talk.jobs[2:]) AND state = 'queued';
@@ -65,10 +65,27 @@ BEGIN
 END $$
 """
 
-_MOVED = f"""
-CREATE FUNCTION jobs_moved() RETURNS trigger {_OWNERS} AS $$
+# Whoever is next may be cancelled meanwhile: then another one is.
+_PROMOTE = f"""
+CREATE FUNCTION job_promote(conversation text) RETURNS void {_OWNERS} AS $$
 DECLARE
     following record;
+BEGIN
+    LOOP
+        SELECT id, kind, tenant_id INTO following FROM jobs
+        WHERE conversation_id = conversation AND state IN ('queued', 'running') ORDER BY id LIMIT 1;
+        EXIT WHEN NOT FOUND;
+        UPDATE jobs SET head = true WHERE id = following.id AND state IN ('queued', 'running');
+        IF FOUND THEN
+            PERFORM job_ready(following.kind, following.tenant_id);
+            EXIT;
+        END IF;
+    END LOOP;
+END $$
+"""
+
+_MOVED = f"""
+CREATE FUNCTION jobs_moved() RETURNS trigger {_OWNERS} AS $$
 BEGIN
     IF OLD.state IN ('queued', 'running') OR NEW.state IN ('queued', 'running') THEN
         INSERT INTO job_deltas (kind, tenant_id, queued, running) VALUES (NEW.kind, NEW.tenant_id,
@@ -78,16 +95,7 @@ BEGIN
     IF NEW.state = 'queued' AND NEW.head THEN
         PERFORM job_ready(NEW.kind, NEW.tenant_id);
     ELSIF NEW.head AND OLD.state IN ('queued', 'running') AND NEW.state NOT IN ('queued', 'running') THEN
-        LOOP
-            SELECT id, kind, tenant_id INTO following FROM jobs
-            WHERE conversation_id = NEW.conversation_id AND state IN ('queued', 'running') ORDER BY id LIMIT 1;
-            EXIT WHEN NOT FOUND;
-            UPDATE jobs SET head = true WHERE id = following.id AND state IN ('queued', 'running');
-            IF FOUND THEN
-                PERFORM job_ready(following.kind, following.tenant_id);
-                EXIT;
-            END IF;
-        END LOOP;
+        PERFORM job_promote(NEW.conversation_id);
     END IF;
     RETURN NULL;
 END $$
@@ -99,6 +107,7 @@ BEGIN
     INSERT INTO job_deltas (kind, tenant_id, queued, running)
     SELECT kind, tenant_id, -count(*) FILTER (WHERE state = 'queued'), -count(*) FILTER (WHERE state = 'running')
     FROM removed WHERE state IN ('queued', 'running') GROUP BY kind, tenant_id;
+    PERFORM job_promote(r.conversation_id) FROM removed r WHERE r.state IN ('queued', 'running') AND r.head;
     RETURN NULL;
 END $$
 """
@@ -191,7 +200,7 @@ BEGIN
 END $$
 """
 
-FUNCTIONS = (_READY, _ADDED, _MOVED, _REMOVED, _EMPTIED, _TO_CLAIM, _CLAIM)
+FUNCTIONS = (_READY, _PROMOTE, _ADDED, _MOVED, _REMOVED, _EMPTIED, _TO_CLAIM, _CLAIM)
 TRIGGERS = (
     "CREATE TRIGGER jobs_added AFTER INSERT ON jobs REFERENCING NEW TABLE AS added "
     "FOR EACH STATEMENT EXECUTE FUNCTION jobs_added()",

@@ -12,6 +12,7 @@ from services.reconciler.evaluations import advance_all
 from services.reconciler.reconciler import PeriodicTask, Reconciler
 from services.reconciler.recovery import notify_again, reclaim_expired
 from services.reconciler.retention import Retention, delete_tenants
+from services.reconciler.upkeep import Upkeep
 from services.reconciler.webhooks import Webhooks
 from shared import blobs, db, logs
 from shared.jobs import metrics
@@ -33,6 +34,7 @@ def main() -> None:
         [
             PeriodicTask("leases", 0.5, lambda: reclaim_expired(engine, redis, settings.crashes_until_dead)),
             PeriodicTask("notifications", 1.0, lambda: notify_again(engine, redis)),
+            PeriodicTask("upkeep", 1.0, Upkeep(engine).work),
             PeriodicTask("evaluations", 0.25, lambda: advance_all(engine, redis)),
             PeriodicTask("webhooks", 1.0, webhooks.deliver_due),
             PeriodicTask("tenants", 5.0, lambda: delete_tenants(engine)),

@@ -214,3 +214,23 @@ def test_workers_are_believed_for_a_while(connection: Connection) -> None:
     connection.execute(text("UPDATE workers SET seen_at = seen_at - interval '1 h'"))
     assert connection.execute(queries.live_workers(10)).all() == []
     connection.execute(statements.retire("w"))
+
+
+def test_a_tenant_with_more_weight_has_more_turns(connection: Connection) -> None:
+    connection.execute(text("INSERT INTO tenant_limits (tenant_id, weight) VALUES ('heavy', 3)"))
+    for tenant in ("heavy", "light"):
+        for _ in range(8):
+            submit(connection, tenant)
+    rows = [claim(connection) for _ in range(8)]
+    assert sorted(row["tenant_id"] for row in rows if row is not None) == ["heavy"] * 6 + ["light"] * 2
+
+
+def test_a_tenant_that_was_idle_does_not_catch_up(connection: Connection) -> None:
+    for _ in range(20):
+        submit(connection, "busy")
+    for _ in range(10):
+        claim(connection)
+    for _ in range(6):
+        submit(connection, "idle")
+    rows = [claim(connection) for _ in range(6)]
+    assert sorted(row["tenant_id"] for row in rows if row is not None) == ["busy"] * 3 + ["idle"] * 3

@@ -1,0 +1,146 @@
+"""Curves over the length of the queue: ``python -m benchmarks.scale [ROWS]``, a million queued jobs unless told.
+
+Every statement is measured on an empty queue and on a long one, by the server's own clock for many executions, and
+with the pages that it reads. Rows are copied in with triggers off; their turns and counts are written beside them.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from sqlalchemy import Connection, Executable, text
+
+from migrations.upgrade import upgrade
+from services.host.postgres import Postgres
+from shared.contracts.jobs import JobState
+from shared.db import connect
+from shared.jobs import counts, listing, maintenance, queries, statements, submission
+from tests.support.rows import job_row
+
+ROWS = 1_000_000
+_TIMES = 40
+_FILL = """
+    INSERT INTO jobs (id, tenant_id, kind, state, input, conversation_id, actor, head, notified_at, labels, last_seq)
+    SELECT 'q' || lpad(n::text, 12, '0'), 't' || (n % :tenants), 'execute', 'queued', '{"code": "1"}',
+           CASE WHEN n <= :chained THEN 'one' ELSE 'c' || n END, 'k', n > :chained OR n = 1, clock_timestamp(),
+           CASE WHEN n = 77 THEN '{"rare": "yes"}' ELSE '{}' END::jsonb, 1
+    FROM generate_series(1, :rows) n
+"""
+_FOLLOW = (
+    "INSERT INTO job_turns (kind, tenant_id) SELECT DISTINCT kind, tenant_id FROM jobs WHERE state = 'queued'",
+    "INSERT INTO job_counts (tenant_id, kind, queued, running) SELECT coalesce(tenant_id, ''), kind, count(*), 0 "
+    "FROM jobs WHERE state = 'queued' GROUP BY GROUPING SETS ((tenant_id, kind), (kind))",
+)
+
+
+@contextmanager
+def database() -> Iterator[Connection]:
+    with tempfile.TemporaryDirectory(prefix="assay-scale-") as folder:
+        Path(folder).chmod(0o755)
+        with Postgres(Path(folder) / "postgres") as postgres:
+            url = postgres.url_of("postgres")
+            upgrade(url)
+            engine = connect(url)
+            with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                connection.execute(text("SET statement_timeout = 0"))
+                yield connection
+            engine.dispose()
+
+
+def fill(connection: Connection, rows: int, tenants: int, chained: int = 0) -> None:
+    """That many queued jobs, the first ``chained`` in one conversation; statistics stay those of an empty table."""
+    connection.execute(text("TRUNCATE jobs, conversations CASCADE"))
+    connection.execute(text("ANALYZE jobs"))
+    if not rows:
+        return
+    connection.execute(text("ALTER TABLE jobs DISABLE TRIGGER USER"))
+    connection.execute(text(_FILL), {"rows": rows, "tenants": tenants, "chained": chained})
+    connection.execute(text("ALTER TABLE jobs ENABLE TRIGGER USER"))
+    for statement in _FOLLOW:
+        connection.execute(text(statement))
+
+
+def claim(connection: Connection) -> float:
+    """One submit before each claim, so that an empty queue has something to give; only the claim is timed."""
+    connection.execute(submission.submit(job_row(tenant_id="t1")))
+    began = time.perf_counter()
+    row = connection.execute(statements.claim("execute", "w", 60)).one()
+    spent = time.perf_counter() - began
+    connection.execute(statements.complete(row.id, row.fence, JobState.SUCCEEDED, {}, None, [], {}))
+    return spent
+
+
+def submit(connection: Connection) -> float:
+    return _timed(connection, submission.submit(job_row(tenant_id="t1")))
+
+
+def complete(connection: Connection) -> float:
+    connection.execute(submission.submit(job_row(tenant_id="t1")))
+    row = connection.execute(statements.claim("execute", "w", 60)).one()
+    return _timed(connection, statements.complete(row.id, row.fence, JobState.SUCCEEDED, {}, None, [], {}))
+
+
+def _timed(connection: Connection, statement: Executable) -> float:
+    began = time.perf_counter()
+    connection.execute(statement).all()
+    return time.perf_counter() - began
+
+
+def _reads(statement: Callable[[], Executable]) -> Callable[[Connection], float]:
+    return lambda connection: _timed(connection, statement())
+
+
+OPERATIONS: dict[str, Callable[[Connection], float]] = {
+    "submit": submit,
+    "claim": claim,
+    "complete": complete,
+    "admission, one tenant": _reads(lambda: counts.queued_of("t1")),
+    "admission, all": _reads(counts.queued_in_all),
+    "/metrics depth": _reads(counts.depth),
+    "waiting notifications": _reads(lambda: maintenance.waiting_jobs(1)),
+    "places of 20 jobs": _reads(lambda: queries.queue_positions("t1", [f"q{n:012d}" for n in range(1, 21)])),
+    "list: first page": _reads(lambda: listing.page("t1", listing.JobFilter(), 20)),
+    "list: rare state": _reads(lambda: listing.page("t1", listing.JobFilter(states=["dead"]), 20)),
+    "list: rare kind": _reads(lambda: listing.page("t1", listing.JobFilter(kinds=["flow"]), 20)),
+    "list: rare label": _reads(lambda: listing.page("t77", listing.JobFilter(labels={"rare": "yes"}), 20)),
+    "retention, nothing expired": _reads(lambda: maintenance.expired_jobs(30, 1000)),
+}
+
+
+def measure(connection: Connection) -> dict[str, float]:
+    """Median milliseconds of each operation."""
+    return {
+        name: statistics.median(operation(connection) for _ in range(_TIMES)) * 1000
+        for name, operation in OPERATIONS.items()
+    }
+
+
+def main() -> None:
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
+    shapes = {
+        "empty": (0, 1, 0),
+        f"{rows:,} of 100 tenants": (rows, 100, 0),
+        f"{rows:,} of 10,000 tenants": (rows, 10_000, 0),
+        "20,000 of one conversation": (20_000, 1, 20_000),
+    }
+    with database() as connection:
+        results = {}
+        for name, (count, tenants, chained) in shapes.items():
+            fill(connection, count, tenants, chained)
+            results[name] = measure(connection)
+    table = Table("median ms", *shapes, title="Statements over the length of the queue")
+    for operation in OPERATIONS:
+        table.add_row(operation, *(f"{result[operation]:.2f}" for result in results.values()))
+    Console(width=140).print(table)
+
+
+if __name__ == "__main__":
+    main()
