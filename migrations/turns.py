@@ -1,4 +1,4 @@
-"""Functions and triggers of Postgres that keep turns, heads of conversations and counts (revision 0021).
+"""Functions and triggers of Postgres that keep turns, heads of conversations and counts (revision 0022).
 
 They run as the owner of the tables: whoever submits a job may not write turns.
 """

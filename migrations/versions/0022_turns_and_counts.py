@@ -16,8 +16,8 @@ from alembic import op
 
 from migrations.turns import FUNCTIONS, TRIGGERS
 
-revision = "0021"
-down_revision = "0018"
+revision = "0022"
+down_revision = "0021"
 branch_labels = None
 depends_on = None
 
@@ -97,9 +97,8 @@ def upgrade() -> None:
 def downgrade() -> None:
     for trigger in ("jobs_added", "jobs_moved", "jobs_removed", "jobs_emptied"):
         op.execute(f"DROP TRIGGER {trigger} ON jobs")
-    op.execute(
-        "DROP FUNCTION claim_job, job_to_claim, jobs_added, jobs_moved, jobs_removed, jobs_emptied, job_promote, job_ready"
-    )
+    op.execute("DROP FUNCTION claim_job, job_to_claim, jobs_added, jobs_moved, jobs_removed, jobs_emptied")
+    op.execute("DROP FUNCTION job_promote, job_ready")
     op.execute("ALTER TABLE jobs RESET (autovacuum_vacuum_scale_factor, autovacuum_analyze_scale_factor)")
     for index in ("oldest", "running", "ready"):
         op.drop_index(f"ix_jobs_{index}", "jobs")
