@@ -134,6 +134,16 @@ def test_what_nobody_expected_is_told_without_its_text() -> None:
     assert "secret" not in str(refused)
 
 
+def test_a_server_that_is_not_there_is_told_as_such() -> None:
+    def nobody(_: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ConnectError("refused by 10.0.0.1")
+
+    refused = answered("list_jobs", {}, nobody)
+    assert refused.is_error
+    assert refused.content[0].text.startswith("unreachable: The Assay server cannot be reached.")
+    assert "10.0.0.1" not in str(refused)
+
+
 def test_every_code_with_a_remedy_is_a_code_of_the_server_or_of_these_tools() -> None:
     def codes(kind: type[AssayError]) -> set[str]:
         return {kind.code}.union(*(codes(child) for child in kind.__subclasses__()))
