@@ -1,7 +1,7 @@
 """The graded transform tasks as a suite, run by ``assay eval`` in an installation of its own with scripted models.
 
 ``python -m benchmarks.evaluation``         20 tasks, three models (right, subtly wrong, slow), two prompts
-``python -m benchmarks.evaluation --all``   every task with the model that is right: all have to succeed (``make eval``)
+``python -m benchmarks.evaluation --all``   every task, answered rightly, and ``evals/basics.yaml`` (``make eval``)
 ``python -m benchmarks.evaluation --live``  every task in the installation that ``assay`` finds, by its own models;
                                             what follows goes to ``assay eval run``: ``--model groq/... --repeat 3``
 """
@@ -23,6 +23,7 @@ from benchmarks.installation import ROOT
 from benchmarks.transform_tasks import TASKS
 from benchmarks.transform_tasks.task import Task, content
 
+BASICS = ROOT / "evals" / "basics.yaml"  #: what needs no model
 _PROMPT = "execution.transform"
 _ADDED = "Look at the last row before you answer."
 _DEMONSTRATED = 20
@@ -37,8 +38,9 @@ def main(arguments: Sequence[str]) -> int:
             return _assay(os.environ, "eval", "run", str(write(folder, TASKS)), *arguments[1:])
         if arguments[:1] == ["--all"]:
             with installation(folder, script(TASKS)) as environment:
-                suite = write(folder, TASKS)
-                return _assay(environment, "eval", "run", str(suite), "--require", "1", *arguments[1:])
+                suites = [BASICS, write(folder, TASKS)]
+                words = ["--require", "1", *arguments[1:]]
+                return max([_assay(environment, "eval", "run", str(suite), *words) for suite in suites])
         tasks = [task for task in TASKS if len(task.answer()) > 1][:_DEMONSTRATED]
         with installation(folder, script(tasks)) as environment:
             models = [word for name in ("right", "wrong", "slow") for word in ("--model", f"groq/{name}")]
@@ -97,7 +99,7 @@ def installation(folder: Path, script: Mapping[str, Any]) -> Iterator[Mapping[st
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
     environment = {
         **kept, "ASSAY_HOME": str(folder / "home"), "ASSAY_PORT": "0", "PYTHONPATH": str(ROOT),
-        "ASSAY_REPLICAS": "search=0,flows=0,stacks=0", "ASSAY_REQUESTS_PER_MINUTE": "0",
+        "ASSAY_REPLICAS": "search=0,flows=0", "ASSAY_REQUESTS_PER_MINUTE": "0",
     }  # fmt: skip
     begun = _assay(environment, "up", "-d", "--script", str(folder / "script.json"), output=subprocess.DEVNULL)
     if begun != 0:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.assay.terminal import DATA, Shell, written
+from tests.assay.terminal import DATA, ROOT, Shell, written
 
 SUITE = """\
 name: totals
@@ -66,6 +66,12 @@ def test_a_finished_job_becomes_a_case_that_holds(shell: Shell) -> None:
     assert (shell.folder / "life" / "files" / "cities.csv").read_text() == DATA
     assert "mask" in (shell.folder / "life" / "mine.yaml").read_text()
     assert shell("eval", "run", "life/mine.yaml", "--require", "1").status == 0
+
+
+@pytest.mark.slow(seconds=3)
+def test_the_suite_that_ships_holds(shell: Shell) -> None:
+    ran = shell("eval", "run", str(ROOT / "evals" / "basics.yaml"), "--require", "1")
+    assert ran.status == 0, (ran.out, ran.talk)
 
 
 @pytest.mark.slow

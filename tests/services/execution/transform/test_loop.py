@@ -201,3 +201,11 @@ def test_cut_replies_and_refusals_are_no_question_to_the_person(jobs: TransformJ
     messages = [str(each["message"]) for each in iterations if isinstance(each, dict)]
     assert ["cut off" in message for message in messages] == [True, True, False]
     assert messages[2].startswith("You refused")
+
+
+def test_observed_assertions_are_reported_and_change_nothing(jobs: TransformJobs) -> None:
+    result = jobs.transform(GOOD, "DONE", data=SALES, observe=["rows == 2", "rows == 3"], result_rows=100)
+    assert (result.status, [one.outcome for one in result.iterations]) == ("done", ["result"])
+    assert [(check.text, check.holds) for check in result.observed] == [("rows == 2", True), ("rows == 3", False)]
+    assert result.assertions == []
+    assert "rows == 3" not in jobs.script.said()

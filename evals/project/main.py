@@ -1,0 +1,5 @@
+"""A shop."""
+
+from fastapi import FastAPI
+
+app = FastAPI()
