@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import orjson
-from sqlalchemy import Engine, MetaData, create_engine
-from sqlalchemy.engine import make_url
+from sqlalchemy import Engine, MetaData, create_engine, event
+from sqlalchemy.engine import ExceptionContext, make_url
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 metadata = MetaData(
@@ -30,6 +30,7 @@ CONNECT = {
     "keepalives_count": 2,
 }
 
+_READ_ONLY = "25006"  # SQLSTATE read_only_sql_transaction
 #: ``jsonb`` gives 1e30 back as a whole number of 31 digits: what does not fit into 64 bits is read as the float it was.
 READ_JSON = orjson.loads
 
@@ -40,7 +41,7 @@ def connect(url: str, pool_size: int = 5) -> Engine:
     No ping before each use: a connection that Postgres has closed fails once, its pool is emptied, and the caller
     tries again (``shared.jobs.leases``).
     """
-    return create_engine(
+    engine = create_engine(
         with_driver(url),
         poolclass=_Pool,
         pool_size=pool_size,
@@ -50,6 +51,14 @@ def connect(url: str, pool_size: int = 5) -> Engine:
         json_deserializer=READ_JSON,
         hide_parameters=True,  # an error is logged, and parameters are what tenants sent
     )
+    event.listen(engine, "handle_error", leave_former_primary)
+    return engine
+
+
+def leave_former_primary(context: ExceptionContext) -> None:
+    """A server that refuses writes is a primary no more: its connections are closed, so that the new one is found."""
+    if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
+        context.is_disconnect = True
 
 
 class _Pool(QueuePool):

@@ -18,7 +18,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import QueuePool
 
-from shared.db import CONNECT, READ_JSON, with_driver
+from shared.db import CONNECT, READ_JSON, leave_former_primary, with_driver
 from shared.errors import DatabaseUnavailable, InvalidRequest, StorageFull
 
 #: Of all tenants: for what is nobody's request, and for administrators.
@@ -67,6 +67,7 @@ class Database:
         self._late: set[asyncio.Future[Any]] = set()  #: what goes on without a request
         for engine in (self._engine, self._plain):
             event.listen(engine.sync_engine, "after_cursor_execute", self._answered)
+            event.listen(engine.sync_engine, "handle_error", leave_former_primary)
             event.listen(engine.sync_engine, "handle_error", self._failed)
 
     async def close(self) -> None:

@@ -23,8 +23,10 @@ from sqlalchemy import (
     select,
     text,
     tuple_,
+    union_all,
 )
 
+from shared.contracts.jobs import JobState
 from shared.jobs.tables import jobs
 from shared.kinds import KINDS
 from shared.llm.tables import llm_calls
@@ -98,10 +100,29 @@ _FAILED_OVER = and_(llm_calls.c.reason == "failover", llm_calls.c.outcome == "ok
 def page(tenant: str, wanted: JobFilter, limit: int, before: tuple[datetime, str] | None = None) -> Select[Any]:
     """Jobs without inputs and results, newest first; ``before``: (created_at, id) of the last one seen."""
     columns = [column for column in jobs.c if column.name not in _HEAVY]
-    query = select(*columns, title().label("title"), _verdict().label("verdict")).where(*wanted.conditions(tenant))
+    query = select(*columns, title().label("title"), _verdict().label("verdict"))
+    newest = (jobs.c.created_at.desc(), jobs.c.id.desc())
+    conditions = wanted.conditions(tenant)
     if before is not None:
-        query = query.where(tuple_(jobs.c.created_at, jobs.c.id) < tuple_(before[0], before[1]))
-    return query.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit)
+        conditions.append(tuple_(jobs.c.created_at, jobs.c.id) < tuple_(before[0], before[1]))
+    places = _places(wanted)
+    if len(places) == 1:
+        return query.where(*conditions, *places[0]).order_by(*newest).limit(limit)
+    # Of each place the newest, in the order of its index: together they would all have to be sorted.
+    parts = [
+        select(jobs.c.id.label("id")).where(*conditions, *place).order_by(*newest).limit(limit).subquery()
+        for place in places
+    ]
+    ids = union_all(*[select(part.c.id) for part in parts]).subquery()
+    return query.where(jobs.c.id.in_(select(ids.c.id))).order_by(*newest).limit(limit)
+
+
+def _places(wanted: JobFilter) -> list[list[ColumnElement[bool]]]:
+    """The kinds and states that are asked for, each with the columns of one index all fixed."""
+    if wanted.kinds:
+        states = wanted.states or [str(state) for state in JobState]
+        return [[jobs.c.kind == kind, jobs.c.state == state] for kind in wanted.kinds for state in states]
+    return [[jobs.c.state == state] for state in wanted.states] or [[]]
 
 
 def total(tenant: str, wanted: JobFilter) -> Select[Any]:

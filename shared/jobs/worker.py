@@ -19,6 +19,8 @@ from celery.signals import setup_logging, worker_ready, worker_shutdown, worker_
 from prometheus_client import start_http_server
 from pydantic import JsonValue
 from redis import Redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared import VERSION, blobs, db, logs
@@ -27,6 +29,7 @@ from shared.jobs.celery_app import arguments, celery_app
 from shared.jobs.job import Capability
 from shared.jobs.models import open_models
 from shared.jobs.notifications import TASK
+from shared.jobs.polling import Poller
 from shared.jobs.runner import Runner, ServedKind, Stores
 from shared.kinds import KINDS
 from shared.settings import JobSettings, StoreSettings
@@ -58,6 +61,7 @@ class Worker:
         self._advertised_at = 0.0
         self._listening = threading.Event()
         self._stopping = threading.Event()
+        self._poller: Poller | None = None
         self.runner = Runner(
             stores,
             settings.lease_seconds,
@@ -95,10 +99,16 @@ class Worker:
             start_http_server(self._settings.metrics_port)
         self.runner.leases.start()
         kinds = sorted(self.runner.served)
+        self._poller = self._polling(kinds)
+        self._poller.start()
         log.info("worker_started", worker=self.runner.id, kinds=kinds)
         # Celery warns root because of pickle; only JSON is accepted here, and jobs' code runs in the sandbox.
         warnings.filterwarnings("ignore", category=SecurityWarning)
         app.worker_main(arguments(kinds, f"{self._service}-{os.getpid()}@assay"))
+
+    def _polling(self, kinds: list[str]) -> Poller:
+        leases, slots = self.runner.leases, self._settings.concurrency
+        return Poller(self._stores.redis, kinds, slots, lambda: len(leases.all()), self.runner.answer)
 
     def stand_by(self, reason: str) -> None:
         """Take no jobs, but advertise why this worker cannot work, until SIGTERM."""
@@ -156,6 +166,8 @@ class Worker:
     def _drain(self, **_: object) -> None:
         """Celery waits for running jobs without end; after the grace they are another worker's."""
         self._stopping.set()
+        if self._poller is not None:
+            self._poller.stop()
         log.info("worker_stopping", running=len(self.runner.leases.all()))
         timer = threading.Timer(self._settings.grace_seconds, self._give_up)
         timer.daemon = True
@@ -182,7 +194,9 @@ def _keep_our_logging(**_: object) -> None:
 def open_stores(settings: StoreSettings, connections: int) -> Stores:
     """Connect to everything a worker needs; no server is contacted before the first job."""
     engine = db.connect(settings.database_url, connections)
-    redis = Redis.from_url(settings.redis_url, socket_timeout=2, socket_connect_timeout=1)
+    # Tried once more at once, as a restart breaks connections, and not for seconds: a job waits for each notification.
+    again = Retry(NoBackoff(), 1)
+    redis = Redis.from_url(settings.redis_url, socket_timeout=2, socket_connect_timeout=1, retry=again)
     return Stores(engine, redis, blobs.open_store(settings.blob_url), open_models(engine, settings.redis_url))
 
 
