@@ -13,6 +13,8 @@ from shared.contracts.evaluations import Cell, Comparison, Total
 from shared.evaluations.statistics import bootstrap, mcnemar, sign_flip, wilson
 
 Row = Mapping[str, Any] | RowMapping
+#: With more variants the differences have no intervals: each takes milliseconds.
+_MOST_WITH_INTERVALS = 12
 #: Successes by case and repetition, of one variant.
 Outcomes = Mapping[tuple[str, int], bool]
 
@@ -76,13 +78,14 @@ def outcomes(cases: Sequence[str], variant_number: int, runs: Sequence[Row]) -> 
 
 def comparisons(variants: Sequence[str], by_variant: Sequence[Outcomes]) -> list[Comparison]:
     """Each two variants."""
+    intervals = len(variants) <= _MOST_WITH_INTERVALS
     return [
-        compare(variants[a], variants[b], by_variant[a], by_variant[b])
+        compare(variants[a], variants[b], by_variant[a], by_variant[b], interval=intervals)
         for a, b in combinations(range(len(variants)), 2)
     ]
 
 
-def compare(a: str, b: str, of_a: Outcomes, of_b: Outcomes) -> Comparison:
+def compare(a: str, b: str, of_a: Outcomes, of_b: Outcomes, *, interval: bool = True) -> Comparison:
     """Paired by case and repetition.
 
     With one run of each case the p is McNemar's. Repetitions of a case are no independent pairs, so with several the
@@ -100,6 +103,6 @@ def compare(a: str, b: str, of_a: Outcomes, of_b: Outcomes) -> Comparison:
         b=b,
         difference=(wins - losses) / len(pairs) if pairs else 0.0,
         p=p,
-        interval=bootstrap([sum(each) / len(each) for each in by_case.values()]),
+        interval=bootstrap([sum(each) / len(each) for each in by_case.values()]) if interval else None,
         cases=len(by_case),
     )
