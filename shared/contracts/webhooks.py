@@ -58,3 +58,24 @@ class Deliveries(Answer):
     pending: Annotated[bool, Field(description="Whether another attempt follows", examples=[False])]
     next_at: Annotated[Time | None, Field(description="When; null before the job has ended, and after the last")]
     items: Annotated[list[Delivery], Field(description="The latest attempt first")]
+
+
+class FinishedJob(Answer):
+    """What a webhook says of a job: what ended, not what came of it."""
+
+    id: Annotated[str, Field(description="The id of the job")]
+    kind: Annotated[str, Field(description="The kind of the job", examples=["execute"])]
+    state: Annotated[
+        Literal["succeeded", "failed", "cancelled", "dead"],
+        Field(description="How it ended; `dead`: it crashed its workers"),
+    ]
+    labels: Annotated[dict[str, str], Field(description="Those of the submit", examples=[{"run": "42"}])]
+    links: Annotated[dict[str, str], Field(description="`self`: where the job is read, with an API key")]
+
+
+class JobFinished(Answer):
+    """The body of a webhook; its headers are those of Standard Webhooks."""
+
+    type: Annotated[Literal["job.finished"], Field(description="The only type there is")]
+    timestamp: Annotated[Time, Field(description="When the job ended")]
+    data: Annotated[FinishedJob, Field(description="The job")]

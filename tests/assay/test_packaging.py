@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import sysconfig
@@ -78,3 +79,26 @@ def test_without_its_packages_the_command_says_what_to_install() -> None:
     ran = run(ROOT, program)
     assert ran.returncode == 1
     assert "pip install 'assay[cli]'" in ran.stderr
+
+
+@pytest.mark.slow(seconds=6)
+def test_mypy_reads_the_types_of_the_client(wheel: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from assay import Client\n"
+        "from assay.webhooks import verify\n\n"
+        "with Client('http://127.0.0.1:1', 'key') as client:\n"
+        "    job = client.execute('6 * 7')\n"
+        "    reveal_type(job.result(timeout=30).verdict)\n"
+        "    print(verify(b'', {}, 'whsec_')['data'], job.id.upper())\n"
+        "    job.id = 7\n"
+    )
+    assert (wheel / "assay" / "py.typed").is_file()
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(script)]
+    environment = {**os.environ, "MYPYPATH": "", "PYTHONPATH": str(wheel)}
+    checked = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    problems = [line for line in checked.stdout.splitlines() if ": error:" in line]
+    assert problems, checked.stdout
+    assert all(line.startswith("script.py:8:") for line in problems), checked.stdout  # the wrong line, and no other
+    assert "Revealed type" in checked.stdout
+    assert "Any" not in next(line for line in checked.stdout.splitlines() if "Revealed" in line)

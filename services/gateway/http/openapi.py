@@ -11,10 +11,12 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, JsonValue
 
+from services.gateway.http.descriptions import describe_properties
 from services.gateway.http.problems import MEDIA_TYPE
 from services.gateway.http.rules import EndpointRules
 from shared import errors
 from shared.contracts.common import FieldError, Problem
+from shared.contracts.webhooks import JobFinished
 from shared.kinds import KINDS
 
 Json = dict[str, Any]
@@ -64,11 +66,17 @@ def _document(app: FastAPI) -> Json:
         schemas[model.__name__] = schema
     for kind in KINDS.values():
         _add_schema(schemas, kind.result)
+    _add_schema(schemas, JobFinished)
+    document["webhooks"] = {"job.finished": {"post": _WEBHOOK}}
+    describe_properties(schemas)
     schemas["JobKind"] = {"type": "string", "enum": list(KINDS), "title": "JobKind"}
     parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer", "description": "An API key"}}
     for route in _routes(app):
         for method in route.methods or ():
-            _complete(document["paths"][route.path_format][method.lower()], method, route)
+            operation = document["paths"][route.path_format][method.lower()]
+            _complete(operation, method, route)
+            if operation["operationId"] in _HELD:
+                operation.setdefault("parameters", []).append(_PREFER)
     return document
 
 
@@ -118,6 +126,45 @@ _IDEMPOTENCY: Json = {
     "required": False,
     "description": "The same key and body answer the same again for 24 hours, and do the work once.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+}
+
+
+#: Operations whose answer may be held until the job has ended.
+_HELD = frozenset({"submit_job", "get_job", "replay_job"})
+_PREFER: Json = {
+    "name": "Prefer",
+    "in": "header",
+    "required": False,
+    "description": "`wait=20` holds the answer for up to 20 seconds (60 at most), until the job has ended.",
+    "schema": {"type": "string"},
+}
+
+
+def _header(name: str, description: str, example: str) -> Json:
+    parameter = {"name": name, "in": "header", "required": True, "schema": {"type": "string"}}
+    return {**parameter, "description": description, "example": example}
+
+
+_WEBHOOK: Json = {
+    "operationId": "job_finished",
+    "summary": "A job has ended",
+    "description": "Posted to `webhook.url` of the submit, signed by each of the tenant's secrets (Standard Webhooks).",
+    "tags": ["Webhooks"],
+    "parameters": [
+        _header("webhook-id", "The same over all attempts at a delivery", "msg_0197a1c2-7c3b-7e12-9d5e-0f6a2b1c3d4e"),
+        _header("webhook-timestamp", "When it was sent, in seconds since 1970", "1795413600"),
+        _header(
+            "webhook-signature", "`v1,` and base64, for each secret one, separated by spaces", "v1,K5oZfzN95Z9UVu1E="
+        ),
+    ],
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/JobFinished"}}},
+    },
+    "responses": {
+        "2XX": {"description": "Taken; anything else is tried again"},
+        "410": {"description": "Nothing more of this job is wanted"},
+    },
 }
 
 

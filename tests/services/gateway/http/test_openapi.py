@@ -131,3 +131,30 @@ def test_whatever_is_sent_the_answer_is_one_that_was_promised(
     key = gateway.key("fuzz", "read", "write", "admin")
     tried = [(method.upper(), path) for method, path, _ in operations(document) if path.startswith("/v1/")]
     assert list(broken_promises(document, tried, gateway.url, key, fitting=fitting)) == []
+
+
+def test_every_property_says_what_it_means(document: dict[str, Any]) -> None:
+    silent = [
+        f"{name}.{field}"
+        for name, schema in document["components"]["schemas"].items()
+        for field, part in schema.get("properties", {}).items()
+        if not part.get("description", "").strip()
+    ]
+    assert silent == [], "describe the field, or add its name to services/gateway/http/properties.py"
+
+
+def test_the_webhook_is_described_with_its_headers_and_its_body(document: dict[str, Any]) -> None:
+    notice = document["webhooks"]["job.finished"]["post"]
+    assert [header["name"] for header in notice["parameters"]] == [
+        "webhook-id",
+        "webhook-timestamp",
+        "webhook-signature",
+    ]
+    reference = notice["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+    body = document["components"]["schemas"][reference.rpartition("/")[2]]
+    assert {"type", "timestamp", "data"} <= set(body["properties"])
+
+
+def test_an_answer_that_may_be_held_says_so(document: dict[str, Any]) -> None:
+    for path, method in (("/v1/jobs", "post"), ("/v1/jobs/{id}", "get"), ("/v1/jobs/{id}/replay", "post")):
+        assert "Prefer" in {each["name"] for each in document["paths"][path][method]["parameters"]}
