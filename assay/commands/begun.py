@@ -56,14 +56,16 @@ def look(file_id: str, columns: Columns) -> Inferred:
     return infer(known, columns.id, columns.name, columns.text, columns.auto_ids)
 
 
-def show_mapping(inferred: Inferred, collection: str, table: str) -> None:
-    """What every column becomes."""
+def show_mapping(inferred: Inferred, collection: str, table: str, *, alone: bool) -> None:
+    """What every column becomes; ``alone``: it is all that the command prints."""
     session = current()
     if session.json:
+        if not alone:
+            return
         session.show({"collection": collection, "table": table, "mapping": inferred.mapping, **inferred.table}, str)
         return
     rows = [[each.column, inferred.role(each.column), each.example] for each in inferred.looked]
-    session.out(show.table(["column", "becomes", "example"], rows))
+    (session.out if alone else session.say)(show.table(["column", "becomes", "example"], rows))
     if inferred.id is None:
         session.say("no column identifies a record: ids are made from the rows (--id COLUMN says otherwise)")
     repeated = next((each for each in inferred.looked if each.column == inferred.id and not each.identifies), None)

@@ -92,7 +92,7 @@ def ingest(
     if create or dry_run:
         table = table or begun.table_name(source)
         found = begun.look(info.id, columns)
-        begun.show_mapping(found, collection, table)
+        begun.show_mapping(found, collection, table, alone=dry_run)
         if dry_run:
             return 0
         begun.make(collection, table, found)

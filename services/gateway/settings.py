@@ -30,7 +30,7 @@ class HttpSettings(BaseSettings):
     large_body_processes: int = Field(2, ge=1, description="Processes that read bodies above 64 kB, one at a time each")
     large_body_memory_mb: int = Field(768, ge=256, description="Memory that each of them may use; more ends it")
     table_processes: int = Field(4, ge=1, description="Tables of results that are written as CSV, Excel ... at once")
-    table_memory_mb: int = Field(1024, ge=256, description="Memory that a process which writes one may use")
+    table_memory_mb: int = Field(1024, ge=768, description="Memory that a process which writes one may use")
     upload_bytes: int = Field(512_000_000, ge=1, description="The largest uploaded file")
     requests_per_minute: int = Field(60_000, ge=0, description="Requests of one tenant in a minute; 0 is without end")
     queued_per_tenant: int = Field(100_000, ge=1, description="Queued jobs that one tenant may have")

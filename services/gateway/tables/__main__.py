@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import IO
 
+from services.gateway.tables.forms import CannotHold
+
 #: What a table cannot be said in: the reason stands on standard error, for the caller to read.
 REFUSED = 3
 
@@ -23,7 +25,7 @@ def main() -> int:
             sys.stdout.flush()
     except BrokenPipeError:
         return 0
-    except ValueError as error:
+    except CannotHold as error:
         sys.stderr.write(str(error))
         return REFUSED
     return 0

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from services.gateway.tables.cells import as_text, batches, plain
+from services.gateway.tables.forms import CannotHold
 
 #: Excel keeps 15 digits of a number; a longer whole number is text, so that none changes.
 _MOST_EXACT = 10**15
@@ -39,7 +40,7 @@ def write_feather(file: pq.ParquetFile, out: IO[bytes]) -> None:
 
 
 def write_xlsx(file: pq.ParquetFile, target: Path) -> None:
-    """One sheet. Text stays text, also when it begins as a formula does. Raises: ValueError for too long a text."""
+    """One sheet. Text stays text, also when it begins as a formula does. Raises: CannotHold for too long a text."""
     from openpyxl import Workbook  # noqa: PLC0415 - a tenth of a second
     from openpyxl.cell import WriteOnlyCell  # noqa: PLC0415
 
@@ -51,7 +52,7 @@ def write_xlsx(file: pq.ParquetFile, target: Path) -> None:
         if not isinstance(content, str):
             return content
         if len(content) > _MOST_CELL_CHARS:
-            raise ValueError(f"a cell of Excel holds {_MOST_CELL_CHARS} characters, one of the table's has more")
+            raise CannotHold(f"a cell of Excel holds {_MOST_CELL_CHARS} characters, one of the table's has more")
         text = WriteOnlyCell(sheet, "")
         text.value = _NOT_IN_XML.sub("\ufffd", content)
         text.data_type = "s"
@@ -96,10 +97,10 @@ def _excel_value(value: object) -> object:
 
 
 def write_sqlite(file: pq.ParquetFile, target: Path) -> None:
-    """One table, ``result``. Raises: ValueError when two columns differ only by case, which SQLite cannot hold."""
+    """One table, ``result``. Raises: CannotHold when two columns differ only by case, which SQLite cannot hold."""
     names = file.schema_arrow.names
     if len({name.lower() for name in names}) < len(names):
-        raise ValueError("two columns differ only by the case of their letters, which SQLite does not tell apart")
+        raise CannotHold("two columns differ only by the case of their letters, which SQLite does not tell apart")
     database = sqlite3.connect(target)
     columns = ", ".join(
         f"{_quoted(name)} {_affinity(kind)}" for name, kind in zip(names, file.schema_arrow.types, strict=True)
@@ -116,7 +117,7 @@ def write_sqlite(file: pq.ParquetFile, target: Path) -> None:
 
 def _quoted(name: str) -> str:
     if "\0" in name:
-        raise ValueError("SQLite has no columns whose name holds a zero byte")
+        raise CannotHold("SQLite has no columns whose name holds a zero byte")
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -130,7 +131,7 @@ def write_duckdb(file: pq.ParquetFile, target: Path) -> None:
     """One table, ``result``, with the types that it has."""
     import duckdb  # noqa: PLC0415
 
-    with duckdb.connect(str(target), config={"threads": 1, "memory_limit": "512MB"}) as database:
+    with duckdb.connect(str(target), config={"threads": 1, "memory_limit": "256MB"}) as database:
         rows = pa.RecordBatchReader.from_batches(file.schema_arrow, batches(file))
         database.register("rows", rows)
         database.execute("CREATE TABLE result AS SELECT * FROM rows")

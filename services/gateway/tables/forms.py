@@ -14,6 +14,10 @@ class Form:
     whole: bool = False
 
 
+class CannotHold(Exception):
+    """The form has no place for something in the table; the text is for the caller, and names no host path."""
+
+
 _TEXT = (
     Form("csv", "text/csv; charset=utf-8"),
     Form("tsv", "text/tab-separated-values; charset=utf-8"),

@@ -1,0 +1,78 @@
+"""Tables of results over HTTP: every row in the form that is asked for, for their tenant only."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import httpx2 as httpx
+import polars as pl
+import pytest
+from uuid_utils import uuid7
+
+from services.gateway.jobs.submit import new_id
+from shared import blobs
+from shared.jobs import files
+from shared.jobs.tables import jobs
+from tests.services.gateway.conftest import Gateway
+from tests.services.gateway.http.test_problems import assert_problem
+from tests.support.rows import job_row
+
+FRAME = pl.DataFrame({"n": range(20_000), "text": ["=1", "a|b"] * 10_000})
+
+
+@pytest.fixture(scope="module")
+def job(gateway: Gateway, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = Path(tmp_path_factory.mktemp("table")) / "t.parquet"
+    FRAME.write_parquet(path)
+    return finished(gateway, blobs.write(blobs.open_store(gateway.settings.stores.blob_url), path), FRAME.height)
+
+
+def finished(gateway: Gateway, blob: blobs.Blob, rows: int) -> str:
+    """A transform that has ended with this table."""
+    file_id = new_id()
+    columns = [{"name": "n", "type": "int"}, {"name": "text", "type": "string"}]
+    table = {"columns": columns, "rows": [], "row_count": rows, "file_id": file_id}
+    row = job_row(id=str(uuid7()), tenant_id="acme", kind="transform", state="succeeded", result={"table": table})
+    with gateway.engine.begin() as connection:
+        added = files.add(file_id, "acme", "t.parquet", "application/vnd.apache.parquet", blob.sha256, blob.size)
+        connection.execute(added)
+        connection.execute(jobs.insert().values(row))
+    return str(row["id"])
+
+
+@pytest.mark.slow
+def test_every_row_comes_in_the_form_that_is_asked_for(client: httpx.Client, job: str) -> None:
+    answer = client.get(f"/v1/jobs/{job}/result?format=csv")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/csv; charset=utf-8")
+    assert answer.headers["content-disposition"].startswith(f'attachment; filename="{job}.csv"')
+    lines = answer.text.splitlines()
+    assert (len(lines), lines[-1]) == (20_001, "19999,a|b")
+    stream = client.get(f"/v1/jobs/{job}/result?format=arrow").content
+    assert pl.read_ipc_stream(io.BytesIO(stream)).equals(FRAME)
+    whole = client.get(f"/v1/jobs/{job}/result?format=parquet")
+    assert int(whole.headers["content-length"]) == len(whole.content)
+    assert pl.read_parquet(io.BytesIO(whole.content)).equals(FRAME)
+    assert client.get(f"/v1/jobs/{job}/result").json()["table"]["row_count"] == 20_000
+
+
+@pytest.mark.slow
+def test_a_reader_that_leaves_takes_nothing_from_the_next_ones(client: httpx.Client, job: str) -> None:
+    for _ in range(6):
+        with client.stream("GET", f"/v1/jobs/{job}/result?format=jsonl") as answer:
+            assert next(answer.iter_bytes(100))
+    assert client.get(f"/v1/jobs/{job}/result?format=jsonl").text.count("\n") == 20_000
+
+
+@pytest.mark.slow
+def test_what_cannot_be_given_is_said(gateway: Gateway, client: httpx.Client, other: httpx.Client, job: str) -> None:
+    assert_problem(client.get(f"/v1/jobs/{job}/result?format=docx"), 422, "invalid_request")
+    assert_problem(other.get(f"/v1/jobs/{job}/result?format=csv"), 404, "not_found")
+    gone = finished(gateway, blobs.Blob("0" * 64, 10), 1)
+    assert_problem(client.get(f"/v1/jobs/{gone}/result?format=csv"), 404, "not_found")
+    store = blobs.open_store(gateway.settings.stores.blob_url)
+    broken = finished(gateway, blobs.write(store, b"PAR1 this is none"), 1)
+    assert client.get(f"/v1/jobs/{broken}/result?format=csv").status_code == 503
+    long = client.get(f"/v1/jobs/{finished(gateway, blobs.write(store, b'x'), 2_000_000)}/result?format=xlsx")
+    assert_problem(long, 422, "invalid_request")
+    assert "1,048,575 rows" in long.json()["detail"]
