@@ -222,7 +222,7 @@ KINDS_OF: Mapping[str, str] = {
     "repaired": "Whether slips of the model were corrected",
     "repeat": "How often each case is run",
     "repetition": "Which run of the case it is, from 1",
-    "require": "What an evaluation has to have shown before it is done",
+    "require": "The part of the cases that an evaluation has to pass, from 0 to 1",
     "required": "Those that must be there",
     "response": "What the model said",
     "retry_count": "How many tries came before",
