@@ -74,7 +74,10 @@ def ingest(
     dry_run: Annotated[bool, Parameter(help="Show what the columns would become; write nothing", negative="")] = False,
     sending: Sending = _PLAIN,
 ) -> int:
-    """Fill a table of a collection from a file; --create makes the collection, --dry-run shows the mapping."""
+    """Fill a table of a collection from a file; 1 when a record was refused, the others are taken.
+
+    --create makes the collection from the file's columns, --dry-run shows what they would become.
+    """
     if collection is None:
         words = [word for word in (file, second, third) if word is not None]
         if len(words) != (2 if table else 3):
@@ -107,7 +110,13 @@ def ingest(
             named = f" ({error['id']})" if error["id"] else ""
             session.warn(f"record {error['index']}{named}: {error['message']}")
 
-    return run("ingest", input, sending, tell)
+    refused = False
+
+    def keep(_session: CommandLine, job: dict[str, Any]) -> None:
+        nonlocal refused
+        refused = bool(job["result"]["errors"])
+
+    return run("ingest", input, sending, tell, keep=keep) or int(refused)
 
 
 @collection.command
