@@ -9,7 +9,7 @@ from assay.calls.call import ApiCall, as_model, as_page, segment, without_none
 
 if TYPE_CHECKING:
     from shared.contracts.common import Page
-    from shared.contracts.evaluations import Estimate, EvaluationSummary, EvaluationView, Run
+    from shared.contracts.evaluations import EvaluationEstimate, EvaluationSummary, EvaluationView, Run
 
 _PATH = "/v1/evaluations"
 
@@ -31,10 +31,10 @@ def create(
 
 def estimate(
     suite: Mapping[str, Any], variants: Sequence[Mapping[str, str | None]] = (), *, repeat: int = 1
-) -> ApiCall[Estimate]:
+) -> ApiCall[EvaluationEstimate]:
     """Check everything and tell what it may take; nothing is run."""
     body = {**_body(suite, variants, repeat, None, None), "dry_run": True}
-    return ApiCall("POST", _PATH, as_model("evaluations.Estimate"), body=body)
+    return ApiCall("POST", _PATH, as_model("evaluations.EvaluationEstimate"), body=body)
 
 
 def page(

@@ -155,7 +155,7 @@ class ResumeInput(Request):
     budget: EvaluationBudget | None = None
 
 
-class Estimate(Answer):
+class EvaluationEstimate(Answer):
     """What an evaluation may take, from jobs like these of the last 30 days; null where there were none."""
 
     runs: int

@@ -175,6 +175,8 @@ class Check(Answer):
     text: str
     held: bool
     from_: Literal["caller", "model", "assay"] = Field(alias="from")
+    noticed: list[str] = []  #: of the model's: the spoilt copies of the result of which it did not hold
+    missed: list[str] = []  #: and those of which it held as well
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True, serialize_by_alias=True)
 

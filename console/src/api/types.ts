@@ -7,6 +7,7 @@ export type Job = Schemas["JobView"];
 export type JobState = Schemas["JobState"];
 export type LlmCall = Schemas["LlmCall"];
 export type TransformResult = Schemas["TransformResult"];
+export type Check = Schemas["Check"];
 export type Iteration = Schemas["Iteration"];
 export type Effect = Schemas["Effect"];
 export type ExecuteResult = Schemas["ExecuteResult"];

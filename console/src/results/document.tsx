@@ -8,12 +8,10 @@ import { Tag } from "../shared/marks";
 import { bytes, cost, count } from "../shared/numbers";
 import { Loaded } from "../shared/states";
 import { took } from "../shared/time";
+import { SIGNS, TONES } from "./blocks";
 import { DisplayView } from "./execute";
 
 type Block = DocumentResult["blocks"][number];
-
-export const TONES: Readonly<Record<string, "" | "good" | "bad" | "warn">> = { ok: "good", error: "bad", fresh: "", skipped: "warn" };
-export const SIGNS: Readonly<Record<string, string>> = { ok: "✓", error: "✗", fresh: "=", skipped: "○" };
 
 interface Props {
   result: DocumentResult;

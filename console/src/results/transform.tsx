@@ -7,6 +7,7 @@ import { DataTable } from "../shared/table";
 import { took } from "../shared/time";
 import { visible } from "../shared/ansi";
 import { assertable } from "./assertions";
+import { Checks } from "./checks";
 
 /** What a transform gave: the table or plot, what it did to the data, and what holds of it. */
 export function TransformResultView({ result, onAssert }: { result: TransformResult; onAssert?: (text: string) => void }) {
@@ -15,6 +16,7 @@ export function TransformResultView({ result, onAssert }: { result: TransformRes
       {result.status === "best_so_far" ? <p className="callout warn">The budget was spent: this is the best result so far, not a confirmed one.</p> : null}
       {result.question ? <p className="callout">{visible(result.question)}</p> : null}
       <Assertions result={result} />
+      <Checks checks={result.checks ?? []} />
       {result.table ? (
         <>
           <DataTable label="The result" columns={result.table.columns} rows={result.table.rows as unknown[][]} total={result.table.row_count} />

@@ -5,7 +5,7 @@ A check that holds of a spoilt result as well says nothing, so each is tried on 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -58,11 +58,22 @@ def judge(stated: Sequence[str], run: CodeRun, inputs: Sequence[pl.DataFrame]) -
     parsed = {text: _parsed(text) for text in stated}
     held = {text: one is not None and holds_of(one, before, after)[0] for text, one in parsed.items()}
     own = _own_checks(run, inputs, after)
-    checks = [Check(text=text, held=holds, from_="model") for text, holds in held.items()]
-    checks += [Check(text=text, held=holds, from_="assay") for text, holds in own.items()]
-    understood = [one for one in parsed.values() if one is not None]
     holding = all(held.values()) and all(own.values())
-    return Judgement(checks, holding and _tell_it_from_spoilt(understood, before, after))
+    spoilt = dict(spoilt_results(after)) if holding else {}
+    checks = [_tried(text, parsed[text], holds, before, spoilt) for text, holds in held.items()]
+    sufficient = holding and _tell_it_from_spoilt(checks, spoilt)
+    checks += [Check(text=text, held=holds, from_="assay") for text, holds in own.items()]
+    return Judgement(checks, sufficient)
+
+
+def _tried(
+    text: str, parsed: Assertion | None, held: bool, before: pl.DataFrame, spoilt: Mapping[str, pl.DataFrame]
+) -> Check:
+    """The model's check with what each spoilt result did to it."""
+    fails = {} if parsed is None else {name: not holds_of(parsed, before, frame)[0] for name, frame in spoilt.items()}
+    noticed = [name for name, failed in fails.items() if failed]
+    missed = [name for name, failed in fails.items() if not failed]
+    return Check(text=text, held=held, from_="model", noticed=noticed, missed=missed)
 
 
 def _parsed(text: str) -> Assertion | None:
@@ -86,17 +97,13 @@ def _own_checks(run: CodeRun, inputs: Sequence[pl.DataFrame], after: pl.DataFram
     }
 
 
-def _tell_it_from_spoilt(checks: Sequence[Assertion], before: pl.DataFrame, after: pl.DataFrame) -> bool:
+def _tell_it_from_spoilt(checks: Sequence[Check], spoilt: Container[str]) -> bool:
     """Whether each check fails on a spoilt result, and together they notice rows and values."""
-    spoilt = dict(spoilt_results(after))
-    noticed: set[str] = set()
-    for check in checks:
-        mine = {name for name, frame in spoilt.items() if not holds_of(check, before, frame)[0]}
-        if not mine:
-            return False
-        noticed |= mine
-    return all(name in noticed for name in _MUST_BE_NOTICED if name in spoilt) and any(
-        name in noticed for name in _ANY_VALUES
+    noticed = {name for check in checks for name in check.noticed}
+    return (
+        all(check.noticed for check in checks)
+        and all(name in noticed for name in _MUST_BE_NOTICED if name in spoilt)
+        and any(name in noticed for name in _ANY_VALUES)
     )
 
 

@@ -84,7 +84,8 @@ def _add_schema(schemas: Json, model: type[BaseModel]) -> None:
     """A model that no operation names: ``Job.result`` is that of the job's kind."""
     schema = model.model_json_schema(mode="serialization", ref_template="#/components/schemas/{model}")
     for name, part in {**schema.pop("$defs", {}), model.__name__: schema}.items():
-        schemas.setdefault(name, part)
+        if schemas.setdefault(name, part).get("properties", {}).keys() != part.get("properties", {}).keys():
+            raise ValueError(f"two models are named {name}: the description can hold one")
 
 
 def _routes(app: FastAPI) -> list[APIRoute]:

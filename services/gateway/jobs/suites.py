@@ -14,7 +14,7 @@ from services.gateway.dependencies import Dependencies
 from services.gateway.http import problems
 from services.gateway.http.auth import Caller
 from services.gateway.jobs import checks
-from shared.contracts.evaluations import Case, Estimate, EvaluationInput, Suite, Variant, VariantInput
+from shared.contracts.evaluations import Case, EvaluationEstimate, EvaluationInput, Suite, Variant, VariantInput
 from shared.contracts.jobs import JobRequest
 from shared.errors import InvalidRequest, QuotaExceeded
 from shared.evaluations import expected_flow, expected_table, statements
@@ -60,7 +60,7 @@ async def admit(db: AsyncConnection, tenant: str) -> None:
         raise QuotaExceeded(detail, retry_after=10, quota="evaluations", limit=_MOST_OPEN)
 
 
-async def estimate(db: AsyncConnection, tenant: str, body: EvaluationInput) -> Estimate:
+async def estimate(db: AsyncConnection, tenant: str, body: EvaluationInput) -> EvaluationEstimate:
     """From the tenant's own jobs of these kinds; nothing is guessed where there were none."""
     times = len(body.variants) * body.repeat
     kinds = Counter(case.kind for case in body.suite.cases if _asks(case))
@@ -68,7 +68,7 @@ async def estimate(db: AsyncConnection, tenant: str, body: EvaluationInput) -> E
     known = {row["kind"]: row for row in rows}
     whole = bool(kinds) and all(kind in known for kind in kinds)
     priced = whole and all(known[kind]["cost_usd"] is not None for kind in kinds)
-    return Estimate(
+    return EvaluationEstimate(
         runs=len(body.suite.cases) * times,
         asking=kinds.total() * times,
         tokens=round(sum(known[kind]["tokens"] * n for kind, n in kinds.items()) * times) if whole else None,

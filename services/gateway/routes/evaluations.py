@@ -23,7 +23,7 @@ from shared.contracts.common import Page
 from shared.contracts.evaluations import (
     Cell,
     Comparison,
-    Estimate,
+    EvaluationEstimate,
     EvaluationInput,
     EvaluationSummary,
     EvaluationView,
@@ -48,7 +48,10 @@ _Row = Mapping[str, Any] | RowMapping
     "",
     summary="Run a suite",
     status_code=202,
-    responses={200: {"model": Estimate, "description": "What it may take (`dry_run`)"}, 202: {"model": EvaluationView}},
+    responses={
+        200: {"model": EvaluationEstimate, "description": "What it may take (`dry_run`)"},
+        202: {"model": EvaluationView},
+    },
 )
 @EndpointRules(large=True)
 async def create_evaluation(

@@ -1,19 +1,16 @@
 import { Button, Select, TextInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { useEffect, useRef } from "react";
+import { useMutation } from "@tanstack/react-query";
 import { get, post, put, send } from "../../api/client";
-import { jobQuery } from "../../api/queries";
 import type { DetectResult, Job } from "../../api/types";
 import { DetectResultView } from "../../results/detect";
-import { FollowedJob } from "../../results/follow";
+import { JobSide, useWorkbenchJob } from "../../results/workbench";
 import { visible } from "../../shared/ansi";
 import { useDraft } from "../../shared/draft";
 import { download } from "../../shared/json";
-import { Empty, Failed } from "../../shared/states";
+import { Failed } from "../../shared/states";
 import { FileDrop, type Uploaded } from "../../shared/upload";
 import { useTitle } from "../../shared/title";
-import { useUrl } from "../../shared/url";
 import { Definitions } from "./definitions";
 
 interface Draft {
@@ -35,23 +32,15 @@ const FORMS = [
 
 export function Page() {
   useTitle("Detect");
-  const [url, change] = useUrl();
   const [draft, setDraft] = useDraft<Draft>("detect", START);
-  const past = useQuery({ ...jobQuery(url.job ?? ""), enabled: url.job !== undefined }).data;
-  const opened = useRef(false);
-  useEffect(() => {
-    if (opened.current || past === undefined || past.kind !== "detect") return;
-    opened.current = true;
+  const { id, show } = useWorkbenchJob("detect", (past) => {
     const input = past.input as unknown as { source: { file_id?: string; git?: string; ref?: string; path?: string }; mode?: Draft["mode"]; root?: string; disable?: string[] };
-    const { file_id: id, git = "", ref = "", path = "" } = input.source;
-    setDraft({ ...START, file: id === undefined ? null : { id, name: "archive of that job", size: 0 }, git, ref, path, mode: input.mode ?? "full", root: input.root ?? "", disable: input.disable ?? [] });
-  }, [past, setDraft]);
+    const { file_id: file, git = "", ref = "", path = "" } = input.source;
+    setDraft({ ...START, file: file === undefined ? null : { id: file, name: "archive of that job", size: 0 }, git, ref, path, mode: input.mode ?? "full", root: input.root ?? "", disable: input.disable ?? [] });
+  });
   const run = useMutation({
     mutationFn: (draft: Draft) => post<Job>("/v1/jobs", { kind: "detect", input: inputOf(draft) }),
-    onSuccess: (job) => {
-      opened.current = true;
-      change({ job: job.id });
-    },
+    onSuccess: (job) => show(job),
   });
   const without = (rule: string): void => {
     const next = { ...draft, disable: [...new Set([...draft.disable, rule])] };
@@ -100,22 +89,16 @@ export function Page() {
           {run.error === null ? null : <Failed error={run.error} />}
           <Definitions />
         </div>
-        <div className="stack">
-          {url.job === undefined ? (
-            <Empty title="Services, their technologies, and the proof of each stand here" />
-          ) : (
-            <FollowedJob id={url.job}>
-              {(job) =>
-                job.result ? (
-                  <>
-                    <Forms id={job.id} />
-                    <DetectResultView result={job.result as unknown as DetectResult} onDisable={without} onRule={(found) => makeRule.mutate(found)} />
-                  </>
-                ) : null
-              }
-            </FollowedJob>
-          )}
-        </div>
+        <JobSide id={id} empty="Services, their technologies, and the proof of each stand here">
+          {(job) =>
+            job.result ? (
+              <>
+                <Forms id={job.id} />
+                <DetectResultView result={job.result as unknown as DetectResult} onDisable={without} onRule={(found) => makeRule.mutate(found)} />
+              </>
+            ) : null
+          }
+        </JobSide>
       </div>
     </>
   );

@@ -1,20 +1,18 @@
 import { Button, Select } from "@mantine/core";
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { useEffect, useRef } from "react";
+import { useMutation } from "@tanstack/react-query";
 import { post } from "../../api/client";
-import { jobQuery } from "../../api/queries";
 import type { DocumentResult, Job } from "../../api/types";
-import { DocumentResultView, SIGNS, TONES } from "../../results/document";
-import { FollowedJob } from "../../results/follow";
+import { ResultView } from "../../results";
+import { SIGNS, TONES } from "../../results/blocks";
+import { JobSide, useWorkbenchJob } from "../../results/workbench";
 import { Diff } from "../../shared/code";
 import { useDraft } from "../../shared/draft";
 import { CodeEditor } from "../../shared/editor";
 import { download } from "../../shared/json";
 import { Tag } from "../../shared/marks";
-import { Empty, Failed } from "../../shared/states";
+import { Failed } from "../../shared/states";
 import { FileDrop, type Uploaded } from "../../shared/upload";
 import { useTitle } from "../../shared/title";
-import { useUrl } from "../../shared/url";
 import { Parameters } from "./parameters";
 import { acceptable, decided } from "./suggestions";
 
@@ -34,24 +32,16 @@ const START: Draft = {
 
 export function Page() {
   useTitle("Documents");
-  const [url, change] = useUrl();
   const [draft, setDraft] = useDraft<Draft>("document", START);
-  const past = useQuery({ ...jobQuery(url.job ?? ""), enabled: url.job !== undefined }).data;
-  const opened = useRef(false);
-  useEffect(() => {
-    if (opened.current || past === undefined || past.kind !== "document") return;
-    opened.current = true;
-    const input = past.input as unknown as { markdown?: string; flavour?: Draft["flavour"]; files?: { id: string; path: string }[] };
+  const { id, job: past, show } = useWorkbenchJob("document", (opened) => {
+    const input = opened.input as unknown as { markdown?: string; flavour?: Draft["flavour"]; files?: { id: string; path: string }[] };
     setDraft((now) => ({ ...now, markdown: input.markdown ?? now.markdown, flavour: input.flavour ?? "stencila", files: (input.files ?? []).map((file) => ({ id: file.id, name: file.path, size: 0 })) }));
-  }, [past, setDraft]);
-  const run = useMutation({
-    mutationFn: (more: { execute?: "stale" | "all"; dry_run?: boolean }) => post<Job>("/v1/jobs", { kind: "document", input: { ...inputOf(draft), ...more, ...(past?.kind === "document" && past.state === "succeeded" ? { previous_job_id: past.id } : {}) } }),
-    onSuccess: (job) => {
-      opened.current = true;
-      change({ job: job.id, before: url.job ?? null });
-    },
   });
-  const result = past?.kind === "document" ? (past.result as unknown as DocumentResult | null) : null;
+  const run = useMutation({
+    mutationFn: (more: { execute?: "stale" | "all"; dry_run?: boolean }) => post<Job>("/v1/jobs", { kind: "document", input: { ...inputOf(draft), ...more, ...(past?.state === "succeeded" ? { previous_job_id: past.id } : {}) } }),
+    onSuccess: (job) => show(job, { before: id ?? null }),
+  });
+  const result = (past?.result ?? null) as unknown as DocumentResult | null;
   return (
     <>
       <div className="head">
@@ -81,24 +71,16 @@ export function Page() {
           <Parameters schema={result?.parameters_schema} values={draft.parameters} onChange={(parameters) => setDraft({ ...draft, parameters })} />
           <FileDrop label="Add files" files={draft.files} onChange={(files) => setDraft({ ...draft, files })} />
         </div>
-        <div className="stack">
-          {url.job === undefined ? (
-            <Empty title="The page stands here">
-              <span className="muted">With every block's outputs, what each prompt said, and where its values came from.</span>
-            </Empty>
-          ) : (
-            <FollowedJob id={url.job}>
-              {(job) =>
-                job.result && job.kind === "document" ? (
-                  <>
-                    <Answers draft={draft.markdown} result={job.result as unknown as DocumentResult} onTake={(markdown) => setDraft((now) => ({ ...now, markdown }))} />
-                    <DocumentResultView result={job.result as unknown as DocumentResult} />
-                  </>
-                ) : null
-              }
-            </FollowedJob>
-          )}
-        </div>
+        <JobSide id={id} empty="The page stands here" hint="With every block's outputs, what each prompt said, and where its values came from.">
+          {(job) =>
+            job.result && job.kind === "document" ? (
+              <>
+                <Answers draft={draft.markdown} result={job.result as unknown as DocumentResult} onTake={(markdown) => setDraft((now) => ({ ...now, markdown }))} />
+                <ResultView job={job} />
+              </>
+            ) : null
+          }
+        </JobSide>
       </div>
     </>
   );

@@ -1,17 +1,14 @@
 import { Button, Checkbox, Select, Textarea } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useEffect, useRef } from "react";
 import { get, post } from "../../api/client";
-import { jobQuery } from "../../api/queries";
 import type { CollectionView, Job, Page as PageOf, SearchResult } from "../../api/types";
-import { FollowedJob } from "../../results/follow";
 import { SearchResultView } from "../../results/search";
+import { JobSide, useWorkbenchJob } from "../../results/workbench";
 import { visible } from "../../shared/ansi";
 import { useDraft } from "../../shared/draft";
 import { count } from "../../shared/numbers";
 import { Empty, Failed, Loaded } from "../../shared/states";
 import { useTitle } from "../../shared/title";
-import { useUrl } from "../../shared/url";
 import { Ingest, NewCollection } from "./collections";
 import { EMPTY_PLAN, Plan, type PlannedQuery } from "./plan";
 
@@ -28,23 +25,15 @@ const START: Draft = { collection: null, question: "", plan: [], filters: {}, an
 
 export function Page() {
   useTitle("Search");
-  const [url, change] = useUrl();
   const [draft, setDraft] = useDraft<Draft>("search", START);
   const collections = useQuery({ queryKey: ["collections"], queryFn: () => get<PageOf<CollectionView>>("/v1/collections", { limit: 200 }) });
-  const past = useQuery({ ...jobQuery(url.job ?? ""), enabled: url.job !== undefined }).data;
-  const opened = useRef(false);
-  useEffect(() => {
-    if (opened.current || past === undefined || past.kind !== "search") return;
-    opened.current = true;
-    const input = past.input as unknown as { collection: string; question: string; plan?: Partial<PlannedQuery>[]; filters?: Record<string, unknown> };
+  const { id, job: past, show } = useWorkbenchJob("search", (opened) => {
+    const input = opened.input as unknown as { collection: string; question: string; plan?: Partial<PlannedQuery>[]; filters?: Record<string, unknown> };
     setDraft((now) => ({ ...now, collection: input.collection, question: input.question, plan: filledOf(input.plan ?? []), filters: textOf(input.filters ?? {}) }));
-  }, [past, setDraft]);
+  });
   const run = useMutation({
     mutationFn: (draft: Draft) => post<Job>("/v1/jobs", { kind: "search", input: inputOf(draft) }),
-    onSuccess: (job) => {
-      opened.current = true;
-      change({ job: job.id });
-    },
+    onSuccess: (job) => show(job),
   });
   const runWithout = (constraint: string): void => {
     const name = constraint.replace(/^filters?\./, "");
@@ -93,17 +82,9 @@ export function Page() {
                 {chosen === undefined ? null : <Ingest collection={chosen} onDone={() => void collections.refetch()} />}
                 <NewCollection onDone={() => void collections.refetch()} />
               </div>
-              <div className="stack">
-                {url.job === undefined ? (
-                  <Empty title="What is found stands here">
-                    <span className="muted">With the queries that found it, and, when nothing is found, which constraint stands in the way.</span>
-                  </Empty>
-                ) : (
-                  <FollowedJob id={url.job}>
-                    {(job) => (job.result ? <SearchResultView result={job.result as unknown as SearchResult} onWithout={(_, constraint) => runWithout(constraint)} /> : null)}
-                  </FollowedJob>
-                )}
-              </div>
+              <JobSide id={id} empty="What is found stands here" hint="With the queries that found it, and, when nothing is found, which constraint stands in the way.">
+                {(job) => (job.result ? <SearchResultView result={job.result as unknown as SearchResult} onWithout={(_, constraint) => runWithout(constraint)} /> : null)}
+              </JobSide>
             </div>
           );
         }}

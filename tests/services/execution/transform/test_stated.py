@@ -37,7 +37,20 @@ def test_checks_that_say_enough_and_hold_end_the_work_after_one_call(jobs: Trans
         (s, True) for s in STATED
     ]
     assert {check.held for check in result.checks if check.from_ == "assay"} == {True}
-    assert result.model_dump(mode="json")["checks"][0] == {"text": STATED[0], "held": True, "from": "model"}
+    assert (
+        result.model_dump(mode="json")["checks"][0].items()
+        >= {"text": STATED[0], "held": True, "from": "model"}.items()
+    )
+
+
+def test_each_check_says_what_spoilt_results_did_to_it() -> None:
+    checks = {check.text: check for check in judged(RESULT, *STATED).checks}
+    assert {"the first half", "every row twice"} <= set(checks["rows == distinct(city)"].noticed)
+    assert "other numbers" in checks["rows == distinct(city)"].missed
+    assert "other numbers" in checks["sum(amount) unchanged"].noticed
+    assert {*checks["sorted(city)"].noticed, *checks["sorted(city)"].missed} == set(dict(spoilt_results(RESULT)))
+    assert checks["the result has rows"].noticed == checks["the result has rows"].missed == []
+    assert judged(RESULT, *STATED, "rows == 3").checks[0].noticed == [], "nothing is tried when a check does not hold"
 
 
 @pytest.mark.parametrize(
