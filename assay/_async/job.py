@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from assay.calls import files, jobs
@@ -14,7 +14,7 @@ from assay.submits import result_of, table_file
 
 if TYPE_CHECKING:
     from assay._async.client import AsyncClient
-    from shared.contracts.jobs import JobState, JobView
+    from shared.contracts.jobs import EventPage, JobState, JobView
     from shared.contracts.models import LlmCalls
 
 Result = TypeVar("Result")
@@ -63,6 +63,10 @@ class AsyncJob(Generic[Result]):
     def events(self, after: int = 0, timeout: float | None = None) -> AsyncIterator[JobEvent]:
         """What happens, as it happens, from the beginning or after an event's number."""
         return self._client.events(self.id, after, timeout)
+
+    async def events_page(self, after: int = 0, types: Sequence[str] = (), limit: int | None = None) -> EventPage:
+        """What has happened so far, up to 1,000 events at once, of these types only when any are named."""
+        return await self._client.send(jobs.events_page(self.id, after, types, limit))
 
     async def cancel(self) -> JobView:
         self.view = await self._client.send(jobs.cancel(self.id))

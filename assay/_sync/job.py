@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from assay.calls import files, jobs
@@ -15,7 +15,7 @@ from assay.submits import result_of, table_file
 
 if TYPE_CHECKING:
     from assay._sync.client import Client
-    from shared.contracts.jobs import JobState, JobView
+    from shared.contracts.jobs import EventPage, JobState, JobView
     from shared.contracts.models import LlmCalls
 
 Result = TypeVar("Result")
@@ -64,6 +64,10 @@ class Job(Generic[Result]):
     def events(self, after: int = 0, timeout: float | None = None) -> Iterator[JobEvent]:
         """What happens, as it happens, from the beginning or after an event's number."""
         return self._client.events(self.id, after, timeout)
+
+    def events_page(self, after: int = 0, types: Sequence[str] = (), limit: int | None = None) -> EventPage:
+        """What has happened so far, up to 1,000 events at once, of these types only when any are named."""
+        return self._client.send(jobs.events_page(self.id, after, types, limit))
 
     def cancel(self) -> JobView:
         self.view = self._client.send(jobs.cancel(self.id))

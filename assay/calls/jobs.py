@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from assay.calls.call import ApiCall, as_model, as_page, body_of, nothing, raw, segment, without_none
+from assay.calls.call import ApiCall, Query, as_model, as_page, body_of, nothing, raw, segment, without_none
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from shared.contracts.common import Page
-    from shared.contracts.jobs import BatchView, JobView
+    from shared.contracts.jobs import BatchView, EventPage, JobView
     from shared.contracts.models import LlmCalls
     from shared.contracts.webhooks import Deliveries
 
@@ -119,6 +119,13 @@ def redeliver(id: str, delivery_id: str) -> ApiCall[Deliveries]:
 
 def events_path(id: str) -> str:
     return f"/v1/jobs/{segment(id)}/events"
+
+
+def events_page(id: str, after: int = 0, types: Sequence[str] = (), limit: int | None = None) -> ApiCall[EventPage]:
+    """The events that there are, of these types only when any are named; ``next_after`` goes on."""
+    query: Query = {"after": after, "type": list(types), "limit": limit}
+    headers = {"Accept": "application/json"}
+    return ApiCall("GET", events_path(id), as_model("jobs.EventPage"), query=query, headers=headers)
 
 
 def create_batch(requests: Sequence[Mapping[str, Any]], idempotency_key: str | None = None) -> ApiCall[BatchView]:

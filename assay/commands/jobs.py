@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ from assay.commands.describe import describe, first_line
 from assay.commands.ids import JobId
 from assay.commands.run import end, follow, pair
 from assay.commands.session import CommandLine, UsageError, answer, current
+from assay.events import JobEvent
 
 app = App(name="jobs", help="Look at jobs, wait for them, cancel them, run them again.")
 
@@ -54,6 +55,29 @@ def watch(id: JobId, *, after: Annotated[int, Parameter(help="The number of the 
         elif (line := describe(event)) is not None:
             session.out(line)
     return int(last in ("job_failed", "job_dead", "job_cancelled"))
+
+
+@app.command
+def events(
+    id: JobId,
+    *,
+    type: Annotated[Sequence[str], Parameter(help="Only events of this type; may be repeated", negative="")] = (),
+    after: Annotated[int, Parameter(help="The number of the last event already seen")] = 0,
+    limit: Annotated[int | None, Parameter(help="1 to 1000; by default 100")] = None,
+) -> None:
+    """List what has happened to a job so far; for what happens now see watch."""
+    answer(jobs.events_page(id, after, type, limit), _events)
+
+
+def _events(page: Any) -> str:
+    rows = [[each["seq"], show.clock(each["at"]), each["type"], _told(each)] for each in page["items"]]
+    listed = show.table(["seq", "at", "type", "what"], rows)
+    return listed if page["next_after"] is None else f"{listed}\nmore: --after {page['next_after']}"
+
+
+def _told(event: Mapping[str, Any]) -> str:
+    told = describe(JobEvent(event["type"], event["job_id"], event["seq"], event["at"], event))
+    return first_line((told or "").strip()) or ""
 
 
 @app.command

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parse } from "../src/api/events";
-import { barsOf } from "../src/features/job/timeline";
+import { barsOf, drawable, moved, zoomed } from "../src/features/job/bars";
 import { spans, visible } from "../src/shared/ansi";
 import { headOf, safeCell } from "../src/shared/csv";
 import { changes } from "../src/shared/diff";
@@ -81,5 +81,28 @@ describe("events", () => {
       ["models", 1, 3, "ok"],
       ["runs", 3, 4, "fault"],
     ]);
+  });
+});
+
+describe("timeline", () => {
+  test("10,000 events are drawn as no more bars than there is room for, and every fault is among them", () => {
+    const events = [event(1, "job_queued", 0), event(2, "job_started", 1)];
+    for (let turn = 0; turn < 5000; turn += 1) {
+      events.push(event(2 * turn + 3, "llm_call", 2 + turn, { outcome: turn === 77 ? "timeout" : "ok", provider: "p", seconds: 0.5 }));
+      events.push(event(2 * turn + 4, "turn_taken", 2.5 + turn, { number: turn, outcome: { outcome: "result" } }));
+    }
+    const { bars, total } = barsOf(events, null);
+    expect(bars).toHaveLength(10_001);
+    const drawn = drawable(bars, total / 500);
+    expect(drawn.length).toBeLessThan(1100);
+    expect(drawn.filter((bar) => bar.tone === "fault")).toHaveLength(1);
+    expect(drawable(bars.slice(0, 5), 0.001)).toEqual(bars.slice(0, 5));
+  });
+
+  test("zooming keeps what is under the pointer and ends with the whole; moving stays within it", () => {
+    expect(zoomed([0, 100], 25, 0.5, 100)).toEqual([12.5, 62.5]);
+    expect(zoomed([12.5, 62.5], 25, 4, 100)).toBeNull();
+    expect(moved([10, 20], -5, 100)).toEqual([0, 10]);
+    expect(moved([10, 20], 50, 100)).toEqual([90, 100]);
   });
 });

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, HttpUrl, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, HttpUrl, JsonValue
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
@@ -143,12 +143,22 @@ class BatchView(Answer):
 
 
 class Event(Answer):
-    """One entry of a job's history; ``data`` on the wire also holds the type's own fields."""
+    """One entry of a job's history; on the wire the fields of its type stand beside these."""
+
+    model_config = ConfigDict(extra="allow")
 
     type: str
     job_id: str
     seq: int
     at: Time
+
+
+class EventPage(Answer):
+    """One page of a job's history, oldest first."""
+
+    items: list[Event]
+    state: JobState
+    next_after: int | None = Field(description="The `after` of the next page; null when there is nothing more yet")
 
 
 class JobPage(Answer):

@@ -87,3 +87,18 @@ def test_watch_prints_events_as_json_lines(shell: Shell) -> None:
     assert events[0]["type"] == "job_queued"
     assert events[-1]["type"] == "job_succeeded"
     assert [event["seq"] for event in events] == sorted({event["seq"] for event in events})
+
+
+@pytest.mark.slow
+def test_events_are_listed_by_type_and_in_pages(shell: Shell) -> None:
+    id = shell("execute", written(shell, "p.py", "print('x')"), "--json").json["id"]
+    page = shell("jobs", "events", id, "--json").json
+    assert [each["type"] for each in page["items"]][:2] == ["job_queued", "job_started"]
+    assert (page["state"], page["next_after"]) == ("succeeded", None)
+    first = shell("jobs", "events", id, "--limit", "1")
+    assert "job_queued" in first.out
+    assert f"--after {page['items'][0]['seq']}" in first.out
+    only = shell("jobs", "events", id, "--type", "output", "--after", "1", "--json").json["items"]
+    assert {each["type"] for each in only} == {"output"}
+    assert "".join(each["text"] for each in only) == "x\n"
+    assert shell("jobs", "events", "no-such-job").status != 0

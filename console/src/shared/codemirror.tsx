@@ -1,26 +1,28 @@
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
-import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { defineLanguageFacet, HighlightStyle, Language, LanguageSupport, StreamLanguage, syntaxHighlighting, type StreamParser } from "@codemirror/language";
 import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
 import { nonce } from "../app/theme";
 
-// Each is a file of its own: most pages need one.
+// Each is a file of its own: most pages need one. Not the packages lang-python and its like: each brings a grammar, a parser and
+// completion, a third of the editor's size, for colours that these tokenizers give as well.
 const LANGUAGES: Readonly<Record<string, () => Promise<Extension>>> = {
-  python: async () => (await import("@codemirror/lang-python")).python(),
-  javascript: async () => (await import("@codemirror/lang-javascript")).javascript(),
-  sql: async () => (await import("@codemirror/lang-sql")).sql(),
+  python: async () => tokens((await import("@codemirror/legacy-modes/mode/python")).python),
+  javascript: async () => tokens((await import("@codemirror/legacy-modes/mode/javascript")).javascript),
+  sql: async () => tokens((await import("@codemirror/legacy-modes/mode/sql")).standardSQL),
+  r: async () => tokens((await import("@codemirror/legacy-modes/mode/r")).r),
   // Not lang-markdown: it brings the parsers of HTML, CSS and JavaScript, twice the size of the editor.
   markdown: async () => {
-    const [{ defineLanguageFacet, Language, LanguageSupport }, { parser }] = await Promise.all([import("@codemirror/language"), import("@lezer/markdown")]);
+    const { parser } = await import("@lezer/markdown");
     return new LanguageSupport(new Language(defineLanguageFacet(), parser, [], "markdown"));
   },
-  r: async () => {
-    const [{ StreamLanguage }, { r }] = await Promise.all([import("@codemirror/language"), import("@codemirror/legacy-modes/mode/r")]);
-    return StreamLanguage.define(r);
-  },
 };
+
+function tokens(parser: StreamParser<unknown>): Extension {
+  return StreamLanguage.define(parser);
+}
 
 // The editor's own colours cannot be read in the dark; these follow the scheme.
 const colours = HighlightStyle.define([

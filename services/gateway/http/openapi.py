@@ -16,6 +16,7 @@ from services.gateway.http.problems import MEDIA_TYPE
 from services.gateway.http.rules import EndpointRules
 from shared import errors
 from shared.contracts.common import FieldError, Problem
+from shared.contracts.jobs import EventPage
 from shared.contracts.webhooks import JobFinished
 from shared.kinds import KINDS
 
@@ -64,6 +65,7 @@ def _document(app: FastAPI) -> Json:
         schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
         schema.pop("$defs", None)
         schemas[model.__name__] = schema
+    _add_schema(schemas, EventPage)
     for kind in KINDS.values():
         _add_schema(schemas, kind.result)
     _add_schema(schemas, JobFinished)
@@ -81,7 +83,7 @@ def _document(app: FastAPI) -> Json:
 
 
 def _add_schema(schemas: Json, model: type[BaseModel]) -> None:
-    """A model that no operation names: ``Job.result`` is that of the job's kind."""
+    """A model that no operation names: ``Job.result`` is that of the job's kind, events are also a stream."""
     schema = model.model_json_schema(mode="serialization", ref_template="#/components/schemas/{model}")
     for name, part in {**schema.pop("$defs", {}), model.__name__: schema}.items():
         if schemas.setdefault(name, part).get("properties", {}).keys() != part.get("properties", {}).keys():

@@ -1,28 +1,54 @@
-import { useMemo, useState, type PointerEvent } from "react";
+import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type PointerEvent } from "react";
 import type { JobEvent } from "../../api/types";
 import { took, useNow } from "../../shared/time";
-
-export interface Bar {
-  lane: string;
-  label: string;
-  tone: string;
-  from: number;
-  to: number;
-}
+import { barsOf, drawable, moved, zoomed, type Span } from "./bars";
 
 const WIDTH = 1000;
 const LEFT = 80;
 const LANE = 20;
 
-/** Where the time went, by lane; bars are never too thin to see. A part is chosen by dragging over it, and left again by a button. */
+/**
+ * Where the time went, by lane; bars are never too thin to see. A part is chosen by dragging over it, by the wheel (with Ctrl, or once the
+ * timeline has the focus: a page that is only scrolled past it must not zoom), and by the keys + - 0 and the arrows.
+ */
 export function Timeline({ events, ended }: { events: readonly JobEvent[]; ended: boolean }) {
   const now = useNow(ended ? 0 : 500);
   const { bars, total } = useMemo(() => barsOf(events, ended ? null : now), [events, ended, now]);
-  const [range, setRange] = useState<readonly [number, number] | null>(null);
-  const [drag, setDrag] = useState<readonly [number, number] | null>(null);
-  if (bars.length === 0) return null;
+  const [range, setRange] = useState<Span | null>(null);
+  const [drag, setDrag] = useState<Span | null>(null);
+  const figure = useRef<HTMLElement>(null);
+  const shown: Span = range ?? [0, total];
+  const [from, to] = shown;
+  const latest = useRef({ shown, total });
+  latest.current = { shown, total };
+  const empty = bars.length === 0;
+  useEffect(() => {
+    const element = figure.current;
+    // Not by React's onWheel, which cannot keep the page from scrolling.
+    const turn = (event: WheelEvent): void => {
+      if (!event.ctrlKey && document.activeElement !== element) return;
+      event.preventDefault();
+      const { shown, total } = latest.current;
+      const box = element!.querySelector("svg")!.getBoundingClientRect();
+      const share = (((event.clientX - box.left) / box.width) * (WIDTH + LEFT + 10) - LEFT) / WIDTH;
+      setRange(zoomed(shown, shown[0] + Math.min(Math.max(share, 0), 1) * (shown[1] - shown[0]), event.deltaY < 0 ? 0.8 : 1.25, total));
+    };
+    element?.addEventListener("wheel", turn, { passive: false });
+    return () => element?.removeEventListener("wheel", turn);
+  }, [empty]);
+  const drawn = useMemo(() => drawable(bars.filter((bar) => bar.to >= from && bar.from <= to), (to - from) / (WIDTH / 2)), [bars, from, to]);
+  if (empty) return null;
+  const press = (event: KeyboardEvent): void => {
+    const middle = (from + to) / 2;
+    if (event.key === "+" || event.key === "=") setRange(zoomed(shown, middle, 0.5, total));
+    else if (event.key === "-") setRange(zoomed(shown, middle, 2, total));
+    else if (event.key === "0") setRange(null);
+    else if ((event.key === "ArrowLeft" || event.key === "ArrowRight") && range !== null) setRange(moved(range, event.key === "ArrowLeft" ? -0.25 : 0.25, total));
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
   const lanes = [...new Set(bars.map((bar) => bar.lane))];
-  const [from, to] = range ?? [0, total];
   const place = (seconds: number): number => LEFT + (Math.min(Math.max((seconds - from) / (to - from), 0), 1) * WIDTH);
   const pointed = (event: PointerEvent<SVGSVGElement>): number => {
     const box = event.currentTarget.getBoundingClientRect();
@@ -34,7 +60,7 @@ export function Timeline({ events, ended }: { events: readonly JobEvent[]; ended
     setDrag(null);
   };
   return (
-    <figure className="timeline" tabIndex={0}>
+    <figure ref={figure} className="timeline" tabIndex={0} onKeyDown={press} aria-label="Timeline: plus and minus zoom, arrows move, 0 shows all">
       <svg
         viewBox={`0 0 ${WIDTH + LEFT + 10} ${lanes.length * LANE + 18}`}
         role="img"
@@ -50,7 +76,7 @@ export function Timeline({ events, ended }: { events: readonly JobEvent[]; ended
             {lane}
           </text>
         ))}
-        {bars.filter((bar) => bar.to >= from && bar.from <= to).map((bar, index) => (
+        {drawn.map((bar, index) => (
           <rect
             key={index}
             className={`bar-${bar.tone}`}
@@ -76,32 +102,4 @@ export function Timeline({ events, ended }: { events: readonly JobEvent[]; ended
       )}
     </figure>
   );
-}
-
-/** Bars in seconds since the first event; `now` (milliseconds) lets the last one grow. */
-export function barsOf(events: readonly JobEvent[], now: number | null): { bars: Bar[]; total: number } {
-  const first = events[0];
-  if (first === undefined) return { bars: [], total: 0 };
-  const began = Date.parse(first.at);
-  const at = (event: JobEvent): number => (Date.parse(event.at) - began) / 1000;
-  const total = Math.max(0.001, now === null ? at(events.at(-1)!) : (now - began) / 1000);
-  const bars: Bar[] = [];
-  const started = events.find((event) => event.type === "job_started");
-  bars.push({ lane: "queue", label: "waited", tone: "queue", from: 0, to: started === undefined ? total : at(started) });
-  if (started === undefined) return { bars, total };
-  for (const event of events) {
-    const to = at(event);
-    if (event.type === "llm_call") {
-      const tone = event.outcome === "ok" ? "ok" : "fault";
-      bars.push({ lane: "models", label: `${String(event.provider)} ${String(event.outcome)}`, tone, from: Math.max(0, to - Number(event.seconds ?? 0)), to });
-    } else if (event.type === "turn_taken") {
-      const outcome = (event.outcome ?? {}) as { outcome?: string; seconds?: number };
-      if (outcome.outcome === "done") continue;
-      const tone = outcome.outcome === undefined || outcome.outcome === "result" ? "ok" : "fault";
-      const asked = bars.filter((bar) => bar.lane === "models").at(-1)?.to ?? at(started);
-      bars.push({ lane: "runs", label: `turn ${String(event.number)} ${outcome.outcome ?? ""}`, tone, from: Math.min(asked, to), to });
-    }
-  }
-  if (bars.length === 1) bars.push({ lane: "runs", label: "ran", tone: "ok", from: at(started), to: total });
-  return { bars, total };
 }
