@@ -66,7 +66,8 @@ def console(servers_folder: Path) -> Iterator[Console]:
     try:
         ran = shell("up", "--demo", "-d")
         assert ran.status == 0, ran.talk
-        told = dict(line.split("=", 1) for line in shell("status", "-o", "env").out.split())
+        lines = shell("status", "-o", "env").out.splitlines()
+        told = dict(line.removeprefix("export ").split("=", 1) for line in lines)
         running = Console(told["ASSAY_URL"], told["ASSAY_API_KEY"], shell)
         _wait_for_connections(running)
         yield running

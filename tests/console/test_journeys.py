@@ -113,6 +113,22 @@ def test_a_line_of_the_effect_becomes_an_assertion_that_is_tried_without_a_model
         assert api.get(f"/v1/jobs/{tried['id']}/llm-calls").json()["items"] == []
 
 
+def test_an_answer_that_checked_itself_shows_what_its_checks_would_have_noticed(
+    page: Page, console: Console, prices: str
+) -> None:
+    job = console.run("transform", task="The volume of each day", data=[{"name": "data", "csv": prices}])
+    page.goto(f"/jobs/{job['id']}")
+    checks = page.get_by_label("Checks", exact=True)
+    for stated in ("rows unchanged", "sum(Volume) unchanged", "the result has rows"):
+        expect(checks.locator(".check.good", has_text=stated)).to_be_visible()
+    checks.locator("summary").click()
+    spoilt = page.get_by_role("region", name="Spoilt results")
+    expect(spoilt.get_by_role("row", name="the first half")).to_contain_text("✓ noticedrows unchanged")
+    expect(spoilt.get_by_role("row", name="other numbers")).to_contain_text("sum(Volume) unchanged")
+    expect(spoilt.get_by_role("row", name="in reverse")).to_contain_text("not noticed")
+    assert job["usage"]["llm_calls"] == 1
+
+
 def test_a_transform_is_made_from_nothing(page: Page, console: Console, prices: str) -> None:
     page.goto("/transform")
     page.get_by_role("button", name="Paste CSV").click()

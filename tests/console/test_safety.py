@@ -46,6 +46,16 @@ def test_html_of_a_document_runs_nothing(page: Page, console: Console) -> None:
     assert page.evaluate("window.ran") is None
 
 
+def test_the_frame_of_a_document_follows_the_scheme(visit: Visit, console: Console) -> None:
+    job = console.run("document", markdown="# Title\n")
+    for scheme, background in (("dark", "rgb(27, 30, 34)"), ("light", "rgb(255, 255, 255)")):
+        tab = visit(scheme=scheme).tab()
+        tab.goto(f"/documents?job={job['id']}")
+        body = tab.frame_locator("iframe[title='The document as a page']").locator("body")
+        expect(body).to_have_css("background-color", background)
+        assert tab.locator("iframe").get_attribute("sandbox") == ""
+
+
 def test_ten_megabytes_of_output_leave_the_page_usable(page: Page, console: Console) -> None:
     code = "print('x' * 9_000_000)\nprint('the end')"
     job = console.run("execute", language="python", code=code, limits={"output_bytes": 10_000_000})

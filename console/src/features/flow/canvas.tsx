@@ -1,8 +1,9 @@
 import "@xyflow/react/dist/base.css";
-import { Background, Controls, Handle, Position, ReactFlow, useEdgesState, useNodesState, type Edge, type Node, type NodeChange, type NodeProps, type XYPosition } from "@xyflow/react";
+import { Background, Controls, Handle, Panel, Position, ReactFlow, useEdgesState, useNodesState, type Edge, type Node, type NodeChange, type NodeProps, type XYPosition } from "@xyflow/react";
 import { useEffect, useRef } from "react";
 import { visible } from "../../shared/ansi";
 import { SIGNS, type Mark } from "./graph";
+import { Minimap } from "./minimap";
 
 interface Props {
   nodes: Node[];
@@ -16,6 +17,7 @@ interface Props {
 
 const TYPES = { box: Box };
 const SETTLED_MS = 400;
+const WORTH_A_MAP = 12;
 
 /** The diagram. Only what is in sight is drawn; the keyboard reaches every node (Tab), moves it (arrows) and deletes it. */
 export default function Canvas({ nodes, edges, editable, onMove, onConnect, onRemove, onChoose }: Props) {
@@ -58,6 +60,11 @@ export default function Canvas({ nodes, edges, editable, onMove, onConnect, onRe
       >
         <Background />
         <Controls showInteractive={false} />
+        {nodes.length > WORTH_A_MAP ? (
+          <Panel position="bottom-right" className="minimap-place">
+            <Minimap nodes={shown} />
+          </Panel>
+        ) : null}
       </ReactFlow>
     </div>
   );
