@@ -32,6 +32,7 @@ CREATE FUNCTION jobs_added() RETURNS trigger {_OWNERS} AS $$
 DECLARE
     talk record;
     place record;
+    some_wait boolean := false;
 BEGIN
     FOR talk IN
         SELECT n.conversation_id AS id, array_agg(n.id ORDER BY n.id) AS jobs,
@@ -45,10 +46,12 @@ BEGIN
         PERFORM 1 FROM jobs j WHERE j.conversation_id = talk.id AND j.state IN ('queued', 'running')
             AND j.id <> ALL(talk.jobs) ORDER BY j.id DESC LIMIT 1 FOR SHARE;
         IF FOUND THEN
+            some_wait := true;
             UPDATE jobs SET head = false WHERE id = ANY(talk.jobs) AND state = 'queued';
             CONTINUE;
         END IF;
         IF cardinality(talk.jobs) > 1 THEN
+            some_wait := true;
             UPDATE jobs SET head = false WHERE id = ANY(talk.jobs[2:]) AND state = 'queued';
         END IF;
     END LOOP;
@@ -59,7 +62,10 @@ BEGIN
     LOOP
         INSERT INTO job_deltas (kind, tenant_id, queued, running)
         VALUES (place.kind, place.tenant_id, place.queued, place.running);
-        IF place.queued > 0 THEN PERFORM job_ready(place.kind, place.tenant_id); END IF;
+        IF place.queued > 0 AND (NOT some_wait OR EXISTS (
+            SELECT 1 FROM added n WHERE n.kind = place.kind AND n.tenant_id = place.tenant_id
+              AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = n.id AND j.state = 'queued' AND j.head)))
+        THEN PERFORM job_ready(place.kind, place.tenant_id); END IF;
     END LOOP;
     RETURN NULL;
 END $$
