@@ -7,9 +7,9 @@ They run as the owner of the tables: whoever submits a job may not write turns.
 
 from __future__ import annotations
 
-_OWNERS = "LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp"
 #: Whatever the statistics say, every row is found by an index: a queue may grow from nothing to a million in a minute.
 _BY_INDEX = "SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off"
+_OWNERS = f"LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp {_BY_INDEX}"
 
 # A tenant that was idle goes on where the others are (start-time fair queueing), not where it stopped. The key-share
 # lock lets submits pass each other and keeps a claim from clearing the flag before they are committed.
@@ -44,7 +44,7 @@ BEGIN
             PERFORM pg_advisory_xact_lock(hashtextextended(talk.id, 1));
         END IF;
         PERFORM 1 FROM jobs j WHERE j.conversation_id = talk.id AND j.state IN ('queued', 'running')
-            AND j.id <> ALL(talk.jobs) ORDER BY j.id DESC LIMIT 1 FOR SHARE;
+            AND j.id <> ALL(talk.jobs) LIMIT 1 FOR SHARE;
         IF FOUND THEN
             some_wait := true;
             UPDATE jobs SET head = false WHERE id = ANY(talk.jobs) AND state = 'queued';
@@ -71,6 +71,7 @@ BEGIN
 END $$
 """
 
+# By a range, and so in the order of one index: by an equality the planner may walk the primary key instead.
 # Whoever is next may be cancelled meanwhile: then another one is.
 _PROMOTE = f"""
 CREATE FUNCTION job_promote(conversation text) RETURNS void {_OWNERS} AS $$
@@ -79,7 +80,8 @@ DECLARE
 BEGIN
     LOOP
         SELECT id, kind, tenant_id INTO following FROM jobs
-        WHERE conversation_id = conversation AND state IN ('queued', 'running') ORDER BY id LIMIT 1;
+        WHERE conversation_id >= conversation AND conversation_id <= conversation AND state IN ('queued', 'running')
+        ORDER BY conversation_id, id LIMIT 1;
         EXIT WHEN NOT FOUND;
         UPDATE jobs SET head = true WHERE id = following.id AND state IN ('queued', 'running');
         IF FOUND THEN
