@@ -53,7 +53,7 @@ def test_a_long_queue_costs_no_more_pages(filled: Connection, name: str) -> None
 
 def _pages(connection: Connection, statement: Executable) -> int:
     """How many pages of tables and indexes one execution touches."""
-    compiled = statement.compile(dialect=postgresql.psycopg.dialect(), compile_kwargs={"render_postcompile": True})  # type: ignore[no-untyped-call]
+    compiled = statement.compile(dialect=postgresql.psycopg.dialect(), compile_kwargs={"render_postcompile": True})  # type: ignore[attr-defined, no-untyped-call]
     asked: Any = "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) " + str(compiled)
     values = {
         name: processor(value) if (processor := compiled._bind_processors.get(name)) else value
