@@ -20,20 +20,23 @@ export function Minimap({ nodes }: { nodes: readonly Node[] }) {
   const boxes = useMemo(() => nodes.filter((node) => node.parentId === undefined).map(boxOf), [nodes]);
   const whole = useMemo(() => bounds(boxes), [boxes]);
   const scale = Math.min(WIDTH / whole.width, HEIGHT / whole.height);
+  // In the middle of the map: a diagram of one row would lie on its edge.
+  const left = whole.x - (WIDTH / scale - whole.width) / 2;
+  const top = whole.y - (HEIGHT / scale - whole.height) / 2;
   useEffect(() => {
     const context = canvas.current?.getContext("2d");
     if (!context) return;
     const style = getComputedStyle(canvas.current!);
     context.clearRect(0, 0, WIDTH, HEIGHT);
     context.fillStyle = style.color;
-    for (const box of boxes) context.fillRect((box.x - whole.x) * scale, (box.y - whole.y) * scale, Math.max(2, box.width * scale), Math.max(2, box.height * scale));
+    for (const box of boxes) context.fillRect((box.x - left) * scale, (box.y - top) * scale, Math.max(2, box.width * scale), Math.max(2, box.height * scale));
     context.strokeStyle = style.outlineColor;
     context.lineWidth = 2;
-    context.strokeRect((-x / zoom - whole.x) * scale, (-y / zoom - whole.y) * scale, (width / zoom) * scale, (height / zoom) * scale);
-  }, [boxes, whole, scale, x, y, zoom, width, height]);
+    context.strokeRect((-x / zoom - left) * scale, (-y / zoom - top) * scale, (width / zoom) * scale, (height / zoom) * scale);
+  }, [boxes, left, top, scale, x, y, zoom, width, height]);
   const go = (event: PointerEvent<HTMLCanvasElement>): void => {
-    const box = event.currentTarget.getBoundingClientRect();
-    void setCenter((event.clientX - box.left) / scale + whole.x, (event.clientY - box.top) / scale + whole.y, { zoom: getZoom() });
+    const map = event.currentTarget.getBoundingClientRect();
+    void setCenter((event.clientX - map.left) / scale + left, (event.clientY - map.top) / scale + top, { zoom: getZoom() });
   };
   return <canvas ref={canvas} className="minimap" width={WIDTH} height={HEIGHT} aria-hidden="true" onPointerDown={go} />;
 }
