@@ -89,7 +89,7 @@ def _outcome(case: Row, run: Row, used: Used) -> Outcome:
 
 
 def _go_on(connection: Connection, evaluation: Row) -> dict[str, list[str]]:
-    """Begin what has room, or end the evaluation; the ids of new jobs by kind."""
+    """Begin as many runs as may be in flight, or end the evaluation; the ids of new jobs by kind."""
     id, state = evaluation["id"], evaluation["state"]
     now = connection.execute(statements.standing(id)).mappings().one()
     pending = now["pending"]
@@ -115,11 +115,11 @@ def _is_spent(budget: Mapping[str, float | None], spent: Row) -> bool:
     return any(most is not None and spent[name] >= most for name, most in budget.items())
 
 
-def _begin(connection: Connection, evaluation: Row, room: int) -> dict[str, list[str]]:
+def _begin(connection: Connection, evaluation: Row, capacity: int) -> dict[str, list[str]]:
     begun: defaultdict[str, list[str]] = defaultdict(list)
-    if room <= 0:
+    if capacity <= 0:
         return begun
-    for run in connection.execute(statements.pending_runs(evaluation["id"], room)).mappings().all():
+    for run in connection.execute(statements.pending_runs(evaluation["id"], capacity)).mappings().all():
         job = job_of(evaluation, run)
         connection.execute(submission.submit(job))
         connection.execute(statements.begin_run(evaluation["id"], run, job["id"]))

@@ -20,7 +20,7 @@ def test_status_says_where_everything_is(shell: Shell) -> None:
     assert "execution-1" in names
     assert all(service["state"] == "ready" and alive(service["pid"]) for service in status["services"])
     assert shell("--json", "status").json == status
-    lines = dict(line.split("=", 1) for line in shell("status", "-o", "env").out.splitlines())
+    lines = dict(line.removeprefix("export ").split("=", 1) for line in shell("status", "-o", "env").out.splitlines())
     assert lines == {"ASSAY_URL": status["url"], "ASSAY_API_KEY": status["api_key"]}
     assert shell("status").status == 0
 

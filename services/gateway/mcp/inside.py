@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message
 
 #: Pieces of an answer that wait for their reader.
@@ -64,9 +65,9 @@ class _Exchange(httpx2.AsyncByteStream):
         return {"type": "http.disconnect"}
 
     async def send(self, message: Message) -> None:
-        """Raises: OSError when nobody reads any more, as servers do."""
+        """Raises: ClientDisconnect when nobody reads any more."""
         if self._gone.is_set():
-            raise OSError("the reader is gone")
+            raise ClientDisconnect
         if message["type"] == "http.response.start":
             self.start.set_result(message)
             return
@@ -81,7 +82,7 @@ class _Exchange(httpx2.AsyncByteStream):
         try:
             await asyncio.wait((put, gone), return_when=asyncio.FIRST_COMPLETED)
             if not put.done():
-                raise OSError("the reader is gone")
+                raise ClientDisconnect
         finally:
             put.cancel()
             gone.cancel()

@@ -271,7 +271,8 @@ def test_a_key_has_so_many_requests_under_way_and_no_more(settings: Settings, ga
         httpx2.Client(base_url=url, timeout=60) as client,
         client.stream("POST", "/mcp", json=call, headers=headers) as first,
     ):
-        next(line for line in first.iter_lines() if line.startswith("data: {"))
+        lines = first.iter_lines()  # held: a generator that goes away closes the connection
+        next(line for line in lines if line.startswith("data: {"))
         refused = client.post("/mcp", json=CALL, headers=headers)
         assert (refused.status_code, refused.json()["code"]) == (429, "quota_exceeded")
         other = {**headers, "Authorization": f"Bearer {gateway.key('acme')}"}
