@@ -14,8 +14,10 @@ import shared.audit
 import shared.blobs
 import shared.collections
 import shared.conversations
+import shared.evaluations.tables
 import shared.flows.tables
 import shared.jobs.counts
+import shared.jobs.deletion
 import shared.jobs.quotas
 import shared.jobs.tables
 import shared.jobs.webhooks
