@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from contextlib import closing
 from urllib.parse import urlsplit
@@ -61,7 +62,7 @@ def unreachable_postgres(url: str | None) -> str | None:
     try:
         psycopg.connect(plain_scheme(url), connect_timeout=round(_SECONDS)).close()
     except psycopg.Error as error:
-        if "does not exist" not in str(error):
+        if re.search('database ".+" does not exist', str(error)) is None:  # a role or a local user may be missing too
             return f"DATABASE_URL: Postgres does not answer: {str(error).strip()}"
     return None
 
