@@ -82,6 +82,18 @@ class Postgres(Server):
     def is_ready(self) -> bool:
         return _says_ready(self.data, self.pid)
 
+    def await_ready(self, timeout: float = 30) -> None:
+        """After a crash the last processes of the former server may hold its shared memory for a moment."""
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                return super().await_ready(timeout)
+            except RuntimeError as error:
+                if "pre-existing shared memory" not in str(error) or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.2)
+            self.begin()
+
     def stop(self) -> None:
         """Fast shutdown: connections are cut, nothing is lost."""
         self._await_flush()

@@ -21,6 +21,7 @@ def shell(servers_folder: Path) -> Iterator[Shell]:
         {
             **plain(),
             "ASSAY_HOME": str(home),
+            "XDG_STATE_HOME": str(servers_folder / "state"),  # where no other installation is listed
             "ASSAY_REPLICAS": "search=0,flows=0",
             "ASSAY_LEASE_SECONDS": "3",
         },
