@@ -29,6 +29,7 @@ from shared import db
 from shared.jobs import statements, submission
 from shared.jobs.leases import Lease, LeasedWriter
 from shared.jobs.models import BrokeredJobModels, JobModels
+from shared.jobs.notifier import Notifier
 from shared.jobs.report import JobReport
 from shared.jobs.runner import ModelAccess, claimed_job
 from shared.llm.brokered import BrokerClient, digest_of
@@ -86,7 +87,7 @@ def _job(engine: Engine, redis: RedisClient, access: ModelAccess) -> list[float]
         claimed = connection.execute(claim).mappings().one()
     job = claimed_job(claimed)
     lease = Lease(job.id, job.fence, f"{job.id}.{secret}")
-    models, _ = access.for_job(job, Budget(seconds=60), JobReport(LeasedWriter(engine), redis, lease), {})
+    models, _ = access.for_job(job, Budget(seconds=60), JobReport(LeasedWriter(engine), Notifier(redis), lease), {})
     return [_call(models, number) for number in range(1, CALLS + 1)]
 
 

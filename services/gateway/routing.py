@@ -62,7 +62,7 @@ class Route(APIRoute):
             deps = cast(Dependencies, request.app.state.dependencies)
             if not rules.public:
                 await _admit(deps, request, rules)
-            if known is not None:
+            if known is not None and request.scope["query_string"]:
                 _refuse_unknown(request, known)
             if request.method != "GET" and not rules.raw:
                 read = await _with_json(deps, request, rules, takes_body)

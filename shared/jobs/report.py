@@ -8,16 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-import structlog
 from pydantic import JsonValue
-from redis import Redis
-from redis.exceptions import RedisError
 from sqlalchemy import Connection
 
 from shared import conversations
-from shared.jobs import notifications, statements
+from shared.jobs import statements
 from shared.jobs.job import Effect
 from shared.jobs.leases import Lease, LeasedWriter
+from shared.jobs.notifier import Notifier
 from shared.llm.ledger import JobUsage, totals
 
 _NOT_LIVE = {
@@ -28,7 +26,6 @@ EVENT_BYTES = 16_000  #: no event is larger, its envelope included
 _ENVELOPE = 400
 _SHORTEST = 64
 _CUT = " …"
-log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,7 @@ class JobReport:
     """What a capability reports (see ``shared.jobs.job.Report``)."""
 
     writer: LeasedWriter
-    redis: Redis
+    notifier: Notifier
     lease: Lease
     warnings: list[str] = field(default_factory=list)
     pairs: list[MessagePair] = field(default_factory=list)
@@ -123,10 +120,7 @@ class JobReport:
 
     def notify(self, *, ended: bool = False) -> None:
         """Notify the gateways of a new event; they poll anyway when no notification comes."""
-        try:
-            self.redis.publish(notifications.EVENTS_CHANNEL, notifications.of_event(self.lease.job_id, ended=ended))
-        except RedisError as fault:
-            log.debug("event_notification_failed", reason=type(fault).__name__)
+        self.notifier.event(self.lease.job_id, ended=ended)
 
 
 def storable(value: JsonValue) -> JsonValue:

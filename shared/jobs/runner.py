@@ -18,19 +18,19 @@ import structlog
 from obstore.store import ObjectStore
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from redis import Redis
-from redis.exceptions import RedisError
 from sqlalchemy import Connection, Engine, Row, RowMapping
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from shared.contracts.jobs import JobState
 from shared.errors import AssayError, BudgetSpentError, InternalError, JobCancelled
-from shared.jobs import metrics, notifications, statements
+from shared.jobs import metrics, statements
 from shared.jobs.files import JobFiles
 from shared.jobs.gate import Gate
 from shared.jobs.history import History, JobResults
 from shared.jobs.job import Capability, Context, Job
 from shared.jobs.leases import Lease, LeasedWriter, LeaseLost, Leases
+from shared.jobs.notifier import Notifier
 from shared.jobs.report import JobReport, storable
 from shared.llm.brokered import digest_of
 from shared.llm.chat import Prompts, Provider
@@ -96,6 +96,7 @@ class Runner:
         self.served: dict[str, ServedKind] = {}
         self._stores = stores
         self._writer = LeasedWriter(stores.engine)
+        self._notifier = Notifier(stores.redis)
         self._gate = Gate()
         self._lease_seconds = lease_seconds
         self._tenant_running = tenant_running
@@ -154,7 +155,7 @@ class Runner:
         self._complete(row, lease, report, ended)
 
     def _report(self, lease: Lease) -> JobReport:
-        return JobReport(self._writer, self._stores.redis, lease)
+        return JobReport(self._writer, self._notifier, lease)
 
     def _execute(self, row: RowMapping, lease: Lease, report: JobReport) -> Ended:
         """Run the capability; whatever it raises becomes the job's end."""
@@ -208,7 +209,7 @@ class Runner:
         report.notify(ended=True)
         # A job that could not be claimed before may be waiting for this one, its own notification was already used.
         if next_kind := done.next_kind or (row["kind"] if self._tenant_running else None):
-            notifications.notify(self._stores.redis, next_kind, lease.job_id)
+            self._notifier.work(next_kind, lease.job_id)
         seconds = round((datetime.now(UTC) - row["started_at"]).total_seconds(), 3)
         failed = {} if code is None else {"code": code}
         log.info("job_ended", tenant=row["tenant_id"], kind=row["kind"], outcome=done.state, seconds=seconds, **failed)
@@ -233,8 +234,7 @@ class Runner:
         statement = statements.complete(lease.job_id, lease.fence, JobState.CANCELLED, None, None, [], {})
         with self._stores.engine.begin() as connection:
             connection.execute(statement)
-        with suppress(RedisError):
-            self._stores.redis.publish(notifications.EVENTS_CHANNEL, notifications.of_event(lease.job_id, ended=True))
+        self._notifier.event(lease.job_id, ended=True)
         lease.lost.set()
         log.warning("cancelled_job_did_not_stop", job_id=lease.job_id)
 
@@ -246,6 +246,10 @@ class Runner:
                     log.warning("handed_back", job_id=lease.job_id)
             lease.lost.set()
             lease.cancelled.set()
+
+    def close(self) -> None:
+        """Send the notifications that wait."""
+        self._notifier.close()
 
 
 def claimed_job(row: RowMapping) -> Job:

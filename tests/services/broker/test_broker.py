@@ -23,6 +23,7 @@ from shared.jobs import statements, submission
 from shared.jobs.job import Job
 from shared.jobs.leases import Lease, LeasedWriter
 from shared.jobs.models import BrokeredJobModels, JobModels
+from shared.jobs.notifier import Notifier
 from shared.jobs.report import JobReport
 from shared.jobs.runner import claimed_job
 from shared.llm.brokered import BrokerClient, Connection, digest_of
@@ -81,7 +82,7 @@ class Broker:
             claimed = connection.execute(statement).mappings().one()
         job = claimed_job(claimed)
         lease = Lease(job.id, job.fence, f"{job.id}.{secret}")
-        report, budget = KeptReport(LeasedWriter(self.engine), self.redis, lease), Budget()
+        report, budget = KeptReport(LeasedWriter(self.engine), Notifier(self.redis), lease), Budget()
         access = BrokeredJobModels(self.client, PromptRegistry(None)) if brokered else JobModels(self.layer)
         models, _ = access.for_job(job, budget, report, claimed["overrides"])
         return Run(job, report, models, budget)

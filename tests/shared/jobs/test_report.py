@@ -11,6 +11,7 @@ from shared import db
 from shared.jobs import statements, submission
 from shared.jobs.leases import Lease, LeasedWriter
 from shared.jobs.models import JobModels
+from shared.jobs.notifier import Notifier
 from shared.jobs.report import JobReport
 from shared.jobs.runner import claimed_job
 from shared.llm.chat import ChatRequest
@@ -35,7 +36,7 @@ def test_a_run_after_a_crash_counts_what_the_dead_one_asked(
         with engine.begin() as connection:
             claimed = connection.execute(statements.claim("transform", "worker", 10, 0)).mappings().one()
         job, fence = claimed_job(claimed), claimed["fence"]
-        report = JobReport(LeasedWriter(engine), redis, Lease(job.id, fence))
+        report = JobReport(LeasedWriter(engine), Notifier(redis), Lease(job.id, fence))
         provider, _ = JobModels(llm).for_job(job, Budget(), report, {})
         for _ in range(times):
             provider.complete(ChatRequest("execution.transform", HELLO))
