@@ -126,14 +126,20 @@ def resume(id: str, tenant: str, budget: Mapping[str, Any] | None) -> TextClause
     """Go on with an evaluation that was cancelled or whose budget was spent; a row when there was one to go on with."""
     return sql(
         """
-        WITH evaluation AS (
+        WITH before AS (
+            SELECT id, state FROM evaluations
+            WHERE id = :id AND tenant_id = :tenant AND state IN ('cancelled', 'budget_spent') FOR UPDATE
+        ), evaluation AS (
             UPDATE evaluations SET state = 'running', open = true, finished_at = NULL,
                                    budget = coalesce(:budget, budget)
-            WHERE id = :id AND tenant_id = :tenant AND state IN ('cancelled', 'budget_spent') RETURNING id
+            WHERE id IN (SELECT id FROM before) AND tenant_id = :tenant RETURNING id
         ), run AS (
             UPDATE evaluation_runs SET state = 'pending', job_id = NULL, success = NULL, cause = NULL, detail = NULL,
                                        turns = NULL, tokens = NULL, cost_usd = NULL, seconds = NULL
-            WHERE evaluation_id IN (SELECT id FROM evaluation) AND (state = 'skipped' OR cause = 'cancelled')
+            WHERE evaluation_id IN (SELECT id FROM evaluation)
+              AND (state = 'skipped' OR cause = 'cancelled'
+                   -- Its job was told to stop, and has not yet.
+                   OR (state = 'running' AND (SELECT state FROM before) = 'cancelled'))
         )
         SELECT id FROM evaluation
         """,

@@ -30,7 +30,9 @@ def _of(sizes: dict[str, float], *parts: str) -> float:
     return sum(size for name, size in sizes.items() if name.startswith(parts))
 
 
-@pytest.mark.parametrize("path", ["/", "/jobs", "/transform", "/models", "/queues", "/settings", "/keys", "/prompts"])
+@pytest.mark.parametrize(
+    "path", ["/", "/jobs", "/transform", "/models", "/queues", "/settings", "/keys", "/prompts", "/evaluations"]
+)
 def test_a_first_visit_is_light(visit: Visit, path: str) -> None:
     sizes = _loaded(visit, path, "h1")
     assert sum(sizes.values()) <= FIRST, sorted(sizes.items(), key=lambda item: -item[1])[:8]

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_grou
 TASK = "One row per month: the mean adjusted close, the number of trading days, and the total volume"
 PLACES = [
     "/", "/jobs", "/transform", "/run", "/documents", "/search", "/flows", "/detect", "/prompts", "/models", "/queues",
-    "/usage", "/keys", "/settings", "/prompts/execution.transform",
+    "/usage", "/keys", "/settings", "/evaluations", "/prompts/execution.transform",
 ]  # fmt: skip
 AXE = {"runOnly": ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"]}
 

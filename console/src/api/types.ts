@@ -28,6 +28,11 @@ export type ProviderState = Schemas["ProviderState"];
 export type KeyInfo = Schemas["KeyInfo"];
 export type Session = Schemas["Session"];
 export type NewSession = Schemas["NewSession"];
+export type EvaluationSummary = Schemas["EvaluationSummary"];
+export type Evaluation = Schemas["EvaluationView"];
+export type EvaluationCell = Schemas["Cell"];
+export type EvaluationTotal = Schemas["Total"];
+export type EvaluationRun = Schemas["Run"];
 export type Table = Schemas["Table"];
 
 export interface Page<T> {

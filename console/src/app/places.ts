@@ -10,6 +10,7 @@ export const PLACES = [
   { group: "Work", name: "Run", path: "/run", key: "r" },
   { group: "Tune", name: "Prompts", path: "/prompts", key: "p" },
   { group: "Tune", name: "Models", path: "/models", key: "m" },
+  { group: "Tune", name: "Evaluations", path: "/evaluations", key: "v" },
   { group: "Operate", name: "Queues", path: "/queues", key: "q" },
   { group: "Operate", name: "Usage", path: "/usage", key: "u" },
   { group: "Operate", name: "Keys", path: "/keys", key: "k", admin: true },

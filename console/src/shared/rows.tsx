@@ -14,10 +14,12 @@ interface Props<T> {
   onEnd?: () => void;
   onPick?: (id: string) => void;
   height?: string;
+  /** Of a row, in pixels; a narrower place scrolls sideways. */
+  minWidth?: number;
 }
 
 /** Many rows, of which only those in sight exist; plain elements and one handler, as library components cost too much. */
-export function Rows<T>({ items, titles, columns, idOf, cells, label, chosen, onOpen, onEnd, onPick, height = "calc(100vh - 190px)" }: Props<T>) {
+export function Rows<T>({ items, titles, columns, idOf, cells, label, chosen, onOpen, onEnd, onPick, height = "calc(100vh - 190px)", minWidth }: Props<T>) {
   const scroller = useRef<HTMLDivElement>(null);
   const rowHeight = window.matchMedia("(max-width: 700px)").matches ? 44 : 28;
   const virtual = useVirtualizer({ count: items.length, getScrollElement: () => scroller.current, estimateSize: () => rowHeight, overscan: 8 });
@@ -28,7 +30,7 @@ export function Rows<T>({ items, titles, columns, idOf, cells, label, chosen, on
   }, [last, items.length, onEnd]);
   useRowKeys(scroller, items.map(idOf), (index) => virtual.scrollToIndex(index), onOpen, onPick);
   const click = (event: React.MouseEvent): void => {
-    const picked = (event.target as HTMLElement).dataset.pick;
+    const picked = (event.target as HTMLElement).closest<HTMLElement>("[data-pick]")?.dataset.pick;
     if (picked !== undefined) onPick?.(picked);
     if ((event.target as HTMLElement).closest("a, button, input") !== null) return;
     const id = (event.target as HTMLElement).closest<HTMLElement>("[data-row]")?.dataset.row;
@@ -36,10 +38,10 @@ export function Rows<T>({ items, titles, columns, idOf, cells, label, chosen, on
   };
   return (
     <div ref={scroller} className="rows" role="table" aria-label={label} aria-rowcount={items.length} style={{ height }} onClick={click} tabIndex={0}>
-      <div role="row" className="row titles" style={{ gridTemplateColumns: columns }}>
+      <div role="row" className="row titles" style={{ gridTemplateColumns: columns, minWidth }}>
         {titles}
       </div>
-      <div role="rowgroup" style={{ height: virtual.getTotalSize(), position: "relative" }}>
+      <div role="rowgroup" style={{ height: virtual.getTotalSize(), position: "relative", minWidth }}>
         {shown.map((place) => {
           const item = items[place.index]!;
           const id = idOf(item);
@@ -50,7 +52,7 @@ export function Rows<T>({ items, titles, columns, idOf, cells, label, chosen, on
               className="row"
               data-row={id}
               data-chosen={chosen === id}
-              style={{ gridTemplateColumns: columns, transform: `translateY(${place.start}px)` }}
+              style={{ gridTemplateColumns: columns, minWidth, transform: `translateY(${place.start}px)` }}
             >
               {cells(item)}
             </div>

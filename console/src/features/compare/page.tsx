@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import { useJob } from "../../api/queries";
 import type { Job } from "../../api/types";
+import { Differences } from "../../results/differences";
 import { visible } from "../../shared/ansi";
-import { Diff } from "../../shared/code";
 import { StateMark } from "../../shared/marks";
 import { cost, count } from "../../shared/numbers";
 import { Empty, Loaded } from "../../shared/states";
@@ -31,19 +31,13 @@ function Both({ a, b }: { a: string; b: string }) {
 
 /** Two jobs beside each other: numbers first, then input, each attempt's code, and the result, as differences. */
 function Compared({ left, right }: { left: Job; right: Job }) {
-  const codes = [attempts(left), attempts(right)] as const;
   return (
     <div className="stack">
       <div className="cols even">
         <Facts job={left} />
         <Facts job={right} />
       </div>
-      <Part title="Input" before={left.input} after={right.input} />
-      {Array.from({ length: Math.max(codes[0].length, codes[1].length) }, (_, index) => (
-        <Part key={index} title={`Attempt ${index + 1}`} before={codes[0][index]} after={codes[1][index]} />
-      ))}
-      <Part title="Result" before={left.result} after={right.result} />
-      <Part title="Error" before={left.error} after={right.error} />
+      <Differences left={left} right={right} />
     </div>
   );
 }
@@ -63,27 +57,4 @@ function Facts({ job }: { job: Job }) {
       </span>
     </section>
   );
-}
-
-function Part({ title, before, after }: { title: string; before: unknown; after: unknown }) {
-  const [one, other] = [text(before), text(after)];
-  if (one === "" && other === "") return null;
-  return (
-    <section className="panel">
-      <h3>
-        {title} {one === other ? <span className="muted">the same</span> : null}
-      </h3>
-      {one === other ? null : <Diff before={one} after={other} />}
-    </section>
-  );
-}
-
-function text(value: unknown): string {
-  if (value === null || value === undefined) return "";
-  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
-}
-
-function attempts(job: Job): string[] {
-  const holder = (job.result ?? job.error ?? {}) as { iterations?: { code: string; message: string }[] };
-  return (holder.iterations ?? []).map((each) => `${each.code}\n\n${each.message}`);
 }

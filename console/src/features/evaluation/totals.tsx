@@ -1,0 +1,95 @@
+import { useState } from "react";
+import type { Evaluation, EvaluationTotal } from "../../api/types";
+import { visible } from "../../shared/ansi";
+import { Tag } from "../../shared/marks";
+import { cost, count } from "../../shared/numbers";
+import { Causes, intervalWords, Success } from "../../shared/success";
+import { took } from "../../shared/time";
+
+/** Beyond so small a probability of chance a difference counts as one. */
+const ALPHA = 0.05;
+const FIRST = 20;
+
+export function Totals({ totals }: { totals: readonly EvaluationTotal[] }) {
+  return (
+    <div className="scroll" tabIndex={0} role="region" aria-label="Totals">
+      <table className="grid-table wide">
+        <thead>
+          <tr>
+            <th>Variant</th>
+            <th>Success (95 %)</th>
+            <th className="num">Turns</th>
+            <th className="num">Tokens</th>
+            <th className="num">Cost</th>
+            <th className="num">Time</th>
+            <th>Failures by cause</th>
+          </tr>
+        </thead>
+        <tbody>
+          {totals.map((total) => (
+            <tr key={total.variant}>
+              <td>{visible(total.variant)}</td>
+              <td>
+                <Success of={total} />
+              </td>
+              <td className="num">{total.turns?.toFixed(1) ?? "–"}</td>
+              <td className="num">{count(total.tokens)}</td>
+              <td className="num">{cost(total.cost_usd)}</td>
+              <td className="num">{took(total.seconds)}</td>
+              <td>
+                <Causes of={total.failures} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Each two variants over the runs that both have; the least likely to be chance first. */
+export function Comparisons({ comparisons }: { comparisons: Evaluation["comparisons"] }) {
+  const [all, setAll] = useState(false);
+  if (comparisons.length === 0) return null;
+  const sorted = [...comparisons].sort((one, other) => one.p - other.p);
+  return (
+    <section className="stack" aria-label="Comparisons">
+      <h2>Comparisons</h2>
+      <div className="scroll" tabIndex={0} role="region" aria-label="Table of comparisons">
+        <table className="grid-table wide">
+          <thead>
+            <tr>
+              <th>a</th>
+              <th>b</th>
+              <th>a - b (95 %)</th>
+              <th className="num">p</th>
+              <th />
+            </tr>
+          </thead>
+          <tbody>
+            {sorted.slice(0, all ? sorted.length : FIRST).map((each) => (
+              <tr key={`${each.a}\n${each.b}`}>
+                <td>{visible(each.a)}</td>
+                <td>{visible(each.b)}</td>
+                <td className="mono">
+                  {signed(each.difference)} <span className="muted">{intervalWords(each.interval)}</span>
+                </td>
+                <td className="num mono">{each.p < 0.001 ? "< 0.001" : each.p.toFixed(3)}</td>
+                <td>{each.difference === 0 ? <span className="muted">the same</span> : each.p < ALPHA ? <Tag tone="accent">{visible(each.difference > 0 ? each.a : each.b)} is better</Tag> : <span className="muted">may be chance</span>}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {all || sorted.length <= FIRST ? null : (
+        <button type="button" className="link" onClick={() => setAll(true)}>
+          Show all {sorted.length}
+        </button>
+      )}
+    </section>
+  );
+}
+
+function signed(value: number): string {
+  return `${value > 0 ? "+" : ""}${value.toFixed(2)}`;
+}

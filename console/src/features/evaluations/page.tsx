@@ -1,0 +1,138 @@
+import { Button } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { get } from "../../api/client";
+import type { EvaluationSummary, Page as PageOf } from "../../api/types";
+import { visible } from "../../shared/ansi";
+import { StateMark } from "../../shared/marks";
+import { Empty, Loaded } from "../../shared/states";
+import { Success } from "../../shared/success";
+import { When } from "../../shared/time";
+import { useTitle } from "../../shared/title";
+import { useUrl } from "../../shared/url";
+import { History } from "./history";
+import { markOf, stateWords } from "../../shared/evaluations";
+
+const SHOWN_VARIANTS = 4;
+
+export function Page() {
+  const [{ suite }, change] = useUrl();
+  useTitle(suite === undefined ? "Evaluations" : `${suite} · Evaluations`);
+  const query = useInfiniteQuery({
+    queryKey: ["evaluations", suite],
+    queryFn: ({ pageParam }) => get<PageOf<EvaluationSummary>>("/v1/evaluations", { suite, limit: 50, cursor: pageParam }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+    refetchInterval: (state) => ((state.state.data?.pages.length ?? 0) > 1 ? false : 3000),
+    placeholderData: (before) => before,
+  });
+  return (
+    <>
+      <div className="head">
+        <h1>Evaluations</h1>
+        {suite === undefined ? null : (
+          <span className="tag accent">
+            suite: {visible(suite)}{" "}
+            <button type="button" className="link" aria-label="Show all suites" onClick={() => change({ suite: null, by: null })}>
+              ×
+            </button>
+          </span>
+        )}
+      </div>
+      <Loaded query={query} rows={8}>
+        {({ pages }) => {
+          const items = pages.flatMap((page) => page.items);
+          if (items.length === 0) return <Nothing suite={suite} />;
+          return (
+            <div className="stack">
+              {suite === undefined ? null : <History items={items} />}
+              <List items={items} />
+              {query.hasNextPage ? (
+                <span>
+                  <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+                    Older ones
+                  </Button>
+                </span>
+              ) : null}
+            </div>
+          );
+        }}
+      </Loaded>
+    </>
+  );
+}
+
+function List({ items }: { items: readonly EvaluationSummary[] }) {
+  return (
+    <div className="scroll tall" tabIndex={0} role="region" aria-label="Evaluations">
+      <table className="grid-table wide">
+        <thead>
+          <tr>
+            <th>State</th>
+            <th>Suite</th>
+            <th>Runs</th>
+            <th>Success by variant (95 %)</th>
+            <th>When</th>
+            <th>History</th>
+          </tr>
+        </thead>
+        <tbody>
+          {items.map((each) => (
+            <tr key={each.id}>
+              <td>
+                <StateMark state={markOf(each.state)} word={stateWords(each.state)} />
+              </td>
+              <td>
+                <Link to="/evaluations/$id" params={{ id: each.id }} className="plain">
+                  {visible(each.name)}
+                </Link>
+              </td>
+              <td className="mono">
+                {each.progress.finished}/{each.progress.runs}
+              </td>
+              <td>
+                <Variants of={each} />
+              </td>
+              <td>
+                <When at={each.created_at} />
+              </td>
+              <td>
+                <Link to="/evaluations" search={{ suite: each.name } as never} className="plain">
+                  over time
+                </Link>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Variants({ of }: { of: EvaluationSummary }) {
+  const best = [...of.totals].sort((one, other) => share(other) - share(one));
+  return (
+    <span className="tight">
+      {best.slice(0, SHOWN_VARIANTS).map((total) => (
+        <span key={total.variant} className="bar">
+          <Success of={total} /> {visible(total.variant)}
+        </span>
+      ))}
+      {best.length > SHOWN_VARIANTS ? <span className="muted">and {best.length - SHOWN_VARIANTS} more</span> : null}
+    </span>
+  );
+}
+
+function share({ successes, runs }: { successes: number; runs: number }): number {
+  return runs === 0 ? -1 : successes / runs;
+}
+
+function Nothing({ suite }: { suite: string | undefined }) {
+  return (
+    <Empty title={suite === undefined ? "No evaluations yet" : `No evaluation of ${suite} yet`}>
+      <span>A suite of cases is run with several models and prompts, and what comes out is held against what each case expects.</span>
+      <code>assay eval run suite.yaml --model groq/openai/gpt-oss-120b --repeat 3</code>
+      <span>A finished job becomes a case on its own page: “Make this a case”.</span>
+    </Empty>
+  );
+}

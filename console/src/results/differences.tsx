@@ -1,0 +1,98 @@
+import type { Job, TransformResult } from "../api/types";
+import { visible } from "../shared/ansi";
+import { Diff } from "../shared/code";
+import { count, cell as wordsOf } from "../shared/numbers";
+import { DataTable } from "../shared/table";
+import { tableDiff, type Side } from "../shared/table-diff";
+
+/** What differs between two jobs: input, each attempt's code, the result (tables cell by cell), the error. */
+export function Differences({ left, right }: { left: Job; right: Job }) {
+  const codes = [attempts(left), attempts(right)] as const;
+  const tables = [tableOf(left), tableOf(right)] as const;
+  return (
+    <>
+      <Part title="Input" before={left.input} after={right.input} />
+      {Array.from({ length: Math.max(codes[0].length, codes[1].length) }, (_, index) => (
+        <Part key={index} title={`Attempt ${index + 1}`} before={codes[0][index]} after={codes[1][index]} />
+      ))}
+      {tables[0] !== null && tables[1] !== null ? <CellDiff before={tables[0]} after={tables[1]} /> : null}
+      <Part title={tables[0] === null ? "Result" : "The rest of the result"} before={comparable(left)} after={comparable(right)} folded={tables[0] !== null} />
+      <Part title="Error" before={left.error} after={right.error} />
+    </>
+  );
+}
+
+/** Two tables in one: new green, changed amber with the value before, dropped struck. */
+export function CellDiff({ before, after, title = "Table, cell by cell" }: { before: Side; after: Side; title?: string }) {
+  const diff = tableDiff(before, after);
+  const rows = diff.rows.map((row) =>
+    row.cells.map((each) => (each.changed ? `${wordsOf(each.before) || "null"} → ${wordsOf(each.after) || "null"}` : row.state === "dropped" || each.after === undefined ? each.before : each.after)),
+  );
+  const columns = diff.columns.filter((column) => column.state !== "");
+  const isSame = diff.changed + diff.added + diff.dropped + columns.length === 0;
+  return (
+    <section className="panel tight" aria-label={title}>
+      <h3>
+        {title} {isSame ? <span className="muted">the same</span> : null}
+      </h3>
+      {isSame ? null : (
+        <>
+          <span>
+            {count(diff.changed)} cells changed, {count(diff.added)} rows new, {count(diff.dropped)} rows gone
+            {columns.map((column) => `, column ${visible(column.name)} ${column.state === "new" ? "new" : "gone"}`).join("")}{" "}
+            <span className="muted">{diff.key === null ? "rows by their place" : `rows by ${visible(diff.key)}`}</span>
+          </span>
+          <DataTable
+            label={title}
+            columns={diff.columns}
+            rows={rows.map((row) => row.map((value) => value ?? null))}
+            mark={(row, column) => diff.rows[row]!.state || diff.columns[column]!.state || (diff.rows[row]!.cells[column]!.changed ? "changed" : "")}
+          />
+        </>
+      )}
+    </section>
+  );
+}
+
+function Part({ title, before, after, folded = false }: { title: string; before: unknown; after: unknown; folded?: boolean }) {
+  const [one, other] = [text(before), text(after)];
+  if (one === "" && other === "") return null;
+  if (folded && one !== other) {
+    return (
+      <details className="panel">
+        <summary>{title}</summary>
+        <Diff before={one} after={other} />
+      </details>
+    );
+  }
+  return (
+    <section className="panel">
+      <h3>
+        {title} {one === other ? <span className="muted">the same</span> : null}
+      </h3>
+      {one === other ? null : <Diff before={one} after={other} />}
+    </section>
+  );
+}
+
+function tableOf(job: Job): Side | null {
+  const table = (job.result as TransformResult | null)?.table;
+  return table === null || table === undefined ? null : { columns: table.columns, rows: table.rows as unknown[][] };
+}
+
+/** The result without what stands elsewhere on the page, or is never the same twice. */
+function comparable(job: Job): unknown {
+  if (tableOf(job) === null) return job.result;
+  const { table, iterations, ...rest } = job.result as unknown as Record<string, unknown>;
+  return rest;
+}
+
+function text(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+}
+
+function attempts(job: Job): string[] {
+  const holder = (job.result ?? job.error ?? {}) as { iterations?: { code: string; message: string }[] };
+  return (holder.iterations ?? []).map((each) => `${each.code}\n\n${each.message}`);
+}

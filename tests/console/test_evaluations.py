@@ -1,0 +1,104 @@
+"""Evaluations in the console: the matrix, what two cells differ in, a suite over time."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.console.conftest import Console, Visit
+from tests.support.wait import until
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
+
+CITIES = "city,amount\nOslo,3\nOslo,5\nRome,4\nBergen,2"
+SUITE = {
+    "name": "cities",
+    "cases": [
+        {
+            "name": "total by city",
+            "kind": "transform",
+            "input": {"task": "Total amount by city", "data": [{"name": "data", "csv": CITIES}]},
+            "expect": {"table": {"csv": "city,amount\nBergen,2\nOslo,8\nRome,4"}},
+        },
+        {"name": "product", "kind": "execute", "input": {"language": "python", "code": "print(6*7)"}},
+    ],
+}
+VARIANTS = [
+    {"name": "careful", "model": "groq/careful"},
+    {"name": "careless", "model": "groq/careless", "prompt": "transform@1"},
+]
+
+
+@pytest.fixture(scope="module")
+def evaluation(console: Console) -> dict[str, Any]:
+    """Two models of which one loses the last city; at its end."""
+    with console.api as api:
+        body = {"suite": SUITE, "variants": VARIANTS, "repeat": 2}
+        made = api.post("/v1/evaluations", json=body).json()
+
+        def ended() -> dict[str, Any] | None:
+            told: dict[str, Any] = api.get(f"/v1/evaluations/{made['id']}").json()
+            return told if told["state"] == "finished" else None
+
+        told = until(ended, "the evaluation ends", seconds=120)
+    assert [total["successes"] for total in told["totals"]] == [4, 2], told
+    return told
+
+
+def test_two_cells_are_chosen_and_what_they_differ_in_is_shown(page: Page, evaluation: dict[str, Any]) -> None:
+    page.goto("/evaluations")
+    page.get_by_role("link", name="cities").first.click()
+    totals = page.get_by_role("region", name="Totals")
+    expect(totals.get_by_role("row", name=re.compile("careful"))).to_contain_text("4/4")
+    expect(totals.get_by_role("row", name=re.compile("careless"))).to_contain_text("wrong table 2")
+    expect(page.get_by_role("region", name="Table of comparisons")).to_contain_text("+0.50")
+
+    page.get_by_role("button", name="total by city, careless: 0 of 2 succeeded").click()
+    missing = page.get_by_role("region", name="From what was expected to what came").last
+    expect(missing.locator("td.dropped").first).to_have_text("Rome")
+    expect(page.get_by_role("region", name="Runs of a")).to_contain_text("wrong table")
+
+    page.get_by_role("button", name="total by city, careful: 2 of 2 succeeded").click()
+    difference = page.get_by_role("region", name="Difference of the two")
+    expect(difference.get_by_label("Differences").first.locator(".del")).to_contain_text(["iloc[:-1]"])
+    expect(difference.locator("td.new").first).to_have_text("Rome")
+    page.reload()
+    expect(difference.locator("td.new").first, "what is chosen stands in the address").to_have_text("Rome")
+    page.get_by_label("Only cases with a failure").check()
+    expect(page.get_by_role("rowheader")).to_have_text(["total by city"])
+
+
+def test_a_suite_is_shown_over_time_and_by_version_of_its_prompt(page: Page, evaluation: dict[str, Any]) -> None:
+    page.goto("/evaluations?suite=cities")
+    points = page.get_by_label("Success over time").get_by_role("link")
+    expect(points).to_have_count(2)
+    page.get_by_text("by prompt version").click()
+    expect(points).to_have_count(1)
+    points.first.dispatch_event("click")
+    expect(page).to_have_url(re.compile(f"/evaluations/{evaluation['id']}"))
+
+
+def test_an_evaluation_is_cancelled_and_gone_on_with(page: Page, console: Console) -> None:
+    slow = {"name": "wait", "kind": "execute", "input": {"language": "python", "code": "import time; time.sleep(1)"}}
+    with console.api as api:
+        body = {"suite": {"name": "waiting", "cases": [slow]}, "repeat": 3, "concurrency": 1}
+        made = api.post("/v1/evaluations", json=body).json()
+    page.goto(f"/evaluations/{made['id']}")
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator(".s-cancelled")).to_be_visible()
+    page.get_by_role("button", name="Resume").click()
+    expect(page.locator(".s-succeeded")).to_have_text("finished")
+    expect(page.get_by_role("button", name=re.compile("wait, .*: 3 of 3"))).to_be_visible()
+
+
+def test_who_may_only_read_is_told_what_is_missing(visit: Visit, console: Console, evaluation: dict[str, Any]) -> None:
+    with console.api as api:
+        key = api.post("/v1/keys", json={"tenant": "default", "name": "reads", "scopes": ["read"]}).json()["key"]
+        made = api.post("/v1/evaluations", json={"suite": SUITE, "variants": VARIANTS[:1], "repeat": 1}).json()
+        api.post(f"/v1/evaluations/{made['id']}/cancel")
+    tab = visit(key=key).tab()
+    tab.goto(f"/evaluations/{made['id']}")
+    expect(tab.get_by_role("button", name="Resume")).to_be_disabled()
