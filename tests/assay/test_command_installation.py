@@ -12,6 +12,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import pytest
+
 from assay.webhooks import verify
 from tests.assay.terminal import Shell
 from tests.support.wait import until
@@ -26,6 +28,7 @@ def frozen(pid: int) -> Iterator[None]:
         os.kill(pid, signal.SIGCONT)
 
 
+@pytest.mark.slow
 def test_an_installation_is_found_from_any_folder(shell: Shell, tmp_path: Path) -> None:
     elsewhere = Shell(tmp_path, {name: value for name, value in shell.env.items() if name != "ASSAY_HOME"})
     assert json.loads(elsewhere("jobs", "ls", "--json").out)["items"] is not None
@@ -33,11 +36,13 @@ def test_an_installation_is_found_from_any_folder(shell: Shell, tmp_path: Path) 
     assert url in elsewhere("status").out
 
 
+@pytest.mark.slow
 def test_the_environment_of_status_is_exported(shell: Shell) -> None:
     lines = shell("status", "-o", "env").out.splitlines()
     assert [line.partition("=")[0] for line in lines] == ["export ASSAY_URL", "export ASSAY_API_KEY"]
 
 
+@pytest.mark.slow
 def test_status_and_doctor_name_a_frozen_redis(shell: Shell) -> None:
     status = json.loads(shell("status", "-o", "json").out)
     assert status["ready"]
@@ -70,6 +75,7 @@ class _Answer(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.slow
 def test_listen_brings_signed_webhooks_to_this_machine(shell: Shell) -> None:
     with _Receiver() as receiver:
         thread = Thread(target=receiver.serve_forever)
@@ -95,6 +101,7 @@ def test_listen_brings_signed_webhooks_to_this_machine(shell: Shell) -> None:
     assert shell("jobs", "redeliver", job["id"]).status == 2
 
 
+@pytest.mark.slow
 def test_workers_and_the_gateway_log_a_line_for_every_job(shell: Shell) -> None:
     program = shell.folder / "logged.py"
     program.write_text("6 * 7\n")
@@ -115,6 +122,7 @@ def test_workers_and_the_gateway_log_a_line_for_every_job(shell: Shell) -> None:
     assert [(line["tenant"], line["status"]) for line in submitted] == [("default", 202)]
 
 
+@pytest.mark.slow
 def test_jobs_are_named_by_the_beginning_of_their_id_or_as_the_last(shell: Shell) -> None:
     program = shell.folder / "named.py"
     program.write_text("6 * 7\n")
@@ -130,6 +138,7 @@ def test_jobs_are_named_by_the_beginning_of_their_id_or_as_the_last(shell: Shell
     assert shell("jobs", "get", "@last", "--json").json["id"] == ids[0]
 
 
+@pytest.mark.slow
 def test_the_last_administrators_key_is_not_revoked_by_mistake(shell: Shell) -> None:
     [key] = [key["id"] for key in shell("keys", "ls", "--json").json["items"] if "admin" in key["scopes"]]
     refused = shell("keys", "revoke", key)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.assay.terminal import plain
 
 _SWALLOWED = """
@@ -25,6 +27,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 def test_one_that_a_finalizer_swallows_is_raised_again() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", _SWALLOWED], env=plain(), capture_output=True, text=True, timeout=50, check=False

@@ -137,6 +137,7 @@ print(len(list(__import__("pathlib").Path(sys.argv[1]).rglob("incoming/*"))))
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_as_such_and_nothing_is_left(tmp_path: Path) -> None:
     script = f'mount -t tmpfs -o size=1m none "{tmp_path}" && exec "{sys.executable}" -c "$0" "{tmp_path}"'
     filled = subprocess.run(["unshare", "-rm", "sh", "-c", script, _FILL], capture_output=True, text=True, check=False)

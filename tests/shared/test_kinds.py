@@ -23,6 +23,7 @@ def test_the_example_of_a_kind_is_a_valid_submit(kind: str) -> None:
     assert type(submit.input) is KINDS[kind].input
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_command_of_a_kind_exists(kind: str) -> None:
     ran = run("assay", [*KINDS[kind].command.split(), "--help"], os.environ, Path.cwd())

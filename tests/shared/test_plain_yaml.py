@@ -46,6 +46,7 @@ def test_a_list_that_holds_itself_is_refused() -> None:
         list(documents("&a [*a]", most=100, aliases=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [MERGES, LAUGHS, "[" * 20_000, "a: 2024-13-45\n", "a: [\n", "\x00", "? " * 9000])
 @pytest.mark.parametrize("aliases", [True, False])
 def test_bombs_and_broken_texts_are_refused_in_little_time_and_memory(tmp_path: Path, text: str, aliases: bool) -> None:

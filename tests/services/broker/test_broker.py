@@ -220,6 +220,7 @@ def test_the_jobs_tokens_are_counted_by_the_broker_too(broker: Broker, scripted_
     assert len(scripted_llm.requests()) == 2
 
 
+@pytest.mark.slow
 def test_the_jobs_time_is_counted_by_the_broker_too(broker: Broker, scripted_llm: ScriptedLlm) -> None:
     scripted_llm.play({"fault": "hang"})
     run = broker.run(budget={"seconds": 0.5})

@@ -86,6 +86,7 @@ def test_postgres_and_redis_go_away_and_come_back(servers: tuple[Gateway, Postgr
         assert len(client.get("/v1/jobs").json()["items"]) == 2
 
 
+@pytest.mark.slow
 def test_readiness_names_a_frozen_redis_and_a_read_only_postgres(servers: tuple[Gateway, Postgres, Redis]) -> None:
     gateway, postgres, redis = servers
     assert redis.pid is not None
@@ -119,6 +120,7 @@ def test_readiness_names_a_frozen_redis_and_a_read_only_postgres(servers: tuple[
         assert "read-only" in client.get("/readyz").json()["dependencies"]["postgres"]["reason"]
 
 
+@pytest.mark.slow
 def test_no_request_waits_for_a_frozen_redis(servers: tuple[Gateway, Postgres, Redis]) -> None:
     gateway, _, redis = servers
     pid = redis.pid
@@ -152,6 +154,7 @@ def test_a_frozen_postgres_answers_503(servers: tuple[Gateway, Postgres, Redis])
         until(lambda: client.post("/v1/jobs", json=EXECUTE).status_code == 202, "an accepted job")
 
 
+@pytest.mark.slow
 def test_connections_from_before_a_restart_of_postgres_are_not_used(
     servers: tuple[Gateway, Postgres, Redis],
 ) -> None:
@@ -166,6 +169,7 @@ def test_connections_from_before_a_restart_of_postgres_are_not_used(
         assert client.get("/v1/jobs").status_code == 200
 
 
+@pytest.mark.slow
 def test_a_key_is_not_accepted_while_postgres_is_away(servers: tuple[Gateway, Postgres, Redis]) -> None:
     gateway, postgres, _ = servers
     key = gateway.key("acme")

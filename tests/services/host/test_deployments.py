@@ -50,6 +50,7 @@ def test_kubernetes_runs_every_process_and_nothing_else() -> None:
         assert files == set(yaml.safe_load((folder / "kustomization.yaml").read_text())["resources"])
 
 
+@pytest.mark.slow
 def test_only_the_sandbox_is_exempt_from_the_restricted_pod_security_standard() -> None:
     levels = {
         part["metadata"]["name"]: part["metadata"]["labels"]["pod-security.kubernetes.io/enforce"]

@@ -208,6 +208,7 @@ def test_a_receiver_that_drips_holds_up_nobody_else_and_only_its_tenants_places(
         assert len(accepted) == 4
 
 
+@pytest.mark.slow
 def test_a_receiver_that_drips_is_given_up_at_the_deadline(engine: Engine, delivering: Callable[..., Webhooks]) -> None:
     webhooks = delivering(seconds=0.5, pauses=())
     with dripping() as (slow, _):

@@ -68,6 +68,7 @@ def test_deletions_come_before_records_of_the_same_input(filled: MemorySearchSer
     assert counts(filled.ingest("sessions", [SESSIONS[0]], delete=["s1"])) == (1, 0, 0, 1, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("record", "code"),
     [
@@ -231,6 +232,7 @@ def test_json_lines_with_a_bad_line_lose_only_that_line(empty: MemorySearchServi
     assert [error.code for error in result.errors] == ["malformed_json", "not_an_object"]
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_read_writes_nothing(empty: MemorySearchService) -> None:
     with pytest.raises(UnreadableFile):
         from_file(empty, b"PAR1 but no parquet", format="parquet")

@@ -4,10 +4,13 @@ import gc
 import subprocess
 import sys
 
+import pytest
+
 from services.stacks.engine import StackEngine
 from tests.services.stacks.trees import tree_of
 
 
+@pytest.mark.slow
 def test_a_detection_of_many_packages_leaves_no_circles_of_references_behind() -> None:
     engine = StackEngine()
     files = {

@@ -137,6 +137,7 @@ def test_a_pattern_is_matched_in_linear_time(pattern: str, value: str, fits: boo
             declaration.fit(value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", ["a?" * 200 + "a" * 100, "(a+)+c", "(a|a)*c", "(.*)(.*)(.*)(.*)x", "a{1,999}" * 9])
 def test_no_pattern_takes_long(tmp_path: Path, pattern: str) -> None:
     code = """

@@ -6,6 +6,7 @@ import json
 import os
 import threading
 
+import pytest
 from redis import Redis
 
 from shared.jobs.notifications import EVENTS_CHANNEL, queue_name
@@ -40,6 +41,7 @@ def test_events_and_work_are_sent_in_order_and_all_of_them_before_the_end(redis_
         assert json.loads(sent)["headers"]["id"] == "next"
 
 
+@pytest.mark.slow
 def test_a_redis_that_hangs_makes_nobody_wait() -> None:
     hangs, answered = threading.Event(), threading.Event()
 

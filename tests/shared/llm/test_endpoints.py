@@ -131,6 +131,7 @@ def test_chains_name_endpoints_and_fail_over_between_them(
     llm.models.reset()
 
 
+@pytest.mark.slow
 def test_another_process_follows_and_closes_the_old_address(
     llm: LlmLayer, engine: Engine, scripted_llm: ScriptedLlm, second: ScriptedLlm
 ) -> None:

@@ -249,6 +249,7 @@ def test_providers_without_a_key_are_skipped_silently(scripted_llm: ScriptedLlm)
         assert ask(llm).attempts("provider", "reason") == [("cerebras", "primary")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("only", "answers"), [("anthropic", "anthropic"), ("openai", "openai")])
 def test_a_configured_provider_stands_in_for_a_chain_without_a_key(
     scripted_llm: ScriptedLlm, only: str, answers: str

@@ -58,6 +58,7 @@ def test_text_and_usage_come_back(llm: LlmLayer, model: str, scripted_llm: Scrip
     assert reply.source == "scripted"
 
 
+@pytest.mark.slow
 def test_the_words_arrive_as_they_were_said(llm: LlmLayer, model: str, scripted_llm: ScriptedLlm) -> None:
     scripted_llm.play({"reply": "ok"})
     messages = (*HELLO, ChatMessage("assistant", "Hello"), ChatMessage("user", "Again"))

@@ -32,6 +32,7 @@ def llm(scripted_llm: ScriptedLlm) -> Iterator[LlmLayer]:
         yield llm
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ["llama.cpp loading", "ollama loading"])
 def test_a_server_that_loads_its_model_is_waited_for_and_has_not_failed(
     llm: LlmLayer, scripted_llm: ScriptedLlm, words: str
@@ -62,6 +63,7 @@ def test_the_only_server_is_asked_although_it_failed_often(scripted_llm: Scripte
         assert {each.name: each.state for each in llm.providers()}["openai"] == "closed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["disconnect", {"kind": "status", "status": 503, "message": "slots are busy"}])
 def test_the_only_server_is_waited_for_when_it_has_answered_before(
     llm: LlmLayer, scripted_llm: ScriptedLlm, fault: Any
@@ -228,6 +230,7 @@ def _long() -> ChatRequest:
     return ChatRequest("flows.edit", (*HELLO, ChatMessage("user", "word " * 4000)))
 
 
+@pytest.mark.slow
 def test_an_absent_server_that_answered_before_is_waited_for_within_patience(scripted_llm: ScriptedLlm) -> None:
     """The wait ends with patience, and says what was seen."""
     with layer(scripted_llm, ("openai",), patience_seconds=0.6) as llm:

@@ -124,6 +124,7 @@ def test_two_hundred_calls_of_twenty_tenants_share_one_slot(
     assert all(later - earlier >= 0.045 for earlier, later in pairwise(times)), "one at a time, so none waited there"
 
 
+@pytest.mark.slow
 def test_cancelling_frees_the_slot_and_the_time_in_the_queue_is_told(
     one_slot: tuple[LlmLayer, LlmLayer], scripted_llm: ScriptedLlm
 ) -> None:

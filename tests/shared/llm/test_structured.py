@@ -61,6 +61,7 @@ def test_a_generation_without_a_known_call_stays_a_fault(generation: str) -> Non
         salvaged(ToolUseFailed("no", generation), ChatRequest("flows.edit", (), tools=TOOLS), "groq")
 
 
+@pytest.mark.slow
 def test_a_text_that_a_repair_would_take_hours_for_is_no_json() -> None:
     began = time.process_time()
     with pytest.raises(AnswerUnreadable, match="no JSON"):

@@ -85,6 +85,7 @@ def test_the_budgets_clock_ends_a_chunk_that_is_under_way(jobs: DocumentJobs) ->
     assert result.markdown == text
 
 
+@pytest.mark.slow
 def test_a_chunk_that_begins_with_the_budgets_last_moment_ends_and_what_was_done_is_there(jobs: DocumentJobs) -> None:
     text = python("x = 1\nx") + python("import time\ntime.sleep(60)") + python("y = 2") + "::: describe {{ x }} :::\n"
     budget = Budget()

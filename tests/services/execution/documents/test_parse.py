@@ -72,6 +72,7 @@ def test_any_text_reads_and_is_written_back_as_it_was(text: str, flavour: str) -
     assert len({node.id for node in nodes}) == len(nodes)
 
 
+@pytest.mark.slow
 @settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.lists(_PIECES, max_size=30).map("".join), st.text(max_size=80) | st.lists(_PIECES, max_size=9).map("".join))
 def test_an_answer_changes_nothing_but_its_own_place_and_stays_in_it(text: str, answer: str) -> None:

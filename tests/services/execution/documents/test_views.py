@@ -38,6 +38,7 @@ def test_schema_is_names_and_types(jobs: DocumentJobs) -> None:
     assert sent(jobs, FRAME, "{{ d | schema }}") == "k: list, text: str"
 
 
+@pytest.mark.slow
 def test_head_takes_as_many_rows_as_it_is_told(jobs: DocumentJobs) -> None:
     assert len(sent(jobs, FRAME, "{{ df | head(3) }}").splitlines()) == 6
     assert len(sent(jobs, FRAME, "{{ df | head(300) }}").splitlines()) == 303
@@ -135,6 +136,7 @@ def test_each_kind_of_value_has_its_words(jobs: DocumentJobs, code: str, message
     assert sent(jobs, code, message) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("language", "code", "message", "text"),
     [

@@ -151,6 +151,7 @@ def process_of(session: Session) -> int:
     return kernel
 
 
+@pytest.mark.slow
 def test_an_interrupt_that_comes_too_late_is_for_no_call(session: Session, sample: Sample) -> None:
     session.execute(sample.define)
     kernel = process_of(session)
@@ -201,6 +202,7 @@ def test_a_cancelled_call_raises_and_ends_the_kernel(sandbox: Sandbox, sample: S
             session.execute(sample.forever, cancelled=cancelled)
 
 
+@pytest.mark.slow
 def test_a_kernel_that_dies_in_the_middle_is_a_verdict_and_says_so_afterwards(kernel: Open, sample: Sample) -> None:
     if sample.dies is None:
         pytest.skip("this language cannot end its process")

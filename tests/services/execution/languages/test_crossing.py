@@ -36,6 +36,7 @@ def made(kernel: Open, case: Case) -> Value:
     return session.get("v")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_value_comes_back_as_it_was_or_its_loss_is_said(kernel: Open, case: Case) -> None:
     value = made(kernel, case)

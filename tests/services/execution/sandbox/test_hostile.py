@@ -73,6 +73,7 @@ def test_what_hides_is_counted_by_control_groups_too(attack: Attack, run_code: R
     assert outcome.verdict in attack.verdicts, outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spray", SPRAYS)
 def test_56_code_that_speaks_for_its_kernel_is_rejected_and_never_fine(spray: str, run_code: RunCode) -> None:
     for last in ("1 / 0", "import sys; sys.exit(3)", "'fine'"):

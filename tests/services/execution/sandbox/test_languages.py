@@ -74,6 +74,7 @@ def test_the_last_expression_is_the_value(sample: Sample, run_code: RunCode) -> 
     assert "42" in outcome.value.text
 
 
+@pytest.mark.slow
 def test_threads_of_the_language_are_not_the_codes(sample: Sample, run_code: RunCode) -> None:
     assert run_code(sample.value, sample.language, processes=1).verdict is Verdict.OK
 
@@ -83,6 +84,7 @@ def test_prints_reach_the_output(sample: Sample, run_code: RunCode) -> None:
         assert run_code(sample.prints, sample.language).stdout == "seen\n"
 
 
+@pytest.mark.slow
 def test_errors_are_told_in_the_words_of_the_language(sample: Sample, run_code: RunCode) -> None:
     outcome = run_code(sample.fails, sample.language)
     assert outcome.verdict is Verdict.USER_ERROR
@@ -108,11 +110,13 @@ def test_loops_and_hoards_are_ended(sample: Sample, run_code: RunCode) -> None:
         assert outcome.verdict is Verdict.MEMORY
 
 
+@pytest.mark.slow
 def test_displays_are_shown(sample: Sample, run_code: RunCode) -> None:
     if sample.shows is not None:
         assert [shown.text for shown in run_code(sample.shows, sample.language).displays] == ["shown"]
 
 
+@pytest.mark.slow
 def test_files_go_in_and_come_out(sample: Sample, sandbox: Sandbox, tmp_path: Path) -> None:
     (tmp_path / "in").write_text("abcde\n" if sample.language != "python" else "abcde")
     files = {"in.txt": tmp_path / "in"}
@@ -165,6 +169,7 @@ def test_a_table_goes_in_and_the_result_comes_out(sample: Sample, sandbox: Sandb
         assert result.column("name").to_pylist() == ["b", None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("language", "code", "value"),
     [

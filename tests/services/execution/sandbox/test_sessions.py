@@ -41,6 +41,7 @@ def test_variables_are_listed_got_set_and_removed(sandbox: Sandbox) -> None:
             session.get("a")
 
 
+@pytest.mark.slow
 def test_each_call_is_told_what_it_used(sandbox: Sandbox) -> None:
     burn = "import time\nkept = bytearray(b'x' * 80_000_000)\nend = time.process_time() + 0.2\n"
     with sandbox.session("python", Limits(), {}) as session:

@@ -159,6 +159,7 @@ def test_a_byte_order_mark_is_no_code(sandbox: Sandbox, run_code: RunCode, langu
     assert "42" in value.text
 
 
+@pytest.mark.slow
 def test_displays_that_are_left_out_are_named(run_code: RunCode) -> None:
     outcome = run_code("for n in range(60): display(n)")
     assert len(outcome.displays) == 50

@@ -39,6 +39,7 @@ def test_an_error_is_shown_and_repaired(jobs: TransformJobs) -> None:
     assert "KeyError" in jobs.script.asked[1].messages[-1].content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "reply",
     [BAD, python("result = 3"), "DONE", python("data.iloc[0:0]['x']"), cut("```python\nresult = da")],

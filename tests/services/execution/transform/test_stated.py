@@ -53,6 +53,7 @@ def test_each_check_says_what_spoilt_results_did_to_it() -> None:
     assert judged(RESULT, *STATED, "rows == 3").checks[0].noticed == [], "nothing is tried when a check does not hold"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "checks",
     [
@@ -91,6 +92,7 @@ def test_confirm_says_whether_checks_of_the_model_count(jobs: TransformJobs, con
     assert asked_for is (confirm == "auto")
 
 
+@pytest.mark.slow
 def test_a_caller_who_asserts_or_masks_gets_no_checks_of_the_model(jobs: TransformJobs) -> None:
     asserted = jobs.transform(reply(GOOD, "rows == 9"), data=SALES, assertions=["rows == 2"])
     assert [(check.text, check.from_) for check in asserted.checks] == [("rows == 2", "caller")]

@@ -39,6 +39,7 @@ def layer(scripted_llm: ScriptedLlm) -> Iterator[Layer]:
         yield made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["anthropic", "openai", "groq"])
 def test_text_replies_drive_the_loop(
     jobs: TransformJobs, scripted_llm: ScriptedLlm, layer: Layer, provider: str
@@ -55,6 +56,7 @@ def test_text_replies_drive_the_loop(
     assert job.usage.llm_calls == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["anthropic", "openai", "groq"])
 def test_native_tool_calls_drive_the_loop(
     jobs: TransformJobs, scripted_llm: ScriptedLlm, layer: Layer, provider: str
@@ -76,6 +78,7 @@ def test_native_tool_calls_drive_the_loop(
     assert len(scripted_llm.requests()) == 3
 
 
+@pytest.mark.slow
 def test_spent_tokens_end_the_loop_with_the_best_so_far(
     jobs: TransformJobs, scripted_llm: ScriptedLlm, layer: Layer
 ) -> None:

@@ -263,6 +263,7 @@ def test_the_original_example_runs_with_a_failing_call_that_the_retry_repairs(
     }
 
 
+@pytest.mark.slow
 def test_a_repeated_message_with_the_same_key_is_answered_like_the_first(
     chatting: httpx.Client, scripted_llm: ScriptedLlm
 ) -> None:
@@ -314,6 +315,9 @@ def test_when_every_provider_fails_the_message_fails_with_500(
 
 def test_a_layout_by_message_says_so_in_its_entry(chatting: httpx.Client, scripted_llm: ScriptedLlm) -> None:
     until(lambda: _answers(chatting, scripted_llm), "the providers are asked again", 120)
+    flow = say(chatting, "POST", "/api/node", {"label": "Near"})[1]["flow"]
+    astray = [{**node, "position": {"x": 999, "y": 10 * rank}} for rank, node in enumerate(flow["nodes"])]
+    assert say(chatting, "POST", "/api/flow", {"nodes": astray, "edges": flow["edges"]})[0] == 200
     calls = tagged(("addNode", {"label": "Far"}), ("autoLayout", {}), ("autoLayout", {}))
     scripted_llm.play({"reply": {"text": calls}})
     answer = chatting.post("/api/conversation/message", json={"message": "arrange it"})
@@ -387,6 +391,7 @@ def test_notes_that_no_model_could_take_down_are_an_error(chatting: httpx.Client
     assert say(chatting, "GET", "/api/notes")[1]["bullets"] == bullets
 
 
+@pytest.mark.slow
 def test_a_job_whose_time_was_spent_by_its_providers_names_them(
     chatting: httpx.Client, scripted_llm: ScriptedLlm
 ) -> None:

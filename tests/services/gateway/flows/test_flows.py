@@ -59,6 +59,7 @@ def test_a_flow_is_created_read_listed_and_deleted(client: httpx.Client, other: 
     assert client.get(f"/v1/flows/{flow['id']}").status_code == 404
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "status", "code"),
     [

@@ -65,6 +65,7 @@ def page(gateway: Gateway) -> Iterator[Page]:
         yield Page(client)
 
 
+@pytest.mark.slow
 def test_every_undo_takes_one_edit_back_and_every_redo_brings_one_again(page: Page) -> None:
     page.open()
     for label, parent in (("A", None), ("B", "a"), ("C", "b"), ("D", "c")):

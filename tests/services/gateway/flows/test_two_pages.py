@@ -49,6 +49,7 @@ class Followed:
                     self.seen.put(json.loads(line.removeprefix("data:")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", ["/api/flow", "/api"])
 def test_a_page_hears_of_the_other_ones_edits(page: httpx.Client, base: str) -> None:
     early = Followed(page, f"{base}/events")

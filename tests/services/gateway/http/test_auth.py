@@ -14,6 +14,7 @@ from tests.services.gateway.http.test_problems import EXECUTE, assert_problem
 from tests.support.wait import until
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "header",
     [None, "", "Bearer", "Basic YTpi", "Bearer nonsense", f"Bearer ask_{'a' * 8}_{'b' * 32}", "Bearer \xe9"],

@@ -135,6 +135,7 @@ def test_another_content_type_is_not_understood(client: httpx.Client, headers: d
     assert_problem(answer, 415, "unsupported_media_type")
 
 
+@pytest.mark.slow
 def test_a_large_body_is_refused_however_it_comes(client: httpx.Client) -> None:
     code = "x" * 10_000_000
     large = {"kind": "execute", "input": {"language": "python", "code": code}}

@@ -117,6 +117,7 @@ def hostile_zip() -> bytes:
     return buffer.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [hostile_tar, hostile_zip])
 def test_unsafe_entries_are_named_and_the_rest_is_detected(mine: httpx.Client, scratch: Path, make: Any) -> None:
     job = detected(mine, make())

@@ -160,6 +160,7 @@ def test_what_does_not_fit_is_refused_at_its_place(asking: httpx.Client, given: 
     assert refused["errors"][0]["loc"] == ["body", *loc]  # type: ignore[index]
 
 
+@pytest.mark.slow
 def test_a_tenant_may_use_its_models_only_and_has_a_bounded_number_under_way(
     gateway: Gateway, asking: httpx.Client, client: httpx.Client
 ) -> None:

@@ -103,6 +103,7 @@ def test_a_job_tells_who_submitted_it_and_its_calls_tell_why(worked: Worked) -> 
     assert calls[1]["id"] > calls[0]["id"]
 
 
+@pytest.mark.slow
 def test_queues_count_what_waits_and_what_came_and_went(worked: Worked) -> None:
     client, _ = worked
     queue = next(each for each in client.get("/v1/queues").json()["items"] if each["kind"] == "execute")

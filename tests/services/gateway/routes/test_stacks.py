@@ -75,6 +75,7 @@ def test_faults_name_their_line_and_keep_nothing(mine: httpx.Client) -> None:
     assert mine.get(PATH).json()["version"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [

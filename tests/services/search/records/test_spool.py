@@ -32,6 +32,7 @@ def spool(folder: Path, content: bytes, name: str = "auto", bounds: Bounds = BOU
         return items
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
     [
@@ -99,6 +100,7 @@ def peak_mb() -> float:
     return int(line.split()[1]) / 1024
 
 
+@pytest.mark.slow
 def test_a_list_that_is_longer_than_memory_is_read(tmp_path: Path) -> None:
     entry = json.dumps({"id": "x", "text": "y" * 100_000})
     (tmp_path / "file").write_text(f"[{', '.join([entry] * 1000)}]")
@@ -106,6 +108,7 @@ def test_a_list_that_is_longer_than_memory_is_read(tmp_path: Path) -> None:
         assert len(all_) == 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"[1 2]", b"[1,]", b"[,1]", b"[1", b"[1] x", b"[1}", b'[{"a": NaN}]', b"["])
 def test_a_list_that_is_no_json_is_unreadable(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(UnreadableFile):

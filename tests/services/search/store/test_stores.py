@@ -256,6 +256,7 @@ def test_dense_vectors_are_read_back_at_length_one(store: VectorStore) -> None:
     assert store.vectors(BUCKET, []).size == 0
 
 
+@pytest.mark.slow
 def test_lengths_are_added_up(store: VectorStore) -> None:
     assert store.total_length(BUCKET) == 0
     store.ensure(BUCKET, LAYOUT)
@@ -266,6 +267,7 @@ def test_lengths_are_added_up(store: VectorStore) -> None:
     assert store.total_length(BUCKET) == sum(number % 300 for number in range(700)) - 299
 
 
+@pytest.mark.slow
 def test_a_new_average_is_kept_in_the_layout(store: VectorStore) -> None:
     store.ensure(BUCKET, LAYOUT)
     store.ensure(BUCKET, replace(LAYOUT, average_words=12.5))
@@ -281,6 +283,7 @@ def test_a_bucket_without_vectors_holds_words(store: VectorStore) -> None:
     assert store.count(BUCKET) == 2
 
 
+@pytest.mark.slow
 def test_buckets_are_listed_and_dropped(store: VectorStore) -> None:
     other = Bucket("c2", "my-table_2", TablePart.FACETS)
     store.ensure(BUCKET, LAYOUT)

@@ -65,6 +65,7 @@ def test_a_repository_is_read_at_its_head(server: GitServer) -> None:
     assert service(result, "big").name == "x" * 300_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ref", ["v1", "refs/tags/v1"])
 def test_a_ref_chooses_the_commit(server: GitServer, ref: str) -> None:
     assert service(detected(server, ref)).primary.framework == "koa"
@@ -128,12 +129,14 @@ def test_more_manifests_than_are_kept_are_not_read(server: GitServer) -> None:
     assert any(warning.startswith("the manifests exceed 1 MB") for warning in told), told
 
 
+@pytest.mark.slow
 def test_a_blob_at_many_paths_is_kept_once(server: GitServer) -> None:
     folder = new_repository(server.root, "copies")
     commit(folder, {f"p{n}/package.json": {"name": "same", "x": "a" * 200_000} for n in range(60)})
     assert warnings_of(server, "copies", SourceLimits(kept_bytes=1 << 20)) == []
 
 
+@pytest.mark.slow
 def test_a_commit_of_endless_folders_is_refused(server: GitServer) -> None:
     """Ten folders that are one, ten times over: a few hundred bytes that list a thousand million files."""
     folder = new_repository(server.root, "endless")

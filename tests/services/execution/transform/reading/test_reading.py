@@ -104,6 +104,7 @@ def test_a_late_cell_decides_too(table: Read) -> None:
 LARGE = 120_000  #: rows that make the file of the next tests a large one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cell", "kind"),
     [

@@ -74,6 +74,7 @@ def _assert_refused(path: Path, name: str) -> None:
     assert usage["peak_mb"] < 500  # of about 3 GB
 
 
+@pytest.mark.slow
 def test_a_dictionary_that_fits_is_expanded(tmp_path: Path) -> None:
     table = pa.table({"a": pa.array(["x", None, "x"]).dictionary_encode()})
     with pa_ipc.new_file(str(tmp_path / "file"), table.schema) as writer:
