@@ -106,6 +106,8 @@ class Files(Noun):
     put = sends(files.put)
     list = sends(files.page)
     get = sends(files.get)
+    rows = sends(files.rows)
+    profile = sends(files.profile)
     content = sends(files.content)
 
     async def save(self, id: str, target: str | os.PathLike[str]) -> Path:

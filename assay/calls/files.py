@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import mimetypes
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -13,7 +13,7 @@ from assay.calls.call import ApiCall, Upload, as_model, as_page, body_of, nothin
 
 if TYPE_CHECKING:
     from shared.contracts.common import Page
-    from shared.contracts.files import FileInfo
+    from shared.contracts.files import FileInfo, FileProfile, FileRows
 
 Content = str | os.PathLike[str] | bytes | BinaryIO
 
@@ -37,6 +37,25 @@ def page(limit: int | None = None, cursor: str | None = None) -> ApiCall[Page[Fi
 
 def get(id: str) -> ApiCall[FileInfo]:
     return ApiCall("GET", f"/v1/files/{segment(id)}", as_model("files.FileInfo"))
+
+
+def rows(
+    id: str,
+    *,
+    offset: int | None = None,
+    limit: int | None = None,
+    columns: Sequence[str] | None = None,
+    sort: Sequence[str] | None = None,
+    filter: Sequence[str] | None = None,
+) -> ApiCall[FileRows]:
+    """Rows of a file that is a table; ``sort=["-amount"]``, ``filter=["amount:ge:3", "city:contains:os"]``."""
+    query = {"offset": offset, "limit": limit, "columns": columns, "sort": sort, "filter": filter}
+    return ApiCall("GET", f"/v1/files/{segment(id)}/rows", as_model("files.FileRows"), query=query)
+
+
+def profile(id: str) -> ApiCall[FileProfile]:
+    """What the columns of a file hold that is a table."""
+    return ApiCall("GET", f"/v1/files/{segment(id)}/profile", as_model("files.FileProfile"))
 
 
 def content(id: str, first: int | None = None, last: int | None = None) -> ApiCall[bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
@@ -56,6 +56,50 @@ def get(
     session.client.files.save(id, target)
     session.out(str(target))
     return 0
+
+
+@app.command
+def rows(
+    id: str,
+    *,
+    offset: int = 0,
+    limit: int = 20,
+    column: Annotated[list[str] | None, Parameter(negative=())] = None,
+    sort: Annotated[list[str] | None, Parameter(negative=(), allow_leading_hyphen=True)] = None,
+    filter: Annotated[list[str] | None, Parameter(negative=())] = None,
+) -> None:
+    """Print rows of a file that is a table.
+
+    Parameters
+    ----------
+    id
+        Of the file: Parquet, Arrow, CSV or JSON lines.
+    offset
+        How many rows to pass over.
+    limit
+        How many to print, 1000 at most.
+    column
+        Only these, in this order.
+    sort
+        By this column; -NAME is falling.
+    filter
+        COLUMN:eq:VALUE, with eq, ne, lt, le, gt, ge or contains; COLUMN:null, COLUMN:not_null.
+    """
+    call = files.rows(id, offset=offset, limit=limit, columns=column, sort=sort, filter=filter)
+    answer(call, lambda page: show.data_table([each["name"] for each in page["columns"]], page["rows"]).rstrip("\n"))
+
+
+@app.command
+def profile(id: str) -> None:
+    """Print what the columns of a file hold that is a table: types, missing and distinct values, ranges."""
+    names = ["column", "type", "nulls", "distinct", "lowest", "highest", "mean", "most frequent"]
+    answer(files.profile(id), lambda told: show.table(names, map(_described, told["columns"])))
+
+
+def _described(column: dict[str, Any]) -> list[object]:
+    frequent = ", ".join(f"{each['value']} ({each['count']})" for each in (column.get("frequent") or [])[:3])
+    values = [column.get(name) for name in ("name", "type", "nulls", "distinct", "lowest", "highest", "mean")]
+    return [*values, frequent or None]
 
 
 @app.command

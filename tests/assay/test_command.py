@@ -48,6 +48,17 @@ def test_files_come_back_as_they_went(shell: Shell) -> None:
 
 
 @pytest.mark.slow
+def test_a_file_that_is_a_table_is_read_and_described(shell: Shell) -> None:
+    (shell.folder / "cities.csv").write_text("city,n\nOslo,3\nRome,10\nBergen,\n")
+    id = shell("files", "put", "cities.csv").out.strip()
+    ran = shell("files", "rows", id, "--sort", "-n", "--filter", "n:not_null", "--column", "city")
+    assert ran.out.splitlines() == ["city", "Rome", "Oslo"], ran.talk
+    assert "n\tint\t1\t2\t3\t10\t6.5\t3 (1), 10 (1)" in shell("files", "profile", id).out
+    refused = shell("files", "rows", id, "--filter", "n:eq:x")
+    assert (refused.status == 0, "does not fit its column's type" in refused.talk) == (False, True)
+
+
+@pytest.mark.slow
 def test_a_key_of_another_tenant_sees_nothing_and_may_do_what_its_scopes_say(shell: Shell) -> None:
     tenant = f"t{uuid.uuid4().hex[:8]}"
     made = shell("keys", "create", "--tenant", tenant, "--scope", "read", "--name", "n", "--json").json

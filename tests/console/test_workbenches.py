@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from tests.console.conftest import ROOT, Console, Visit
 
@@ -201,3 +201,26 @@ def test_jobs_are_chosen_compared_and_run_again(page: Page, console: Console) ->
     expect(page.get_by_label("Differences").first).to_contain_text("print('one')")
     with console.api as api:
         assert len(api.get("/v1/jobs", params={"q": "compared"}).json()["items"]) == 4
+
+
+def test_an_uploaded_file_shows_its_columns_and_a_long_result_all_its_rows(page: Page, console: Console) -> None:
+    page.goto("/transform")
+    lines = "".join(f"{number},{'Oslo' if number % 2 else 'Rome'}\n" for number in range(300))
+    file: FilePayload = {"name": "cities.csv", "mimeType": "text/csv", "buffer": f"n,city\n{lines}".encode()}
+    page.locator("input[type=file]").set_input_files(file)
+    columns = page.get_by_role("region", name="What the model sees of data")
+    expect(columns.get_by_role("columnheader").first).to_contain_text("0 to 299")
+    columns.get_by_role("button", name="city").click()
+    expect(columns.get_by_role("button", name="city (masked)")).to_have_attribute("aria-pressed", "true")
+    expect(columns).not_to_contain_text("Oslo")
+
+    data = [{"name": "data", "csv": f"n,city\n{lines}"}]
+    job = console.run("transform", task="as it is", data=data, code="result = data", output="table")
+    page.goto(f"/jobs/{job['id']}?tab=result")
+    table = page.get_by_role("region", name="The result")
+    expect(table.get_by_role("row").nth(1)).to_contain_text("0Rome")
+    table.get_by_role("button", name="n", exact=True).click()
+    table.get_by_role("button", name=re.compile("^n ")).click()
+    expect(table.get_by_role("row").nth(1)).to_contain_text("299Oslo")
+    page.get_by_role("button", name="Next").click()
+    expect(page.get_by_text("101 to 200 of 300 rows")).to_be_visible()

@@ -33,6 +33,9 @@ export type Evaluation = Schemas["EvaluationView"];
 export type EvaluationCell = Schemas["Cell"];
 export type EvaluationTotal = Schemas["Total"];
 export type EvaluationRun = Schemas["Run"];
+export type FileRows = Schemas["FileRows"];
+export type FileProfile = Schemas["FileProfile"];
+export type ColumnProfile = Schemas["ColumnProfile"];
 export type Table = Schemas["Table"];
 
 export interface Page<T> {

@@ -3,6 +3,7 @@ import { DownloadFile, Picture } from "../shared/blob";
 import { Code, Diff } from "../shared/code";
 import { Tag } from "../shared/marks";
 import { count } from "../shared/numbers";
+import { FileTable } from "../shared/file-table";
 import { DataTable } from "../shared/table";
 import { took } from "../shared/time";
 import { visible } from "../shared/ansi";
@@ -19,7 +20,11 @@ export function TransformResultView({ result, onAssert }: { result: TransformRes
       <Checks checks={result.checks ?? []} />
       {result.table ? (
         <>
-          <DataTable label="The result" columns={result.table.columns} rows={result.table.rows as unknown[][]} total={result.table.row_count} />
+          {result.table.file_id && result.table.row_count > result.table.rows.length ? (
+            <FileTable label="The result" fileId={result.table.file_id} />
+          ) : (
+            <DataTable label="The result" columns={result.table.columns} rows={result.table.rows as unknown[][]} total={result.table.row_count} />
+          )}
           {result.table.file_id ? (
             <span>
               <DownloadFile fileId={result.table.file_id} name="result.parquet" />

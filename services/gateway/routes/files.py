@@ -110,7 +110,7 @@ async def list_files(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: C
 
 @router.get("/{id}", summary="Look at a file", response_model=FileInfo)
 async def get_file(id: Id, caller: CurrentCaller, db: Db) -> Response:
-    return Json(_view(await _find(db, id, caller.tenant)))
+    return Json(_view(await find(db, id, caller.tenant)))
 
 
 _CONTENT: dict[int | str, dict[str, Any]] = {
@@ -125,7 +125,7 @@ _CONTENT: dict[int | str, dict[str, Any]] = {
 async def get_file_content(request: Request, id: Id, caller: CurrentCaller, deps: Deps) -> Response:
     """`Range: bytes=from-to` gives a part; `ETag` is the SHA-256."""
     async with deps.database.read(caller.tenant) as db:  # not held while the bytes flow
-        row = await _find(db, id, caller.tenant)
+        row = await find(db, id, caller.tenant)
     tag = f'"{row["sha256"]}"'
     if has_tag(request.headers.get("if-none-match"), tag):
         return Response(status_code=304, headers={"ETag": tag})
@@ -194,7 +194,8 @@ async def delete_file(id: Id, caller: CurrentCaller, db: Db) -> Response:
     return Response(status_code=204)
 
 
-async def _find(db: AsyncConnection, id: str, tenant: str) -> RowMapping:
+async def find(db: AsyncConnection, id: str, tenant: str) -> RowMapping:
+    """Raises: NotFound."""
     row: RowMapping | None = (await db.execute(files.find(id, tenant))).mappings().one_or_none()
     if row is None:
         raise _missing(id)

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -55,40 +55,50 @@ class Conversions:
         return whole()
 
     async def _run(self, store: ObjectStore, sha256: str, form: Form, tenant: str) -> AsyncIterator[bytes]:
+        async with self.process(store, sha256, tenant, "services.gateway.tables", form.name) as process:
+            async for chunk in _chunks(process):
+                yield chunk
+            await _check(process, form)
+
+    @asynccontextmanager
+    async def process(
+        self, store: ObjectStore, sha256: str, tenant: str, module: str, *words: str
+    ) -> AsyncIterator[Process]:
+        """``python -m MODULE WORDS FILE MEGABYTES``, killed at the end. Raises: NotFound, Overloaded."""
         own = self._of_tenants.setdefault(tenant, asyncio.Semaphore(_MOST_OF_A_TENANT))
         await _acquire(own)
         try:
             await _acquire(self._free)
             try:
-                async for chunk in self._written(store, sha256, form):
-                    yield chunk
+                async with _fetched(store, sha256) as file:
+                    command = [sys.executable, "-m", module, *words, str(file), str(self._memory_mb)]
+                    started = await asyncio.create_subprocess_exec(
+                        *command, stdin=asyncio.subprocess.DEVNULL, stdout=PIPE, stderr=PIPE, env=_environment()
+                    )
+                    try:
+                        yield started
+                    finally:
+                        _give_up(started)
+                        await started.wait()
             finally:
                 self._free.release()
         finally:
             own.release()
 
-    async def _written(self, store: ObjectStore, sha256: str, form: Form) -> AsyncIterator[bytes]:
-        folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="assay-table-"))
-        process: Process | None = None
+
+@asynccontextmanager
+async def _fetched(store: ObjectStore, sha256: str) -> AsyncIterator[Path]:
+    """The file in a folder of its own. Raises: NotFound."""
+    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="assay-table-"))
+    try:
+        file = folder / "table.parquet"
         try:
-            table = folder / "table.parquet"
-            try:
-                await asyncio.to_thread(blobs.fetch, store, sha256, table)
-            except FileNotFoundError:
-                raise NotFound("The content of this file is gone.") from None
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "services.gateway.tables", form.name, str(table), str(self._memory_mb),
-                stdin=asyncio.subprocess.DEVNULL, stdout=PIPE, stderr=PIPE, env=_environment(),
-            )  # fmt: skip
-            async for chunk in _chunks(process):
-                yield chunk
-            await _check(process, form)
-        finally:
-            if process is not None:
-                with suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
-            shutil.rmtree(folder, ignore_errors=True)
+            await asyncio.to_thread(blobs.fetch, store, sha256, file)
+        except FileNotFoundError:
+            raise NotFound("The content of this file is gone.") from None
+        yield file
+    finally:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
 async def _chunks(process: Process) -> AsyncIterator[bytes]:

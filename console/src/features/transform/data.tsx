@@ -5,6 +5,7 @@ import { visible } from "../../shared/ansi";
 import { headOf } from "../../shared/csv";
 import { Failed } from "../../shared/states";
 import { FileDrop, type Uploaded } from "../../shared/upload";
+import { Columns, FileColumns } from "./columns";
 import { SAMPLE, type DataDraft, type Draft } from "./draft";
 
 type Change = (change: (now: Draft) => Draft) => void;
@@ -71,6 +72,7 @@ export function DataPart({ draft, change }: { draft: Draft; change: Change }) {
 function DataSet({ data, draft, change, remove }: { data: DataDraft; draft: Draft; change: Change; remove: () => void }) {
   const toggle = (column: string): void =>
     change((now) => ({ ...now, mask: now.mask.includes(column) ? now.mask.filter((each) => each !== column) : [...now.mask, column] }));
+  const label = `What the model sees of ${data.name}`;
   return (
     <div className="panel tight">
       <div className="bar">
@@ -80,36 +82,12 @@ function DataSet({ data, draft, change, remove }: { data: DataDraft; draft: Draf
           Remove
         </button>
       </div>
-      {data.head === null ? (
-        <span className="muted">Its columns are read when it runs.</span>
+      {data.head !== null ? (
+        <Columns label={label} shown={{ names: data.head.columns, rows: data.head.rows.slice(0, draft.rows) }} masked={draft.mask} toggle={toggle} />
+      ) : data.fileId !== null ? (
+        <FileColumns fileId={data.fileId} label={label} rows={draft.rows} masked={draft.mask} toggle={toggle} />
       ) : (
-        <div className="scroll" tabIndex={0} role="region" aria-label={`What the model sees of ${data.name}`}>
-          <table className="grid-table mono">
-            <thead>
-              <tr>
-                {data.head.columns.map((column) => {
-                  const masked = draft.mask.includes(column);
-                  return (
-                    <th key={column} scope="col">
-                      <button type="button" className="link" aria-pressed={masked} title={masked ? "Show its values to the model" : "Hide its values from the model"} onClick={() => toggle(column)}>
-                        {visible(column)} {masked ? "(masked)" : ""}
-                      </button>
-                    </th>
-                  );
-                })}
-              </tr>
-            </thead>
-            <tbody>
-              {data.head.rows.slice(0, draft.rows).map((row, index) => (
-                <tr key={index}>
-                  {row.map((value, place) => (
-                    <td key={place}>{draft.mask.includes(data.head!.columns[place]!) ? <span className="muted">••••</span> : visible(value)}</td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <span className="muted">Its columns are read when it runs.</span>
       )}
     </div>
   );
