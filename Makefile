@@ -6,10 +6,10 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down test fuzz check bench eval dist audit lock generate console venv clean
+.PHONY: help demo up down test fuzz check bench real-model eval dist audit lock generate console venv clean
 
 help: ## Show what there is to do
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 demo: venv console ## Start everything, run each kind of job once, show them, stop
 	@$(BIN)/python -m services.host.demo
@@ -40,6 +40,9 @@ check: venv ## Style, types, imports, schema, secrets, manifests
 
 bench: venv ## Measure, as ratios in one run
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+real-model: venv ## Run every kind with a real model server: llama.cpp's, built here (minutes), or LLAMA_SERVER=FILE
+	@$(BIN)/python -m benchmarks.real_model
 
 eval: venv ## Run the suite of graded tasks with scripted models; ARGS="--live --model ..." with real ones
 	@$(BIN)/python -m benchmarks.evaluation $(or $(ARGS),--all)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 
 from sqlalchemy import Engine, RowMapping
@@ -79,7 +79,8 @@ class AskingRuns:
     def models(self, run: AskingRun, on_attempt: OnAttempt, cancelled: Callable[[], bool]) -> JobLlm:
         """The models of one question of the run."""
         counts = self._counts_of(run.owner)
-        return self._layer.for_job(run.owner, run.budget, no_event, cancelled, run.selector, on_attempt, counts)
+        models = self._layer.for_job(run.owner, run.budget, no_event, cancelled, run.selector, on_attempt, counts)
+        return replace(models, shortens=False)
 
     def _budget(self, row: RowMapping, spent: int) -> Budget:
         seconds = (row["budget"].get("seconds") or self._default_seconds) - row["seconds"]

@@ -110,9 +110,9 @@ class EndpointRegistry(Mapping[str, Endpoint]):
         self._stored.expire()
 
     def choose(self, name: str, facts: EndpointFacts) -> None:
-        """Use what was found of an endpoint of the environment: its windows, and its only model."""
-        models = tuple((model.id, model.window) for model in facts.models)
-        found = replace(self._fixed[name], models=models)
+        """Use what was found of an endpoint of the environment: its windows, its slots, and its only model."""
+        models, known = tuple((model.id, model.window) for model in facts.models), self._fixed[name]
+        found = replace(known, models=models, concurrency=known.concurrency or facts.slots)
         unnamed = found.model == VENDORS[name].defaults.model
         self._fixed[name] = replace(found, model=models[0][0]) if unnamed and len(models) == 1 else found
         self._shown = None

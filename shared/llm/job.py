@@ -88,6 +88,7 @@ class JobLlm:
     selector: tuple[str, ...] = ()  #: holds for every request that names no models of its own
     links: Callable[[ChatRequest], Sequence[ChainLink]] = lambda _: ()  #: the configured models of a request
     admission: Callable[[Sequence[ChainLink]], None] = lambda _: None  #: what the tenant may use, today
+    shortens: bool = True  #: prompts that do not fit; the broker leaves that to the worker, which tells of it
     name: str = "job"
 
     @property
@@ -117,6 +118,8 @@ class JobLlm:
         try:
             return self.models.complete(request)
         except ContextTooLong as overflow:
+            if not self.shortens:
+                raise
             window = overflow.extra.get("window")
             shorter = shortened(request, window if isinstance(window, int) else None)
             if shorter is None:

@@ -176,6 +176,19 @@ def test_faults_are_raised_as_what_they_are(broker: Broker, scripted_llm: Script
     assert failed.value.status == 502
 
 
+def test_a_prompt_that_the_broker_found_too_long_is_shortened_and_told_by_the_worker(
+    broker: Broker, scripted_llm: ScriptedLlm
+) -> None:
+    overflow = {"kind": "seen", "name": "llama.cpp overflow"}
+    scripted_llm.play({"when": {"any": "x{9000}"}, "fault": overflow}, {"reply": "ok"})
+    run = broker.run()
+
+    reply = run.models.complete(ChatRequest(TRANSFORM, (ChatMessage("user", "x" * 20_000),)))
+
+    assert reply.text == "ok"
+    assert [data["window"] for type, data in run.report.told if type == "prompt_shortened"] == [2048]
+
+
 def test_only_the_roles_of_the_jobs_kind_may_be_asked(broker: Broker, scripted_llm: ScriptedLlm) -> None:
     scripted_llm.play({"reply": "no"})
     with pytest.raises(BrokerRefused, match=r"flows\.edit"):

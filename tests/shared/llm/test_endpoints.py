@@ -215,12 +215,13 @@ def test_the_version_of_the_api_may_be_left_out() -> None:
 def test_the_only_model_of_the_environments_server_is_asked_unless_another_is_named(
     scripted_llm: ScriptedLlm, named: dict[str, str], expected: str
 ) -> None:
-    scripted_llm.play({"reply": "ok"}, server={"models": ["smollm2"], "window": 512})
+    scripted_llm.play({"reply": "ok"}, server={"models": ["smollm2"], "window": 512, "slots": 2})
     settings = ProviderSettings({"OPENAI_BASE_URL": scripted_llm.base_url("openai"), **named})
     layer = LlmLayer(settings, CallSettings(), None, None)
     try:
         assert ask(layer).attempts("model") == [(expected,)]
         assert layer.endpoints["openai"].window_of("smollm2") == 512
+        assert layer.endpoints["openai"].concurrency == 2, "its slots are respected without being named"
     finally:
         layer.close()
 

@@ -1,0 +1,54 @@
+"""An installation of its own as a person starts it: two variables and ``assay up``."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from assay import Client
+from assay.calls import rest
+from assay.transport import find_target
+from services.host.environment import python_path
+
+ROOT = Path(__file__).resolve().parents[2]
+_FOREIGN = ("ASSAY_", "DATABASE_URL", "REDIS_URL", "QDRANT_", "BLOB_URL", "ANTHROPIC_", "GROQ_", "CEREBRAS_", "OPENAI_")
+#: The longest answers, by role: a small model that has begun to repeat itself goes on until it is cut.
+_CAP = 300
+
+
+@contextmanager
+def installed(model_url: str) -> Iterator[Client]:
+    """A client of an installation whose only models are those of ``model_url``."""
+    home = Path(tempfile.mkdtemp(prefix="assay-real-", dir="/tmp"))
+    home.chmod(0o755)
+    env = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
+    env |= {
+        "ASSAY_HOME": str(home),
+        "ASSAY_PORT": "0",
+        "ASSAY_CONSOLE": "off",
+        "PYTHONPATH": python_path(os.environ),
+        "OPENAI_BASE_URL": model_url,
+    }
+    try:
+        _assay(env, "up", "-d")
+        target = find_target(environment=env)
+        with Client(target.url, target.api_key, timeout=60) as client:
+            for role in client.send(rest.models()).roles:
+                _assay(env, "models", "set", role, "openai/smollm2", "-p", f"max_tokens={_CAP}")
+            yield client
+    finally:
+        _assay(env, "down")
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _assay(env: dict[str, str], *words: str) -> None:
+    command = [sys.executable, "-P", "-m", "assay", *words]
+    done = subprocess.run(command, env=env, cwd=env["ASSAY_HOME"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"assay {' '.join(words)} failed:\n{done.stdout}{done.stderr}")
