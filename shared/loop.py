@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import JsonValue
 
+from shared import tracing
 from shared.errors import ProvidersFailed
 
 Proposal = TypeVar("Proposal")
@@ -122,8 +123,10 @@ def run_loop(
         try:
             budget.spend_turn()
             began = time.monotonic()
-            proposal = propose(turns)
-            outcome = execute(proposal)
+            with tracing.span("turn", assay__turn=len(turns) + 1) as recorded:
+                proposal = propose(turns)
+                outcome = execute(proposal)
+                recorded.set(assay__outcome="done" if isinstance(outcome, Done) else outcome.outcome)
         except BudgetSpent as spent:
             raise BudgetSpent(spent.what, turns, spent.failed) from None
         turn = Turn(len(turns) + 1, proposal, outcome, time.monotonic() - began)

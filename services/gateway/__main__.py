@@ -12,13 +12,14 @@ import threading
 
 from services.gateway.app import GatewayServer
 from services.gateway.settings import Settings
-from shared import logs
+from shared import logs, tracing
 from shared.plugins import load_plugins
 from shared.settings import PluginSettings
 
 
 def main() -> None:
     logs.configure("gateway")
+    tracing.configure("gateway")
     load_plugins(PluginSettings().modules)
     is_behind = sys.argv[1:2] == ["--large-bodies"]
     server = _behind_another(socket=sys.argv[2]) if is_behind else GatewayServer(Settings())
@@ -26,6 +27,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     server.run()
+    tracing.close()
 
 
 def _behind_another(socket: str) -> GatewayServer:

@@ -120,6 +120,8 @@ def create_app(settings: Settings, *, is_behind: bool = False) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        # Spans of requests, where traces are exported (``shared.tracing``); metrics and logs have ways of their own.
+        telemetry={"metrics": False, "logs": False, "operation_spans": False},
     )
     problems.install(app)
     describe(app)

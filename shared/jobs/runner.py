@@ -9,7 +9,7 @@ import os
 import secrets
 import socket
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -22,6 +22,7 @@ from sqlalchemy import Connection, Engine, Row, RowMapping
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from shared import tracing
 from shared.contracts.jobs import JobState
 from shared.errors import AssayError, BudgetSpentError, InternalError, JobCancelled
 from shared.jobs import metrics, statements
@@ -114,7 +115,10 @@ class Runner:
                 return False
             lease = self.leases.hold(row["id"], row["fence"], f"{row['id']}.{secret}")
             with structlog.contextvars.bound_contextvars(
-                job_id=row["id"], attempt=row["attempt"], request_id=row["request_id"], trace_id=row["trace_context"]
+                job_id=row["id"],
+                attempt=row["attempt"],
+                request_id=row["request_id"],
+                trace_id=tracing.trace_id_of(row["trace_context"]),
             ):
                 try:
                     if row["suspect"]:
@@ -145,8 +149,11 @@ class Runner:
         report = self._report(lease)
         report.notify()
         try:
-            with metrics.job_run_seconds.labels(row["kind"]).time():
+            with metrics.job_run_seconds.labels(row["kind"]).time(), _span(row) as recorded:
                 ended = self._execute(row, lease, report)
+                recorded.set(assay__job__outcome=ended.state)
+                if ended.error is not None:
+                    recorded.fail(str(ended.error.get("code")))
         except (OperationalError, PoolTimeout) as fault:
             # Postgres went away under the run. That is not the job's fault: it starts again when Postgres is back.
             log.warning("run_interrupted", reason=type(fault).__name__)
@@ -250,6 +257,19 @@ class Runner:
     def close(self) -> None:
         """Send the notifications that wait."""
         self._notifier.close()
+
+
+def _span(row: RowMapping) -> AbstractContextManager[tracing.Recorded]:
+    return tracing.span(
+        f"job {row['kind']}",
+        "consumer",
+        row["trace_context"],
+        assay__job__id=row["id"],
+        assay__job__kind=row["kind"],
+        assay__job__attempt=row["attempt"],
+        assay__tenant=row["tenant_id"],
+        gen_ai__conversation__id=row["conversation_id"],
+    )
 
 
 def claimed_job(row: RowMapping) -> Job:

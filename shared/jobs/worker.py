@@ -23,7 +23,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from sqlalchemy.exc import SQLAlchemyError
 
-from shared import VERSION, blobs, db, logs
+from shared import VERSION, blobs, db, logs, tracing
 from shared.jobs import metrics, notifications, statements
 from shared.jobs.celery_app import arguments, celery_app
 from shared.jobs.job import Capability
@@ -182,6 +182,7 @@ class Worker:
     def _stopped(self, **_: object) -> None:
         self.runner.leases.stop()
         self.runner.close()
+        tracing.close()
         with suppress(SQLAlchemyError), self._stores.engine.begin() as connection:
             connection.execute(statements.retire(self.runner.id))
 
@@ -204,6 +205,7 @@ def open_stores(settings: StoreSettings, connections: int) -> Stores:
 def open_worker(service: str, facts: Facts = dict) -> Worker:
     """A worker of a service, ready for ``serve`` and ``run``."""
     logs.configure(service)
+    tracing.configure(service)
     settings, where = JobSettings(), StoreSettings()
     # A job holds a connection only while it reads or writes; heartbeats and claims need theirs too.
     stores = open_stores(where, settings.concurrency + 3)

@@ -9,7 +9,9 @@ from typing import Protocol
 from prometheus_client import Counter, Histogram
 from pydantic import JsonValue
 
+from shared import tracing
 from shared.errors import ContextTooLong, ProvidersFailed
+from shared.llm import traces
 from shared.llm.catalog import cost
 from shared.llm.chat import ChainLink, ChatReply, ChatRequest, OnAttempt, Provider, ProviderAttempt, TokenUsage
 from shared.llm.ledger import CallLedger, JobUsage, Owner
@@ -48,6 +50,7 @@ class JobAccount:
     on_event: OnEvent = no_event
     on_attempt: OnAttempt = lambda attempt: None
     usage: JobUsage = field(default_factory=JobUsage)
+    parent: tracing.Parent = field(default_factory=tracing.Parent)
 
     def add(self, attempt: ProviderAttempt) -> None:
         self.on_attempt(attempt)  # first: who is told writes events while the ledger is written here
@@ -65,6 +68,7 @@ class JobAccount:
             self.budget.spend_tokens(attempt.usage.total)
         if not attempt.reached:
             return
+        traces.record(self.parent, attempt)
         if attempt.reason == "failover" and attempt.before is not None:
             self._tell_failover(attempt, attempt.before)
         self.on_event("llm_call", **_call(attempt))

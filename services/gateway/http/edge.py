@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from services.gateway.http import problems, wire
 from services.gateway.metrics import Metrics
+from shared import tracing
 
 log = structlog.get_logger()
 
@@ -49,6 +50,8 @@ class Edge:
             scope = {**scope, "method": "GET"}  # the server sends no body, as it knows the method from its own scope
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
+        if trace_id := tracing.trace_id_of(tracing.traceparent()):
+            structlog.contextvars.bind_contextvars(trace_id=trace_id)
         began = time.perf_counter()
         status = 0
         location = b""

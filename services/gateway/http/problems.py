@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from services.gateway.http.responses import Json
+from shared import tracing
 from shared.errors import (
     AssayError,
     InternalError,
@@ -47,6 +48,8 @@ def problem(error: AssayError, request_id: str | None) -> Response:
     elif error.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     document = {**error.problem(), "request_id": request_id}
+    if trace_id := tracing.trace_id_of(tracing.traceparent()):
+        document["trace_id"] = trace_id
     return Json(document, error.status, headers, media_type=MEDIA_TYPE)
 
 

@@ -15,6 +15,7 @@ from services.gateway.database import UnitOfWork
 from services.gateway.dependencies import Dependencies
 from services.gateway.http.auth import Caller
 from services.gateway.jobs import checks, views
+from shared import tracing
 from shared.contracts.jobs import JobRequest
 from shared.jobs import submission
 
@@ -31,7 +32,7 @@ def row_of(
     request: Request, caller: Caller, submit: JobRequest, given: Mapping[str, JsonValue], **more: JsonValue
 ) -> Row:
     """The row of a new job; ``given`` is the input as it was sent."""
-    trace = request.headers.get("traceparent", "")
+    trace = tracing.traceparent() or request.headers.get("traceparent", "")
     return {
         "id": new_id(),
         "tenant_id": caller.tenant,

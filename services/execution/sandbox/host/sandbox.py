@@ -29,6 +29,7 @@ from services.execution.sandbox.host.zygote import Zygote
 from services.execution.sandbox.language import LanguageSpecs
 from services.execution.sandbox.run import OnOutput, Outcome, Run
 from services.execution.sandbox.settings import SandboxSettings
+from shared import tracing
 from shared.contracts.execute import Limits
 from shared.errors import InternalError, JobCancelled, LanguageUnavailable, SandboxUnavailable
 
@@ -180,7 +181,10 @@ class Sandbox:
         self.require(run.language)
         # Until its outcome has been worked up: that is part of what somebody waits for.
         with self._own.temporary("run") as folder, ExitStack() as held, self._pool.running():
-            yield self._outcome(run, folder, held, cancelled, on_output)
+            with tracing.span("sandbox run", assay__language=run.language) as recorded:
+                outcome = self._outcome(run, folder, held, cancelled, on_output)
+                recorded.set(assay__verdict=outcome.verdict.value)
+            yield outcome
 
     def _outcome(
         self, run: Run, folder: TemporaryFolder, held: ExitStack, cancelled: Flag | None, on_output: OnOutput | None

@@ -33,6 +33,7 @@ from services.execution.sandbox.run import (
     Variable,
 )
 from services.execution.sandbox.values import changes
+from shared import tracing
 from shared.contracts.execute import CodeError, Limits, ValueView
 
 Take = Literal["view", "table", "plot"]
@@ -88,6 +89,14 @@ class Session:
         ``collect``: also bring out what the code has written, and keep the outcome's files in this folder.
         Raises: JobCancelled, KernelError.
         """
+        with tracing.span("sandbox call", assay__language=self.language) as recorded:
+            outcome = self._executed(code, on_output, cancelled, take, collect)
+            recorded.set(assay__verdict=outcome.verdict.value)
+        return outcome
+
+    def _executed(
+        self, code: str, on_output: OnOutput | None, cancelled: Flag | None, take: Take, collect: Path | None
+    ) -> Outcome:
         run = Run(self.language, code, limits=self._kernel.limits, take=take)
         kept = TemporaryFolder(self._folder.path if collect is None else collect, "call")
         with self._kernel.calling, PreparedRun(run, self._kernel.container.spec, self._folder) as prepared:
