@@ -74,6 +74,7 @@ def run(arguments: Sequence[str]) -> int:
     session = begin(flags)
     try:
         answer = build()(rest, exit_on_error=False, print_error=True, result_action="return_value")
+        sys.stdout.flush()  # a reader that has gone is noticed here, where it is no error
     except CycloptsError:
         return USAGE
     except (Exception, KeyboardInterrupt) as error:

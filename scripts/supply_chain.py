@@ -89,7 +89,9 @@ def build_wheel(folder: Path) -> Path:
     with tempfile.TemporaryDirectory() as source:
         archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True).stdout
         with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-            files.extractall(source, filter="data")
+            if hasattr(tarfile, "data_filter"):  # since Python 3.11.4
+                files.extraction_filter = tarfile.data_filter
+            files.extractall(source)  # noqa: S202 - what git has just packed
         subprocess.run([sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", folder, source], check=True)
     [wheel] = folder.glob(f"assay-{VERSION}-*.whl")
     return wheel

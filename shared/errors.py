@@ -146,6 +146,18 @@ class DatabaseUnavailable(AssayError):
     code, title, status = "database_unavailable", "The database does not answer", 503
 
 
+class QueryTooSlow(AssayError):
+    """Postgres gave a statement up after its time."""
+
+    code, title, status = "query_too_slow", "The question takes too long to answer", 503
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Postgres gave this up after its time; nothing was changed. Narrow it: name a kind, a state or a shorter "
+            "time, and leave out what is seldom true of a job."
+        )
+
+
 class StorageFull(AssayError):
     """The disk, or the store of the files, has no space left."""
 

@@ -9,6 +9,7 @@ from assay.calls.call import ApiCall, nothing, raw, segment, text_of, without_no
 
 Json = dict[str, Any]
 Format = Literal["mermaid", "dot", "json", "svg"]
+Direction = Literal["LR", "RL", "TD", "TB", "BT"]
 
 
 def create(flow: Mapping[str, Any]) -> ApiCall[Json]:
@@ -95,8 +96,8 @@ def discard(id: str, proposal_id: str) -> ApiCall[Any]:
     return ApiCall("POST", _path(id, f"proposals/{segment(proposal_id)}/discard"), raw)
 
 
-def export(id: str, format: Format) -> ApiCall[str]:
-    return ApiCall("GET", _path(id, "export"), text_of, query={"format": format})
+def export(id: str, format: Format, direction: Direction | None = None) -> ApiCall[str]:
+    return ApiCall("GET", _path(id, "export"), text_of, query={"format": format, "direction": direction})
 
 
 def import_text(format: Literal["mermaid", "json"], text: str, name: str | None = None) -> ApiCall[Json]:

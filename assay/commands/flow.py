@@ -128,10 +128,15 @@ def diff(id: str, old: int, new: int | None = None) -> None:
 
 
 @app.command
-def export(id: str, *, format: Literal["mermaid", "dot", "json", "svg"] = "mermaid") -> None:
+def export(
+    id: str,
+    *,
+    format: flows.Format = "mermaid",
+    direction: Annotated[flows.Direction | None, Parameter(help="Of a chart; else as the flow is drawn")] = None,
+) -> None:
     """Print a flow as Mermaid, DOT, JSON or SVG."""
     session = current()
-    session.out(session.client.send(flows.export(id, format)))
+    session.out(session.client.send(flows.export(id, format, direction)))
 
 
 def _create(file: Path) -> Any:
@@ -143,6 +148,8 @@ def _create(file: Path) -> Any:
         flow = json.loads(text)
     except ValueError as error:
         raise UsageError(f"{file} is not JSON: {error}") from error
+    if "viewport" in flow:
+        current().say("The viewport was left out: every page has its own.")
     return current().client.fetch(flows.create({"name": file.stem, **flow}))
 
 

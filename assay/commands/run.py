@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from assay.calls import jobs
 from assay.commands.describe import Attempts, describe
-from assay.commands.session import CommandLine, UsageError, current
+from assay.commands.session import DONE, FAILED, NOT_FOUND, CommandLine, UsageError, current
 
 
 @Parameter(name="*")
@@ -81,7 +81,7 @@ def run(
 def end(
     session: CommandLine, job: dict[str, Any], tell: Callable[[CommandLine, dict[str, Any]], None], *, warn: bool = True
 ) -> int:
-    """Print a finished job; 1 when it did not succeed."""
+    """Print a finished job; its exit status."""
     if session.json:
         session.show(job, lambda job: None)
     elif job["state"] == "succeeded":
@@ -93,7 +93,14 @@ def end(
         session.warn(
             f"job {job['id']} {job['state']}: {error.get('detail') or error.get('title') or 'no reason given'}"
         )
-    return 0 if job["state"] == "succeeded" else 1
+    return status_of(job)
+
+
+def status_of(job: Mapping[str, Any]) -> int:
+    """The exit status that a finished job stands for."""
+    if job["state"] == "succeeded":
+        return DONE
+    return NOT_FOUND if (job.get("error") or {}).get("code") == "not_found" else FAILED
 
 
 def submitting(kind: KindSpec[Any]) -> Callable[..., int]:

@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import QueuePool
 
 from shared.db import CONNECT, READ_JSON, leave_former_primary, with_driver
-from shared.errors import DatabaseUnavailable, InvalidRequest, StorageFull
+from shared.errors import DatabaseUnavailable, InvalidRequest, QueryTooSlow, StorageFull
 
 #: Of all tenants: for what is nobody's request, and for administrators.
 EVERYONE = "*"
@@ -29,6 +29,7 @@ _ACT = text("SELECT set_config('assay.tenant', :tenant, false)")
 #: SQLSTATE classes and codes that say that the server cannot serve now, whatever the statement is.
 _AWAY = ("08", "40", "53", "57", "58", "25006", "55P03")
 _DISK_FULL = "53100"
+_TIMED_OUT = "57014"
 #: How long a request waits for a connection while Postgres answers no request at all; then it counts as away.
 _SILENT_SECONDS = 0.8
 _LOOK_SECONDS = 0.1
@@ -238,6 +239,8 @@ def database_errors() -> Iterator[None]:
         state = getattr(error.orig, "sqlstate", None) or ""
         if state == _DISK_FULL:
             raise StorageFull from error
+        if state == _TIMED_OUT:
+            raise QueryTooSlow from error
         if isinstance(error, (OperationalError, InterfaceError)) or state.startswith(_AWAY):
             raise DatabaseUnavailable(_DETAIL) from error
         if isinstance(error.orig, psycopg.DataError):

@@ -131,11 +131,20 @@ Nodes = Annotated[list[Node], _at_most(MAX_NODES, "nodes")]
 Edges = Annotated[list[Edge], _at_most(MAX_EDGES, "edges")]
 
 
+class Viewport(Request):
+    """What a page of React Flow shows of a flow: its ``toObject()`` has it."""
+
+    x: float
+    y: float
+    zoom: float
+
+
 class FlowCreate(Request):
     name: FlowName = "Untitled"
     nodes: Nodes = []
     edges: Edges = []
     settings: VisualSettings = VisualSettings()
+    viewport: Viewport | None = None  #: not kept: every page has its own
 
 
 class FlowSave(Request):
@@ -150,3 +159,4 @@ class FlowSave(Request):
     created_at: Time | None = None
     updated_at: Time | None = None
     warnings: list[JsonValue] | None = None
+    viewport: Viewport | None = None  #: not kept: every page has its own

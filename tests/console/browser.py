@@ -78,7 +78,9 @@ def _unpack() -> None:
         raise NoBrowser(f"no Chromium here, and it could not be fetched ({type(error).__name__})") from None
     for name in _PARTS[1:]:
         with tarfile.open(_UNPACKED / name) as tar:
-            tar.extractall(_UNPACKED, filter="data")
+            if hasattr(tarfile, "data_filter"):  # since Python 3.11.4
+                tar.extraction_filter = tarfile.data_filter
+            tar.extractall(_UNPACKED)
         (_UNPACKED / name).unlink()
     (_UNPACKED / "chromium").chmod(0o755)
     fonts = f"<dir>{_UNPACKED}/fonts</dir><cachedir>{_UNPACKED}/cache</cachedir>"

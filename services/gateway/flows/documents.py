@@ -31,6 +31,7 @@ from shared.flows.calls import Call
 from shared.flows.document import Document
 from shared.flows.forms.dot import dot
 from shared.flows.forms.mermaid import mermaid
+from shared.flows.forms.outline import Direction
 from shared.flows.forms.svg import svg
 from shared.flows.history import Edit
 from shared.flows.incoming import import_document, read_document
@@ -138,7 +139,9 @@ async def export_flow(
     service: Service,
     id: Id,
     format: Annotated[Literal["mermaid", "dot", "json", "svg"], Query(description="Which form")],
-    direction: Annotated[Literal["LR", "TB"], Query(description="Of a Mermaid chart or DOT graph")] = "LR",
+    direction: Annotated[
+        Direction | None, Query(description="Of a Mermaid chart or DOT graph; without it, as the flow is drawn")
+    ] = None,
 ) -> Response:
     flow = await service.read(id)
     headers = {"ETag": etag(flow.version), **_INERT}

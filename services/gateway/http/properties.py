@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 KINDS_OF: Mapping[str, str] = {
+    "viewport": "What the page of a front end shows; accepted, and not kept",
     "ExecuteInput.code": "The program",
     "TransformResult.code": "The program that made the result",
     "a": "The first of the two variants",

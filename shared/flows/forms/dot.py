@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Iterator, Mapping
 
 from shared.flows.document import Document, is_group, label_of
-from shared.flows.forms.outline import Outline, colors_of, edges_of, outline_of
+from shared.flows.forms.outline import Direction, Outline, colors_of, default_colors, drawn, edges_of, outline_of
 
 
-def dot(document: Document, direction: Literal["LR", "TB"] = "LR") -> str:
-    """The digraph; groups are clusters, an edge at a group ends at an invisible point of the cluster."""
+def dot(document: Document, direction: Direction | None = None) -> str:
+    """The digraph; groups are clusters, an edge at a group ends at an invisible point of the cluster.
+
+    Without a direction it is the one in which the diagram is drawn.
+    """
     outline = outline_of(document)
-    lines = ["digraph flow {", f"  rankdir={direction};", f"  node [shape=box, style=filled{_style(document, None)}];"]
+    rank = (direction or drawn(document, outline)).replace("TD", "TB")
+    style = _style(default_colors(document))
+    lines = ["digraph flow {", f"  rankdir={rank};", f"  node [shape=box, style=filled{style}];"]
     lines += _inside("", document, outline, 1)
     for key, source, target in edges_of(document, outline):
         label = label_of(document.edges[key].body)
@@ -32,12 +36,12 @@ def _inside(group: str, document: Document, outline: Outline, depth: int) -> Ite
             yield from _inside(key, document, outline, depth + 1)
             yield f"{indent}}}"
         else:
-            yield f"{indent}{_quoted(key)} [label={_quoted(label_of(body))}{_style(document, key)}];"
+            yield f"{indent}{_quoted(key)} [label={_quoted(label_of(body))}{_style(colors_of(document, key))}];"
 
 
-def _style(document: Document, node: str | None) -> str:
+def _style(colors: Mapping[str, str]) -> str:
     names = {"fill": "fillcolor", "stroke": "color", "color": "fontcolor"}
-    return "".join(f', {names[name]}="{color}"' for name, color in colors_of(document, node).items())
+    return "".join(f', {names[name]}="{color}"' for name, color in colors.items())
 
 
 def _quoted(text: str) -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 from shared.flows import visuals
 from shared.flows.document import Document, Item, Json, Kind, is_group, label_of, text_in
-from shared.flows.forms.outline import Outline, colors_of, edges_of, outline_of
+from shared.flows.forms.outline import Direction, Outline, colors_of, drawn, edges_of, outline_of
 from shared.flows.operations import Add, Operation, Remove
 
 SHAPES = {
@@ -38,10 +37,13 @@ _ENTITIES = {
 }
 
 
-def mermaid(document: Document, direction: Literal["LR", "TB"] = "LR") -> str:
-    """The flowchart; ids are kept in comments, so that an import finds them again."""
+def mermaid(document: Document, direction: Direction | None = None) -> str:
+    """The flowchart; ids are kept in comments, so that an import finds them again.
+
+    Without a direction it is the one in which the diagram is drawn.
+    """
     outline = outline_of(document)
-    lines = [f"flowchart {direction}"]
+    lines = [f"flowchart {direction or drawn(document, outline)}"]
     lines += _inside("", document, outline, 1)
     for key, source, target in edges_of(document, outline):
         body = document.edges[key].body
@@ -101,11 +103,12 @@ def _shape(body: Json) -> str:
 
 
 def _colors(document: Document, outline: Outline) -> Iterator[str]:
-    yield f"  classDef default {_style(colors_of(document, None))}"
+    if own := colors_of(document, None):
+        yield f"  classDef default {_style(own)}"
     for key in outline.order:
         if own := colors_of(document, key):
             yield f"  style {outline.short[key]} {_style(own)}"
 
 
 def _style(colors: dict[str, str]) -> str:
-    return ",".join(f"{name}:{color}" for name, color in colors.items()) or "fill:none"
+    return ",".join(f"{name}:{color}" for name, color in colors.items())

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from shared.flows import visuals
-from shared.flows.document import Document, Kind, is_group, text_of
+from shared.flows.document import Document, Kind, is_group, position_of, text_of
 
 #: Colours that no format can take for its own syntax.
 _PLAIN_COLOR = re.compile(r"#[0-9a-fA-F]{3,8}\Z|[a-zA-Z]+\Z")
+#: Of a chart; Mermaid has two words for the one from top to bottom.
+Direction = Literal["LR", "RL", "TD", "TB", "BT"]
+_DIRECTIONS: Sequence[Direction] = get_args(Direction)
 PARTS = (("background", "fill"), ("border", "stroke"), ("text", "color"))
 
 
@@ -54,13 +59,32 @@ def edges_of(document: Document, outline: Outline) -> list[tuple[str, str, str]]
     ]
 
 
+def drawn(document: Document, outline: Outline) -> Direction:
+    """The direction in which most edges lead; from left to right when there is none."""
+    leading = dict.fromkeys(_DIRECTIONS, 0)
+    for _, source, target in edges_of(document, outline):
+        (x, y), (to_x, to_y) = position_of(document.nodes[source].body), position_of(document.nodes[target].body)
+        across, down = to_x - x, to_y - y
+        if abs(across) >= abs(down):
+            leading["LR" if across >= 0 else "RL"] += across != 0
+        else:
+            leading["TD" if down > 0 else "BT"] += 1
+    return max(_DIRECTIONS, key=lambda direction: leading[direction])
+
+
 def colors_of(document: Document, node: str | None) -> dict[str, str]:
-    """Fill, stroke and text colour of one node, as far as its own are stored; of all nodes for None."""
+    """Fill, stroke and text colour of one node, as far as its own are stored; those for all nodes for None."""
     colors: dict[str, str] = {}
     for part, name in PARTS:
         pointer = visuals.node_color(node, part) if node else visuals.all_nodes_color(part)
         item = document.table(Kind.SETTING).get(pointer)
-        value = item.body["value"] if item else None if node else visuals.DEFAULTS[pointer]
+        value = item.body["value"] if item else None
         if isinstance(value, str) and _PLAIN_COLOR.match(value):
             colors[name] = value
     return colors
+
+
+def default_colors(document: Document) -> dict[str, str]:
+    """Fill, stroke and text colour of a node without its own."""
+    built_in = {name: str(visuals.DEFAULTS[visuals.all_nodes_color(part)]) for part, name in PARTS}
+    return built_in | colors_of(document, None)

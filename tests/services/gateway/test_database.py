@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from services.gateway.database import Database
+from shared.errors import QueryTooSlow
 
 
 def test_a_request_that_is_cancelled_in_the_moment_its_connection_is_there_returns_it(
@@ -44,6 +45,21 @@ def test_a_connection_that_comes_back_after_the_end_is_closed(database_url: str)
         return bool(driver.closed)
 
     assert asyncio.run(late())
+
+
+def test_a_statement_that_takes_too_long_has_an_error_of_its_own(database_url: str) -> None:
+    async def slow() -> None:
+        database = Database(database_url, 1)
+        try:
+            async with database.read() as connection:
+                await connection.exec_driver_sql("SET statement_timeout = 20")
+                await connection.exec_driver_sql("SELECT pg_sleep(60)")
+        finally:
+            await database.close()
+
+    with pytest.raises(QueryTooSlow) as refused:
+        asyncio.run(slow())
+    assert (refused.value.code, refused.value.status) == ("query_too_slow", 503)
 
 
 async def _read(database: Database) -> None:

@@ -178,6 +178,16 @@ def test_the_direction_of_a_chart_is_the_direction_of_its_layout(direction: str)
     assert {"LR": bx > ax, "RL": bx < ax, "BT": by < ay}.get(direction, by > ay)
 
 
+@pytest.mark.parametrize("direction", ["TD", "LR", "RL", "BT"])
+def test_a_chart_comes_back_in_its_direction_and_without_colours_that_it_had_not(direction: str) -> None:
+    document, _ = read_mermaid(f"flowchart {direction}\n  A[one] --> B[two]\n  A --> C[three]\n")
+    lines = mermaid(document).splitlines()
+    assert lines[0] == f"flowchart {direction}"
+    assert not [line for line in lines if "classDef" in line or "style" in line]
+    assert f"rankdir={direction.replace('TD', 'TB')};" in dot(document)
+    assert mermaid(document, "TB").startswith("flowchart TB\n")
+
+
 @pytest.mark.parametrize("text", ["", "hello", "sequenceDiagram\nA->>B: x", "%% only a comment"])
 def test_what_is_no_flowchart_is_refused_with_the_line(text: str) -> None:
     with pytest.raises(InvalidRequest):

@@ -93,6 +93,16 @@ def test_what_a_front_end_keeps_in_its_nodes_comes_back_word_for_word(client: ht
     assert client.get(f"/v1/flows/{flow['id']}").json()["nodes"] == [node]
 
 
+def test_what_react_flow_writes_as_an_object_is_accepted_without_what_a_page_shows(client: httpx.Client) -> None:
+    written: Json = {"nodes": [{"id": "a"}], "edges": [], "viewport": {"x": 12, "y": -3.5, "zoom": 0.8}}
+    made = client.post("/v1/flows", json=written)
+    assert made.status_code == 201, made.text
+    assert "viewport" not in made.json()
+    assert client.put(f"/v1/flows/{made.json()['id']}", json=written).status_code == 200
+    wrong = {**written, "viewport": {"x": "left"}}
+    assert client.post("/v1/flows", json=wrong).json()["errors"][0]["loc"] == ["body", "viewport", "x"]
+
+
 def test_operations_run_in_order_and_answer_one_by_one(client: httpx.Client) -> None:
     flow = make(client)
     done = operate(

@@ -1,0 +1,21 @@
+"""The exit status that a finished job stands for."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.commands.run import status_of
+
+
+@pytest.mark.parametrize(
+    ("job", "status"),
+    [
+        ({"state": "succeeded"}, 0),
+        ({"state": "failed", "error": {"code": "user_code_failed"}}, 1),
+        ({"state": "failed", "error": {"code": "not_found"}}, 3),  # such as `assay search` in no collection
+        ({"state": "cancelled", "error": None}, 1),
+        ({"state": "dead"}, 1),
+    ],
+)
+def test_what_a_job_names_and_is_not_there_exits_with_3(job: dict[str, object], status: int) -> None:
+    assert status_of(job) == status
