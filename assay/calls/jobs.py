@@ -26,6 +26,7 @@ class SubmitOptions(TypedDict, total=False):
     budget: Mapping[str, float | None]
     webhook: Mapping[str, Any]
     labels: Mapping[str, str]
+    reproducible: bool
 
 
 def create(

@@ -29,6 +29,7 @@ class Sending:
     conversation: Annotated[str | None, Parameter(help="The conversation that the model shall know")] = None
     turns: Annotated[int | None, Parameter(help="Most turns that the job may take")] = None
     seconds: Annotated[float | None, Parameter(help="Most seconds that the job may run")] = None
+    reproducible: Annotated[bool, Parameter(help="Ask models with temperature 0 and a fixed seed", negative="")] = False
 
     def options(self) -> jobs.SubmitOptions:
         options: jobs.SubmitOptions = {}
@@ -38,6 +39,8 @@ class Sending:
             options["priority"] = self.priority
         if self.conversation is not None:
             options["conversation_id"] = self.conversation
+        if self.reproducible:
+            options["reproducible"] = True
         budget: dict[str, float | None] = {}
         if self.turns is not None:
             budget["turns"] = self.turns

@@ -63,6 +63,7 @@ class JobRequest(Request):
     budget: BudgetInput = Field(default_factory=BudgetInput)
     webhook: Webhook | None = None
     labels: Labels = {}
+    reproducible: bool = False  #: asks every model with temperature 0 and a fixed seed
     kind: str  #: narrowed, as ``input`` is, in the model of each kind: ``shared.kinds``
     input: BaseModel
 
@@ -74,6 +75,7 @@ class ReplayInput(Request):
     model: Annotated[str, Field(max_length=200)] | None = None
     budget: BudgetInput | None = None
     prompt_version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+    reproducible: bool | None = None
 
 
 class Waiting(Answer):
@@ -125,7 +127,7 @@ class JobView(Answer):
     priority: int = 5
     actor: str | None = None  #: the id of the API key that submitted it
     budget: dict[str, JsonValue] = {}
-    overrides: dict[str, JsonValue] = {}  #: of a replay: another model, another version of the prompt
+    overrides: dict[str, JsonValue] = {}  #: `reproducible`; of a replay: another model, another version of the prompt
     worker_id: str | None = None
     crashes: int = 0  #: how often it took its worker down
     request_id: str | None = None  #: of the request that submitted it, as in the logs

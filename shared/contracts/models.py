@@ -197,6 +197,7 @@ class LlmCall(Answer):
     finish: str | None = None  #: why the answer ended
     cached_tokens: int | None = None
     first_token_seconds: float | None = None
+    parameters: dict[str, JsonValue] = {}  #: of the call, as far as the model took them: temperature, seed and so on
     queue_seconds: float | None = None  #: for which it waited for a slot of its endpoint, before it was sent
 
 

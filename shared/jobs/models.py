@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 from sqlalchemy import Engine
@@ -19,6 +19,9 @@ from shared.llm.ledger import Owner
 from shared.llm.prompts import PromptRegistry
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.loop import Budget
+
+#: Parameters of the calls of a reproducible job; the same seed for all, so that two such jobs are asked alike.
+REPRODUCIBLE: Mapping[str, JsonValue] = {"temperature": 0, "seed": 1}
 
 
 def open_models(engine: Engine, redis_url: str) -> ModelAccess:
@@ -40,7 +43,7 @@ class JobModels:
         models = self.layer.for_job(
             _owner(job), budget, report.event, report.lease.cancelled.is_set, selector_of(overrides)
         )
-        return _counted(models, job, report), _pinned(self.layer.prompts, overrides)
+        return _counted(models, job, report, overrides), _pinned(self.layer.prompts, overrides)
 
     def load(self, role: str) -> None:
         self.layer.load(role)
@@ -60,7 +63,7 @@ class BrokeredJobModels:
         lease = report.lease
         brokered = BrokeredModels(self.client, lease.model_token, account.add, lease.cancelled.is_set)
         models = JobLlm(account, brokered, selector_of(overrides), brokered.links)
-        return _counted(models, job, report), _pinned(self.prompts, overrides)
+        return _counted(models, job, report, overrides), _pinned(self.prompts, overrides)
 
     def load(self, role: str) -> None:
         """The broker has loaded what its roles need."""
@@ -76,10 +79,10 @@ def _owner(job: Job) -> Owner:
     return Owner(job.tenant_id, job.id, job.attempt)
 
 
-def _counted(models: JobLlm, job: Job, report: JobReport) -> JobLlm:
+def _counted(models: JobLlm, job: Job, report: JobReport, overrides: Mapping[str, JsonValue]) -> JobLlm:
     report.models = models.usage
     report.earlier_runs = job.attempt > 1
-    return models
+    return replace(models, parameters=REPRODUCIBLE if overrides.get("reproducible") else {}, warn=report.warn)
 
 
 def _pinned(prompts: PromptRegistry, overrides: Mapping[str, JsonValue]) -> Prompts:

@@ -124,6 +124,7 @@ class ChatReply:
     seconds: float = 0.0
     reasoning: str = ""  #: what the model thought before it answered, where it says so
     unseen: int = 0  #: images that were left out because the model does not see
+    ignored: tuple[str, ...] = ()  #: parameters that were left out because the vendor or the model does not take them
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,12 @@ from shared.llm.faults import (
     Busy,
     ConnectionFailed,
     EmptyAnswer,
-    ImagesUnsupported,
     NextStep,
     Part,
+    PartUnsupported,
     PromptTooLong,
     ProviderFault,
     ProviderOverloaded,
-    SchemaUnsupported,
     Starting,
     StreamCut,
     TimedOut,
@@ -181,7 +180,7 @@ class _Round:
                     return None
                 faults.add(fault.code)
                 match fault:
-                    case SchemaUnsupported() | ImagesUnsupported():
+                    case PartUnsupported():
                         without |= {fault.part}
                     case PromptTooLong() if (cap := smaller_cap(request, fault)) is not None:
                         request = replace(request, max_tokens=cap)

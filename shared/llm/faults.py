@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import ClassVar, Literal
 
 from shared.errors import AssayError, ContextTooLong
 from shared.llm.chat import Finish, TokenUsage
 
-Part = Literal["schema", "images"]  #: of a request, which may be left out
+Part = Literal["schema", "images", "sampling", "effort"]  #: of a request, which may be left out
+#: The parameters of calls that are parts.
+PARAMETERS: Mapping[str, Part] = {
+    "temperature": "sampling",
+    "top_p": "sampling",
+    "top_k": "sampling",
+    "min_p": "sampling",
+    "seed": "sampling",
+    "presence_penalty": "sampling",
+    "frequency_penalty": "sampling",
+    "reasoning_effort": "effort",
+}
 
 
 class NextStep(StrEnum):
@@ -132,18 +144,35 @@ class RequestRefused(ProviderFault):
     code = "request_refused"
 
 
-class SchemaUnsupported(ProviderFault):
-    """The model has no structured answers; the text is checked anyway, so ask again without."""
+class PartUnsupported(ProviderFault):
+    """The model does not take a part of the request, so ask again without it."""
 
-    code, plan = "schema_unsupported", NextStep.WITHOUT
-    part: ClassVar[Part] = "schema"
+    plan = NextStep.WITHOUT
+    part: ClassVar[Part]
 
 
-class ImagesUnsupported(ProviderFault):
-    """The model does not see, so ask again without the images."""
+class SchemaUnsupported(PartUnsupported):
+    """The model has no structured answers; the text is checked anyway."""
 
-    code, plan = "images_unsupported", NextStep.WITHOUT
-    part: ClassVar[Part] = "images"
+    code, part = "schema_unsupported", "schema"
+
+
+class ImagesUnsupported(PartUnsupported):
+    """The model does not see."""
+
+    code, part = "images_unsupported", "images"
+
+
+class SamplingUnsupported(PartUnsupported):
+    """The model does not let its temperature, its seed and the like be chosen."""
+
+    code, part = "sampling_unsupported", "sampling"
+
+
+class EffortUnsupported(PartUnsupported):
+    """The model does not let its effort be chosen, or has other words for it."""
+
+    code, part = "effort_unsupported", "effort"
 
 
 class PromptTooLong(ProviderFault):

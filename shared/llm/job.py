@@ -13,7 +13,7 @@ from shared import tracing
 from shared.errors import ContextTooLong, ProvidersFailed
 from shared.llm import traces
 from shared.llm.catalog import cost
-from shared.llm.chat import ChainLink, ChatReply, ChatRequest, OnAttempt, Provider, ProviderAttempt, TokenUsage
+from shared.llm.chat import ChainLink, ChatReply, ChatRequest, Json, OnAttempt, Provider, ProviderAttempt, TokenUsage
 from shared.llm.ledger import CallLedger, JobUsage, Owner
 from shared.llm.shorten import shortened
 from shared.llm.tokens import prompt_tokens
@@ -92,6 +92,8 @@ class JobLlm:
     selector: tuple[str, ...] = ()  #: holds for every request that names no models of its own
     links: Callable[[ChatRequest], Sequence[ChainLink]] = lambda _: ()  #: the configured models of a request
     admission: Callable[[Sequence[ChainLink]], None] = lambda _: None  #: what the tenant may use, today
+    parameters: Json = field(default_factory=dict)  #: of every call, whatever the request and the chain say
+    warn: Callable[[str], None] = lambda _: None
     shortens: bool = True  #: prompts that do not fit; the broker leaves that to the worker, which tells of it
     name: str = "job"
 
@@ -110,12 +112,17 @@ class JobLlm:
         self.admission(())
         ends = [moment for moment in (request.deadline, budget.deadline) if moment is not None]
         request = replace(request, deadline=min(ends) if ends else None, selector=request.selector or self.selector)
+        if self.parameters:
+            request = replace(request, parameters={**(request.parameters or {}), **self.parameters})
         try:
-            return self._complete(request)
+            reply = self._complete(request)
         except ProvidersFailed as failed:
             if budget.seconds_left <= 0:
                 raise BudgetSpent("seconds", failed=failed) from None
             raise
+        if ignored := [name for name in self.parameters if name in reply.ignored]:
+            self.warn(f"{reply.provider}/{reply.model} takes no {' and no '.join(ignored)}: its answers may vary.")
+        return reply
 
     def _complete(self, request: ChatRequest) -> ChatReply:
         """Ask, and once more with a shorter prompt when it does not fit into the model's window."""

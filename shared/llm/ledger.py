@@ -25,6 +25,7 @@ _UNREACHED = (SKIPPED, "connection_failed")  #: these never reached the provider
 _TOKENS = func.coalesce(
     func.sum(func.coalesce(llm_calls.c.input_tokens, 0) + func.coalesce(llm_calls.c.output_tokens, 0)), 0
 )
+_LONGEST_VALUE = 100  #: characters of a parameter that is recorded
 _MAX_WAITING = 1000  #: rows that wait in memory while the database cannot be reached
 
 
@@ -127,10 +128,23 @@ def row(owner: Owner, attempt: ProviderAttempt) -> dict[str, object]:
         "seconds": attempt.seconds,
         "first_token_seconds": attempt.first_token,
         "queue_seconds": attempt.queued,
+        "parameters": _parameters(attempt),
         "finish": finish.value if finish else None,
         "detail": attempt.detail,
         "source": attempt.source,
     }
+
+
+def _parameters(attempt: ProviderAttempt) -> dict[str, JsonValue] | None:
+    """What the call was asked with, by name: plain values that the model took."""
+    given = {**attempt.link.parameters, **(attempt.request.parameters or {})}
+    ignored = attempt.reply.ignored if attempt.reply else ()
+    plain: dict[str, JsonValue] = {
+        name: value
+        for name, value in given.items()
+        if name not in ignored and isinstance(value, str | int | float) and len(str(value)) <= _LONGEST_VALUE
+    }
+    return plain or None
 
 
 def calls_of(tenant: str, job: str) -> Select[*tuple[Any, ...]]:
@@ -157,6 +171,7 @@ def as_call(values: Mapping[str, Any] | RowMapping) -> LlmCall:
             "requested": name(values["requested_provider"], values["requested_model"]),
             "served": name(values["served_provider"], values["served_model"]),
             "prompt": prompt,
+            "parameters": values.get("parameters") or {},
         }
     )
 

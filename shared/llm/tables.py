@@ -52,6 +52,7 @@ llm_calls = Table(
     Column("seconds", Double, nullable=False),
     Column("first_token_seconds", Double),
     Column("queue_seconds", Double),  # for which it waited for a slot of the endpoint, before it was sent
+    Column("parameters", JSONB(none_as_null=True)),  # of the call: temperature, seed and so on
     Column("finish", Text),
     Column("detail", Text),  # the fault in words that are safe to show
     Column("source", Text, nullable=False),  # live | replay | scripted

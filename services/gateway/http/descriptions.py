@@ -147,6 +147,7 @@ _PROPERTIES: Mapping[str, str] = {
     "question": "What is asked, up to 8,000 characters",
     "reason": "Why, in words; null when there is nothing to say",
     "replayed_from": "The job whose input it runs again",
+    "reproducible": "Whether models are asked with temperature 0 and a fixed seed",
     "request_id": "Of the request, as in the logs and in X-Request-ID",
     "requested": "The model that the chain asks first",
     "requests_per_minute": "Requests of the tenant in a minute; 0 is no limit",

@@ -41,7 +41,7 @@ def row_of(
         "input": given,
         "labels": submit.labels,
         "budget": submit.budget.model_dump(exclude_none=True),
-        "overrides": {},
+        "overrides": {"reproducible": True} if submit.reproducible else {},
         "conversation_id": submit.conversation_id or new_id(),
         "replayed_from": None,
         "batch_id": None,

@@ -166,7 +166,8 @@ async def replay_job(
     await checks.check(deps, db, caller, [(("body",), submit)])
     if change.budget is not None:
         submit.budget = BudgetInput.model_validate(change.budget)
-    overrides = {**old["overrides"], **change.model_dump(include={"model", "prompt_version"}, exclude_none=True)}
+    changed = change.model_dump(include={"model", "prompt_version", "reproducible"}, exclude_none=True)
+    overrides = {**old["overrides"], **changed}
     row = row_of(request, caller, submit, merged, replayed_from=id, overrides=overrides)
     view = await accept(deps, db, unit, row)
     hold(request, view["id"])

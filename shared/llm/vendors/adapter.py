@@ -12,12 +12,15 @@ from pydantic import JsonValue
 from shared.llm.catalog import sees_images
 from shared.llm.chat import ChatReply, ChatRequest, Finish, ToolUse
 from shared.llm.faults import (
+    PARAMETERS,
+    EffortUnsupported,
     EmptyAnswer,
     ImagesUnsupported,
     OnlyThought,
     Part,
     ProviderFault,
     RequestRefused,
+    SamplingUnsupported,
     SchemaUnsupported,
     ServerError,
     ToolUseFailed,
@@ -61,6 +64,7 @@ class Adapter:
             request = replace(request, messages=tuple(replace(one, images=()) for one in request.messages))
         else:
             unseen = 0
+        request, ignored = self._with_taken_parameters(request, without)
         with_schema = request.schema is not None and "schema" not in without and not self._refuses(model, "schema")
         with watching(watch):
             try:
@@ -77,7 +81,23 @@ class Adapter:
             self._refused[model, part] = time.monotonic() + _REMEMBERED
         scripted = SCRIPTED_HEADER in watch.headers
         seconds = time.monotonic() - watch.began
-        return replace(reply, source="scripted" if scripted else "live", seconds=seconds, unseen=unseen)
+        return replace(
+            reply, source="scripted" if scripted else "live", seconds=seconds, unseen=unseen, ignored=ignored
+        )
+
+    def _with_taken_parameters(
+        self, request: ChatRequest, without: Collection[Part]
+    ) -> tuple[ChatRequest, tuple[str, ...]]:
+        """The request without the parameters that the vendor or the model does not take, and their names."""
+        given, model = request.parameters or {}, request.model or ""
+        refused = {
+            name
+            for name in given
+            if (part := PARAMETERS.get(name)) is not None and (part in without or self._refuses(model, part))
+        }
+        ignored = refused | self._vendor.wire.foreign(given)
+        taken = {name: value for name, value in given.items() if name not in ignored}
+        return replace(request, parameters=taken), tuple(sorted(ignored))
 
     def _refuses(self, model: str, part: Part) -> bool:
         found = part in self.endpoint.refuses and model == self.endpoint.model
@@ -123,10 +143,26 @@ def _within(request: ChatRequest, with_schema: bool, fault: ProviderFault) -> Pr
         refused = True
     if not refused:
         return fault
+    if (named := _named_part(request, fault.detail)) is not None:
+        return named(fault.detail, fault.http_status)
     if with_schema:
         return SchemaUnsupported(fault.detail, fault.http_status)
     failed = ServerError if (fault.http_status or 400) >= 500 else RequestRefused
     return failed(fault.detail, fault.http_status)
+
+
+def _named_part(request: ChatRequest, words: str) -> type[SamplingUnsupported | EffortUnsupported] | None:
+    """The part of the request that a refusal names."""
+    said = words.replace("_", " ")  # ``top_p`` as well as ``top p``, ``effort`` wherever it stands
+    parts = {
+        part
+        for name, part in PARAMETERS.items()
+        if name in (request.parameters or {})
+        and re.search(rf"\b{name.removeprefix('reasoning_').replace('_', ' ')}\b", said) is not None
+    }
+    if "sampling" in parts:
+        return SamplingUnsupported
+    return EffortUnsupported if parts else None
 
 
 _PARAMS = ("arguments", "parameters", "params", "input")

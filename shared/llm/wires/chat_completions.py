@@ -16,7 +16,7 @@ from shared.llm.faults import StreamCut, UnreadableAnswer
 from shared.llm.watch import Watch
 from shared.llm.wires.endpoint import Endpoint
 from shared.llm.wires.sdk import Json
-from shared.llm.wires.wire import closed
+from shared.llm.wires.wire import capped, closed
 
 #: Where servers put what the model thought: DeepSeek, llama.cpp and vLLM; Groq, Ollama and newer vLLM.
 _REASONING = ("reasoning_content", "reasoning", "thinking")
@@ -40,14 +40,14 @@ class ChatCompletions:
 
     def body(self, request: ChatRequest, endpoint: Endpoint, with_schema: bool) -> dict[str, JsonValue]:
         """The request without ``stream``."""
+        parameters, most = capped(request)
+        cap = self.cap_elsewhere if self.cap_elsewhere and endpoint.base_url is not None else self.cap
         payload: dict[str, JsonValue] = {
             "model": request.model,
             "messages": [_message(message) for message in request.messages],
-            **dict(request.parameters or {}),
+            **parameters,
+            cap: most,
         }
-        cap = self.cap_elsewhere if self.cap_elsewhere and endpoint.base_url is not None else self.cap
-        limit = payload.get(cap)
-        payload[cap] = min(limit, request.max_tokens) if isinstance(limit, int) else request.max_tokens
         if request.tools:
             payload["tools"] = [_tool(tool) for tool in request.tools]
         if request.schema is not None and with_schema:
@@ -57,6 +57,9 @@ class ChatCompletions:
         if endpoint.stream and self.usage == "asked":
             payload["stream_options"] = {"include_usage": True}
         return payload
+
+    def foreign(self, parameters: Mapping[str, JsonValue]) -> frozenset[str]:
+        return frozenset()
 
     def answer(self) -> ChatAnswer:
         return ChatAnswer()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
@@ -14,19 +14,22 @@ from shared.llm.watch import Watch
 from shared.llm.wires.chat_completions import arguments
 from shared.llm.wires.endpoint import Endpoint
 from shared.llm.wires.sdk import Json
-from shared.llm.wires.wire import closed
+from shared.llm.wires.wire import capped, closed
 
 #: ``messages.create`` does not take these; a chain that was written for another vendor may still carry them.
-_FOREIGN = {
-    "temperature",
-    "top_p",
-    "top_k",
-    "seed",
-    "reasoning_effort",
-    "max_completion_tokens",
-    "presence_penalty",
-    "frequency_penalty",
-}
+_FOREIGN = frozenset(
+    {
+        "temperature",
+        "top_p",
+        "top_k",
+        "min_p",
+        "seed",
+        "presence_penalty",
+        "frequency_penalty",
+    }
+)
+#: Efforts that other vendors know, in this one's words.
+_EFFORTS = {"none": "low", "minimal": "low", "xhigh": "max"}
 
 _FINISH = {
     "max_tokens": Finish.LENGTH,
@@ -44,10 +47,12 @@ class Messages:
 
     def body(self, request: ChatRequest, endpoint: Endpoint, with_schema: bool) -> dict[str, JsonValue]:
         """The request without ``stream``."""
-        given = dict(request.parameters or {})
+        given, most = capped(request)
+        effort = given.pop("reasoning_effort", None)
         payload: dict[str, JsonValue] = {name: value for name, value in given.items() if name not in _FOREIGN}
-        limit = payload.get("max_tokens")
-        payload["max_tokens"] = min(limit, request.max_tokens) if isinstance(limit, int) else request.max_tokens
+        payload["max_tokens"] = most
+        if isinstance(effort, str):
+            payload["output_config"] = {"effort": _EFFORTS.get(effort, effort), **_object(payload.get("output_config"))}
         payload["model"] = request.model
         payload["messages"] = [_message(message) for message in request.messages if message.role != "system"]
         system = "\n\n".join(message.content for message in request.messages if message.role == "system")
@@ -60,14 +65,20 @@ class Messages:
                 for tool in request.tools
             ]
         if request.schema is not None and with_schema:
-            config = payload.get("output_config")
             schema, _ = closed(request.schema.schema)
             form: dict[str, JsonValue] = {"type": "json_schema", "schema": schema}
-            payload["output_config"] = {**(config if isinstance(config, dict) else {}), "format": form}
+            payload["output_config"] = {**_object(payload.get("output_config")), "format": form}
         return payload
+
+    def foreign(self, parameters: Mapping[str, JsonValue]) -> frozenset[str]:
+        return _FOREIGN & parameters.keys()
 
     def answer(self) -> MessageAnswer:
         return MessageAnswer()
+
+
+def _object(value: JsonValue) -> dict[str, JsonValue]:
+    return value if isinstance(value, dict) else {}
 
 
 def _message(message: ChatMessage) -> dict[str, JsonValue]:

@@ -43,6 +43,20 @@ class Wire(Protocol):
         """An empty one, for one call."""
         ...
 
+    def foreign(self, parameters: Mapping[str, JsonValue]) -> frozenset[str]:
+        """Those that the format has no place for, and that are left out."""
+        ...
+
+
+_CAPS = ("max_tokens", "max_completion_tokens")  #: the vendors' names for the most tokens of an answer
+
+
+def capped(request: ChatRequest) -> tuple[dict[str, JsonValue], int]:
+    """The parameters without the answer's cap, and the cap: the request's, or a smaller one of the parameters."""
+    given = dict(request.parameters or {})
+    caps = [cap for name in _CAPS if isinstance(cap := given.pop(name, None), int)]
+    return given, min([request.max_tokens, *caps])
+
 
 def closed(schema: Mapping[str, JsonValue]) -> tuple[dict[str, JsonValue], bool]:
     """The schema with its objects closed where nothing else is said, and whether vendors' strict mode can hold it.

@@ -24,7 +24,7 @@ _IMAGES = re.compile(
     re.I,
 )
 _SCHEMA = re.compile(
-    r"response_format|json[_ ]schema|output_config|structured output|guided_(json|grammar|decoding)|grammar"
+    r"response_format|json[_ ]schema|output_config(?!\.effort)|structured output|guided_(json|grammar|decoding)|grammar"
     r"|initialize samplers?|generate parser|invalid (format|schema)",
     re.I,
 )

@@ -189,6 +189,23 @@ def test_a_prompt_that_the_broker_found_too_long_is_shortened_and_told_by_the_wo
     assert [data["window"] for type, data in run.report.told if type == "prompt_shortened"] == [2048]
 
 
+@pytest.mark.parametrize("brokered", [False, True])
+def test_a_reproducible_job_is_asked_with_a_seed_and_warned_of_models_that_take_none(
+    broker: Broker, scripted_llm: ScriptedLlm, brokered: bool
+) -> None:
+    refusal = {"kind": "status", "status": 400, "message": "property 'seed' is unsupported"}
+    scripted_llm.play({"reply": "ok"})
+    run = broker.run(brokered=brokered, overrides={"reproducible": True})
+    run.models.complete(ChatRequest(TRANSFORM, HELLO))
+    assert run.report.warnings == []
+    assert [scripted_llm.requests()[-1]["body"][name] for name in ("temperature", "seed")] == [0, 1]
+
+    scripted_llm.play({"fault": refusal, "times": 1}, {"reply": "ok"})
+    other = broker.run(brokered=brokered, overrides={"reproducible": True, "model": f"groq/old-{brokered}"})
+    other.models.complete(ChatRequest(TRANSFORM, HELLO))
+    assert other.report.warnings == [f"groq/old-{brokered} takes no temperature and no seed: its answers may vary."]
+
+
 def test_only_the_roles_of_the_jobs_kind_may_be_asked(broker: Broker, scripted_llm: ScriptedLlm) -> None:
     scripted_llm.play({"reply": "no"})
     with pytest.raises(BrokerRefused, match=r"flows\.edit"):

@@ -255,6 +255,16 @@ def test_a_replay_merges_its_input_into_the_old_one(client: httpx.Client) -> Non
     assert_problem(unknown, 422, "invalid_request")
 
 
+def test_a_reproducible_job_says_so_and_so_does_its_replay(client: httpx.Client) -> None:
+    old = submit(client, reproducible=True)
+    assert old["overrides"] == {"reproducible": True}
+    replayed = client.post(f"/v1/jobs/{old['id']}/replay", json={"model": "m"}).json()
+    assert replayed["overrides"] == {"reproducible": True, "model": "m"}
+    usual = client.post(f"/v1/jobs/{old['id']}/replay", json={"reproducible": False}).json()
+    assert usual["overrides"] == {"reproducible": False}
+    assert submit(client)["overrides"] == {}
+
+
 def test_an_answer_is_held_until_the_job_has_ended(client: httpx.Client, gateway: Gateway) -> None:
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(client.post, "/v1/jobs", json=EXECUTE, headers={"Prefer": "respond-async, wait=60"})
