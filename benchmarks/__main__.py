@@ -22,8 +22,8 @@ ALL = (
 )
 
 
-#: Only when it is named: they take minutes.
-LONG = ("neighbours", "scale")
+#: Only when it is named: they take minutes, or need a browser.
+LONG = ("neighbours", "scale", "console")
 
 
 def main() -> int:

@@ -23,7 +23,14 @@ const WORTH_A_MAP = 12;
 export default function Canvas({ nodes, edges, editable, onMove, onConnect, onRemove, onChoose }: Props) {
   const [shown, setShown, changeNodes] = useNodesState(nodes);
   const [lines, setLines, changeEdges] = useEdgesState(edges);
-  useEffect(() => setShown((now) => nodes.map((node) => ({ ...node, selected: now.find((each) => each.id === node.id)?.selected }))), [nodes, setShown]);
+  useEffect(
+    () =>
+      setShown((now) => {
+        const selected = new Set(now.filter((node) => node.selected).map((node) => node.id));
+        return selected.size === 0 ? nodes : nodes.map((node) => (selected.has(node.id) ? { ...node, selected: true } : node));
+      }),
+    [nodes, setShown],
+  );
   useEffect(() => setLines(edges), [edges, setLines]);
   const moved = useRef(new Map<string, XYPosition>());
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);

@@ -1,11 +1,10 @@
-import { Button, Menu, TextInput } from "@mantine/core";
+import { Button, Menu } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect, useMemo, useState } from "react";
-import { get, post, Problem, send } from "../../api/client";
+import { lazy, memo, Suspense, useMemo, useState } from "react";
+import { get, getUnlessSame, post, Problem, send } from "../../api/client";
 import type { FlowView } from "../../api/types";
-import { isTyping, keysAreOn } from "../../app/keys";
 import { visible } from "../../shared/ansi";
 import { download } from "../../shared/json";
 import { Tag } from "../../shared/marks";
@@ -14,6 +13,7 @@ import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
 import { Chat } from "./chat";
 import { drawn, outline, type Operation } from "./graph";
+import { Hand } from "./hand";
 import { History } from "./history";
 import { Proposal } from "./proposal";
 
@@ -21,9 +21,18 @@ const Canvas = lazy(() => import("./canvas"));
 
 export function Page() {
   const { id } = useParams({ strict: false }) as { id: string };
-  const query = useQuery({ queryKey: ["flow", id], queryFn: () => get<FlowView>(`/v1/flows/${id}`), refetchInterval: 3000 });
+  const client = useQueryClient();
+  const query = useQuery({
+    queryKey: ["flow", id],
+    queryFn: () => getUnlessSame<FlowView>(`/v1/flows/${id}`, client.getQueryData(["flow", id])),
+    refetchInterval: 3000,
+    structuralSharing: false,
+  });
   return <Loaded query={query}>{(flow) => <Flow flow={flow} />}</Loaded>;
 }
+
+// The same one each time: what is drawn is computed anew only when something else is to be drawn.
+const NONE: readonly Operation[] = [];
 
 type Diff = { operations: Operation[] };
 
@@ -46,9 +55,10 @@ function Flow({ flow }: { flow: FlowView }) {
     staleTime: Infinity,
   });
   const proposal = useQuery({ queryKey: ["proposal", flow.id, url.proposal], queryFn: () => get<Diff & { state: string }>(`${base}/proposals/${url.proposal}`), enabled: url.proposal !== undefined });
-  const operations = past !== null ? (ghost.data?.operations ?? []) : proposal.data?.state === "open" ? proposal.data.operations : [];
+  const operations = past !== null ? (ghost.data?.operations ?? NONE) : proposal.data?.state === "open" ? proposal.data.operations : NONE;
   const shown = past === null ? flow : (earlier.data ?? flow);
   const { nodes, edges } = useMemo(() => drawn(shown, operations), [shown, operations]);
+  const lines = useMemo(() => outline(shown), [shown]);
   const edit = useMutation({
     mutationFn: (tool_calls: { name: string; params: object }[]) => post<{ success: boolean; execution: { error?: string | null }[] }>(`${base}/operations`, { tool_calls }),
     onSuccess: (answer) => {
@@ -110,7 +120,7 @@ function Flow({ flow }: { flow: FlowView }) {
         <div className="stack">
           {url.proposal === undefined ? null : <Proposal flow={flow} id={url.proposal} onDecided={() => (change({ proposal: null }), refresh())} onAskAgain={() => change({ proposal: null })} />}
           <Chat flow={flow} jobId={url.job} onJob={(job) => change({ job })} onProposal={(id) => change({ proposal: id })} onChanged={refresh} />
-          <Outline flow={shown} />
+          <Outline lines={lines} />
         </div>
       </div>
     </div>
@@ -121,46 +131,6 @@ function fault(error: unknown): void {
   const problem = error instanceof Problem ? error : null;
   const conflicts = (problem?.document.conflicts as { kind: string; id: string }[] | undefined)?.map((each) => `${each.kind} ${each.id}`).join(", ");
   notifications.show({ color: "red", title: problem?.title ?? "It failed", message: conflicts ? `In the way: ${conflicts}` : (problem?.detail ?? String(error)) });
-}
-
-/** Editing by hand, without a pointer: n adds, l links the chosen node to another, a new name is typed. */
-function Hand({ flow, chosen, disabled, call }: { flow: FlowView; chosen: string | null; disabled: boolean; call: (name: string, params: object) => void }) {
-  const [text, setText] = useState("");
-  const [target, setTarget] = useState("");
-  useEffect(() => {
-    const press = (event: KeyboardEvent): void => {
-      if (isTyping(event.target) || !keysAreOn() || event.ctrlKey || event.metaKey || event.altKey) return;
-      const id = event.key === "n" ? "node-text" : event.key === "l" ? "link-target" : null;
-      if (id === null) return;
-      event.preventDefault();
-      document.getElementById(id)?.focus();
-    };
-    window.addEventListener("keydown", press);
-    return () => window.removeEventListener("keydown", press);
-  }, []);
-  const lines = outline(flow);
-  return (
-    <div className="bar">
-      <TextInput id="node-text" aria-label="Text of a node" placeholder={chosen === null ? "Text of a new node (n)" : "Text of a node after it, or its new text"} value={text} onChange={(event) => setText(event.currentTarget.value)} style={{ flex: 1, minWidth: 160 }} disabled={disabled} />
-      <Button variant="default" disabled={disabled || text.trim() === ""} onClick={() => (call("addNode", { label: text, ...(chosen === null ? {} : { parentNodeId: chosen }) }), setText(""))}>
-        Add
-      </Button>
-      <Button variant="default" disabled={disabled || chosen === null || text.trim() === ""} onClick={() => (call("updateNode", { nodeId: chosen, label: text }), setText(""))}>
-        Rename
-      </Button>
-      <select id="link-target" className="plain-input" aria-label="Link the chosen node to" disabled={disabled || chosen === null} value={target} onChange={(event) => setTarget(event.currentTarget.value)}>
-        <option value="">Link to… (l)</option>
-        {lines.map((line) => (
-          <option key={line.id} value={line.id}>
-            {line.text.split(" › ")[0]}
-          </option>
-        ))}
-      </select>
-      <Button variant="default" disabled={disabled || chosen === null || target === ""} onClick={() => (call("addEdge", { sourceNodeId: chosen, targetNodeId: target }), setTarget(""))}>
-        Link
-      </Button>
-    </div>
-  );
 }
 
 function Layout({ base, onDone, disabled }: { base: string; onDone: () => void; disabled: boolean }) {
@@ -203,8 +173,7 @@ function Export({ base, name }: { base: string; name: string }) {
 }
 
 /** The flow as text: the canvas' twin for who does not see it. */
-function Outline({ flow }: { flow: FlowView }) {
-  const lines = outline(flow);
+const Outline = memo(function Outline({ lines }: { lines: ReturnType<typeof outline> }) {
   return (
     <details className="panel">
       <summary>Outline: {lines.length} nodes</summary>
@@ -215,5 +184,4 @@ function Outline({ flow }: { flow: FlowView }) {
       </ol>
     </details>
   );
-}
-
+});
