@@ -77,6 +77,28 @@ def test_every_service_has_a_database_role_of_its_own() -> None:
     assert {variable_of(name) for name in SERVICES} <= set(COMPOSE["services"]["migrate"]["environment"])
 
 
+#: What compose itself decides, or what only ``assay up`` knows.
+_NOT_FROM_ENV = {
+    "ASSAY_HOME", "ASSAY_LOG_MEGABYTES", "ASSAY_REPLICAS", "ASSAY_STACKS_LOCAL_PATHS", "ASSAY_BROKER_URL",
+    "ASSAY_BROKER_LISTEN", "DATABASE_URL", "QDRANT_API_KEY", "ASSAY_HOST", "ASSAY_PORT",
+}  # fmt: skip
+
+
+@each_process
+def test_compose_passes_every_documented_setting_to_who_may_have_it(process: Process) -> None:
+    documented = set(re.findall(r"^\| `([A-Z_0-9]+)`", (ROOT / "docs" / "settings.md").read_text(), re.MULTILINE))
+    passed = set(COMPOSE["services"][process.name]["environment"])
+    of_vendors = {name for name in documented if name.startswith(vendor_prefixes())}
+    assert "ASSAY_RETENTION_DAYS" in documented
+    assert "OPENAI_MODEL" in of_vendors
+    assert documented - of_vendors - _NOT_FROM_ENV <= passed
+    assert {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_ENDPOINT_URL"} <= passed
+    if process.asks_models:
+        assert of_vendors <= passed
+    else:
+        assert not of_vendors & passed
+
+
 def test_redis_and_qdrant_ask_for_a_password() -> None:
     assert "nopass -@all +ping" in " ".join(COMPOSE["services"]["redis"]["command"])
     assert "QDRANT__SERVICE__API_KEY" in COMPOSE["services"]["qdrant"]["environment"]
