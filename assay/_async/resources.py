@@ -98,6 +98,7 @@ class Evaluations(Noun):
     list = sends(evaluations.page)
     get = sends(evaluations.get)
     runs = sends(evaluations.runs)
+    case_of = sends(evaluations.case_of)
     cancel = sends(evaluations.cancel)
     resume = sends(evaluations.resume)
 

@@ -9,7 +9,7 @@ from assay.calls.call import ApiCall, as_model, as_page, segment, without_none
 
 if TYPE_CHECKING:
     from shared.contracts.common import Page
-    from shared.contracts.evaluations import EvaluationEstimate, EvaluationSummary, EvaluationView, Run
+    from shared.contracts.evaluations import Case, EvaluationEstimate, EvaluationSummary, EvaluationView, Run
 
 _PATH = "/v1/evaluations"
 
@@ -52,6 +52,12 @@ def get(id: str, baseline: str | None = None, *, suite: bool = False) -> ApiCall
 def runs(id: str, case: str | None = None, variant: str | None = None) -> ApiCall[Page[Run]]:
     query = {"case": case, "variant": variant}
     return ApiCall("GET", f"{_PATH}/{segment(id)}/runs", as_page("evaluations.Run"), query=query)
+
+
+def case_of(job: str, name: str | None = None) -> ApiCall[Case]:
+    """A finished job as a case: its input with files by id, and its result as the expectation."""
+    path = f"/v1/jobs/{segment(job)}/case"
+    return ApiCall("GET", path, as_model("evaluations.Case"), query={"name": name})
 
 
 def cancel(id: str) -> ApiCall[EvaluationView]:

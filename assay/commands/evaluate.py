@@ -17,8 +17,9 @@ from assay.commands import evaluation_table as table
 from assay.commands.evaluation_verdict import reported, unmet
 from assay.commands.session import CommandLine, UsageError, answer, current
 from assay.suites.files import CaseFiles
-from assay.suites.life import CaseMaker, append, name_of, names_in
+from assay.suites.life import CaseMaker, append, names_in
 from assay.suites.read import SuiteError, SuiteFile, in_suite, read_suite, told_of
+from shared.declarations.cases import name_of
 
 app = App(name="eval", help="Evaluations: which model, which prompt, is it still right?")
 

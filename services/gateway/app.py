@@ -14,6 +14,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from services.gateway.console import ConsolePages
 from services.gateway.dependencies import Dependencies, opened
+from services.gateway.flows import cases as flow_cases
 from services.gateway.flows import compatibility, compatibility_chat, compatibility_events, compatibility_notes
 from services.gateway.flows import documents as flow_documents
 from services.gateway.flows import events as flow_events
@@ -65,6 +66,7 @@ def _routers() -> tuple[APIRouter, ...]:
         batches.submit_router(KINDS),
         batches.router,
         evaluations.router,
+        flow_cases.router,
         files.router,
         file_tables.router,
         conversations.router,

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from assay.suites.life import CaseMaker, append, expectation, name_of, names_in
+from assay.suites.life import CaseMaker, append, names_in
 from assay.suites.read import SuiteError, read_suite
 from shared.contracts.evaluations import Case
+from shared.declarations.cases import expectation, name_of
 
 FILES = {"f1": ("sales.csv", b"city,n\nOslo,1\n"), "f2": ("sales.csv", b"other\n"), "f3": ("../../evil", b"x")}
 TABLE = {"columns": [{"name": "city"}, {"name": "n"}], "rows": [["Oslo", 1], [None, 2]], "row_count": 2}

@@ -102,3 +102,22 @@ def test_who_may_only_read_is_told_what_is_missing(visit: Visit, console: Consol
     tab = visit(key=key).tab()
     tab.goto(f"/evaluations/{made['id']}")
     expect(tab.get_by_role("button", name="Resume")).to_be_disabled()
+
+
+def test_a_job_becomes_a_case_of_a_suite(page: Page, console: Console, evaluation: dict[str, Any]) -> None:
+    job = console.run("execute", language="python", code="print('case from life')")
+    page.goto(f"/jobs/{job['id']}")
+    page.get_by_role("button", name="More").click()
+    page.get_by_role("menuitem", name="Make this a case…").click()
+    form = page.get_by_role("region", name="Make this a case")
+    expect(form.get_by_label("The case")).to_have_value(re.compile('"stdout": "case from life'))
+    form.get_by_label("Suite").fill("cities")
+    form.get_by_label("Suite").press("Escape")
+    expect(form.get_by_text("Its cases of the last evaluation, and this one")).to_be_visible()
+    form.get_by_role("button", name="What may it take?").click()
+    expect(form.get_by_text(re.compile("^6 runs|^3 runs"))).to_be_visible()
+    form.get_by_role("button", name="Run it").click()
+    expect(page).to_have_url(re.compile("/evaluations/"))
+    expect(page.get_by_role("rowheader", name="print('case from life')")).to_be_visible()
+    expect(page.locator(".s-succeeded")).to_have_text("finished")
+    assert not page.url.endswith(evaluation["id"])

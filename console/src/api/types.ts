@@ -32,6 +32,7 @@ export type EvaluationSummary = Schemas["EvaluationSummary"];
 export type Evaluation = Schemas["EvaluationView"];
 export type EvaluationCell = Schemas["Cell"];
 export type EvaluationTotal = Schemas["Total"];
+export type Case = Schemas["Case"];
 export type EvaluationRun = Schemas["Run"];
 export type FileRows = Schemas["FileRows"];
 export type FileProfile = Schemas["FileProfile"];

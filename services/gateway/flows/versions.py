@@ -63,7 +63,7 @@ async def list_versions(service: Service, id: Id, limit: Limit = 50, cursor: Cur
 
 @router.get("/versions/{number}", summary="Read an earlier version", response_model=FlowView)
 async def get_version(service: Service, id: Id, number: Version) -> Response:
-    flow, earlier = await _at(service, id, number)
+    flow, earlier = await at(service, id, number)
     return Json({**earlier.view(), "created_at": flow.view()["created_at"]})
 
 
@@ -82,7 +82,7 @@ async def name_version(service: Service, id: Id, number: Version, body: VersionN
 async def restore_version(service: Service, id: Id, number: Version) -> Response:
     """One change set, which can be undone like any other."""
     flow = await service.lock(id)
-    _, then = await _at(service, id, number)
+    _, then = await at(service, id, number)
     edit = editing.restoration(flow.document, then.document, f"Restored version {number}")
     author = service.author("api.restore")
     after = await service.run(lambda connection: history.change(service.store, connection, flow, author, edit))
@@ -98,8 +98,8 @@ async def diff_versions(
     to: Annotated[int | None, Query(ge=1, le=2**62, description="The version to arrive at; else the current")] = None,
 ) -> Response:
     """`operations` lead from one to the other; `mermaid` is a picture of both."""
-    _, before = await _at(service, id, from_)
-    current, after = await _at(service, id, to)
+    _, before = await at(service, id, from_)
+    current, after = await at(service, id, to)
     operations = await asyncio.to_thread(difference, before.document, after.document)
     picture = await asyncio.to_thread(difference_chart, before.document, after.document, operations)
     number = current.version if to is None else to
@@ -145,7 +145,7 @@ async def discard_proposal(service: Service, id: Id, pid: Id) -> Response:
     return Json({"success": True, "id": pid, "state": "discarded", "version": flow.version})
 
 
-async def _at(service: FlowService, id: str, number: int | None) -> tuple[Flow, Flow]:
+async def at(service: FlowService, id: str, number: int | None) -> tuple[Flow, Flow]:
     """The flow as it is, and as it was at a version. Raises: NotFound."""
     flow = await service.read(id)
     if number is None or number == flow.version:
@@ -154,7 +154,7 @@ async def _at(service: FlowService, id: str, number: int | None) -> tuple[Flow, 
 
 
 async def _proposal(service: FlowService, flow: Flow, row: RowMapping) -> ProposalView:
-    base = (await _at(service, flow.id, row["base_version"]))[1].document
+    base = (await at(service, flow.id, row["base_version"]))[1].document
     operations = decode_operations(row["forward"])
     after = apply(base, operations)
     return ProposalView(

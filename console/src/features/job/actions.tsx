@@ -9,7 +9,7 @@ import { WORKBENCHES } from "../../app/places";
 import { download } from "../../shared/json";
 
 /** What can be done with the job; what needs a scope that one has not is shown and says so. */
-export function Actions({ job, onReplay }: { job: Job; onReplay: () => void }) {
+export function Actions({ job, onReplay, onCase }: { job: Job; onReplay: () => void; onCase: () => void }) {
   const client = useQueryClient();
   const navigate = useNavigate();
   const mayWrite = useSession()?.scopes.includes("write") ?? false;
@@ -51,6 +51,7 @@ export function Actions({ job, onReplay }: { job: Job; onReplay: () => void }) {
           <Button variant="default">More</Button>
         </Menu.Target>
         <Menu.Dropdown>
+          {TERMINAL.has(job.state) ? <Menu.Item onClick={onCase}>Make this a case…</Menu.Item> : null}
           <Menu.Item onClick={() => copy(job.id)}>Copy the id</Menu.Item>
           <Menu.Item onClick={() => copy(curl(job))}>Copy as curl</Menu.Item>
           <Menu.Item onClick={() => copy(python(job))}>Copy as Python</Menu.Item>

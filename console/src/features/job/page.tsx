@@ -21,6 +21,7 @@ import { EventList } from "./event-list";
 import { Timeline } from "./timeline";
 
 const Replay = lazy(() => import("./replay"));
+const MakeCase = lazy(() => import("./case"));
 
 export function Page() {
   const { id } = useParams({ strict: false }) as { id: string };
@@ -48,7 +49,7 @@ function JobPage({ job }: { job: Job }) {
         <h1 className="clip">{visible(titleOf(job))}</h1>
         <LiveTag liveness={liveness} />
         <span className="spacer" />
-        <Actions job={job} onReplay={() => change({ replay: "1" })} />
+        <Actions job={job} onReplay={() => change({ replay: "1" })} onCase={() => change({ case: "1" })} />
       </div>
       <Facts job={job} />
       {job.waiting ? <p className="callout warn">{waitingWords(job)}</p> : null}
@@ -62,6 +63,11 @@ function JobPage({ job }: { job: Job }) {
       {url.replay === "1" ? (
         <Suspense fallback={<Loading />}>
           <Replay job={job} onClose={() => change({ replay: null })} />
+        </Suspense>
+      ) : null}
+      {url.case === "1" ? (
+        <Suspense fallback={<Loading />}>
+          <MakeCase job={job} onClose={() => change({ case: null })} />
         </Suspense>
       ) : null}
       <Tabs value={tab} onChange={(value) => change({ tab: value })}>

@@ -1,0 +1,96 @@
+import { Autocomplete, Button, NumberInput, Textarea, TextInput } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { get, post } from "../../api/client";
+import type { Case, Evaluation, EvaluationSummary, Job, Page } from "../../api/types";
+import { useSession } from "../../app/shell";
+import { count, cost } from "../../shared/numbers";
+import { Failed, Loaded } from "../../shared/states";
+
+interface Estimate {
+  runs: number;
+  asking: number;
+  tokens: number | null;
+  cost_usd: number | null;
+}
+
+/** The job as a case: what it gave is what is expected, until one changes that. It is run alone, or with a suite that was run before. */
+export default function MakeCase({ job, onClose }: { job: Job; onClose: () => void }) {
+  const query = useQuery({ queryKey: ["case", job.id], queryFn: () => get<Case>(`/v1/jobs/${job.id}/case`), staleTime: Infinity, retry: false });
+  return (
+    <section className="panel stack" aria-label="Make this a case">
+      <div className="head">
+        <h2>Make this a case</h2>
+        <span className="spacer" />
+        <Button variant="subtle" onClick={onClose}>
+          Close
+        </Button>
+      </div>
+      <Loaded query={query}>{(made) => <Form made={made} job={job} />}</Loaded>
+    </section>
+  );
+}
+
+function Form({ made, job }: { made: Case; job: Job }) {
+  const [text, setText] = useState(JSON.stringify(made, null, 2));
+  const [suite, setSuite] = useState("");
+  const [models, setModels] = useState("");
+  const [repeat, setRepeat] = useState<number | string>(1);
+  const mayWrite = useSession()?.scopes.includes("write") ?? false;
+  const navigate = useNavigate();
+  const known = useQuery({ queryKey: ["evaluations", "names"], queryFn: () => get<Page<EvaluationSummary>>("/v1/evaluations", { limit: 200 }).then((page) => page.items) });
+  const fault = faultOf(text);
+  const newest = known.data?.find((each) => each.name === suite.trim());
+  const body = async (dry_run: boolean): Promise<object> => {
+    const added = JSON.parse(text) as Case;
+    const before = newest === undefined ? null : await get<Evaluation>(`/v1/evaluations/${newest.id}`, { suite: true });
+    const others = (before?.suite?.cases ?? []).filter((each) => each.name !== added.name);
+    const named = models.split(/[\s,]+/).filter((model) => model !== "");
+    const variants = named.length > 0 ? named.map((model) => ({ model })) : (before?.variants ?? [{}]);
+    return { suite: { name: suite.trim() || added.name, cases: [...others, added] }, variants, repeat: Number(repeat) || 1, dry_run };
+  };
+  const check = useMutation({ mutationFn: async () => post<Estimate>("/v1/evaluations", await body(true)) });
+  const run = useMutation({
+    mutationFn: async () => post<Evaluation>("/v1/evaluations", await body(false)),
+    onSuccess: (begun) => navigate({ to: "/evaluations/$id", params: { id: begun.id }, search: {} }),
+  });
+  const error = run.error ?? check.error;
+  return (
+    <div className="cols">
+      <Textarea label="The case: change what is expected of other runs" autosize minRows={8} maxRows={24} value={text} error={fault} spellCheck={false} classNames={{ input: "mono" }} onChange={(event) => setText(event.currentTarget.value)} />
+      <div className="stack">
+        {made.expect === undefined || made.expect === null ? <p className="callout warn">Nothing is expected of it beyond success: write its “expect”.</p> : null}
+        <Autocomplete label="Suite" placeholder="of its own" description={newest === undefined ? "A new suite with this case alone" : "Its cases of the last evaluation, and this one"} data={[...new Set((known.data ?? []).map((each) => each.name))]} value={suite} onChange={setSuite} />
+        <TextInput label="Models, as provider/model" placeholder={newest === undefined ? "those of the installation" : "those of the last evaluation"} value={models} onChange={(event) => setModels(event.currentTarget.value)} />
+        <NumberInput label="Runs of each" min={1} max={100} value={repeat} onChange={setRepeat} w={120} />
+        {error === null ? null : <Failed error={error} />}
+        {check.data === undefined ? null : (
+          <p className="callout">
+            {count(check.data.runs)} runs, {count(check.data.asking)} of which ask models: {check.data.tokens === null ? "tokens unknown" : `about ${count(check.data.tokens)} tokens`}, {check.data.cost_usd === null ? "cost unknown" : cost(check.data.cost_usd)}
+          </p>
+        )}
+        <span className="bar">
+          <Button disabled={fault !== null || !mayWrite} title={mayWrite ? undefined : "needs scope write"} loading={run.isPending} onClick={() => run.mutate()}>
+            Run it
+          </Button>
+          <Button variant="default" disabled={fault !== null || !mayWrite} loading={check.isPending} onClick={() => check.mutate()}>
+            What may it take?
+          </Button>
+        </span>
+        <span className="muted">
+          Into a file of your repository: <code>assay eval add {job.id} --suite suite.yaml</code>
+        </span>
+      </div>
+    </div>
+  );
+}
+
+function faultOf(text: string): string | null {
+  try {
+    JSON.parse(text);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
