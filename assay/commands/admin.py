@@ -105,11 +105,15 @@ def set_chain(
     parameter: Annotated[
         Sequence[str], Parameter(name=["-p", "--parameter"], help="NAME=VALUE, of every model's calls", negative="")
     ] = (),
+    max_tokens: Annotated[int | None, Parameter(help="The most tokens of an answer")] = None,
+    effort: Annotated[str | None, Parameter(help="How much they reason: none, low, medium, high")] = None,
     gated_by: _GatedBy = None,
     require: _Required = 1.0,
 ) -> int:
-    """Set the models of a role, and the parameters of their calls: `-p temperature=0 -p max_tokens=500`."""
+    """Set the models of a role, and the parameters of their calls: `--max-tokens 500 -p temperature=0`."""
+    named = {"max_tokens": max_tokens, "reasoning_effort": effort}
     parameters = dict(_parameter(each) for each in parameter)
+    parameters |= {name: value for name, value in named.items() if value is not None}
     chain = []
     for each in model:
         provider, slash, name = each.partition("/")
@@ -176,13 +180,17 @@ def _version(prompt: Any) -> str:
 
 def _roles(answer: Any) -> str:
     return show.table(
-        ["role", "order", "provider", "model"],
+        ["role", "order", "provider", "model", "parameters"],
         [
-            [role, number, link["provider"], link["model"]]
+            [role, number, link["provider"], link["model"], _listed(link.get("parameters") or {})]
             for role, chain in sorted(answer["roles"].items())
             for number, link in enumerate(chain, 1)
         ],
     )
+
+
+def _listed(parameters: dict[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in parameters.items())
 
 
 def _available(answer: Any) -> str:

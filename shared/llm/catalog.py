@@ -39,8 +39,11 @@ class Price(BaseModel):
     model: str
     input: float
     output: float
-    cached: float | None = None
+    cached: float | None = None  #: input that is read from the cache; as other input when it is not known
+    written: float | None = None  #: input that is put into the cache
     above: LongPrompt | None = None
+    as_of: str  #: when this was last looked at
+    source: str
 
     def of(self, usage: TokenUsage) -> float | None:
         """The cost; None when the provider did not say how many tokens it took."""
@@ -49,16 +52,33 @@ class Price(BaseModel):
         tier = self.above if self.above is not None and usage.input > self.above.tokens else self
         cached = min(usage.cached or 0, usage.input)
         cached_price = tier.input if self.cached is None else self.cached
-        parts = (usage.input - cached) * tier.input + cached * cached_price + usage.output * tier.output
+        written = min(usage.written or 0, usage.input - cached)
+        written_price = tier.input if self.written is None else self.written
+        plain = usage.input - cached - written
+        parts = plain * tier.input + cached * cached_price + written * written_price + usage.output * tier.output
         return parts / _MILLION
+
+
+class Retirement(BaseModel):
+    """When a vendor ends a model."""
+
+    model_config = ConfigDict(frozen=True)
+
+    model: str
+    provider: str
+    date: str | None  #: the day after which it is not served; None when none is announced
+    as_of: str  #: when this was last looked at
+    source: str
 
 
 class PriceTable(BaseModel):
     model_config = ConfigDict(frozen=True)
 
-    as_of: str
     prices: tuple[Price, ...]
-    retired: dict[str, str]  #: model id -> the day after which its vendor does not serve it
+    retirements: tuple[Retirement, ...]
+
+    def retirement(self, model: str) -> Retirement | None:
+        return next((row for row in self.retirements if row.model == model), None)
 
     def price(self, provider: str, model: str) -> Price | None:
         return next((price for price in self.prices if (price.provider, price.model) == (provider, model)), None)
@@ -77,7 +97,8 @@ def cost(provider: str, model: str, usage: TokenUsage) -> float | None:
 
 def retirement(model: str) -> str | None:
     """The day after which the vendor does not serve the model; None when nothing is known."""
-    return table().retired.get(model)
+    row = table().retirement(model)
+    return None if row is None else row.date
 
 
 def is_path(model: str) -> bool:

@@ -77,6 +77,7 @@ class ChatRequest:
     turn: int = 1
     provider: str | None = None
     model: str | None = None
+    grows: bool = False  #: the next turn's messages are these and more, so that keeping them at the vendor pays
     #: Explicit ``provider/model`` or partial model ids, in order; no other model answers.
     selector: tuple[str, ...] = ()
 
@@ -94,12 +95,13 @@ class TokenUsage:
 
     input: int | None = None
     output: int | None = None
-    cached: int | None = None
+    cached: int | None = None  #: of the input, read from the provider's cache
+    written: int | None = None  #: of the input, put into the cache, where that has a price
 
     @classmethod
-    def told(cls, input: object, output: object, cached: object = None) -> TokenUsage:
+    def told(cls, input: object, output: object, cached: object = None, written: object = None) -> TokenUsage:
         """Counts that are none (negative, absurdly large, texts) are as good as not said."""
-        return cls(_count(input), _count(output), _count(cached))
+        return cls(_count(input), _count(output), _count(cached), _count(written))
 
     @property
     def total(self) -> int:

@@ -68,6 +68,7 @@ class Strategy(ABC):
                 deadline=self.context.budget.deadline,
                 prompt=self.prompt,
                 turn=len(turns) + 1,
+                grows=True,
             )
         )
         self.entries.clear()

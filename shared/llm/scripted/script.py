@@ -142,6 +142,7 @@ class ServedModels(_Part):
 class Script(_Part):
     rules: tuple[Rule, ...] = ()
     server: ServedModels | None = None
+    caches: Annotated[int, Field(ge=1)] | None = None  #: prompts are kept as vendors do it, from so many tokens on
     latency_ms: Annotated[float, Field(ge=0)] = 0
     token_ms: Annotated[float, Field(ge=0)] = 0
 
@@ -158,6 +159,8 @@ class ScriptedRequest:
     messages: tuple[str, ...]  #: every text, in order
     last_user: str
     tools: tuple[str, ...] = ()
+    cached: int = 0  #: tokens of the prompt that were kept of an earlier one
+    written: int = 0  #: tokens that are kept of it because it says so
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ import contextlib
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from shared.llm.scripted import wires
+from shared.llm.scripted.caching import PromptCache
 from shared.llm.scripted.http import HttpRequest, HttpResponse
 from shared.llm.scripted.lists import list_at
 from shared.llm.scripted.script import (
@@ -42,6 +43,7 @@ class ScriptedServer:
     def __init__(self, script: Script) -> None:
         self._player = ScriptPlayer(script)
         self._slots = _slots_of(script)
+        self._cache = _cache_of(script)
         self._requests: list[dict[str, Any]] = []
 
     async def handle(self, request: HttpRequest, response: HttpResponse) -> None:
@@ -57,7 +59,7 @@ class ScriptedServer:
     async def _answer(self, request: HttpRequest, response: HttpResponse, provider: str) -> None:
         try:
             body = json.loads(request.body)
-            question = _question(provider, request.headers, body)
+            question = self._cached(_question(provider, request.headers, body), body)
         except (ValueError, TypeError, AttributeError, KeyError):
             await _fail(response, provider, 400, None, "the body is no request for a model")
             return
@@ -78,6 +80,12 @@ class ScriptedServer:
             await asyncio.sleep(planned.latency_ms / 1000)
             await _play(planned, question, response)
 
+    def _cached(self, question: ScriptedRequest, body: Mapping[str, Any]) -> ScriptedRequest:
+        if self._cache is None:
+            return question
+        cached, written = self._cache.take(body, VENDORS[question.provider].wire.name == "messages")
+        return replace(question, cached=cached, written=written)
+
     async def _admin(self, request: HttpRequest, response: HttpResponse) -> None:
         match request.method, request.path:
             case "GET", "/_scripted/requests":
@@ -89,6 +97,7 @@ class ScriptedServer:
                 try:
                     self._player = ScriptPlayer(parse(request.body.decode()))
                     self._slots = _slots_of(self._player.script)
+                    self._cache = _cache_of(self._player.script)
                 except ValueError as error:
                     await response.whole(400, _JSON, _refusal("bad_script", str(error)))
                 else:
@@ -102,6 +111,10 @@ class ScriptedServer:
 def _slots_of(script: Script) -> asyncio.Semaphore | None:
     slots = script.server.slots if script.server else None
     return None if slots is None else asyncio.Semaphore(slots)
+
+
+def _cache_of(script: Script) -> PromptCache | None:
+    return None if script.caches is None else PromptCache(script.caches)
 
 
 def _tokens(question: ScriptedRequest) -> int:
@@ -263,7 +276,8 @@ def _served(planned: PlannedReply, fault: ScriptedFault, question: ScriptedReque
             pass
     said_in = _tokens(question) if reply.input_tokens is None else reply.input_tokens
     said_out = len(text) // 4 + 1 if reply.output_tokens is None else reply.output_tokens
-    return wires.ServedReply(question.provider, question.model, reply, text, finish, said_in, said_out)
+    cached = (min(question.cached, said_in), min(question.written, max(0, said_in - question.cached)))
+    return wires.ServedReply(question.provider, question.model, reply, text, finish, said_in, said_out, *cached)
 
 
 async def _fail(

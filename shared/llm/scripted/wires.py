@@ -41,6 +41,8 @@ class ServedReply:
     finish: str
     input_tokens: int
     output_tokens: int
+    cached: int = 0  #: of the input
+    written: int = 0  #: of the input
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,8 @@ def _usage(served: ServedReply) -> Mapping[str, Any]:
     if isinstance(served.reply.usage, dict):
         return served.reply.usage
     total = served.input_tokens + served.output_tokens
-    return {"prompt_tokens": served.input_tokens, "completion_tokens": served.output_tokens, "total_tokens": total}
+    counts = {"prompt_tokens": served.input_tokens, "completion_tokens": served.output_tokens, "total_tokens": total}
+    return {**counts, **({"prompt_tokens_details": {"cached_tokens": served.cached}} if served.cached else {})}
 
 
 def _chunks(served: ServedReply) -> list[bytes]:
@@ -161,8 +164,16 @@ def _message(served: ServedReply) -> dict[str, Any]:
         "content": content,
         "stop_reason": _MESSAGES_FINISH[served.finish],
         "stop_sequence": None,
-        "usage": {"input_tokens": served.input_tokens, "output_tokens": served.output_tokens},
+        "usage": {**_input_usage(served), "output_tokens": served.output_tokens},
     }
+
+
+def _input_usage(served: ServedReply) -> dict[str, int]:
+    """What was read of the cache and written to it is counted apart."""
+    if not served.cached and not served.written:
+        return {"input_tokens": served.input_tokens}
+    cache = {"cache_read_input_tokens": served.cached, "cache_creation_input_tokens": served.written}
+    return {"input_tokens": max(0, served.input_tokens - served.cached - served.written), **cache}
 
 
 def _block(served: ServedReply, number: int) -> dict[str, Any]:
@@ -172,7 +183,7 @@ def _block(served: ServedReply, number: int) -> dict[str, Any]:
 
 def _events(served: ServedReply) -> list[bytes]:
     start = _message(served) | {"content": [], "stop_reason": None}
-    start["usage"] = {"input_tokens": served.input_tokens, "output_tokens": 1}
+    start["usage"] = {**_input_usage(served), "output_tokens": 1}
     out = [_event("message_start", {"message": start}), _event("ping", {})]
     blocks = _message(served)["content"]
     for index, block in enumerate(blocks):

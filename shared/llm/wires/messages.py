@@ -28,6 +28,7 @@ _FOREIGN = frozenset(
         "frequency_penalty",
     }
 )
+_MARK: Mapping[str, JsonValue] = {"cache_control": {"type": "ephemeral"}}
 #: Efforts that other vendors know, in this one's words.
 _EFFORTS = {"none": "low", "minimal": "low", "xhigh": "max"}
 
@@ -54,11 +55,12 @@ class Messages:
         if isinstance(effort, str):
             payload["output_config"] = {"effort": _EFFORTS.get(effort, effort), **_object(payload.get("output_config"))}
         payload["model"] = request.model
-        payload["messages"] = [_message(message) for message in request.messages if message.role != "system"]
+        messages = [_message(message) for message in request.messages if message.role != "system"]
+        payload["messages"] = [*(_marked(messages) if request.grows else messages)]
         system = "\n\n".join(message.content for message in request.messages if message.role == "system")
         if system:
             # The system text is the same in every turn of a job, so it is worth caching.
-            payload["system"] = [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}]
+            payload["system"] = [{"type": "text", "text": system, **_MARK}]
         if request.tools:
             payload["tools"] = [
                 {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
@@ -79,6 +81,21 @@ class Messages:
 
 def _object(value: JsonValue) -> dict[str, JsonValue]:
     return value if isinstance(value, dict) else {}
+
+
+def _marked(messages: list[dict[str, JsonValue]]) -> list[dict[str, JsonValue]]:
+    """With a mark on the last part: the next turn's prompt, which begins like this one, is read from the cache."""
+    *before, last = messages
+    content = last["content"]
+    parts: list[JsonValue] = [{"type": "text", "text": content}] if isinstance(content, str) else [*_list(content)]
+    if not parts or not isinstance(parts[-1], dict) or parts[-1].get("text") == "":
+        return messages
+    parts[-1] = {**parts[-1], **_MARK}
+    return [*before, {**last, "content": parts}]
+
+
+def _list(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
 
 
 def _message(message: ChatMessage) -> dict[str, JsonValue]:
@@ -130,6 +147,7 @@ class MessageAnswer:
     input: int | None = None
     output: int | None = None
     cached: int | None = None
+    written: int | None = None
 
     def take_events(self, events: Iterable[Json], watch: Watch) -> None:
         """Read a stream to its end. Raises: StreamCut when it stops without a stop reason."""
@@ -169,7 +187,7 @@ class MessageAnswer:
 
     def _count(self, usage: Json) -> None:
         read, written = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
-        self.cached = _or(read, self.cached)
+        self.cached, self.written = _or(read, self.cached), _or(written, self.written)
         if usage.get("input_tokens") is not None:  # cached input is counted apart by this vendor, within by the others
             self.input = usage["input_tokens"] + (read or 0) + (written or 0)
         self.output = _or(usage.get("output_tokens"), self.output)
@@ -187,7 +205,7 @@ class MessageAnswer:
                 calls.append(ToolUse(block.id, block.name, params))
             elif finish is not Finish.LENGTH:  # cut in the middle: only complete calls count
                 raise UnreadableAnswer("The input of a tool call is no JSON object.")
-        usage = TokenUsage.told(self.input, self.output, self.cached)
+        usage = TokenUsage.told(self.input, self.output, self.cached, self.written)
         model = self.model or request.model or ""
         return ChatReply(text, provider, model, finish, tuple(calls), usage, reasoning=thought)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from sqlalchemy import Engine, select
@@ -16,6 +16,8 @@ from shared.llm.catalog import cost, retirement, table
 from shared.llm.chat import PromptVersion, TokenUsage
 from shared.llm.ledger import Owner, as_call, calls_of, tokens_since, totals
 from shared.llm.tables import llm_calls
+from shared.llm.vendors.spec import VendorSpec
+from shared.llm.vendors.table import VENDORS
 from tests.shared.llm.support import ask, layer
 from tests.support.scripted import ScriptedLlm
 
@@ -136,7 +138,23 @@ def test_prices_know_cached_and_long_prompts_and_admit_what_they_do_not_know() -
     assert cost("anthropic", "claude-haiku-4-5", TokenUsage(1000, 0, cached=1000)) == pytest.approx(0.0001)
     assert cost("groq", "unheard-of", TokenUsage(1, 1)) is None
     assert cost("groq", "openai/gpt-oss-120b", TokenUsage(None, 1)) is None
-    assert datetime.fromisoformat(table().as_of).year >= 2026
+    written = cost("anthropic", "claude-haiku-4-5", TokenUsage(3000, 0, cached=1000, written=1000))
+    assert written == pytest.approx(0.0001 + 0.00125 + 0.001)
+
+
+def test_every_price_and_every_retirement_has_its_day_and_its_source() -> None:
+    rows = [(row.as_of, row.source) for row in table().prices]
+    rows += [(row.as_of, row.source) for row in table().retirements]
+    assert all(datetime.fromisoformat(day).year >= 2026 and source.startswith("https://") for day, source in rows)
+
+
+@pytest.mark.parametrize("vendor", [*VENDORS.values()], ids=[*VENDORS])
+def test_no_default_model_is_past_its_retirement(vendor: VendorSpec) -> None:
+    row = table().retirement(vendor.defaults.model)
+    assert row is not None, f"look up when {vendor.name} ends {vendor.defaults.model}, and say so in prices.json"
+    if row.date is not None:
+        today = datetime.now(UTC).date()
+        assert date.fromisoformat(row.date) > today, f"{row.model} is not served any more: {row.source}"
 
 
 def test_retired_models_are_known() -> None:
