@@ -61,9 +61,10 @@ lock: venv ## Pin all dependencies anew (pip finds the newest that fit)
 		--no-emit-index-url --no-header --quiet -o requirements.lock
 	$(BIN)/python -m scripts.lock_images
 
-generate: venv ## Write the generated files anew: the synchronous client, the table of settings
+generate: venv ## Write the generated files anew: the synchronous client, the tables of settings and errors
 	@$(BIN)/python -m scripts.generate_sync
 	@$(BIN)/python -m scripts.settings_table
+	@$(BIN)/python -m scripts.errors_table
 
 console: venv ## Build the web console when its sources have changed (ASSAY_CONSOLE=off leaves it out)
 	@$(BIN)/python console/build.py

@@ -103,7 +103,7 @@ def status_of(job: Mapping[str, Any]) -> int:
     """The exit status that a finished job stands for."""
     if job["state"] == "succeeded":
         return DONE
-    return NOT_FOUND if (job.get("error") or {}).get("code") == "not_found" else FAILED
+    return NOT_FOUND if (job.get("error") or {}).get("code") in ("not_found", "unknown_collection") else FAILED
 
 
 def submitting(kind: KindSpec[Any]) -> Callable[..., int]:

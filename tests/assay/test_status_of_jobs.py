@@ -12,7 +12,8 @@ from assay.commands.run import status_of
     [
         ({"state": "succeeded"}, 0),
         ({"state": "failed", "error": {"code": "user_code_failed"}}, 1),
-        ({"state": "failed", "error": {"code": "not_found"}}, 3),  # such as `assay search` in no collection
+        ({"state": "failed", "error": {"code": "not_found"}}, 3),
+        ({"state": "failed", "error": {"code": "unknown_collection"}}, 3),
         ({"state": "cancelled", "error": None}, 1),
         ({"state": "dead"}, 1),
     ],

@@ -6,7 +6,10 @@ import re
 import subprocess
 from pathlib import Path
 
-from scripts import settings_table
+from assay.command import build
+from scripts import errors_table, settings_table
+from services.gateway.http.problems import by_code
+from services.gateway.http.remedies import REMEDIES
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -14,6 +17,27 @@ README = ROOT / "README.md"
 
 def test_the_page_of_settings_is_current() -> None:
     assert settings_table.PAGE.read_text("utf-8") == settings_table.page(), "run `make generate`"
+
+
+def test_the_page_of_errors_is_current() -> None:
+    assert errors_table.PAGE.read_text("utf-8") == errors_table.page(), "run `make generate`"
+
+
+def test_every_error_has_a_cause_and_a_remedy_whose_commands_and_settings_there_are() -> None:
+    assert set(REMEDIES) == set(by_code())
+    told = " ".join(part for remedy in REMEDIES.values() for part in remedy)
+    assert all(len(part) > 10 for remedy in REMEDIES.values() for part in remedy)
+    documented = settings_table.PAGE.read_text("utf-8")
+    for setting in re.findall(r"\b(?:ASSAY|QDRANT|OPENAI|GROQ)_[A-Z_]+", told):
+        assert f"`{setting}`" in documented, setting
+    for words in re.findall(r"`assay ([a-z -]+)", told):
+        app = build()
+        for word in words.split():
+            if word.startswith("-") or not list(app):
+                break
+            app = app[word]  # raises KeyError when there is no such command
+    for page in re.findall(r"docs/[\w/-]+\.md", told):
+        assert (ROOT / page).exists(), page
 
 
 def test_links_lead_somewhere() -> None:

@@ -10,10 +10,11 @@ from pathlib import Path
 from fastapi import FastAPI, Request, Response
 
 from services.gateway.http.problems import by_code
+from services.gateway.http.remedies import REMEDIES
 from services.gateway.http.responses import Json, encode, etag_of, has_tag
 from services.gateway.http.rules import EndpointRules
 from services.gateway.routing import routes
-from shared.errors import NotFound
+from shared.errors import AssayError, NotFound
 
 router = routes(tag="Documentation")
 
@@ -60,12 +61,21 @@ async def docs_page() -> Response:
 @router.get("/docs/errors", summary="The catalogue of errors", include_in_schema=False)
 @EndpointRules(public=True)
 async def errors_page() -> Response:
-    rows = "".join(
-        f'<tr id="{escape(code)}"><td><code>{escape(code)}</code></td><td>{kind.status}</td>'
-        f"<td>{escape(kind.title)}</td></tr>"
-        for code, kind in sorted(by_code().items())
-    )
+    rows = "".join(_error_row(code, kind) for code, kind in sorted(by_code().items()))
     return _html(_asset("errors.html").replace("{{ rows }}", rows))
+
+
+def _error_row(code: str, kind: type[AssayError]) -> str:
+    remedy = REMEDIES[code]
+    cells = (f"<code>{escape(code)}</code>", str(kind.status), escape(kind.title))
+    told = "".join(f"<td>{cell}</td>" for cell in (*cells, _with_code(remedy.cause), _with_code(remedy.fix)))
+    return f'<tr id="{escape(code)}">{told}</tr>'
+
+
+def _with_code(text: str) -> str:
+    """What stands between backticks as code."""
+    parts = escape(text).split("`")
+    return "".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts))
 
 
 @router.get("/docs/assets/{name}", summary="What the pages need", include_in_schema=False)
