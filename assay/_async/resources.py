@@ -54,6 +54,8 @@ class Jobs(Noun):
         return await self._client.submit(kind, input, options, wait=wait, idempotency_key=idempotency_key)
 
     list = sends(jobs.page)
+    cancel_many = sends(jobs.cancel_many)
+    replay_many = sends(jobs.replay_many)
 
     async def each(
         self, kind: str | None = None, state: str | None = None, labels: Mapping[str, str] | None = None

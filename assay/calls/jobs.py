@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from shared.contracts.common import Page
-    from shared.contracts.jobs import BatchView, EventPage, JobView
+    from shared.contracts.jobs import BatchView, BulkOutcomes, EventPage, JobView
     from shared.contracts.models import LlmCalls
     from shared.contracts.webhooks import Deliveries
 
@@ -46,6 +46,25 @@ def create(
     return ApiCall(
         "POST", "/v1/jobs", as_model("jobs.JobView"), body=body, headers=headers, wait_seconds=min(wait or 0, 60)
     )
+
+
+def cancel_many(ids: Sequence[str] | None = None, filter: Mapping[str, Any] | None = None) -> ApiCall[BulkOutcomes]:
+    """Cancel up to 1,000 jobs: by id, or those that the list shows for this ``filter``: ``{"state": ["queued"]}``."""
+    body = without_none(ids=None if ids is None else list(ids), filter=filter)
+    return ApiCall("POST", "/v1/jobs/cancel", as_model("jobs.BulkOutcomes"), body=body)
+
+
+def replay_many(
+    ids: Sequence[str] | None = None,
+    filter: Mapping[str, Any] | None = None,
+    change: Mapping[str, Any] | None = None,
+    *,
+    idempotency_key: str | None = None,
+) -> ApiCall[BulkOutcomes]:
+    """Run the inputs of up to 1,000 jobs again, as one batch; ``change`` (``input``, ``model`` ...) is of all."""
+    headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
+    body = without_none(ids=None if ids is None else list(ids), filter=filter, change=change)
+    return ApiCall("POST", "/v1/jobs/replay", as_model("jobs.BulkOutcomes"), body=body, headers=headers)
 
 
 def page(

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
@@ -17,6 +17,10 @@ from assay.commands.ids import JobId
 from assay.commands.run import end, follow, pair
 from assay.commands.session import CommandLine, UsageError, answer, current
 from assay.events import JobEvent
+
+if TYPE_CHECKING:
+    from assay.calls.call import ApiCall
+    from shared.contracts.jobs import BulkOutcomes
 
 app = App(name="jobs", help="Look at jobs, wait for them, cancel them, run them again.")
 
@@ -129,6 +133,56 @@ def replay(
         except ValueError as error:
             raise UsageError(f"--input is not JSON: {error}") from error
     answer(jobs.replay(id, changes, model), lambda job: str(job["id"]))
+
+
+_Kinds = Annotated[Sequence[str], Parameter(help="Of any of these kinds", negative="")]
+_States = Annotated[Sequence[str], Parameter(help="In any of these states", negative="")]
+_Labels = Annotated[Sequence[str], Parameter(help="KEY=VALUE", negative="")]
+
+
+@app.command(name="cancel-all")
+def cancel_all(
+    *, kind: _Kinds = (), state: _States = (), label: _Labels = (), error_code: str | None = None, q: str | None = None
+) -> int:
+    """Cancel the queued and running jobs that fit, 1,000 at most, and print what came of each."""
+    return _of_each(jobs.cancel_many(filter=_filter(kind, state, label, error_code, q)))
+
+
+@app.command(name="replay-all")
+def replay_all(
+    *,
+    kind: _Kinds = (),
+    state: _States = (),
+    label: _Labels = (),
+    error_code: str | None = None,
+    q: str | None = None,
+    model: str | None = None,
+) -> int:
+    """Run the inputs of the jobs that fit again, 1,000 at most, and print what came of each."""
+    change = None if model is None else {"model": model}
+    return _of_each(jobs.replay_many(filter=_filter(kind, state, label, error_code, q), change=change))
+
+
+def _filter(
+    kinds: Sequence[str], states: Sequence[str], labels: Sequence[str], error_code: str | None, words: str | None
+) -> dict[str, Any]:
+    """Raises: UsageError when it says nothing."""
+    lists = {"kind": list(kinds), "state": list(states), "label": list(labels)}
+    told: dict[str, Any] = {name: values for name, values in lists.items() if values}
+    told |= {name: value for name, value in (("error_code", error_code), ("q", words)) if value is not None}
+    if not told:
+        raise UsageError("say which jobs: --kind, --state, --label, --error-code or --q")
+    return told
+
+
+def _of_each(call: ApiCall[BulkOutcomes]) -> int:
+    session = current()
+    done = session.client.fetch(call)
+    rows = [[each["id"], each.get("job_id") or each.get("state"), each.get("detail")] for each in show.items(done)]
+    session.show(done, lambda _: show.table(["id", "now", "why not"], rows))
+    if done.get("more"):
+        session.say("further jobs fit: run it again")
+    return 0 if all(each["ok"] for each in show.items(done)) else 1
 
 
 @app.command(name="llm-calls")

@@ -29,6 +29,7 @@ from services.gateway.metrics import Metrics
 from services.gateway.routes import (
     audit,
     batches,
+    bulk,
     capabilities,
     collections,
     conversations,
@@ -65,6 +66,7 @@ def _routers() -> tuple[APIRouter, ...]:
         jobs.calls_router,
         batches.submit_router(KINDS),
         batches.router,
+        bulk.router,
         evaluations.router,
         flow_cases.router,
         files.router,

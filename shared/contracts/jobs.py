@@ -78,6 +78,25 @@ class ReplayInput(Request):
     reproducible: bool | None = None
 
 
+class BulkOutcome(Answer):
+    """What came of one job; ``job_id`` is the new one of a replay, ``code`` and ``detail`` say why nothing was done."""
+
+    id: str
+    ok: bool
+    state: JobState | None = None
+    job_id: str | None = None
+    code: str | None = None
+    detail: str | None = None
+
+
+class BulkOutcomes(Answer):
+    """In the order of the ids, or newest first; ``more``: the filter fits further jobs."""
+
+    items: list[BulkOutcome]
+    batch_id: str | None = None  #: of the jobs that a replay made
+    more: Annotated[bool, Field(description="Whether the filter fits further jobs")] = False
+
+
 class Waiting(Answer):
     reason: Literal["in_queue", "no_worker", "tenant_limit", "retry_at"]
     position: int | None = None

@@ -144,3 +144,15 @@ def test_a_flow_is_begun_read_compared_and_taken_back(shell: Shell) -> None:
     assert "Profile" in shell("flow", "diff", id, "1", str(max(versions))).out
     assert shell("flow", "undo", id).out.strip() == "undone"
     assert "Profile" not in shell("flow", "export", id).out
+
+
+@pytest.mark.slow
+def test_jobs_that_fit_are_run_again_and_cancelled(shell: Shell) -> None:
+    (shell.folder / "one.py").write_text("1")
+    job = shell("execute", "one.py", "--label", "bulk=command", "--json")
+    assert job.status == 0, job.talk
+    again = shell("jobs", "replay-all", "--label", "bulk=command", "--json").json
+    assert [(each["id"], each["ok"]) for each in again["items"]] == [(job.json["id"], True)]
+    ended = shell("jobs", "cancel-all", "--state", "succeeded", "--label", "bulk=command")
+    assert (ended.status, "already ended" in ended.out) == (1, True)
+    assert shell("jobs", "cancel-all").status == 2

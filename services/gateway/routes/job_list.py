@@ -56,8 +56,8 @@ def _version(name: str) -> str:
     return name
 
 
-class JobQuery(BaseModel):
-    """What one may ask the list for; a name that it does not know is refused, as it would filter nothing."""
+class JobWhere(BaseModel):
+    """What jobs have in common; a name that it does not know is refused, as it would filter nothing."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -67,20 +67,17 @@ class JobQuery(BaseModel):
         list[Annotated[str, AfterValidator(_label)]],
         Field(max_length=32, description="`key=value`; several must all hold"),
     ] = []
-    created_after: AwareDatetime | None = None
-    created_before: AwareDatetime | None = None
+    created_after: Annotated[AwareDatetime | None, Field(description="Submitted after this moment")] = None
+    created_before: Annotated[AwareDatetime | None, Field(description="Submitted before this moment")] = None
     conversation_id: Name | None = None
     batch_id: Name | None = None
     replayed_from: Name | None = None
     provider: Annotated[Name | None, Field(description="Who answered in it")] = None
     model: Annotated[Name | None, Field(description="The model that answered in it")] = None
     prompt: Annotated[Name, AfterValidator(_version)] | None = Field(None, description="`key@version` that it used")
-    error_code: Name | None = None
+    error_code: Annotated[Name | None, Field(description="They failed with this code")] = None
     failed_over: Annotated[bool | None, Field(description="Whether another model had to answer")] = None
     q: Annotated[Name | None, Field(description="Words of the title")] = None
-    total: Annotated[bool, Field(description="Also count them, up to 10,000")] = False
-    limit: Annotated[int, Field(ge=1, le=200, description="How many items a page holds")] = 50
-    cursor: Annotated[str | None, Field(max_length=500, description="The `next_cursor` of the page before")] = None
 
     def wanted(self) -> JobFilter:
         key, _, version = (self.prompt or "").rpartition("@")
@@ -100,6 +97,14 @@ class JobQuery(BaseModel):
             failed_over=self.failed_over,
             words=self.q,
         )
+
+
+class JobQuery(JobWhere):
+    """What one may ask the list for."""
+
+    total: Annotated[bool, Field(description="Also count them, up to 10,000")] = False
+    limit: Annotated[int, Field(ge=1, le=200, description="How many items a page holds")] = 50
+    cursor: Annotated[str | None, Field(max_length=500, description="The `next_cursor` of the page before")] = None
 
 
 @router.get("", summary="List jobs, newest first", response_model=JobPage)

@@ -7,28 +7,28 @@ from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Body, Header, Query, Request, Response
 from fastapi.openapi.models import Example
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway import notifications
 from services.gateway.database import Db, Unit
 from services.gateway.dependencies import Dependencies, Deps
-from services.gateway.http import problems
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.lane import NotSmall
 from services.gateway.http.responses import Json, JsonText, encode, etag_of, has_tag, with_etag
 from services.gateway.http.rules import EndpointRules, Id
 from services.gateway.jobs import checks, tables, views
 from services.gateway.jobs.checks import is_large_kind
+from services.gateway.jobs.replay import replayed
 from services.gateway.jobs.submit import accept, row_of
 from services.gateway.routing import narrowed, routes
 from services.gateway.streams.waits import find, hold, hold_replayed
 from services.gateway.tables.forms import FORMS
-from shared.contracts.jobs import BudgetInput, JobRequest, JobState, JobView, ReplayInput
+from shared.contracts.jobs import JobRequest, JobState, JobView, ReplayInput
 from shared.contracts.models import LlmCalls
 from shared.errors import JobFinished, JobNotFinished, NotFound, PreconditionFailed
 from shared.jobs import queries, statements
-from shared.kinds import KINDS, KindSpec, request_type
+from shared.kinds import KindSpec, request_type
 from shared.llm.ledger import as_call, calls_of
 
 router = routes("/v1/jobs", "Jobs")
@@ -147,28 +147,7 @@ async def replay_job(
         if deps.lane is not None:
             raise NotSmall
         old = {**old, "input": old["input"].read()}
-    merged = {**old["input"], **change.input}
-    opened = (await db.execute(queries.is_first_of_conversation(id, old["conversation_id"]))).scalar_one()
-    wanted = {
-        "kind": old["kind"],
-        "input": merged,
-        "priority": old["priority"],
-        "labels": old["labels"],
-        "budget": old["budget"],
-        # A job that began its conversation begins one again, so that it sees what it saw then: nothing.
-        "conversation_id": None if opened else old["conversation_id"],
-    }
-    try:
-        submit = KINDS[old["kind"]].request.model_validate(wanted)
-    except ValidationError as error:
-        errors = [{**each, "loc": ("body", *each["loc"])} for each in error.errors(include_url=False)]
-        raise problems.invalid(errors, wanted) from None
-    await checks.check(deps, db, caller, [(("body",), submit)])
-    if change.budget is not None:
-        submit.budget = BudgetInput.model_validate(change.budget)
-    changed = change.model_dump(include={"model", "prompt_version", "reproducible"}, exclude_none=True)
-    overrides = {**old["overrides"], **changed}
-    row = row_of(request, caller, submit, merged, replayed_from=id, overrides=overrides)
+    row = await replayed(request, caller, deps, db, old, change)
     view = await accept(deps, db, unit, row)
     hold(request, view["id"])
     return Json(view, 202, {"Location": view["links"]["self"], "Retry-After": "1"})

@@ -1,11 +1,17 @@
 import { Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { post, Problem } from "../../api/client";
+import { post } from "../../api/client";
+import type { components } from "../../api/schema";
 import { TERMINAL, type Job } from "../../api/types";
 import { useSession } from "../../app/shell";
 import { safeCell } from "../../shared/csv";
 import { download } from "../../shared/json";
+import { Failed } from "../../shared/states";
+
+type Schemas = components["schemas"];
+
+const AT_ONCE = 1000;
 
 interface Outcome {
   id: string;
@@ -16,7 +22,7 @@ interface Outcome {
 /** What can be done with the jobs that are chosen, with the outcome of each. */
 export function Selection({ jobs, onClear }: { jobs: readonly Job[]; onClear: () => void }) {
   const mayWrite = useSession()?.scopes.includes("write") ?? false;
-  const act = useMutation({ mutationFn: (verb: "cancel" | "replay") => Promise.all(targets(jobs, verb).map((job) => done(job, verb))) });
+  const act = useMutation({ mutationFn: (verb: "cancel" | "replay") => done(targets(jobs, verb), verb) });
   const alive = targets(jobs, "cancel").length;
   return (
     <section className="panel tight" aria-label="Chosen jobs">
@@ -43,6 +49,7 @@ export function Selection({ jobs, onClear }: { jobs: readonly Job[]; onClear: ()
           Choose none
         </Button>
       </div>
+      {act.error === null ? null : <Failed error={act.error} />}
       {(act.data ?? []).map((outcome) => (
         <span key={outcome.id} className={outcome.ok ? "good" : "bad"}>
           <span className="mono">{outcome.id.slice(0, 13)}</span> {outcome.said}
@@ -56,13 +63,13 @@ function targets(jobs: readonly Job[], verb: "cancel" | "replay"): readonly Job[
   return verb === "cancel" ? jobs.filter((job) => !TERMINAL.has(job.state)) : jobs;
 }
 
-async function done(job: Job, verb: "cancel" | "replay"): Promise<Outcome> {
-  try {
-    const answer = await post<Job>(`/v1/jobs/${job.id}/${verb}`, verb === "replay" ? {} : undefined);
-    return { id: job.id, ok: true, said: verb === "replay" ? `runs again as ${answer.id}` : `is ${answer.state}` };
-  } catch (error) {
-    return { id: job.id, ok: false, said: error instanceof Problem ? `${error.title} (${error.code})` : String(error) };
+/** One request for all of them: the server says of each what came of it. */
+async function done(jobs: readonly Job[], verb: "cancel" | "replay"): Promise<Outcome[]> {
+  const answers = [];
+  for (let place = 0; place < jobs.length; place += AT_ONCE) {
+    answers.push(await post<Schemas["BulkOutcomes"]>(`/v1/jobs/${verb}`, { ids: jobs.slice(place, place + AT_ONCE).map((job) => job.id) }));
   }
+  return answers.flatMap(({ items }) => items.map((each) => ({ id: each.id, ok: each.ok, said: each.ok ? (each.job_id ? `runs again as ${each.job_id}` : `is ${each.state}`) : `${each.detail} (${each.code})` })));
 }
 
 function csvOf(jobs: readonly Job[]): string {

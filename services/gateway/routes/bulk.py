@@ -1,0 +1,138 @@
+"""Many jobs at once: cancelled or run again, with what came of each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Annotated, Any, Self
+
+from fastapi import Request, Response
+from pydantic import Field, model_validator
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway import notifications
+from services.gateway.database import Db, Unit
+from services.gateway.dependencies import Dependencies, Deps
+from services.gateway.http.auth import Caller, CurrentCaller
+from services.gateway.http.responses import Json, JsonText
+from services.gateway.http.rules import EndpointRules
+from services.gateway.jobs import checks
+from services.gateway.jobs.replay import replayed
+from services.gateway.jobs.submit import Row, new_id, notify
+from services.gateway.routes.job_list import JobWhere
+from services.gateway.routing import routes
+from services.gateway.streams.waits import find
+from shared.contracts.common import Request as Strict
+from shared.contracts.jobs import BulkOutcome, BulkOutcomes, JobState, ReplayInput
+from shared.errors import AssayError, JobFinished
+from shared.jobs import listing, statements, submission
+
+router = routes("/v1/jobs", "Jobs")
+
+_MOST = 1000
+_ALIVE = [JobState.QUEUED, JobState.RUNNING]
+JobId = Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class BulkInput(Strict):
+    """Which jobs: by id, or all that a filter of the list fits."""
+
+    ids: Annotated[list[JobId], Field(min_length=1, max_length=_MOST)] | None = None
+    filter: Annotated[JobWhere | None, Field(description="What they have in common, as in their list")] = None
+
+    @model_validator(mode="after")
+    def _says_which(self) -> Self:
+        if (self.ids is None) == (self.filter is None):
+            raise ValueError("give ids or filter, one of them")
+        if self.filter is not None and not self.filter.model_fields_set:
+            raise ValueError("an empty filter fits every job: say which")
+        return self
+
+
+class BulkReplayInput(BulkInput):
+    """``change`` is the same for all of them."""
+
+    change: Annotated[ReplayInput, Field(description="What is different in all of the new jobs")] = ReplayInput()
+
+
+@router.post("/cancel", summary="Cancel many jobs", status_code=202, response_model=BulkOutcomes)
+async def cancel_jobs(body: BulkInput, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps) -> Response:
+    """By `ids`, or queued and running ones that a `filter` of the list fits; 1,000 at most, and what came of each."""
+    if body.filter is not None and not body.filter.state:
+        body.filter.state = _ALIVE
+    ids, more = await _ids(db, caller.tenant, body)
+    outcomes = [await _cancelled(db, unit, deps, caller.tenant, id) for id in ids]
+    return Json(BulkOutcomes(items=outcomes, more=more), 202)
+
+
+@router.post("/replay", summary="Run the inputs of many jobs again", status_code=202, response_model=BulkOutcomes)
+@EndpointRules(large=True)
+async def replay_jobs(
+    request: Request, body: BulkReplayInput, caller: CurrentCaller, db: Db, unit: Unit, deps: Deps
+) -> Response:
+    """As one batch of those that can be run; the others say why not. `change` is that of a single replay."""
+    ids, more = await _ids(db, caller.tenant, body)
+    batch_id = new_id()
+    rows: list[Row] = []
+    outcomes: list[BulkOutcome] = []
+    for id in ids:
+        try:
+            row = await _again(request, caller, deps, db, id, body.change, batch_id)
+        except AssayError as error:
+            outcomes.append(_refused(id, error))
+        else:
+            rows.append(row)
+            outcomes.append(BulkOutcome(id=id, ok=True, state=JobState.QUEUED, job_id=row["id"]))
+    if rows:
+        await _submit(deps, db, unit, caller.tenant, batch_id, rows)
+    return Json(BulkOutcomes(items=outcomes, batch_id=batch_id if rows else None, more=more), 202)
+
+
+async def _ids(db: AsyncConnection, tenant: str, body: BulkInput) -> tuple[Sequence[str], bool]:
+    if body.ids is not None:
+        return list(dict.fromkeys(body.ids)), False
+    assert body.filter is not None
+    rows = (await db.execute(listing.page(tenant, body.filter.wanted(), _MOST + 1))).mappings().all()
+    return [str(row["id"]) for row in rows[:_MOST]], len(rows) > _MOST
+
+
+async def _cancelled(db: AsyncConnection, unit: Unit, deps: Dependencies, tenant: str, id: str) -> BulkOutcome:
+    row = (await db.execute(statements.cancel(id, tenant))).mappings().one_or_none()
+    if row is None:
+        try:
+            ended = await find(db, id, tenant)
+        except AssayError as error:
+            return _refused(id, error)
+        return _refused(id, JobFinished(f"The job has already ended: {ended['state']}."), ended["state"])
+    has_ended = row["state"] != JobState.RUNNING
+    unit.after_commit.append(lambda: deps.in_background(notifications.notify_watchers(deps.redis, id, ended=has_ended)))
+    return BulkOutcome(id=id, ok=True, state=row["state"])
+
+
+async def _again(
+    request: Request, caller: Caller, deps: Dependencies, db: AsyncConnection, id: str, change: ReplayInput, batch: str
+) -> Row:
+    old = await find(db, id, caller.tenant)
+    if isinstance(old["input"], JsonText):
+        old = {**old, "input": await asyncio.to_thread(old["input"].read)}
+    return await replayed(request, caller, deps, db, old, change, batch_id=batch)
+
+
+async def _submit(
+    deps: Dependencies, db: AsyncConnection, unit: Unit, tenant: str, batch_id: str, rows: list[Row]
+) -> None:
+    """Raises: QuotaExceeded, Overloaded."""
+    await deps.quotas.admit_jobs(tenant, len(rows))
+    kinds: defaultdict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        kinds[row["kind"]].append(row["id"])
+    warned = {kind: await checks.warnings(deps, kind) for kind in kinds}
+    for row in rows:
+        row["warnings"] = warned[row["kind"]]
+    await db.execute(submission.submit_batch(batch_id, tenant, rows))
+    notify(deps, unit, kinds)
+
+
+def _refused(id: str, error: AssayError, state: Any = None) -> BulkOutcome:  # noqa: ANN401 - a state's name
+    return BulkOutcome(id=id, ok=False, state=state, code=error.code, detail=error.detail)
