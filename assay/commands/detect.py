@@ -10,9 +10,9 @@ from cyclopts import Parameter
 
 from assay import submits
 from assay.calls import jobs
-from assay.commands import stack_tree
+from assay.commands import checks, stack_tree
 from assay.commands.run import Sending, follow, given, readable, run
-from assay.commands.session import CommandLine, UsageError, current
+from assay.commands.session import DONE, FAILED, CommandLine, UsageError, current
 
 _PLAIN = Sending()
 
@@ -33,12 +33,18 @@ def detect(
     definitions: Annotated[
         int | None, Parameter(help="This version of your own definitions; 0 for none (the newest)")
     ] = None,
+    fail_on: Annotated[
+        str | None, Parameter(help="Exit 1 when any of these is found: eol, conflict, unpinned, secret-file")
+    ] = None,
     disable: Annotated[list[str] | None, Parameter(help="A rule not to be asked, such as fw.express")] = None,
     sending: Sending = _PLAIN,
 ) -> int:
     """Find every technology of a source tree, with evidence."""
-    if diff is not None and (format is not None or explain or ref is not None or not sending.wait):
-        raise UsageError("--diff goes without --format, --explain, --ref and --no-wait")
+    if diff is not None and (format is not None or explain or ref is not None or fail_on or not sending.wait):
+        raise UsageError("--diff goes without --format, --explain, --ref, --fail-on and --no-wait")
+    refused = checks.named(fail_on) if fail_on is not None else frozenset[str]()
+    if refused and not sending.wait:
+        raise UsageError("--fail-on goes without --no-wait: what is found is known at the end")
     if "://" not in source:
         readable(Path(source))
         if ref is not None:
@@ -55,7 +61,15 @@ def detect(
         else:
             session.out(stack_tree.drawn(job["result"], explain=explain))
 
-    return run("detect", input, sending, tell)
+    seen: list[checks.Finding] = []
+
+    def check(session: CommandLine, job: dict[str, Any]) -> None:
+        seen.extend(checks.among(job["result"], refused))
+        for finding in seen:
+            session.warn(checks.told(finding))
+
+    status = run("detect", input, sending, tell, keep=check)
+    return status or (FAILED if seen else DONE)
 
 
 def _compare(source: str, refs: tuple[str, str], fields: dict[str, Any], sending: Sending) -> int:

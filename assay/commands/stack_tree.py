@@ -109,7 +109,11 @@ _SOURCES = {"llm": "a model", "user": "your definition", "default": "usual"}
 def _versions(trails: Sequence[Object], *, explain: bool) -> Iterator[str]:
     for trail in trails:
         where = f"{trail['file']}:{trail['line']}" if trail["line"] else trail["file"]
-        old = ", out of support" if trail["eol"] else ""
+        old = (
+            ", out of support" + (f" since {trail['eol_date']}" if trail.get("eol_date") else "")
+            if trail["eol"]
+            else ""
+        )
         yield _line("version", f"{trail['runtime']} {trail['value']}{old}", where or trail["source"])
         if explain:
             for version in trail["overridden"]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from services.stacks.detectors.definitions import add_packages
 from services.stacks.detectors.registry import Detector, build_detectors
+from services.stacks.findings.collect import findings
 from services.stacks.linguist.tables import Tables, load_tables
 from services.stacks.packages.discovery import find_packages
 from services.stacks.packages.survey import Survey
@@ -59,6 +60,7 @@ class StackEngine:
                 if (finding.kind, finding.id) not in disabled and f"user.{finding.id}" not in options.disable:
                     package.add(finding)
         result = assemble(survey, self.rules)
+        result.findings = findings(survey, result)
         result.stats.seconds = round(time.perf_counter() - began, 6)
         warnings = list(dict.fromkeys([*scan.warnings, *survey.warnings]))
         survey.release()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from services.stacks.findings.secrets import SECRET_BYTES, may_hold_secret
 from services.stacks.linguist.tables import DOMINANT, Tables
 from services.stacks.manifests.kinds import REQUIREMENT_FOLDERS, kind_of
 from services.stacks.phases.facts.code import ENTRIES
@@ -47,6 +48,8 @@ class ArchiveSelector:
             return MANIFEST_BYTES
         if name.startswith((".env", "Dockerfile", *_SETTINGS)) or name.endswith(".Dockerfile"):
             return HEAD_BYTES
+        if may_hold_secret(name):
+            return SECRET_BYTES
         if name.endswith((".yml", ".yaml")) and (
             path.count("/") <= 1 or any(part in "/" + path for part in _KUBERNETES)
         ):

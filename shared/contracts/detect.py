@@ -18,6 +18,9 @@ _HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|[0-9a-f:.]+")
 _REF = re.compile(r"(?!.*(\.\.|@\{|//))[A-Za-z0-9_][A-Za-z0-9._/@+#-]*")
 
 
+FindingRule = Literal["eol", "conflict", "unpinned", "secret-file"]
+
+
 def not_allowed(reason: str) -> PydanticCustomError:
     """What a validator raises for a source that Assay will not open; its type is the problem's ``code``."""
     return PydanticCustomError("source_not_allowed", "{reason}", {"reason": reason})
@@ -149,6 +152,7 @@ class VersionTrail(Answer):
     line: int | None = None
     range: str | None = None  #: the widest statement (``engines``, ``requires-python``), when there is one
     eol: bool | None = None  #: whether that release line is out of support; null when the table does not know it
+    eol_date: str | None = None  #: the last day of that release line's support, past or to come; null when unknown
 
 
 class Build(Answer):
@@ -212,6 +216,22 @@ class Workspace(Answer):
     members: list[str]
 
 
+class Finding(Answer):
+    """Something that a check of a repository may refuse; ``service`` is the path of the package, null for none.
+
+    ``eol``: a version or a technology out of support; ``conflict``: statements that contradict each other;
+    ``unpinned``: dependencies or images that another build may resolve to others; ``secret-file``: a file in the
+    source that holds credentials. A secret's value is never part of the message.
+    """
+
+    rule: FindingRule
+    message: str
+    service: str | None = None
+    file: str | None = None
+    line: int | None = None
+    since: str | None = None  #: for ``eol``: the last day of support, where it is known
+
+
 class DetectStats(Answer):
     files: int
     seconds: float
@@ -233,6 +253,7 @@ class DetectResult(Answer):
     root_cache: list[str]
     stats: DetectStats
     rules: RuleSet | None = None
+    findings: list[Finding] = []  #: in the order of their rules, then of the files
 
 
 __all__ = ["Definition", "DependencyRule", "DetectInput", "DetectResult", "Kind"]

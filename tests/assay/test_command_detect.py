@@ -51,7 +51,7 @@ def test_a_detection_is_a_tree_of_services_with_versions_and_evidence(shell: She
     assert [line for line in lines if line[0].isalpha()][:2] == ["web: app, primary", "api (example.com/api): app"]
     for wanted in (
         "Express 4.18.2  [web/package.json:4]",
-        "node 20.11.1, out of support  [web/.nvmrc:1]",
+        "node 20.11.1, out of support since 2026-04-30  [web/.nvmrc:1]",
         "npm start, port 3001",
         "PostgreSQL (database)",
     ):
@@ -100,3 +100,26 @@ def test_definitions_are_kept_in_versions_and_used(shell: Shell, checkout: Path)
     assert shell("definitions", "proposals", "--json").json["items"] == []
     assert shell("definitions", "promote", "language", "blorb").status == 3
     assert shell("definitions", "clear").status == 0
+
+
+@pytest.mark.slow
+def test_a_pipeline_fails_on_what_it_refuses(shell: Shell, checkout: Path) -> None:
+    plain = shell("detect", str(checkout), "--mode", "static")
+    ran = shell("detect", str(checkout), "--mode", "static", "--fail-on", "eol,secret-file")
+    assert ran.status == 1
+    assert ran.out == plain.out
+    assert "web/.nvmrc:1: eol: node 20.11.1 is out of support since 2026-04-30" in ran.talk
+    assert "unpinned" not in ran.talk
+    assert shell("detect", str(checkout), "--mode", "static", "--fail-on", "secret-file").status == 0
+    locked = shell("detect", str(checkout), "--mode", "static", "--fail-on", "unpinned", "--json")
+    assert locked.status == 1
+    assert "package-lock.json" in locked.talk
+    assert {finding["rule"] for finding in locked.json["result"]["findings"]} == {"eol", "unpinned"}
+
+
+def test_unknown_checks_are_refused_with_those_there_are(shell: Shell, checkout: Path) -> None:
+    for wrong in ("eol,licence", "", ",", "EOL"):
+        ran = shell("detect", str(checkout), "--fail-on", wrong)
+        assert ran.status == 2, wrong
+        assert "eol, conflict, unpinned, secret-file" in ran.talk
+    assert shell("detect", str(checkout), "--fail-on", "eol", "--no-wait").status == 2

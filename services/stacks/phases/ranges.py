@@ -18,6 +18,30 @@ SUPPORTED_FROM = {
     "node": (22,), "python": (3, 11), "ruby": (3, 3), "php": (8, 2), "dotnet": (8, 0), "go": (1, 24), "java": (8,),
     "deno": (2,), "elixir": (1, 16),
 }  # fmt: skip
+#: The day of the tables: what ends later is in support.
+LIFECYCLES_AS_OF = "2026-11-22"
+#: The last day of support of release lines, as their makers announced it.
+SUPPORTED_UNTIL = {
+    "node": {
+        "4": "2018-04-30", "6": "2019-04-30", "8": "2019-12-31", "10": "2021-04-30", "12": "2022-04-30",
+        "14": "2023-04-30", "16": "2023-09-11", "17": "2022-06-01", "18": "2025-04-30", "19": "2023-06-01",
+        "20": "2026-04-30", "21": "2024-06-01", "22": "2027-04-30", "23": "2025-06-01", "24": "2028-04-30",
+    },
+    "python": {
+        "2.7": "2020-01-01", "3.5": "2020-09-30", "3.6": "2021-12-23", "3.7": "2023-06-27", "3.8": "2024-10-07",
+        "3.9": "2025-10-31", "3.10": "2026-10-31", "3.11": "2027-10-31", "3.12": "2028-10-31", "3.13": "2029-10-31",
+    },
+    "ruby": {"2.7": "2023-03-31", "3.0": "2024-04-23", "3.1": "2025-03-26", "3.2": "2026-03-31"},
+    "php": {
+        "5.6": "2018-12-31", "7.0": "2019-01-10", "7.1": "2019-12-01", "7.2": "2020-11-30", "7.3": "2021-12-06",
+        "7.4": "2022-11-28", "8.0": "2023-11-26", "8.1": "2025-12-31",
+    },
+    "dotnet": {
+        "3.1": "2022-12-13", "5.0": "2022-05-10", "6.0": "2024-11-12", "7.0": "2024-05-14", "8.0": "2026-11-10",
+        "9.0": "2026-11-10",
+    },
+    "go": {"1.20": "2024-02-06", "1.21": "2024-08-13", "1.22": "2025-02-11", "1.23": "2025-08-12"},
+}  # fmt: skip
 _PREFIX = re.compile(r"^(?:v|=+\s*v?|python-|ruby-|node-|php-|go|jruby-|cpython-)(?=\d)")
 _VENDOR = re.compile(r"^[A-Za-z][A-Za-z_]*(?:-[A-Za-z]+)*-(\d[\w.+-]*)$")
 #: As Perl counted before: 5.030 is 5.30, and 5.010001 is 5.10.1.
@@ -66,7 +90,16 @@ def end_of_life(runtime: str, value: str) -> bool | None:
     mine = numbers(value)
     if first is None or not mine or not re.match(r"^[\^~=v\s]*\d", value):
         return None
-    return mine[: len(first)] < first
+    last_day = supported_until(runtime, value)
+    return last_day <= LIFECYCLES_AS_OF if last_day else mine[: len(first)] < first
+
+
+def supported_until(runtime: str, value: str) -> str | None:
+    """The last day of support of the release line, as year-month-day; None when the table does not hold it."""
+    lines, mine = SUPPORTED_UNTIL.get(runtime, {}), numbers(value)
+    if not mine or not re.match(r"^[\^~=v\s]*\d", value):
+        return None
+    return lines.get(str(mine[0])) or lines.get(".".join(map(str, (*mine[:2], 0)[:2])))
 
 
 def satisfies(pin: str, wanted: str, runtime: str) -> bool | None:

@@ -9,7 +9,7 @@ from services.stacks.manifests.formats import Broken
 from services.stacks.manifests.model import Manifest, Statement
 from services.stacks.packages.package import Package
 from services.stacks.packages.survey import Survey
-from services.stacks.phases.ranges import clean, end_of_life, is_pin, satisfies
+from services.stacks.phases.ranges import clean, end_of_life, is_pin, satisfies, supported_until
 from services.stacks.rules.technologies import TOOLS
 from services.stacks.tree import join
 from shared.contracts.detect import Conflict, Overridden, VersionTrail
@@ -71,6 +71,7 @@ def _trail(runtime: str, value: str, winner: Statement, ranked: list[Statement])
         line=winner.line,
         range=ranges[0] if ranges else None,
         eol=end_of_life(runtime, value),
+        eol_date=supported_until(runtime, value),
         overridden=[
             Overridden(source=statement.source, file=statement.file, line=statement.line, value=statement.value)
             for statement in ranked

@@ -44,6 +44,7 @@ class Scan:
     files: int = 0
     manifests: int = 0  #: met, read or not
     warnings: list[str] = field(default_factory=list)
+    skipped: set[str] = field(default_factory=set)  #: paths of files that the source's own ignore files leave out
     _paths: list[str] = field(default_factory=list)  #: of ``folders``, in order
 
     def below(self, folder: str) -> Iterator[ScannedFolder]:

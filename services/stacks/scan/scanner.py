@@ -36,6 +36,7 @@ class Scanner:
     def scan(self, tree: Tree, root: str = "") -> Scan:
         scan = Scan(tree, root, warnings=list(tree.warnings))
         skipped_folders, skipped_files = ignored(tree)
+        scan.skipped = skipped_files
         settings = attributes(tree)
         code: list[tuple[ScannedFolder, list[_Entry]]] = []
         fixtures: list[str] = []
