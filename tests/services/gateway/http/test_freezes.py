@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -14,8 +14,9 @@ from tests.services.gateway.conftest import Gateway
 
 pytestmark = pytest.mark.slow
 
-#: Far more than an answer takes on a busy machine, and far less than these bodies once took.
+#: More than an answer takes on a busy machine, and far less than these bodies once took.
 _MOST_SECONDS = 2.5
+_TRIES = 3
 JSON = {"Content-Type": "application/json"}
 
 
@@ -83,17 +84,29 @@ def neighbour(gateway: Gateway) -> Iterator[list[float]]:
             asking.join(60)
 
 
+def unfrozen(attempt: Callable[[], list[float]]) -> None:
+    """The attempt held nobody up; a freeze comes back each time, a pause of a busy machine does not."""
+    worst: list[float] = []
+    while not worst or worst[-1] >= _MOST_SECONDS:
+        assert len(worst) < _TRIES, worst
+        worst.append(max(attempt()))
+
+
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_no_body_keeps_the_gateway_from_others(gateway: Gateway, bomb: str) -> None:
     path, body = BOMBS[bomb]
-    with gateway.client("bomber") as client, neighbour(gateway) as took:
-        answer = client.post(path, content=body, headers=JSON, timeout=120)
-        after = client.get("/v1/session-is-nothing")
-    assert after.status_code == 404
-    assert answer.status_code < 500 or answer.json()["code"] == "no_provider_configured", answer.text[:500]
-    assert len(answer.content) < 100_000
-    assert len(answer.json().get("errors", ())) <= 100
-    assert max(took) < _MOST_SECONDS, (sorted(took)[-3:], answer.status_code)
+
+    def drop() -> list[float]:
+        with gateway.client("bomber") as client, neighbour(gateway) as took:
+            answer = client.post(path, content=body, headers=JSON, timeout=120)
+            after = client.get("/v1/session-is-nothing")
+        assert after.status_code == 404
+        assert answer.status_code < 500 or answer.json()["code"] == "no_provider_configured", answer.text[:500]
+        assert len(answer.content) < 100_000
+        assert len(answer.json().get("errors", ())) <= 100
+        return took
+
+    unfrozen(drop)
 
 
 @pytest.fixture(scope="module")
@@ -126,10 +139,14 @@ def test_no_work_on_a_large_flow_keeps_the_gateway_from_others(
     gateway: Gateway, large_flow: tuple[str, str], method: str, path: str, body: object
 ) -> None:
     key, flow = large_flow
-    with gateway.client_of(key) as client, neighbour(gateway) as took:
-        answer = client.request(method, flow + path, json=body, timeout=120)
-    assert answer.status_code in (200, 422), answer.text[:500]
-    assert max(took) < _MOST_SECONDS, sorted(took)[-3:]
+
+    def work() -> list[float]:
+        with gateway.client_of(key) as client, neighbour(gateway) as took:
+            answer = client.request(method, flow + path, json=body, timeout=120)
+        assert answer.status_code in (200, 422), answer.text[:500]
+        return took
+
+    unfrozen(work)
 
 
 def test_no_look_at_a_large_job_keeps_the_gateway_from_others(gateway: Gateway) -> None:
@@ -138,15 +155,19 @@ def test_no_look_at_a_large_job_keeps_the_gateway_from_others(gateway: Gateway) 
     ingest = {"kind": "ingest", "input": {"collection": "c", "table": "t", "records": records}}
     body = json.dumps(ingest).encode()
     # What is written and read here is so outside the neighbour's time: it would hold up this very process.
-    with gateway.client("hoarder") as client:
-        client.post("/v1/collections", json={"name": "c", "tables": {"t": table}})
+
+    def look() -> list[float]:
         with neighbour(gateway) as took:
             made = client.post("/v1/jobs", content=body, headers=JSON, timeout=120)
             assert made.status_code == 202, made.text[:500]
             job_id = made.headers["location"].rpartition("/")[2]
             got = client.get(f"/v1/jobs/{job_id}")
             again = client.post(f"/v1/jobs/{job_id}/replay", json={}, timeout=120)
-    assert got.json()["input"]["records"] == records
-    assert again.json()["input"]["records"] == records
-    assert (again.status_code, again.json()["replayed_from"]) == (202, job_id)
-    assert max(took) < _MOST_SECONDS, sorted(took)[-3:]
+        assert got.json()["input"]["records"] == records
+        assert again.json()["input"]["records"] == records
+        assert (again.status_code, again.json()["replayed_from"]) == (202, job_id)
+        return took
+
+    with gateway.client("hoarder") as client:
+        client.post("/v1/collections", json={"name": "c", "tables": {"t": table}})
+        unfrozen(look)

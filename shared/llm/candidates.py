@@ -1,0 +1,116 @@
+"""Who of a chain may be asked now, by the health that everybody sees and the health that only one tenant sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from shared.llm.attempts import Attempts
+from shared.llm.breaker import Breaker, KnownHealth
+from shared.llm.chat import ChainLink, Reason
+from shared.llm.faults import ConnectionFailed, ProviderFault, ProviderOverloaded, Starting, StreamCut
+from shared.llm.vendors.adapter import Adapter
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 2.0  #: seconds before a provider that is away is asked again
+_AWAY = (ConnectionFailed.code, ProviderOverloaded.code, StreamCut.code)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A link that may be asked now."""
+
+    link: ChainLink
+    known: KnownHealth  #: to everybody
+    own: KnownHealth  #: to this tenant: calls that it gave less time than the provider may take
+    reason: Reason
+    last: bool
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The links of a chain as the circuit breaker sees them, for one tenant's request."""
+
+    adapters: Mapping[str, Adapter]
+    breaker: Breaker
+    tenant: str
+    attempts: Attempts
+
+    def admitted(
+        self, links: Sequence[ChainLink], in_time: Callable[[], bool], *, again: bool, resting: bool
+    ) -> Iterator[Candidate]:
+        """Those that may be asked while there is time, the nearly spent ones last; who is passed over is noted.
+
+        ``resting``: those with an open breaker too, but not those that asked to be left alone.
+        """
+        ordered = self._by_health(links)
+        for position, (link, known, own) in enumerate(ordered):
+            if not in_time():
+                return
+            blocking = self._blocking(known, own)
+            if blocking is not None and resting and not self._is_parked(blocking):
+                blocking = None
+            if blocking is not None:
+                if not resting:
+                    self.attempts.skipped(link, self._why_skipped(blocking))
+                continue
+            first = not position and not self.attempts.made
+            reason: Reason = "retry" if again else "primary" if first else "failover"
+            yield Candidate(link, known, own, reason, position == len(ordered) - 1)
+
+    def soon_back(
+        self, links: Sequence[ChainLink], tries: int, patience: float, starting: float
+    ) -> Iterator[tuple[ChainLink, float, float]]:
+        """Providers that may answer soon, with the seconds until they are asked again and the most that one waits.
+
+        A rate limit that ends; a server that loads its model; one that has answered before and is away or busy now.
+        """
+        now, pause = self.breaker.clock(), min(_FIRST_PAUSE * 2**tries, _LONGEST_PAUSE)
+        for link, known, _ in self._by_health(links):
+            last = self.attempts.last_of(link)
+            if known.health.parked_until and known.health.last_error == "rate_limited":
+                yield link, max(known.health.parked_until - now, 0) + 0.01, patience if not tries else 0.0
+            elif last == Starting.code:
+                yield link, pause, starting
+            elif last in _AWAY and known.health.seen:
+                yield link, pause, patience
+
+    def faulted(self, candidate: Candidate, fault: ProviderFault, hurried: bool) -> None:
+        """``hurried``: the tenant had given it less time than it may take, which says nothing to others."""
+        known, own = candidate.known.key, candidate.own.key
+        self.breaker.faulted(own if hurried else known, fault)
+        self.breaker.released(known if hurried else own)
+
+    def answered(self, candidate: Candidate, spent_for: float | None) -> None:
+        """``spent_for``: seconds for which it takes no further request of this size."""
+        self.breaker.answered(candidate.known, spent_for)
+        self.breaker.answered(candidate.own)
+
+    def released(self, candidate: Candidate) -> None:
+        """Nothing is known of it: it was not asked, or nobody waited for its answer."""
+        self.breaker.released(candidate.known.key)
+        self.breaker.released(candidate.own.key)
+
+    def _by_health(self, links: Sequence[ChainLink]) -> list[tuple[ChainLink, KnownHealth, KnownHealth]]:
+        """The links with their health, to everybody and to this tenant; the nearly spent ones last."""
+        keys = [self.adapters[link.provider].endpoint.key(link.model) for link in links]
+        known = self.breaker.look([*keys, *(f"{key}:of:{self.tenant}" for key in keys)])
+        now, count = self.breaker.clock(), len(links)
+        each = zip(links, known[:count], known[count:], strict=True)
+        return sorted(each, key=lambda entry: entry[1].health.deferred_until > now)
+
+    def _blocking(self, known: KnownHealth, own: KnownHealth) -> KnownHealth | None:
+        """Whose health forbids the call; None lets it go ahead."""
+        if self.breaker.admit(own) is not None:
+            return own
+        if self.breaker.admit(known) is None:
+            return None
+        self.breaker.released(own.key)
+        return known
+
+    def _is_parked(self, known: KnownHealth) -> bool:
+        return known.health.state(self.breaker.clock()) == "parked"
+
+    def _why_skipped(self, known: KnownHealth) -> str:
+        state = known.health.state(self.breaker.clock())
+        words = {"parked": "It asked to be left alone for a while", "open": "It failed too often and rests"}
+        return f"{words.get(state, 'It is being tried by another call')} (last error: {known.health.last_error})."
