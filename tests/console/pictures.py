@@ -28,7 +28,23 @@ from tests.console import browser as browsers
 _ROOT = Path(__file__).resolve().parents[2]
 _DEMO = _ROOT / "services" / "host" / "demo"
 _TASK = "One row per month: the mean adjusted close, the number of trading days, and the total volume"
-_SHOWN = ("job", "transform", "flow", "search", "document", "detect", "prompts", "models")
+_SHOWN = ("job", "transform", "flow", "search", "document", "detect", "prompts", "models", "evaluation")
+_SUITE = """\
+name: cities
+cases:
+  - name: total by city
+    kind: transform
+    input: {task: "Total amount by city", data: [{csv: "city,amount\\nOslo,3\\nOslo,5\\nRome,4\\nBergen,2"}]}
+    expect: {table: {csv: "city,amount\\nBergen,2\\nOslo,8\\nRome,4"}}
+  - name: product
+    kind: execute
+    input: {language: python, code: "print(6*7)"}
+    expect: {verdict: ok, stdout: "42"}
+  - name: a coin
+    kind: execute
+    input: {language: python, code: "import os; print(os.urandom(1)[0] % 2)"}
+    expect: {stdout: "1"}
+"""
 
 
 @dataclass(frozen=True)
@@ -82,6 +98,7 @@ def _looks(*, everything: bool) -> Iterator[tuple[Any, int]]:
     yield "dark", 1440
     if everything:
         yield "light", 360
+        yield "dark", 360
 
 
 def _matplotlib(*parts: str) -> Path:
@@ -108,6 +125,10 @@ def _run_jobs(server: Server) -> None:
     for file in (prices, _DEMO / "busiest_days.py", _DEMO / "prices.md", _DEMO / "shop.mmd"):
         shutil.copy(file, server.work)
     library.write(server.work)
+    (server.work / "cities.yaml").write_text(_SUITE)
+    for repeat in ("3", "5"):
+        models = ("--model", "groq/careful", "--model", "groq/careless")
+        server.assay("eval", "run", "cities.yaml", *models, "--prompt", "transform@1", "--repeat", repeat, "--yes")
     server.assay("execute", "busiest_days.py", "--file", "msft.csv")
     server.assay("transform", "msft.csv", _TASK)
     server.assay("doc", "run", "prices.md", "--file", "msft.csv")
@@ -130,6 +151,7 @@ def _run_jobs(server: Server) -> None:
 def _pages(server: Server) -> dict[str, str]:
     transform, execute = server.job("transform", "month"), server.job("execute")
     parts = {f"job-{part}": f"/jobs/{transform}?tab={part}" for part in ("result", "models", "events", "input")}
+    evaluation = server.get("/v1/evaluations", suite="cities")["items"][0]["id"]
     plain = ("jobs", "flows", "prompts", "models", "queues", "usage", "keys", "settings")
     return {
         "overview": "/",
@@ -145,6 +167,11 @@ def _pages(server: Server) -> dict[str, str]:
         "flow": f"/flows/{server.get('/v1/flows')['items'][0]['id']}",
         "detect": f"/detect?job={server.job('detect')}",
         "prompt": "/prompts/execution.transform",
+        "evaluation": f"/evaluations/{evaluation}?a=0.0&b=0.1",
+        "evaluation-one": f"/evaluations/{evaluation}?a=0.1",
+        "evaluations": "/evaluations",
+        "suite": "/evaluations?suite=cities",
+        "job-case": f"/jobs/{execute}?case=1",
         **{name: f"/{name}" for name in plain},
     }
 

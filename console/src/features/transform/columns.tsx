@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { get } from "../../api/client";
 import type { ColumnProfile, FileProfile, FileRows } from "../../api/types";
 import { visible } from "../../shared/ansi";
+import type { Head } from "../../shared/csv";
 import { cell, count } from "../../shared/numbers";
 import { Loading } from "../../shared/states";
 
@@ -46,11 +47,12 @@ export function Columns({ label, shown, masked, toggle }: { label: string; shown
 }
 
 /** The columns of a file as the server reads it: names and rows first, their description when it is there. */
-export function FileColumns({ fileId, label, rows, masked, toggle }: { fileId: string; label: string; rows: number; masked: readonly string[]; toggle: (column: string) => void }) {
+export function FileColumns({ fileId, label, rows, masked, toggle, fallback }: { fileId: string; label: string; rows: number; masked: readonly string[]; toggle: (column: string) => void; fallback: Head | null }) {
   const head = useQuery({ queryKey: ["file-rows", fileId, "head"], queryFn: () => get<FileRows>(`/v1/files/${fileId}/rows`, { limit: 20 }), staleTime: Infinity, retry: false });
   const profile = useQuery({ queryKey: ["file-profile", fileId], queryFn: () => get<FileProfile>(`/v1/files/${fileId}/profile`), staleTime: Infinity, retry: false, enabled: head.data !== undefined });
   // Other formats, such as Excel's, are read where the job runs.
-  if (head.error) return <span className="muted">Its columns are read when it runs.</span>;
+  if (head.error && fallback === null) return <span className="muted">Its columns are read when it runs.</span>;
+  if (head.error) return <Columns label={label} shown={{ names: fallback!.columns, rows: fallback!.rows.slice(0, rows) }} masked={masked} toggle={toggle} />;
   if (head.data === undefined) return <Loading rows={2} />;
   const shown = {
     names: head.data.columns.map((column) => column.name),

@@ -82,10 +82,10 @@ function DataSet({ data, draft, change, remove }: { data: DataDraft; draft: Draf
           Remove
         </button>
       </div>
-      {data.head !== null ? (
+      {data.fileId !== null ? (
+        <FileColumns fileId={data.fileId} label={label} rows={draft.rows} masked={draft.mask} toggle={toggle} fallback={data.head} />
+      ) : data.head !== null ? (
         <Columns label={label} shown={{ names: data.head.columns, rows: data.head.rows.slice(0, draft.rows) }} masked={draft.mask} toggle={toggle} />
-      ) : data.fileId !== null ? (
-        <FileColumns fileId={data.fileId} label={label} rows={draft.rows} masked={draft.mask} toggle={toggle} />
       ) : (
         <span className="muted">Its columns are read when it runs.</span>
       )}
