@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import re
+from collections.abc import Mapping
 
 from services.stacks.rules.technologies import TechnologyRules
 from shared.contracts.detect import DetectResult, Service
@@ -36,7 +38,24 @@ _TOOLS = {"pnpm": "corepack enable", "yarn": "corepack enable", "uv": "pip insta
           "hatch": "pip install --no-cache-dir hatch==1.*"}  # fmt: skip
 #: How many numbers the tags of an image have, where that is not three: SDKs and JDKs count otherwise than runtimes.
 _TAGGED = {"dotnet": 2, "java": 1}
-_COMPILED = frozenset(("cargo", "go-mod", "maven", "gradle", "dotnet"))
+#: Where the build systems keep what they fetched, in the images above.
+_CACHES: dict[str, tuple[str, ...]] = {
+    "npm": ("/root/.npm",), "pnpm": ("/root/.local/share/pnpm/store",), "yarn": ("/usr/local/share/.cache/yarn",),
+    "bun": ("/root/.bun/install/cache",), "pip": ("/root/.cache/pip",), "hatch": ("/root/.cache/pip",),
+    "uv": ("/root/.cache/uv",), "poetry": ("/root/.cache/pypoetry",), "pdm": ("/root/.cache/pdm",),
+    "pipenv": ("/root/.cache/pipenv",), "cargo": ("/usr/local/cargo/registry",),
+    "go-mod": ("/go/pkg/mod", "/root/.cache/go-build"), "maven": ("/root/.m2",), "gradle": ("/home/gradle/.gradle",),
+    "dotnet": ("/root/.nuget/packages",),
+}  # fmt: skip
+#: What the tools have to be told so that another user than the one that builds can run what they installed.
+_ENVIRONMENT = {
+    "pnpm": ["ENV COREPACK_HOME=/opt/corepack"], "yarn": ["ENV COREPACK_HOME=/opt/corepack"],
+    "uv": ["ENV UV_LINK_MODE=copy"],
+    "pip": ["RUN python -m venv /opt/venv", "ENV VIRTUAL_ENV=/opt/venv PATH=/opt/venv/bin:$PATH"],
+}  # fmt: skip
+#: Interpreted programs that move to a smaller image as they are: the folders that hold them.
+_WHOLE = {"npm": ("/app",), "pip": ("/opt/venv", "/app")}
+_WHOLE_IMAGES = ("node:", "python:")
 _FINAL = {"cargo": "debian:bookworm-slim", "go-mod": "debian:bookworm-slim", "maven": "eclipse-temurin:{java}-jre",
           "gradle": "eclipse-temurin:{java}-jre", "dotnet": "mcr.microsoft.com/dotnet/aspnet:{dotnet}"}  # fmt: skip
 
@@ -53,7 +72,10 @@ def dockerfile(result: DetectResult, rules: TechnologyRules) -> str:
             left.append(service.path or ".")
         else:
             stages.append(_stage(service, image))
-    head = "# Proposed from the detected build and run facts; each service is a target, the last one is the default.\n"
+    head = (
+        "# syntax=docker/dockerfile:1\n"
+        "# Proposed from the detected build and run facts; each service is a target, the last one is the default.\n"
+    )
     head += "".join(f"# {path}: no image is known for its build system\n" for path in sorted(left))
     return head + "\n" + "\n".join(stages)
 
@@ -63,12 +85,12 @@ def _usual(service: Service) -> str | None:
 
 
 def _stage(service: Service, image: str) -> str:
-    target = _target(service)
-    final = _image(_FINAL.get(service.primary.build_system or ""), service)
-    compiled = final is not None and bool(service.runtime.copy_)
-    lines = [f"FROM {image} AS {target + '-build' if compiled else target}"]
-    system = service.primary.build_system or ""
-    lines.append(f"WORKDIR /app{'/' + service.path if service.path else ''}")
+    target, system = _target(service), service.primary.build_system or ""
+    final = _final(service, image)
+    home = f"/app/{service.path}" if service.path else "/app"
+    lines = [f"FROM {image} AS {target + '-build' if final else target}"]
+    lines += _ENVIRONMENT.get(system, [])
+    lines.append(f"WORKDIR {home}")
     if service.build.packages:
         names = " ".join(sorted(set(service.build.packages)))
         lines.append(
@@ -79,26 +101,56 @@ def _stage(service: Service, image: str) -> str:
         lines.append(f"RUN {_TOOLS[system]}")
     lines.append("COPY . /app")
     lines += [f"ARG {name}" for name in service.build.env]
-    lines += [f"RUN {command}" for command in service.build.commands if command != "gleam build"]
-    if compiled and final is not None:
-        lines += ["", f"FROM {final} AS {target}", "WORKDIR /app"]
-        lines += [
-            f"COPY --from={target}-build /app/{_joined(service.path, copy.from_)} {copy.to}"
-            for copy in service.runtime.copy_
-        ]
-    lines += _running(service)
+    mounts = "".join(f"--mount=type=cache,target={folder} " for folder in _CACHES.get(system, ()))
+    lines += [f"RUN {mounts}{command}" for command in service.build.commands if command != "gleam build"]
+    if final:
+        lines += ["", f"FROM {final} AS {target}"]
+        if system in _WHOLE:
+            lines += [*_ENVIRONMENT.get(system, [])[-1:], f"WORKDIR {home}"]
+            lines += [f"COPY --from={target}-build {folder} {folder}" for folder in _WHOLE[system]]
+        else:
+            lines.append("WORKDIR /app")
+            lines += [
+                f"COPY --from={target}-build {posixpath.normpath(f'{home}/{copy.from_}')} {copy.to}"
+                for copy in service.runtime.copy_
+            ]
+    lines += _running(service, copied=final is not None and system not in _WHOLE)
     return "\n".join(lines) + "\n"
 
 
-def _running(service: Service) -> list[str]:
+def _final(service: Service, image: str) -> str | None:
+    """The image that runs what another one has built; None where the one that builds runs it too."""
+    system = service.primary.build_system or ""
+    if system in _WHOLE and image.startswith(_WHOLE_IMAGES) and not service.build.packages:
+        return image if image.endswith("-slim") else f"{image}-slim"
+    return _image(_FINAL.get(system), service) if service.runtime.copy_ else None
+
+
+def _running(service: Service, copied: bool) -> list[str]:
     lines = [f"EXPOSE {' '.join(map(str, service.runtime.ports))}"] if service.runtime.ports else []
     command = list(service.runtime.command)
     jar = next((copy.to for copy in service.runtime.copy_ if copy.to.endswith(".jar")), None)
     if jar and command[:2] == ["java", "-jar"]:
         command = ["java", "-jar", jar]
+    if copied and command:
+        moved = {posixpath.normpath(copy.from_): copy.to for copy in service.runtime.copy_}
+        command = [_moved(word, moved) for word in command]
+    # A number, which needs no entry in the image's list of users; it has no home of its own.
+    lines += ["ENV HOME=/tmp", "USER 10001:10001"]
     if command:
         lines.append(f"CMD {json.dumps(command)}")
     return lines
+
+
+def _moved(word: str, moved: Mapping[str, str]) -> str:
+    """Where a file that the command names stands in the image that runs it."""
+    path = posixpath.normpath(word)
+    for source, target in moved.items():
+        if path == source:
+            return target
+        if path.startswith(source + "/"):
+            return target + path[len(source) :]
+    return word
 
 
 def _image(template: str | None, service: Service) -> str | None:

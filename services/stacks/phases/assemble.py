@@ -58,7 +58,7 @@ def analyse(survey: Survey, package: Package, rules: TechnologyRules, read: Read
     code = code_facts(survey, package, read.code)
     deployed = deployment(survey, package, read.described)
     versions, conflicts = trails(survey, package, read.said)
-    runtime = run_facts(package, rules, code, deployed)
+    runtime = run_facts(survey, package, rules, code, deployed)
     role = role_of(package, rules, code, deployed, runtime.command)
     conflicts = [
         *javascript.lockfile_conflicts(survey, package), *python.lockfile_conflicts(survey, package),

@@ -7,6 +7,7 @@ import re
 from services.stacks.manifests.model import table, text_of
 from services.stacks.packages.package import Package
 from services.stacks.packages.ranking import primary_language, primary_of
+from services.stacks.packages.survey import Survey
 from services.stacks.phases.facts.build import go_mains
 from services.stacks.phases.facts.commands import START_SCRIPTS, jvm_command, rust_command, start_command
 from services.stacks.phases.facts.configuration import CodeFacts
@@ -18,16 +19,18 @@ from shared.contracts.detect import Copy, HealthEndpoint, Runtime
 _SCRIPT_PORT = re.compile(r"(?:--port|-p|--http-port|PORT)[ =](\d{2,5})\b|:(\d{4,5})\b")
 
 
-def run_facts(package: Package, rules: TechnologyRules, code: CodeFacts, deployed: Deployment) -> Runtime:
+def run_facts(
+    survey: Survey, package: Package, rules: TechnologyRules, code: CodeFacts, deployed: Deployment
+) -> Runtime:
     framework = primary_of(package, "framework")
     technology = rules.get("framework", framework.id) if framework else None
-    command = deployed.command or start_command(package, technology, code)
+    command = deployed.command or _in_workspace(survey, package, start_command(package, technology, code))
     serves = technology is not None and (technology.tier in SERVING or technology.tier == TIERS["app"])
     health = deployed.health or code.health or _usual_health(package)
     return Runtime(
         packages=list(deployed.packages),
         env=dict.fromkeys([*deployed.env, *(name for name in code.env if name not in deployed.env)]),
-        copy=_copies(package, technology),
+        copy=_copies(survey, package, technology),
         command=command,
         ports=_ports(package, rules, technology, code, deployed),
         health=HealthEndpoint(endpoint=health) if health and (serves or deployed.health or command) else None,
@@ -89,7 +92,24 @@ def _bundled(package: Package, technology: Technology) -> str | None:
     return None
 
 
-def _copies(package: Package, technology: Technology | None) -> list[Copy]:
+def _in_workspace(survey: Survey, package: Package, command: list[str]) -> list[str]:
+    """Cargo builds the members of a workspace into the ``target`` of its root."""
+    up = _above_cargo_root(survey, package) if command and command[0].startswith("./target/") else ""
+    return [up + command[0].removeprefix("./"), *command[1:]] if up else command
+
+
+def _above_cargo_root(survey: Survey, package: Package) -> str:
+    """``../../`` for a member two folders below the root of its workspace; nothing outside of one."""
+    own = package.manifest("Cargo.toml")
+    if own is None or "workspace" in own.data:
+        return ""
+    for depth, level in enumerate(survey.above(package.path)):
+        if depth and any(one.kind == "Cargo.toml" and "workspace" in one.data for one in level.manifests):
+            return "../" * depth
+    return ""
+
+
+def _copies(survey: Survey, package: Package, technology: Technology | None) -> list[Copy]:
     """What of a build has to reach the image that runs it."""
     language = primary_language(package)
     id = language.id if language else None
@@ -97,12 +117,14 @@ def _copies(package: Package, technology: Technology | None) -> list[Copy]:
     if output:
         return [Copy(**{"from": output, "to": f"/app/{output}"})]
     if id == "rust" and not (technology and technology.static) and (command := rust_command(package)):
-        source = command[0].removeprefix("./")
+        source = _in_workspace(survey, package, command)[0].removeprefix("./")
         return [Copy(**{"from": source, "to": f"/app/{source.rpartition('/')[2]}"})]
     if id == "go" and package.manifest("go.mod") and go_mains(package):
         return [Copy(**{"from": "bin/app", "to": "/app/bin/app"})]
     if id in {"csharp", "fsharp", "vbnet"} and is_program(package):
         return [Copy(**{"from": "out", "to": "/app/out"})]
+    if technology and technology.id == "quarkus" and (command := jvm_command(package, technology)):
+        return [Copy(**{"from": command[-1].rpartition("/")[0], "to": "/app/quarkus-app"})]
     if id in {"java", "kotlin", "groovy"} and jvm_command(package, technology):
         jar = jvm_command(package, technology)[-1]
         return [Copy(**{"from": jar, "to": "/app/app.jar"})]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from functools import cache
@@ -16,9 +17,10 @@ from referencing import Registry, Resource
 from services.stacks.outputs.cyclonedx import cyclonedx
 from services.stacks.outputs.dockerfile import dockerfile
 from services.stacks.outputs.universalbuild import universalbuild
+from tests.services.stacks import test_projects
 from tests.services.stacks.projects import awkward, javascript, jvm_dotnet, monorepos, native_and_others, python
 from tests.services.stacks.projects.case import Case
-from tests.services.stacks.trees import detected, engine
+from tests.services.stacks.trees import Files, detected, engine
 
 CASES = [
     *javascript.RUNS,
@@ -28,6 +30,8 @@ CASES = [
     *monorepos.CASES,
     *awkward.CASES,
 ]
+#: Every small project whose detection is measured for accuracy.
+MEASURED = [case.files for case in test_projects.CASES]
 SCHEMAS = Path(__file__).with_name("schemas")
 
 
@@ -85,12 +89,12 @@ def test_exactly_one_record_is_primary() -> None:
 
 @pytest.mark.slow
 def test_dockerfiles_pass_the_linter(tmp_path: Path) -> None:
+    texts = {dockerfile(detected(files), engine().rules) for files in MEASURED}
     paths = []
-    for number, case in enumerate(CASES):
-        text = dockerfile(detected(case.files), engine().rules)
-        if "FROM" in text:
-            paths.append(tmp_path / f"{number}.Dockerfile")
-            paths[-1].write_text(text)
+    for number, text in enumerate(sorted(text for text in texts if "FROM" in text)):
+        paths.append(tmp_path / f"{number}.Dockerfile")
+        paths[-1].write_text(text)
+    assert len(paths) > 200
     # DL3003, DL3042, DL3059 and so on are tastes; what is left are mistakes.
     command = [
         str(Path(sys.executable).parent / "hadolint"),
@@ -116,6 +120,7 @@ def test_a_dockerfile_builds_each_service_and_the_primary_one_last() -> None:
     assert [line.split(" AS ")[1] for line in text.splitlines() if line.startswith("FROM")] == [
         "api-build",
         "api",
+        "web-build",
         "web",
     ]
     assert 'CMD ["node", "."]' in text
@@ -141,3 +146,51 @@ def test_cyclonedx_tells_each_backing_service_once_and_who_depends_on_it() -> No
     assert "backing:redis" in needed["service:jobs"]
     assert "backing:redis" not in needed["service:api"]
     assert "backing:postgresql" in needed["service:api"]
+
+
+WORKSPACE = {
+    "Cargo.toml": '[workspace]\nmembers = ["crates/*"]\n',
+    "Cargo.lock": "version = 3\n",
+    "crates/cli/Cargo.toml": '[package]\nname = "acme-cli"\n[dependencies]\nclap = "4"\n',
+    "crates/cli/src/main.rs": "fn main() {}\n",
+    "crates/api/Cargo.toml": '[package]\nname = "acme-api"\n[dependencies]\naxum = "0.7"\n',
+    "crates/api/src/main.rs": 'fn main() { let l = TcpListener::bind("0.0.0.0:8081"); }\n',
+}
+
+
+def stages(text: str) -> dict[str, list[str]]:
+    """The instructions of each target."""
+    blocks = re.split(r"(?m)^FROM \S+ AS (\S+)$", text)
+    return {name: body.strip().splitlines() for name, body in zip(blocks[1::2], blocks[2::2], strict=True)}
+
+
+def test_members_of_a_cargo_workspace_are_built_into_its_root_and_expose_their_own_ports() -> None:
+    built = stages(dockerfile(detected(WORKSPACE), engine().rules))
+    assert "COPY --from=crates-cli-build /app/target/release/acme-cli /app/acme-cli" in built["crates-cli"]
+    assert 'CMD ["/app/acme-cli"]' in built["crates-cli"]
+    assert not any(line.startswith("EXPOSE") for line in built["crates-cli"])
+    assert "EXPOSE 8081" in built["crates-api"]
+    assert any(line.startswith("RUN --mount=type=cache,target=/usr/local/cargo") for line in built["crates-api-build"])
+
+
+@pytest.mark.parametrize("files", [WORKSPACE, *(case.files for case in monorepos.CASES)])
+def test_no_service_runs_as_root_and_every_program_that_is_run_was_copied(files: Files) -> None:
+    for name, lines in stages(dockerfile(detected(files), engine().rules)).items():
+        if name.endswith("-build") or not lines:
+            continue
+        assert "USER 10001:10001" in lines, name
+        copied = [line.split()[-1] for line in lines if line.startswith("COPY --from")]
+        command: list[str] = next((json.loads(line[4:]) for line in lines if line.startswith("CMD")), [])
+        if copied and command and command[0].startswith("/"):
+            assert command[0] in copied
+
+
+def test_an_interpreted_program_leaves_its_build_tools_behind() -> None:
+    files = {
+        "requirements.txt": "flask==3.0.0\n",
+        "app.py": "from flask import Flask\napp = Flask(__name__)\napp.run()\n",
+    }
+    built = stages(dockerfile(detected(files), engine().rules))
+    (final,) = (lines for name, lines in built.items() if not name.endswith("-build"))
+    assert [line.split()[-1] for line in final if line.startswith("COPY --from")] == ["/opt/venv", "/app"]
+    assert "ENV VIRTUAL_ENV=/opt/venv PATH=/opt/venv/bin:$PATH" in final
