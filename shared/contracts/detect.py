@@ -216,7 +216,7 @@ class Workspace(Answer):
     members: list[str]
 
 
-class Finding(Answer):
+class StackFinding(Answer):
     """Something that a check of a repository may refuse; ``service`` is the path of the package, null for none.
 
     ``eol``: a version or a technology out of support; ``conflict``: statements that contradict each other;
@@ -253,7 +253,7 @@ class DetectResult(Answer):
     root_cache: list[str]
     stats: DetectStats
     rules: RuleSet | None = None
-    findings: list[Finding] = []  #: in the order of their rules, then of the files
+    findings: list[StackFinding] = []  #: in the order of their rules, then of the files
 
 
 __all__ = ["Definition", "DependencyRule", "DetectInput", "DetectResult", "Kind"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from services.stacks.scan.model import Scan
 from services.stacks.tree import join
-from shared.contracts.detect import Finding
+from shared.contracts.detect import StackFinding
 
 #: What is read of a file to tell whether it holds a secret.
 SECRET_BYTES = 64 << 10
@@ -54,7 +54,7 @@ def may_hold_secret(name: str) -> bool:
     return name in _SETTINGS or name.endswith(_KEYS) or _cloud_account(name) or _is_dotenv(name)
 
 
-def secret_files(scan: Scan) -> Iterator[Finding]:
+def secret_files(scan: Scan) -> Iterator[StackFinding]:
     """Outside tests and the code of others, and only what the source's own ignore files leave in."""
     listed = 0
     for path in sorted(scan.folders):
@@ -69,7 +69,7 @@ def secret_files(scan: Scan) -> Iterator[Finding]:
             listed += 1
             if listed > MOST_SECRET_FILES:
                 return
-            yield Finding(rule="secret-file", message=message, file=whole, line=line)
+            yield StackFinding(rule="secret-file", message=message, file=whole, line=line)
 
 
 def _secret(scan: Scan, path: str, name: str) -> tuple[str, int | None] | None:

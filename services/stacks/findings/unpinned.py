@@ -10,7 +10,7 @@ from services.stacks.packages.package import Package
 from services.stacks.packages.survey import Survey
 from services.stacks.scan.markers import NODE_LOCKFILES
 from services.stacks.tree import join
-from shared.contracts.detect import Finding, Service
+from shared.contracts.detect import Service, StackFinding
 
 #: Build system to the files that pin what it installs; any of them will do.
 _LOCKS: dict[str, tuple[str, ...]] = {
@@ -28,7 +28,7 @@ _DOCKERFILE_BYTES = 64 << 10
 _MOST_NAMED = 5
 
 
-def unpinned(survey: Survey, services: Sequence[Service]) -> Iterator[Finding]:
+def unpinned(survey: Survey, services: Sequence[Service]) -> Iterator[StackFinding]:
     """Of programs only: a library leaves the choice to those who use it."""
     for service in services:
         package = survey.packages.get(service.path)
@@ -40,7 +40,7 @@ def unpinned(survey: Survey, services: Sequence[Service]) -> Iterator[Finding]:
         yield from _images(survey, package)
 
 
-def _unlocked(survey: Survey, package: Package, system: str | None) -> Iterator[Finding]:
+def _unlocked(survey: Survey, package: Package, system: str | None) -> Iterator[StackFinding]:
     locks = _LOCKS.get(system or "")
     if system is None or locks is None:
         if system in {"pip", "hatch"}:
@@ -53,10 +53,10 @@ def _unlocked(survey: Survey, package: Package, system: str | None) -> Iterator[
     if manifest is None or any(name in level.names for level in survey.above(package.path) for name in locks):
         return
     message = f"{system} has no lock file ({locks[0]}): another build may install other versions"
-    yield Finding(rule="unpinned", message=message, service=package.path, file=manifest.path)
+    yield StackFinding(rule="unpinned", message=message, service=package.path, file=manifest.path)
 
 
-def _loose_requirements(package: Package) -> Iterator[Finding]:
+def _loose_requirements(package: Package) -> Iterator[StackFinding]:
     for manifest in package.manifests:
         if manifest.ecosystem != "pypi":
             continue
@@ -72,7 +72,7 @@ def _exact(version: str | None) -> bool:
     return version is not None and (("==" in version and "*" not in version) or version.startswith(("@", "===")))
 
 
-def _floating(package: Package) -> Iterator[Finding]:
+def _floating(package: Package) -> Iterator[StackFinding]:
     """Versions of Maven, Gradle and NuGet are exact unless they say otherwise."""
     for manifest in package.manifests:
         if manifest.ecosystem not in {"maven", "nuget"}:
@@ -82,14 +82,14 @@ def _floating(package: Package) -> Iterator[Finding]:
             yield _named(package, manifest, [one.name for one in loose], loose[0].line, "a version that moves")
 
 
-def _named(package: Package, manifest: Manifest, names: list[str], line: int | None, why: str) -> Finding:
+def _named(package: Package, manifest: Manifest, names: list[str], line: int | None, why: str) -> StackFinding:
     shown = ", ".join(names[:_MOST_NAMED]) + (
         f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     )
-    return Finding(rule="unpinned", message=f"{why}: {shown}", service=package.path, file=manifest.path, line=line)
+    return StackFinding(rule="unpinned", message=f"{why}: {shown}", service=package.path, file=manifest.path, line=line)
 
 
-def _images(survey: Survey, package: Package) -> Iterator[Finding]:
+def _images(survey: Survey, package: Package) -> Iterator[StackFinding]:
     for name in sorted(package.files):
         if name not in {"Dockerfile", "Containerfile"} and not name.startswith("Dockerfile."):
             continue
@@ -103,7 +103,7 @@ def _images(survey: Survey, package: Package) -> Iterator[Finding]:
             if image.lower() not in stages and image != "scratch" and "$" not in image and _untagged(image):
                 line = text.count("\n", 0, match.start("image")) + 1
                 message = f"the base image {image[:200]} has no tag that stays"
-                yield Finding(rule="unpinned", message=message, service=package.path, file=path, line=line)
+                yield StackFinding(rule="unpinned", message=message, service=package.path, file=path, line=line)
             if match["stage"]:
                 stages.add(match["stage"].lower())
 
