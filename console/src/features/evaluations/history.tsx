@@ -37,7 +37,7 @@ function Picture({ lines }: { lines: readonly Series[] }) {
   return (
     <>
       <div className="timeline">
-        <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} className="history" role="img" aria-label="Success with its interval">
+        <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} className="history" role="group" aria-label="Success with its interval">
           {[0, 0.5, 1].map((share) => (
             <g key={share}>
               <line x1={LEFT} x2={WIDTH} y1={y(share)} y2={y(share)} stroke="var(--line)" />
