@@ -28,6 +28,7 @@ RUNSC = "/runtime/runsc"
 _INTO = ("requests", "stdin")  #: the other streams come out
 _HERE, _BUNDLE = "/tmp/ends", "/tmp/bundle"  # noqa: S108 - in a mount namespace of our own
 _MOST_OUT = 400 << 20  #: bytes of one file that comes out
+_REST_CPU = 60.0  #: seconds that a session may take between two calls: gVisor and this process take some themselves
 _LOOK_EVERY = 0.1  #: seconds
 _NO_LIMIT = 1_000_000
 _MORE_PROCESSES = 64  #: than the run may have: before that init ends it
@@ -151,7 +152,7 @@ class _Bridge:
             # gVisor takes for processor time what a process waits for on a busy machine: it is counted here.
             message = {**message, "cpu_seconds": _NO_LIMIT}
         elif message["t"] == "rest":
-            self._cpu_seconds = float("inf")
+            self._cpu_seconds = max(self._cpu_seconds, _cpu_seconds() - self._begun_cpu + _REST_CPU)
         self._init.send(message, descriptors)
         for descriptor in descriptors:
             os.close(descriptor)

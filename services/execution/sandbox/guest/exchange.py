@@ -34,24 +34,32 @@ class FileExchange:
     def put(self, message: Message, descriptors: list[int]) -> None:
         for file, descriptor in zip(cast("list[dict[str, str]]", message["files"]), descriptors, strict=True):
             with self._as_owner(file["root"]):
-                target = os.path.join(_ROOTS[file["root"]], file["path"])
-                os.makedirs(os.path.dirname(target), exist_ok=True)
-                # A file of an earlier call may still be mapped: it is replaced, never cut.
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(target)
-                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-                written = os.open(target, flags, 0o644)
-                offset, size = 0, os.fstat(descriptor).st_size
-                os.truncate(written, size)  # only within their size do files get large pages
-                while offset < size:
-                    sent = os.sendfile(written, descriptor, offset, size - offset)
-                    if sent == 0:
-                        break
-                    offset += sent
-                if file["root"] == "work":
-                    kind = os.fstat(written)
-                    self._before[os.path.normpath(file["path"])] = (kind.st_ino, kind.st_size, kind.st_mtime_ns)
-                os.close(written)
+                self._write(file["root"], os.path.normpath(file["path"]), descriptor)
+
+    def _write(self, root: str, path: str, descriptor: int) -> None:
+        *folders, name = path.split("/")
+        folder = _opened_folder(_ROOTS[root], folders)
+        try:
+            # A file of an earlier call may still be mapped: it is replaced, never cut.
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            written = os.open(name, flags, 0o644, dir_fd=folder)
+        finally:
+            os.close(folder)
+        try:
+            offset, size = 0, os.fstat(descriptor).st_size
+            os.truncate(written, size)  # only within their size do files get large pages
+            while offset < size:
+                sent = os.sendfile(written, descriptor, offset, size - offset)
+                if sent == 0:
+                    break
+                offset += sent
+            if root == "work":
+                kind = os.fstat(written)
+                self._before[path] = (kind.st_ino, kind.st_size, kind.st_mtime_ns)
+        finally:
+            os.close(written)
 
     @contextlib.contextmanager
     def _as_owner(self, root: str) -> Iterator[None]:
@@ -102,6 +110,25 @@ class FileExchange:
             self._control.send({"t": "out", "path": name, "size": os.fstat(descriptor).st_size}, [descriptor])
         finally:
             os.close(descriptor)
+
+
+def _opened_folder(root: str, names: list[str]) -> int:
+    """A folder below the root, made where it is missing. The code of a session may have put links in its place: none is
+    followed, because init reaches what the code does not. Raises: OSError.
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    folder = os.open(root, flags)
+    for name in names:
+        try:
+            if name == "..":
+                raise NotADirectoryError(name)
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(name, dir_fd=folder)
+            inner = os.open(name, flags, dir_fd=folder)
+        finally:
+            os.close(folder)
+        folder = inner
+    return folder
 
 
 def _opened_out(name: str) -> int | None:

@@ -25,6 +25,7 @@ from services.execution.sandbox.protocol.wire import Message, control_pair, rece
 
 _INTERVAL = 0.01  #: seconds between two looks at what is used
 _REST = 0.5  #: while a session waits for its next call
+_REST_CPU = 1.0  #: seconds of processor time that its threads may take meanwhile, if its last call left less
 _SAMPLE: Message = {"t": "ended", "reason": "exit", "status": 0, "cpu_ms": 0.5, "full": False, "names": []}
 
 
@@ -146,8 +147,8 @@ class Init:
             now = self._usage.look(self._allowed)
             self._control.send({"t": "used", **self._usage.told(now)})
             self._usage.count_anew(now)
-            endless = float("inf")
-            self._allowed = replace(self._allowed, deadline=endless, cpu_seconds=endless, interval=_REST)
+            most = max(self._allowed.cpu_seconds, now.cpu_seconds + _REST_CPU)
+            self._allowed = replace(self._allowed, deadline=float("inf"), cpu_seconds=most, interval=_REST)
         elif message["t"] == "gather":
             self._files.hand_out_new(message["collect"])
         elif message["t"] == "take":

@@ -106,6 +106,43 @@ def test_a_session_that_nobody_uses_is_ended() -> None:
             session.evaluate("1")
 
 
+@pytest.mark.slow
+def test_a_session_that_computes_on_between_two_calls_is_ended(sandbox: Sandbox) -> None:
+    # One process after the other, so that the limit of none of them ends it.
+    burning = """
+import os, time
+def burn():
+    while True:
+        end = time.process_time() + 0.3
+        while time.process_time() < end: pass
+        if os.fork(): os._exit(0)
+if os.fork() == 0: burn()
+"""
+    with sandbox.session("python", Limits(cpu_seconds=1), {}) as session:
+        assert session.execute(burning).verdict is Verdict.OK
+        until(lambda: not session.alive, "the end of a session that computes while nobody asks", 60)
+
+
+@pytest.mark.parametrize("lure", ["os.symlink('/tmp', 'sub')", "os.makedirs('real/sub'); os.symlink('real', 'sub')"])
+def test_a_file_for_a_session_follows_no_link_of_its_code(sandbox: Sandbox, tmp_path: Path, lure: str) -> None:
+    (tmp_path / "x").write_text("mine")
+    with sandbox.session("python", Limits(), {}) as session:
+        assert session.execute(f"import os\n{lure}").verdict is Verdict.OK
+        with pytest.raises(KernelError):
+            session.place({"sub/x.txt": tmp_path / "x"})
+
+
+def test_a_file_for_a_session_goes_into_new_folders_and_replaces_what_is_there(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    (tmp_path / "x").write_text("new")
+    with sandbox.session("python", Limits(), {}) as session:
+        session.execute("import os\nos.mkdir('a')\nopen('a/old', 'w').write('old')\nos.symlink('old', 'a/link')")
+        session.place({"a/link": tmp_path / "x", "a/./b/c": tmp_path / "x"})
+        read = "[open(p).read() for p in ('a/link', 'a/b/c', 'a/old')]"
+        assert session.evaluate(read).text == "['new', 'new', 'old']"
+
+
 def test_a_session_reads_its_files(sandbox: Sandbox, tmp_path: Path) -> None:
     (tmp_path / "x").write_text("hello")
     with sandbox.session("python", Limits(), {"sub/x.txt": tmp_path / "x"}) as session:
