@@ -43,6 +43,7 @@ def _lines(client: Client, server: ModelServer) -> list[Line]:
     cases.collection(client)
     for case in cases.CASES:
         _finish(client, case)
+    _reproducible(client)
     _together(client)
     _overflow(client)
     freed = _cancel(client, server)
@@ -61,6 +62,20 @@ def _finish(client: Client, case: Case) -> None:
     view = honest.checked(client, job, _PATIENCE, case.lies)
     calls = len(job.llm_calls().items)
     _say(f"{case.name}: {honest.outcome(view)}, {calls} calls, {time.monotonic() - began:.1f} s")
+
+
+def _reproducible(client: Client) -> None:
+    """Two jobs that are asked with the same seed: the ledger says so; whether they agree is told, not promised."""
+    texts = []
+    for _ in range(2):
+        job = cases.document(client, reproducible=True)
+        view = honest.checked(client, job, _PATIENCE, honest.document_lies)
+        asked = [call.parameters for call in job.llm_calls().items]
+        if any((given.get("temperature"), given.get("seed")) != (0, 1) for given in asked):
+            raise honest.Dishonest(f"a reproducible job was asked with {asked}")
+        texts.append((view.result or {}).get("markdown"))
+    agree = "the same answer" if texts[0] == texts[1] else "different answers"
+    _say(f"two reproducible jobs: {honest.outcome(view)}, {agree}")
 
 
 def _together(client: Client) -> None:

@@ -40,9 +40,9 @@ def transform(client: Client) -> Job[Any]:
     return client.submit("transform", input, {"budget": _BUDGET})
 
 
-def document(client: Client) -> Job[Any]:
+def document(client: Client, *, reproducible: bool = False) -> Job[Any]:
     words = "```python exec\nx = 6 * 7\n```\n\n::: describe Say in one sentence what {{ x }} is. :::\n"
-    return client.document(markdown=words, submit={"budget": _BUDGET})
+    return client.document(markdown=words, submit={"budget": _BUDGET, "reproducible": reproducible})
 
 
 def search(client: Client) -> Job[Any]:
@@ -75,7 +75,7 @@ def collection(client: Client) -> None:
 
 def story(client: Client) -> Job[Any]:
     """An answer of some seconds."""
-    words = "::: describe Tell a long story of a ship, with all its sailors and what they ate. :::\n"
+    words = "::: describe Tell a story of a ship, with its sailors and what they ate, in ten sentences. :::\n"
     return client.document(markdown=words, submit={"budget": _BUDGET})
 
 

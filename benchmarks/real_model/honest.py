@@ -37,8 +37,9 @@ class Dishonest(Exception):
 
 
 def errors_in(result: Json) -> list[str]:
-    """Codes of the errors of a document's blocks."""
-    return [str(block["error"]["code"]) for block in result["blocks"] if block.get("error")]
+    """Codes of what went wrong in a document's blocks."""
+    failed = [block for block in result["blocks"] if block["status"] == "error"]
+    return [str(message["code"]) for block in failed for message in block["messages"]]
 
 
 def checked(client: Client, job: Job[Any], seconds: float, lies: Callable[[Json], str | None] | None = None) -> JobView:
