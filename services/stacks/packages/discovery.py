@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from services.stacks.manifests.model import Manifest
+from services.stacks.packages.imported import add_imported
 from services.stacks.packages.inheritance import Inheritance
 from services.stacks.packages.javascript import add_listed_projects, drop_foreign_projects
 from services.stacks.packages.package import Package
@@ -36,6 +37,7 @@ def find_packages(scan: Scan, most: int = MOST_PACKAGES) -> dict[str, Package]:
             packages[path] = Package(path, list(folder.manifests), folder.files, markers=folder.markers)
     _drop_inner_parts(packages)
     _add_deployed_code(scan, packages)
+    add_imported(scan, packages)
     if len(packages) > most:
         scan.warnings.append(
             f"the source holds {len(packages):,} packages: only the {most:,} nearest to its root are told"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from services.stacks.manifests.model import table, text_of
+from services.stacks.packages.imported import IMPORTS
 from services.stacks.packages.package import Package
 from services.stacks.packages.ranking import ordered, primary_of
 from services.stacks.packages.survey import Survey
@@ -131,6 +132,9 @@ def _pip(package: Package) -> list[str]:
     if lists and not {"pyproject.toml", "setup.py"} & package.files.keys():
         main = min(lists, key=lambda path: ("prod" not in path, "base" not in path, "common" not in path, path))
         return [f"pip install -r {main[len(package.path) :].lstrip('/')}"]
+    imports = package.manifest(IMPORTS)
+    if imports is not None:
+        return [f"pip install {' '.join(sorted(need.name for need in imports.dependencies))}"]
     return ["pip install ."]
 
 

@@ -25,6 +25,8 @@ def run_facts(
     framework = primary_of(package, "framework")
     technology = rules.get("framework", framework.id) if framework else None
     command = deployed.command or _in_workspace(survey, package, start_command(package, technology, code))
+    ports = _ports(package, rules, technology, code, deployed)
+    command = _listening(command, ports)
     serves = technology is not None and (technology.tier in SERVING or technology.tier == TIERS["app"])
     health = deployed.health or code.health or _usual_health(package)
     return Runtime(
@@ -32,7 +34,7 @@ def run_facts(
         env=dict.fromkeys([*deployed.env, *(name for name in code.env if name not in deployed.env)]),
         copy=_copies(survey, package, technology),
         command=command,
-        ports=_ports(package, rules, technology, code, deployed),
+        ports=ports,
         health=HealthEndpoint(endpoint=health) if health and (serves or deployed.health or command) else None,
     )
 
@@ -90,6 +92,14 @@ def _bundled(package: Package, technology: Technology) -> str | None:
     if technology.static and any(("framework", id) in package.findings for id in ("vite", "parcel")):
         return "dist"
     return None
+
+
+def _listening(command: list[str], ports: list[int]) -> list[str]:
+    """``flask run`` asks nobody: the port of the code holds only when that is run as a program."""
+    told = any(word.startswith(("--port", "-p")) for word in command)
+    if command[:2] != ["flask", "run"] or not ports or ports[0] == 5000 or told:
+        return command
+    return [*command, f"--port={ports[0]}"]
 
 
 def _in_workspace(survey: Survey, package: Package, command: list[str]) -> list[str]:

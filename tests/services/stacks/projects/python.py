@@ -69,7 +69,7 @@ RUNS = [
     Case("uvicorn starts the application object", {"requirements.txt": "fastapi\nuvicorn\n", "main.py": "from fastapi import FastAPI\napp = FastAPI()\n"},
          command="uvicorn main:app --host 0.0.0.0 --port 8000", ports=(8000,), role="app"),
     Case("an application in a package", {"requirements.txt": "fastapi\n", "service/main.py": "api = FastAPI()\n"}, command="uvicorn service.main:api --host 0.0.0.0 --port 8000"),
-    Case("flask runs itself", {"requirements.txt": "flask\n", "app.py": "app = Flask(__name__)\napp.run(port=5050)\n"}, ports=(5050,), command="flask run --host=0.0.0.0"),
+    Case("flask runs itself", {"requirements.txt": "flask\n", "app.py": "app = Flask(__name__)\napp.run(port=5050)\n"}, ports=(5050,), command="flask run --host=0.0.0.0 --port=5050"),
     Case("variables that Python reads", {"requirements.txt": "flask\n", "app.py": "import os\nos.environ['DB_URL']\nos.getenv('CACHE_URL')\nos.environ.get('MODE_X')\n"}, env=("DB_URL", "CACHE_URL", "MODE_X")),
     Case("a library of a build system", {"pyproject.toml": project("attrs", extra="[build-system]\nrequires=['setuptools']\n"), "src/thing/__init__.py": "x = 1\n"}, role="library"),
 ]  # fmt: skip
