@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from shared.llm.attempts import Attempts
 from shared.llm.breaker import Breaker, KnownHealth
 from shared.llm.chat import ChainLink, Reason
 from shared.llm.faults import ConnectionFailed, ProviderFault, ProviderOverloaded, Starting, StreamCut
+from shared.llm.slots import Slots
 from shared.llm.vendors.adapter import Adapter
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 2.0  #: seconds before a provider that is away is asked again
@@ -34,15 +36,17 @@ class Candidates:
     breaker: Breaker
     tenant: str
     attempts: Attempts
+    slots: Slots
 
     def admitted(
         self, links: Sequence[ChainLink], in_time: Callable[[], bool], *, again: bool, resting: bool
     ) -> Iterator[Candidate]:
-        """Those that may be asked while there is time, the nearly spent ones last; who is passed over is noted.
+        """Those that may be asked while there is time, in their order, but of one model's servers the least loaded one
+        first, and the nearly spent ones last; who is passed over is noted.
 
         ``resting``: those with an open breaker too, but not those that asked to be left alone.
         """
-        ordered = self._by_health(links)
+        ordered = self._by_health(self._by_load(links))
         for position, (link, known, own) in enumerate(ordered):
             if not in_time():
                 return
@@ -89,6 +93,21 @@ class Candidates:
         """Nothing is known of it: it was not asked, or nobody waited for its answer."""
         self.breaker.released(candidate.known.key)
         self.breaker.released(candidate.own.key)
+
+    def _by_load(self, links: Sequence[ChainLink]) -> list[ChainLink]:
+        """Neighbours in the chain that serve the same model and count their calls: the least loaded one first."""
+        ordered: list[ChainLink] = []
+        for (_, counted), group in groupby(links, key=lambda link: (link.model, self._concurrency(link) is not None)):
+            same = list(group)
+            if counted and len(same) > 1:
+                loads = self.slots.loads([self.adapters[link.provider].endpoint.key(link.model) for link in same])
+                shares = [load / (self._concurrency(link) or 1) for link, load in zip(same, loads, strict=True)]
+                same = [same[place] for place in sorted(range(len(same)), key=shares.__getitem__)]
+            ordered += same
+        return ordered
+
+    def _concurrency(self, link: ChainLink) -> int | None:
+        return self.adapters[link.provider].endpoint.concurrency
 
     def _by_health(self, links: Sequence[ChainLink]) -> list[tuple[ChainLink, KnownHealth, KnownHealth]]:
         """The links with their health, to everybody and to this tenant; the nearly spent ones last."""

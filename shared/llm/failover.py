@@ -57,7 +57,7 @@ class Failover:
                 f"No provider in the chain of {request.role} has a key: set one, or change the chain."
             )
         attempts = Attempts(request, self.on_attempt)
-        candidates = Candidates(self.adapters, self.breaker, self.tenant, attempts)
+        candidates = Candidates(self.adapters, self.breaker, self.tenant, attempts, self.slots)
         return _Round(self, request, attempts, candidates).run(links)
 
 

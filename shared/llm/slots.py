@@ -10,7 +10,7 @@ import logging
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event, Lock
@@ -56,6 +56,13 @@ if redis.call('ZCARD', KEYS[2]) == 0 then redis.call('DEL', KEYS[4]) end
 return keep(-1)
 """
 
+#: How many calls hold or wait for a slot, without those whose worker has died. KEYS: held, seen.
+_LOAD = """
+local time = redis.call('TIME')
+local now = tonumber(time[1]) + tonumber(time[2]) / 1e6
+return redis.call('ZCOUNT', KEYS[1], now, '+inf') + redis.call('ZCOUNT', KEYS[2], now, '+inf')
+"""
+
 
 class SlotTaken(Exception):
     """No slot became free in time."""
@@ -93,6 +100,10 @@ class Slots(Protocol):
 
     def free(self, key: str, id: str) -> None: ...
 
+    def loads(self, keys: Sequence[str]) -> list[int]:
+        """For each key, how many calls hold or wait for a slot."""
+        ...
+
 
 @dataclass
 class LocalSlots:
@@ -126,6 +137,10 @@ class LocalSlots:
             self.held[key].discard(id)
             self.waiting[key].pop(id, None)
 
+    def loads(self, keys: Sequence[str]) -> list[int]:
+        with self.lock:
+            return [len(self.held[key]) + len(self.waiting[key]) for key in keys]
+
     def close(self) -> None:
         """Nothing to close."""
 
@@ -139,6 +154,7 @@ class SharedSlots:
         self._redis: Any = redis.Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5, retry=None)
         self._faults = (redis.RedisError, OSError)
         self._take = self._redis.register_script(_TAKE)
+        self._load = self._redis.register_script(_LOAD)
         self._local = LocalSlots()
         self.waiting_here = Waiting()
         self._paused_until = 0.0
@@ -148,8 +164,7 @@ class SharedSlots:
             try:
                 return int(self._take(keys=_keys(key), args=[id, tenant, limit, seconds + _HELD, _ALIVE]))
             except self._faults as error:
-                self._paused_until = time.monotonic() + _PAUSE
-                log.warning("Redis cannot be reached, calls are counted per process: %s", type(error).__name__)
+                self._pause(error)
         return self._local.take(key, id, tenant, limit, seconds)
 
     def free(self, key: str, id: str) -> None:
@@ -161,6 +176,21 @@ class SharedSlots:
                 pipe.execute()
         except self._faults:
             pass  # it ends by itself
+
+    def loads(self, keys: Sequence[str]) -> list[int]:
+        if time.monotonic() >= self._paused_until:
+            try:
+                with self._redis.pipeline(transaction=False) as pipe:
+                    for key in keys:
+                        self._load(keys=_keys(key)[0:3:2], client=pipe)
+                    return [int(load) for load in pipe.execute()]
+            except self._faults as error:
+                self._pause(error)
+        return self._local.loads(keys)
+
+    def _pause(self, error: Exception) -> None:
+        self._paused_until = time.monotonic() + _PAUSE
+        log.warning("Redis cannot be reached, calls are counted per process: %s", type(error).__name__)
 
     def close(self) -> None:
         self._redis.close()

@@ -169,3 +169,22 @@ def test_nothing_is_left_in_redis_but_what_expires(
     with Redis.from_url(redis_url) as redis:
         names = list(redis.scan_iter("assay:llm:slots:*"))
         assert all(0 < redis.ttl(name) <= 7200 for name in names)
+
+
+def test_the_load_is_what_holds_and_what_waits(slots: Slots, request: pytest.FixtureRequest) -> None:
+    busy, idle = f"{key(request)}-busy", f"{key(request)}-idle"
+    for number in range(3):
+        slots.take(busy, str(number), "t", 2, 9)
+    assert slots.loads([busy, idle]) == [3, 0]
+    slots.free(busy, "2")
+    slots.free(busy, "0")
+    assert slots.loads([idle, busy]) == [0, 1]
+
+
+def test_the_dead_are_no_load(redis_url: str, request: pytest.FixtureRequest) -> None:
+    slots = SharedSlots(redis_url)
+    try:
+        slots.take(key(request), "dead", "t", 1, -60)  # held until now, by somebody who is gone
+        assert slots.loads([key(request)]) == [0]
+    finally:
+        slots.close()

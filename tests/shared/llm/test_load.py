@@ -1,0 +1,89 @@
+"""One model on several endpoints: the least loaded one is asked first, and the others when it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from shared.llm.layer import LlmLayer
+from shared.llm.settings import CallSettings, ProviderSettings
+from shared.llm.slots import SharedSlots
+from tests.shared.llm.support import ask
+from tests.support.scripted import ScriptedLlm, started
+
+BOTH = ("gpu1/m", "gpu2/m")
+
+
+@pytest.fixture(scope="module")
+def second() -> Iterator[ScriptedLlm]:
+    """Another server beside ``scripted_llm``."""
+    process, url = started()
+    try:
+        yield ScriptedLlm(url)
+    finally:
+        process.terminate()
+        process.wait(20)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+@pytest.fixture
+def llm(scripted_llm: ScriptedLlm, second: ScriptedLlm, redis_url: str, tmp_path: Path) -> Iterator[LlmLayer]:
+    for server, answer in ((scripted_llm, "first"), (second, "second")):
+        server.play({"reply": answer}, server={"models": ["m"]})
+    file = tmp_path / "endpoints.yaml"
+    file.write_text(
+        f"gpu1: {{url: '{scripted_llm.base_url('openai')}', model: m, concurrency: 2}}\n"
+        f"gpu2: {{url: '{second.base_url('openai')}', model: m, concurrency: 4}}\n"
+        f"uncounted: {{url: '{second.base_url('openai')}', model: m}}\n"
+    )
+    layer = LlmLayer(ProviderSettings({}), CallSettings(endpoints=file), None, redis_url)
+    yield layer
+    layer.close()
+
+
+@contextmanager
+def held(llm: LlmLayer, redis_url: str, endpoint: str, count: int) -> Iterator[None]:
+    """Another worker's calls hold so many of the endpoint's slots."""
+    key = llm.endpoints[endpoint].key("m")
+    with ExitStack() as stack:
+        other = SharedSlots(redis_url)
+        stack.callback(other.close)
+        for number in range(count):
+            assert other.take(key, f"held-{number}", "other", count, 60) == -1
+            stack.callback(other.free, key, f"held-{number}")
+        yield
+
+
+def test_equal_ones_are_asked_in_the_order_of_the_chain(llm: LlmLayer) -> None:
+    assert ask(llm, *BOTH).attempts("provider", "outcome") == [("gpu1", "ok")]
+    assert ask(llm, *reversed(BOTH)).attempts("provider", "outcome") == [("gpu2", "ok")]
+
+
+def test_the_least_loaded_one_is_asked_first_by_the_share_of_its_slots(llm: LlmLayer, redis_url: str) -> None:
+    with held(llm, redis_url, "gpu1", 1):
+        assert ask(llm, *BOTH).attempts("provider", "reason") == [("gpu2", "primary")]
+        with held(llm, redis_url, "gpu2", 1):
+            assert ask(llm, *BOTH).attempts("provider") == [("gpu2",)], "a quarter is less than a half"
+        with held(llm, redis_url, "gpu2", 3):
+            assert ask(llm, *BOTH).attempts("provider") == [("gpu1",)]
+
+
+def test_the_others_are_asked_when_the_least_loaded_one_fails(
+    llm: LlmLayer, redis_url: str, second: ScriptedLlm
+) -> None:
+    second.play({"fault": "server_error"}, server={"models": ["m"]})
+    with held(llm, redis_url, "gpu1", 1):
+        asked = ask(llm, *BOTH)
+    assert asked.attempts("provider", "reason") == [("gpu2", "primary"), ("gpu1", "failover")]
+    assert asked.reply is not None
+    assert asked.reply.text == "first"
+
+
+def test_another_model_and_one_that_counts_no_calls_keep_their_places(llm: LlmLayer, redis_url: str) -> None:
+    with held(llm, redis_url, "gpu1", 1):
+        assert ask(llm, "gpu1/m", "gpu2/other").attempts("provider") == [("gpu1",)]
+        assert ask(llm, "gpu1/m", "uncounted/m", "gpu2/m").attempts("provider") == [("gpu1",)]
