@@ -24,7 +24,8 @@ def detect(
     ref: Annotated[str | None, Parameter(help="Branch, tag or commit of a repository")] = None,
     root: Annotated[str | None, Parameter(help="Only this folder of it")] = None,
     format: Annotated[
-        Literal["universalbuild", "cyclonedx", "dockerfile"] | None, Parameter(help="Print another form of the result")
+        Literal["universalbuild", "cyclonedx", "spdx", "sarif", "dockerfile"] | None,
+        Parameter(help="Print another form of the result"),
     ] = None,
     explain: Annotated[bool, Parameter(help="Every candidate with all of its evidence", negative="")] = False,
     diff: Annotated[

@@ -18,6 +18,8 @@ from services.stacks.engine import DetectOptions, StackEngine
 from services.stacks.llm.identifier import Identifier, llm_detectors
 from services.stacks.outputs.cyclonedx import cyclonedx
 from services.stacks.outputs.dockerfile import dockerfile
+from services.stacks.outputs.sarif import sarif
+from services.stacks.outputs.spdx import spdx
 from services.stacks.outputs.universalbuild import universalbuild
 from services.stacks.selector import ArchiveSelector
 from services.stacks.settings import StacksSettings
@@ -175,6 +177,8 @@ class Detect:
         forms: dict[str, tuple[str, bytes]] = {
             "universalbuild": ("application/json", _json(cast("JsonValue", universalbuild(result)))),
             "cyclonedx": ("application/vnd.cyclonedx+json", _json(cyclonedx(result, rules, VERSION))),
+            "spdx": ("application/spdx+json", _json(spdx(result, VERSION))),
+            "sarif": ("application/sarif+json", _json(sarif(result, VERSION))),
             "dockerfile": ("text/plain; charset=utf-8", dockerfile(result, rules).encode()),
         }
         for name, (media_type, body) in forms.items():

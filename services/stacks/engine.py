@@ -10,6 +10,7 @@ from services.stacks.detectors.definitions import add_packages
 from services.stacks.detectors.registry import Detector, build_detectors
 from services.stacks.findings.collect import findings
 from services.stacks.linguist.tables import Tables, load_tables
+from services.stacks.locks.collect import lock_files
 from services.stacks.packages.discovery import find_packages
 from services.stacks.packages.survey import Survey
 from services.stacks.phases.assemble import assemble
@@ -60,6 +61,7 @@ class StackEngine:
                 if (finding.kind, finding.id) not in disabled and f"user.{finding.id}" not in options.disable:
                     package.add(finding)
         result = assemble(survey, self.rules)
+        result.locks = lock_files(survey)
         result.findings = findings(survey, result)
         result.stats.seconds = round(time.perf_counter() - began, 6)
         warnings = list(dict.fromkeys([*scan.warnings, *survey.warnings]))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from services.stacks.findings.secrets import SECRET_BYTES, may_hold_secret
 from services.stacks.linguist.tables import DOMINANT, Tables
+from services.stacks.locks.readers import FORMS as LOCK_FORMS
 from services.stacks.manifests.kinds import REQUIREMENT_FOLDERS, kind_of
 from services.stacks.phases.facts.code import ENTRIES
 from services.stacks.phases.facts.configuration import CONFIGS
@@ -18,7 +19,7 @@ from services.stacks.tree import HEAD_BYTES, MANIFEST_BYTES, NEVER_FIRST_PARTY
 _READ = frozenset(
     (".gitignore", ".gitattributes", "libs.versions.toml", "gradle-wrapper.properties", "maven-wrapper.properties",
      "build.properties", "plugins.sbt", "launchSettings.json", "appsettings.json", "Directory.Build.props",
-     "Directory.Packages.props", *CONFIGS, *MARKERS)
+     "Directory.Packages.props", *CONFIGS, *MARKERS, *LOCK_FORMS)
 )  # fmt: skip
 _SETTINGS = ("vite.config.", "nuxt.config.", "vue.config.", "astro.config.")
 _KUBERNETES = ("/k8s/", "/kubernetes/", "/deploy/", "/deployment/", "/manifests/", "/workflows/")

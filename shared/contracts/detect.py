@@ -232,6 +232,14 @@ class StackFinding(Answer):
     since: str | None = None  #: for ``eol``: the last day of support, where it is known
 
 
+class LockFile(Answer):
+    """A lock file and the package URLs that it pins, sorted; not ``complete``: it is too large, or broken."""
+
+    file: str
+    packages: list[str]
+    complete: bool = True
+
+
 class DetectStats(Answer):
     files: int
     seconds: float
@@ -253,6 +261,7 @@ class DetectResult(Answer):
     root_cache: list[str]
     stats: DetectStats
     rules: RuleSet | None = None
+    locks: list[LockFile] = []
     findings: list[StackFinding] = []  #: in the order of their rules, then of the files
 
 

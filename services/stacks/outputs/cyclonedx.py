@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 import uuid
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from pydantic import JsonValue
 
+from services.stacks.locks.purl import parts
+from services.stacks.outputs.packages import packages_of, pinned
 from services.stacks.rules.technologies import TechnologyRules
 from shared.contracts.detect import BackingService, Candidate, DetectResult, Service
 
@@ -34,8 +36,10 @@ def cyclonedx(result: DetectResult, rules: TechnologyRules, version: str) -> Jso
         needed = [
             *(str(component["bom-ref"]) for component in inner),
             *map(_backing_reference, service.backing_services),
+            *packages_of(service, result),
         ]
         dependencies.append({"ref": reference, "dependsOn": list(needed)})
+    components += [_locked(url, files) for url, files in pinned(result).items()]
     serial = uuid.uuid5(_NAMESPACE, result.model_dump_json(by_alias=True, exclude={"stats"}))
     return {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
@@ -55,6 +59,20 @@ def cyclonedx(result: DetectResult, rules: TechnologyRules, version: str) -> Jso
             *_backing(result),
         ],
         "dependencies": dependencies,
+    }
+
+
+def _locked(url: str, files: list[str]) -> JsonValue:
+    """A package that lock files pin; its package URL is its reference."""
+    _, namespace, name, version = parts(url)
+    return {
+        "type": "library",
+        "bom-ref": url,
+        **({"group": unquote(namespace)} if namespace else {}),
+        "name": unquote(name),
+        **({"version": unquote(version)} if version else {}),
+        "purl": url,
+        "evidence": {"occurrences": [{"location": file} for file in files[:20]]},
     }
 
 

@@ -1,0 +1,1 @@
+"""Lock files: every package that they pin, as package URLs."""

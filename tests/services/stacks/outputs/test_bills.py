@@ -1,0 +1,71 @@
+"""Bills of materials with the packages of lock files, and the findings as SARIF."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from services.stacks.outputs.cyclonedx import cyclonedx
+from services.stacks.outputs.sarif import sarif
+from services.stacks.outputs.spdx import spdx
+from tests.services.stacks.outputs.test_outputs import MEASURED, validator
+from tests.services.stacks.trees import detected, engine
+
+FILES = {
+    "web/package.json": {"name": "web", "scripts": {"start": "node ."}, "dependencies": {"express": "4"}},
+    "web/index.js": "1\n",
+    "web/.nvmrc": "20\n",
+    "web/package-lock.json": {"packages": {"node_modules/@x/y": {"version": "1.0.0"}, "node_modules/z": {"version": "2.0.0"}}},
+    "api/Cargo.toml": '[package]\nname = "api"\n[dependencies]\naxum = "0.7"\n',
+    "api/src/main.rs": "fn main() {}\n",
+    "my file.pem": "-----BEGIN PRIVATE " + "KEY-----\n",
+}  # fmt: skip
+
+
+def test_cyclonedx_lists_what_lock_files_pin_and_whose_it_is() -> None:
+    document: Any = cyclonedx(detected(FILES), engine().rules, "1.0.0")
+    assert [error.message for error in validator().iter_errors(json.loads(json.dumps(document)))] == []
+    locked = {one["purl"]: one for one in document["components"] if "purl" in one}
+    assert list(locked) == ["pkg:npm/%40x/y@1.0.0", "pkg:npm/z@2.0.0"]
+    assert (locked["pkg:npm/%40x/y@1.0.0"]["group"], locked["pkg:npm/%40x/y@1.0.0"]["name"]) == ("@x", "y")
+    needed = {one["ref"]: one["dependsOn"] for one in document["dependencies"]}
+    assert set(locked) <= set(needed["service:web"])
+    assert not set(locked) & set(needed["service:api"])
+
+
+def test_spdx_names_every_package_once_and_refers_only_to_those() -> None:
+    for files in (FILES, {}, *MEASURED[::40]):
+        document: Any = spdx(detected(files), "1.0.0")
+        ids = [package["SPDXID"] for package in document["packages"]]
+        assert len(ids) == len(set(ids))
+        assert all(re.fullmatch(r"SPDXRef-[A-Za-z0-9.-]+", id) for id in ids)
+        for relation in document["relationships"]:
+            assert {relation["spdxElementId"], relation["relatedSpdxElement"]} <= {"SPDXRef-DOCUMENT", *ids}
+        for package in document["packages"]:
+            assert {"name", "downloadLocation", "licenseConcluded", "copyrightText"} <= package.keys()
+    document = spdx(detected(FILES), "1.0.0")
+    assert document["spdxVersion"] == "SPDX-2.3"
+    assert [one["externalRefs"][0]["referenceLocator"] for one in document["packages"] if "externalRefs" in one] == [
+        "pkg:npm/%40x/y@1.0.0",
+        "pkg:npm/z@2.0.0",
+    ]
+    assert spdx(detected(FILES), "1.0.0")["documentNamespace"] == document["documentNamespace"]  # type: ignore[call-overload, index]
+
+
+def test_sarif_has_a_rule_with_help_for_every_finding() -> None:
+    document: Any = sarif(detected(FILES), "1.0.0")
+    (run,) = document["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules] == ["eol", "conflict", "unpinned", "secret-file"]
+    assert all(rule["help"]["text"] and rule["shortDescription"]["text"] for rule in rules)
+    told = {}
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        physical = result["locations"][0]["physicalLocation"]
+        told[result["ruleId"]] = (result["level"], physical["artifactLocation"]["uri"], physical.get("region"))
+    assert told == {
+        "eol": ("warning", "web/.nvmrc", {"startLine": 1}),
+        "unpinned": ("note", "api/Cargo.toml", None),
+        "secret-file": ("error", "my%20file.pem", {"startLine": 1}),
+    }
