@@ -35,7 +35,6 @@ class HttpSettings(BaseSettings):
     requests_per_minute: int = Field(60_000, ge=0, description="Requests of one tenant in a minute; 0 is without end")
     queued_per_tenant: int = Field(100_000, ge=1, description="Queued jobs that one tenant may have")
     queued_in_all: int = Field(1_000_000, ge=1, description="Queued jobs of all tenants, then submits answer 503")
-    storage_per_tenant: int = Field(50_000_000_000, ge=0, description="Bytes that the files of one tenant may have")
     wrong_keys_per_minute: int = Field(60, ge=1, description="Unknown keys of one address in a minute, then it waits")
     streams_per_key: int = Field(100, ge=1, description="Event streams that one key may have open at one gateway")
     mcp_calls_per_key: int = Field(

@@ -16,6 +16,7 @@ from shared import blobs
 from shared.blobs import files
 from shared.contracts.files import FileInfo
 from shared.errors import NotFound
+from shared.jobs.storage import StorageQuota
 
 
 def add(id: str, tenant: str, name: str, media_type: str, sha256: str, size: int) -> Insert:
@@ -48,6 +49,7 @@ class JobFiles:
     store: ObjectStore
     tenant_id: str
     job_id: str
+    quota: StorageQuota
     _known: dict[str, FileInfo] = field(default_factory=dict)  #: a file never changes
 
     def info(self, file_id: str) -> FileInfo:
@@ -69,9 +71,21 @@ class JobFiles:
         return info
 
     def save(self, name: str, content: bytes | Path | BinaryIO, media_type: str) -> FileInfo:
+        expected = _size(content)
+        self.quota.admit(expected)
         blob = blobs.write(self.store, content)
+        if blob.size > expected:
+            self.quota.admit(blob.size)
         info = FileInfo(id=str(uuid.uuid4()), name=name, size=blob.size, sha256=blob.sha256, media_type=media_type)
         row = {**info.model_dump(exclude={"created_at"}), "tenant_id": self.tenant_id, "job_id": self.job_id}
         with self.engine.begin() as connection:
             connection.execute(files.insert().values(row))
+        self.quota.add(blob.size)
         return info
+
+
+def _size(content: bytes | Path | BinaryIO) -> int:
+    """Bytes of the content; 0 of a stream, which tells its size when it has been read."""
+    if isinstance(content, bytes):
+        return len(content)
+    return content.stat().st_size if isinstance(content, Path) else 0

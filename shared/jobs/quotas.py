@@ -48,6 +48,17 @@ def stored_bytes(tenant: str) -> TextClause:
     return text("SELECT coalesce(sum(size), 0)::bigint FROM files WHERE tenant_id = :tenant").bindparams(tenant=tenant)
 
 
+def storage(tenant: str, default_bytes: int) -> TextClause:
+    """One row: how many bytes the tenant's files may have (``most``), and have (``stored``)."""
+    return text(
+        """
+        SELECT coalesce((SELECT storage_bytes FROM tenant_limits WHERE tenant_id = :tenant),
+                        CAST(:default AS bigint)) AS most,
+               (SELECT coalesce(sum(size), 0)::bigint FROM files WHERE tenant_id = :tenant) AS stored
+        """
+    ).bindparams(tenant=tenant, default=default_bytes)
+
+
 def usage(tenant: str, midnight: datetime) -> TextClause:
     """One row with what the tenant uses now of each quota that is counted in Postgres."""
     return text(

@@ -33,6 +33,7 @@ from shared.jobs.job import Capability, Context, Job
 from shared.jobs.leases import Lease, LeasedWriter, LeaseLost, Leases
 from shared.jobs.notifier import Notifier
 from shared.jobs.report import JobReport, storable
+from shared.jobs.storage import StorageQuota
 from shared.llm.brokered import digest_of
 from shared.llm.chat import Prompts, Provider
 from shared.loop import Budget, BudgetSpent
@@ -90,6 +91,7 @@ class Runner:
         stores: Stores,
         lease_seconds: float,
         tenant_running: int,
+        tenant_storage: int,
         default_seconds: float,
         on_heartbeat: Callable[[], None],
     ) -> None:
@@ -101,6 +103,7 @@ class Runner:
         self._gate = Gate()
         self._lease_seconds = lease_seconds
         self._tenant_running = tenant_running
+        self._tenant_storage = tenant_storage
         self._default_seconds = default_seconds
         self.leases = Leases(stores.engine, lease_seconds, overdue=self._end_overdue, on_heartbeat=on_heartbeat)
 
@@ -182,13 +185,14 @@ class Runner:
         job = claimed_job(row)
         given = row["budget"]
         budget = Budget(given.get("turns"), given.get("seconds") or self._default_seconds, given.get("tokens"))
+        quota = StorageQuota(self._stores.engine, job.tenant_id, self._tenant_storage)
         llm, prompts = self._stores.models.for_job(job, budget, report, row["overrides"])
         return Context(
             job=job,
             llm=llm,
             prompts=prompts,
             history=History(self._writer.autocommit, job.tenant_id, job.conversation_id),
-            files=JobFiles(self._stores.engine, self._stores.blobs, job.tenant_id, job.id),
+            files=JobFiles(self._stores.engine, self._stores.blobs, job.tenant_id, job.id, quota),
             results=JobResults(self._stores.engine, job.tenant_id, job.conversation_id),
             budget=budget,
             report=report,

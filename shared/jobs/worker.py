@@ -66,6 +66,7 @@ class Worker:
             stores,
             settings.lease_seconds,
             settings.tenant_running,
+            settings.storage_per_tenant,
             settings.default_seconds,
             on_heartbeat=self._advertise_now_and_then,
         )

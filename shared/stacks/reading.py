@@ -117,7 +117,10 @@ def _listed(value: object, node: Any) -> tuple[list[object], list[Any], list[str
             raise _refused([(loc, f"there is no field {unknown[0]}; the list stands under definitions")])
         loc.append("definitions")
         value = value.get("definitions")
-        node = next((inner for key, inner in node.value if key.value == "definitions"), node)
+        lists = [inner for _, inner in node.value]
+        if len(lists) > 1:
+            raise _refused([(loc, _at(lists[1].start_mark.line + 1, "definitions stands there twice"))])
+        node = lists[0] if lists else node
     if value is None:
         return [], [], loc
     if not isinstance(value, list):

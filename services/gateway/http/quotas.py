@@ -56,7 +56,7 @@ class Quotas:
         self._defaults: Limits = {
             "queued_jobs": http.queued_per_tenant,
             "running_jobs": settings.jobs.tenant_running,
-            "storage_bytes": http.storage_per_tenant,
+            "storage_bytes": settings.jobs.storage_per_tenant,
             "streams": http.streams_per_key,
             "tokens_per_day": settings.calls.tenant_tokens_per_day,
             "requests_per_minute": http.requests_per_minute,

@@ -70,6 +70,7 @@ def test_what_is_wrong_is_told_with_its_field_and_line() -> None:
         ("text", "give a list"),
         ("more: 1\n", "no field more"),
         ("definitions: {a: 1}\n", "give a list"),
+        ("definitions:\n- id: a\ndefinitions:\n- id: a\n- id: b\n", "twice"),
         ("- 3\n", "line 1"),
         ("- {id: a, kind: language, name: A}\n", "give files or dependencies"),
         ("- {id: a, kind: language, name: A, files: ['*']}\n", "fits every file"),

@@ -1,0 +1,51 @@
+"""The quota of storage where workers write: results' files, artifacts, displays."""
+
+from __future__ import annotations
+
+import time
+from threading import Lock
+
+from sqlalchemy import Engine
+
+from shared.errors import QuotaExceeded
+from shared.jobs import quotas
+
+_COUNTED_FOR = 1.0  #: seconds; what other jobs save meanwhile is seen after them
+
+
+class StorageQuota:
+    """What the files of one tenant may have, held by one job; safe to call from its threads."""
+
+    def __init__(self, engine: Engine, tenant: str, default_bytes: int) -> None:
+        """``default_bytes`` are for tenants for whom nothing else is set."""
+        self._engine = engine
+        self._tenant = tenant
+        self._default = default_bytes
+        self._most = self._stored = 0
+        self._until = 0.0
+        self._counting = Lock()
+
+    def admit(self, size: int) -> None:
+        """Raises: QuotaExceeded when the tenant's files would have more bytes than they may."""
+        with self._counting:
+            if time.monotonic() >= self._until:
+                self._count()
+            if self._stored + size > self._most:
+                detail = (
+                    f"The tenant's files have {self._stored} bytes; with a file of this job they would have more than "
+                    f"the {self._most} that are allowed. Delete files, or ask the operator for more."
+                )
+                raise QuotaExceeded(detail, quota="storage_bytes", limit=self._most)
+
+    def add(self, size: int) -> None:
+        """A file has been saved."""
+        with self._counting:
+            self._stored += size
+
+    def _count(self) -> None:
+        began = time.monotonic()
+        with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            row = connection.execute(quotas.storage(self._tenant, self._default)).one()
+        self._most, self._stored = row.most, row.stored
+        ended = time.monotonic()
+        self._until = ended + max(_COUNTED_FOR, 50 * (ended - began))
