@@ -131,7 +131,7 @@ def test_a_result_is_known_to_every_worker_until_the_rules_change(tenant: Tenant
     again, memory = tenant.run(FILES)
     assert not memory.report.effects
     assert again.model_dump(exclude={"stats"}) == first.model_dump(exclude={"stats"})
-    assert set(memory.report.forms) == {"universalbuild", "cyclonedx", "dockerfile"}
+    assert set(memory.report.forms) == {"universalbuild", "cyclonedx", "spdx", "sarif", "dockerfile"}
     assert not known(tenant, FILES, mode="static")
     assert not known(tenant, FILES, disable=["fw.express"])
     tenant.define(OWN)
