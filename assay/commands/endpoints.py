@@ -15,8 +15,11 @@ app = App(name="endpoints", help="Servers of models: Ollama, llama.cpp, vLLM, LM
 
 @app.command(name=["ls", "list"])
 def list_endpoints() -> None:
-    """List endpoints, their servers and models."""
-    answer(rest.endpoints(), show.listing(["name", "url", "server", "model", "window", "concurrency"], _row))
+    """List vendors and named endpoints: where each is set, whether it has a key, its server and model."""
+    answer(
+        rest.endpoints(),
+        show.listing(["name", "url", "source", "key", "server", "model", "window", "concurrency"], _row),
+    )
 
 
 @app.command(name="add")
@@ -59,7 +62,11 @@ def _row(endpoint: dict[str, Any]) -> list[object]:
     model = endpoint.get("model")
     windows = {each["id"]: each.get("window") for each in facts.get("models", ())}
     window = windows.get(model) or endpoint.get("window")
-    return [endpoint["name"], endpoint["url"], facts.get("server"), model, window, endpoint.get("concurrency")]
+    key = "yes" if endpoint["has_key"] else "no" if endpoint.get("key_env") else None
+    return [
+        endpoint["name"], endpoint["url"], endpoint["source"], key, facts.get("server"), model, window,
+        endpoint.get("concurrency"),
+    ]  # fmt: skip
 
 
 def _added(endpoint: Any) -> str:

@@ -89,7 +89,7 @@ class Endpoint(Answer):
     first_token: float | None
     idle: float | None
     total: float | None
-    source: Literal["file", "api"]
+    source: Literal["built_in", "environment", "file", "api"]  #: the first two are vendors
     facts: EndpointFacts | None = None
 
 

@@ -75,6 +75,8 @@ class EndpointRegistry(Mapping[str, Endpoint]):
     def view(self, name: str) -> contract.Endpoint:
         """Raises: NotFound."""
         named = self.all().get(name)
+        if named is None and name in self._fixed:
+            raise NotFound(f"{name} is a vendor: `assay models test ROLE` asks the first model of a role's chain.")
         if named is None:
             raise NotFound(f"There is no endpoint {name!r}.")
         given, facts = named
@@ -85,6 +87,10 @@ class EndpointRegistry(Mapping[str, Endpoint]):
             source="file" if name in self._file else "api",
             facts=facts,
         )
+
+    def views(self) -> list[contract.Endpoint]:
+        """The vendors, then the named ones by their names."""
+        return [*map(_vendor_view, self._fixed.values()), *(self.view(name) for name in sorted(self.all()))]
 
     def put(self, name: str, given: EndpointInput, actor: str | None) -> contract.Endpoint:
         """Add or change one. Raises: InvalidRequest for an address that is not allowed, Conflict for a taken name."""
@@ -239,6 +245,32 @@ def check_address(url: str, *, allow_private: bool) -> None:
             problem = f"the host {host[:100]!r} is not known"
     if problem is not None:
         raise InvalidRequest(f"body.url: {problem}", [(["body", "url"], problem)])
+
+
+def _vendor_view(endpoint: Endpoint) -> contract.Endpoint:
+    """A vendor as the environment sets it, with the limits that hold for its calls."""
+    vendor, limits = VENDORS[endpoint.vendor or endpoint.name], endpoint.timeouts
+    served = [contract.EndpointModel(id=model, window=window) for model, window in endpoint.models]
+    return contract.Endpoint(
+        name=endpoint.name,
+        url=vendor.address if endpoint.base_url is None else _shown(endpoint.base_url),
+        key_env=vendor.variables.api_key.name,
+        has_key=endpoint.api_key is not None,
+        model=endpoint.model or vendor.defaults.model,
+        concurrency=endpoint.concurrency,
+        window=endpoint.window,
+        first_token=limits.first_token,
+        idle=limits.idle,
+        total=limits.total,
+        source="built_in" if endpoint.base_url is None else "environment",
+        facts=EndpointFacts(models=served) if served else None,
+    )
+
+
+def _shown(url: str) -> str:
+    """An address without what may be secret: user, password and query."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
 def _given(settings: Mapping[str, object]) -> EndpointInput:

@@ -31,6 +31,11 @@ def test_doctor_looks_at_every_endpoint_and_says_what_to_do(shell: Shell, script
         away = of_doctor(shell, "away")
         assert away is not None
         assert (away["ok"], away["grave"], away["advice"]) == (False, False, "assay endpoints test away")
+        rows = [line.split("\t") for line in shell("endpoints", "ls").out.splitlines()]
+        assert rows[0][:4] == ["name", "url", "source", "key"]
+        sources = {row[0]: row[2] for row in rows[1:]}
+        assert sources["gpu1"] == "api"
+        assert sources["groq"] in ("built_in", "environment")
         listed = [line.split("\t") for line in shell("models", "ls", "--all").out.splitlines()]
         assert listed[0] == ["provider", "model", "configured", "window", "refuses", "retired"]
         assert ["gpu1", "small", "yes", "2048"] in [line[:4] for line in listed]

@@ -20,11 +20,11 @@ router = routes("/v1/endpoints", "Models")
 Name = Annotated[EndpointName, Path(description="The name")]
 
 
-@router.get("", summary="List named endpoints")
+@router.get("", summary="List vendors and named endpoints")
 @EndpointRules(scope="admin")
 async def list_endpoints(deps: Deps, limit: Limit = 50, cursor: Cursor = None) -> Page[Endpoint]:
     registry = deps.llm.layer.endpoints
-    listed = await deps.llm.ask(lambda: [registry.view(name) for name in sorted(registry.all())])
+    listed = await deps.llm.ask(registry.views)
     return page_of_list(listed, limit, cursor)
 
 

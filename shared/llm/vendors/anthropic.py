@@ -29,5 +29,6 @@ SPEC = VendorSpec(
         base_url=EnvironmentVariable("ANTHROPIC_BASE_URL", "Another address than Anthropic's own"),
     ),
     defaults=Defaults("claude-haiku-5-5", thorough=1),
+    address="https://api.anthropic.com",
     version="/v1",
 )

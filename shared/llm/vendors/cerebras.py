@@ -31,5 +31,6 @@ SPEC = VendorSpec(
         base_url=EnvironmentVariable("CEREBRAS_BASE_URL", "Another address than Cerebras' own"),
     ),
     defaults=Defaults("gpt-oss-120b", QUICK, quick=2, thorough=3),
+    address="https://api.cerebras.ai",
     version="/v1",
 )

@@ -30,5 +30,6 @@ SPEC = VendorSpec(
         base_url=EnvironmentVariable("GROQ_BASE_URL", "Another address than Groq's own"),
     ),
     defaults=Defaults("openai/gpt-oss-120b", QUICK, quick=1, thorough=2),
+    address="https://api.groq.com",
     version="/openai/v1",
 )

@@ -32,6 +32,7 @@ SPEC = VendorSpec(
         model=EnvironmentVariable("OPENAI_MODEL", "The model asked when no other provider is configured", _MODEL),
     ),
     defaults=Defaults(_MODEL),
+    address="https://api.openai.com/v1",
     keyless=True,
     scripted="local/v1",
 )

@@ -55,6 +55,7 @@ class VendorSpec:
     wire: Wire  #: the format of requests and answers
     variables: Variables  #: the processes of ``assay up`` that ask models see all with this prefix
     defaults: Defaults
+    address: str = ""  #: the base URL that its SDK has by itself, as it is shown to people
     keyless: bool = False  #: a server at another address than the vendor's own may need no key
     version: str = ""  #: what the SDK adds to the base URL itself, so that it is removed from one that has it
     scripted: str = ""  #: path of the vendor's base URL on the scripted server; its name if empty

@@ -17,6 +17,8 @@ from shared.llm.endpoints import base_url_of, check_address, read_file
 from shared.llm.layer import LlmLayer
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.llm.tables import model_endpoints
+from shared.llm.vendors.table import VENDORS
+from shared.llm.wires.endpoint import Endpoint
 from tests.shared.llm.support import ask
 from tests.support.scripted import ScriptedLlm, started
 from tests.support.wait import until
@@ -244,3 +246,35 @@ def test_a_server_of_the_environment_that_does_not_answer_is_told_so() -> None:
 def _openai(layer: LlmLayer) -> tuple[bool | None, str | None]:
     state = {each.name: each for each in layer.providers()}["openai"]
     return state.reachable, state.last_error
+
+
+def test_vendors_are_listed_beside_the_named_ones_and_no_key_is(tmp_path: Path) -> None:
+    file = tmp_path / "endpoints.yaml"
+    file.write_text("gpu1: {url: 'http://127.0.0.1:9/v1', model: m, concurrency: 2}\n")
+    variables = {"GROQ_API_KEY": "gsk-secret", "ANTHROPIC_BASE_URL": "https://user:hidden@proxy.example/a?token=hidden"}
+    layer = LlmLayer(ProviderSettings(variables), CallSettings(endpoints=file, total_seconds=77), None, None)
+    try:
+        listed = {each.name: each for each in layer.endpoints.views()}
+        with pytest.raises(NotFound, match="groq is a vendor"):
+            layer.test_endpoint("groq")
+    finally:
+        layer.close()
+    assert list(listed) == [*VENDORS, "gpu1"]
+    groq, anthropic = listed["groq"], listed["anthropic"]
+    assert (groq.source, groq.has_key, groq.key_env, groq.total) == ("built_in", True, "GROQ_API_KEY", 77)
+    assert groq.model == VENDORS["groq"].defaults.model
+    assert (anthropic.source, anthropic.has_key, anthropic.url) == ("environment", False, "https://proxy.example/a")
+    assert (listed["gpu1"].source, listed["gpu1"].concurrency) == ("file", 2)
+    told = " ".join(each.model_dump_json() for each in listed.values())
+    assert "secret" not in told
+    assert "hidden" not in told
+
+
+@pytest.mark.slow
+def test_the_address_that_is_shown_of_a_vendor_is_its_sdks_own() -> None:
+    for name, vendor in VENDORS.items():
+        sdk = vendor.sdk(Endpoint(name, api_key="none"))
+        try:
+            assert str(sdk.client.base_url).rstrip("/") == vendor.address
+        finally:
+            sdk.close()

@@ -152,4 +152,4 @@ def test_an_administrator_names_endpoints(admin: httpx.Client, client: httpx.Cli
     assert_problem(admin.put("/v1/endpoints/groq", json=public), 409, "conflict")
     assert_problem(admin.post(f"{path}/test"), 404, "not_found")
     assert_problem(admin.delete(path), 404, "not_found")
-    assert admin.get("/v1/endpoints").json()["items"] == []
+    assert {each["source"] for each in admin.get("/v1/endpoints").json()["items"]} <= {"built_in", "environment"}
