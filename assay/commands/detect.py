@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from assay import submits
 from assay.calls import jobs
 from assay.commands import checks, stack_tree
+from assay.commands.baseline import earlier
 from assay.commands.run import Sending, follow, given, readable, run
 from assay.commands.session import DONE, FAILED, CommandLine, UsageError, current
+
+if TYPE_CHECKING:
+    from shared.contracts.detect import DetectResult
 
 _PLAIN = Sending()
 
@@ -29,7 +33,12 @@ def detect(
     ] = None,
     explain: Annotated[bool, Parameter(help="Every candidate with all of its evidence", negative="")] = False,
     diff: Annotated[
-        tuple[str, str] | None, Parameter(help="OLD NEW: what changed between two commits of a repository")
+        list[str] | None,
+        Parameter(
+            help="OLD NEW: what changed between two commits; OLD.json: since a detection that --json printed",
+            consume_multiple=True,
+            negative="",
+        ),
     ] = None,
     definitions: Annotated[
         int | None, Parameter(help="This version of your own definitions; 0 for none (the newest)")
@@ -73,28 +82,40 @@ def detect(
     return status or (FAILED if seen else DONE)
 
 
-def _compare(source: str, refs: tuple[str, str], fields: dict[str, Any], sending: Sending) -> int:
-    """Detect at both commits, and print what is different."""
-    from shared.contracts.detect import DetectResult  # noqa: PLC0415 - pydantic costs a tenth of a second
-    from shared.contracts.detect_diff import compare  # noqa: PLC0415
+def _compare(source: str, sides: list[str], fields: dict[str, Any], sending: Sending) -> int:
+    """Detect both sides, or what is there now and what a file holds, and print what is different."""
+    from shared.contracts.detect_diff import compare  # noqa: PLC0415 - pydantic costs a tenth of a second
 
     session = current()
-    detections = []
-    for ref in refs:
-        input = session.client.drive(submits.detect_input(session.client.options, source, {**fields, "ref": ref}))
-        job = follow(
-            session, session.client.fetch(jobs.create("detect", input, sending.options())), sending.timeout
-        )  # fmt: skip
-        if job["state"] != "succeeded":
-            error = job.get("error") or {}
-            session.warn(f"{ref}: job {job['id']} {job['state']}: {error.get('detail') or error.get('title')}")
-            return 1
-        for warning in job.get("warnings") or []:
-            session.say(f"warning: {ref}: {warning}")
-        detections.append(DetectResult.model_validate(job["result"]))
-    changes = [change.model_dump() for change in compare(*detections)]
+    if len(sides) == 1:
+        before: DetectResult | None = earlier(Path(sides[0]))
+        after = _detected(session, source, fields, sending)
+    elif len(sides) == 2:
+        before = _detected(session, source, {**fields, "ref": sides[0]}, sending)
+        after = _detected(session, source, {**fields, "ref": sides[1]}, sending) if before else None
+    else:
+        raise UsageError("--diff takes OLD NEW, two commits, or OLD.json, what --json printed before")
+    if before is None or after is None:
+        return FAILED
+    changes = [change.model_dump() for change in compare(before, after)]
     if session.json:
         session.out(json.dumps(changes, ensure_ascii=False))
     else:
         session.out(stack_tree.changes_drawn(changes) if changes else "nothing changed")
-    return 0
+    return DONE
+
+
+def _detected(session: CommandLine, source: str, fields: dict[str, Any], sending: Sending) -> DetectResult | None:
+    """None, and the reason on stderr, when the job did not succeed."""
+    from shared.contracts.detect import DetectResult  # noqa: PLC0415
+
+    what = fields.get("ref") or source
+    input = session.client.drive(submits.detect_input(session.client.options, source, fields))
+    job = follow(session, session.client.fetch(jobs.create("detect", input, sending.options())), sending.timeout)
+    if job["state"] != "succeeded":
+        error = job.get("error") or {}
+        session.warn(f"{what}: job {job['id']} {job['state']}: {error.get('detail') or error.get('title')}")
+        return None
+    for warning in job.get("warnings") or []:
+        session.say(f"warning: {what}: {warning}")
+    return DetectResult.model_validate(job["result"])

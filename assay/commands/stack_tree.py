@@ -198,6 +198,9 @@ def changes_drawn(changes: Sequence[Object]) -> str:
 
 
 def _change(change: Object) -> str:
+    if change["what"].startswith("finding:"):
+        sign, place = ("+", change["after"]) if change["before"] is None else ("-", change["before"])
+        return f"{sign} finding {change['what'].removeprefix('finding:')}  [{place}]"
     what = change["what"].removeprefix("candidate:").replace("_", " ").replace(":", " ")
     if change["before"] is None:
         return f"+ {what}" + ("" if change["after"] == "yes" else f" {change['after']}")

@@ -9,7 +9,11 @@ from shared.contracts.detect import DetectResult, Service
 
 
 class StackChange(Answer):
-    """One difference: ``what`` is an axis, ``version:NAME``, ``candidate:KIND:ID`` or ``service``; null is absent."""
+    """One difference; null is absent.
+
+    ``what`` is an axis, ``version:NAME``, ``candidate:KIND:ID``, ``finding:RULE: TEXT`` or ``service``; the value of a
+    finding is the place where it stands.
+    """
 
     path: str
     what: str
@@ -32,7 +36,20 @@ def compare(before: DetectResult, after: DetectResult) -> list[StackChange]:
             for what in sorted(was.keys() | now.keys())
             if was.get(what) != now.get(what)
         ]
-    return changes
+    had, has = _findings(before), _findings(after)
+    changes += [
+        StackChange(path=path, what=what, before=had.get((path, what)), after=has.get((path, what)))
+        for path, what in sorted(had.keys() ^ has.keys())
+    ]
+    return sorted(changes, key=lambda change: change.path)
+
+
+def _findings(result: DetectResult) -> dict[tuple[str, str], str]:
+    """The place of each by its service and text; one that only moved to another line is the same."""
+    return {
+        (finding.service or "", f"finding:{finding.rule}: {finding.message}"): finding.file or finding.service or "."
+        for finding in result.findings
+    }
 
 
 def _facts(service: Service | None) -> dict[str, str | None]:

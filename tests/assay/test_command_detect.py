@@ -123,3 +123,28 @@ def test_unknown_checks_are_refused_with_those_there_are(shell: Shell, checkout:
         assert ran.status == 2, wrong
         assert "eol, conflict, unpinned, secret-file" in ran.talk
     assert shell("detect", str(checkout), "--fail-on", "eol", "--no-wait").status == 2
+
+
+@pytest.mark.slow
+def test_a_detection_is_compared_with_an_earlier_one(shell: Shell, checkout: Path) -> None:
+    before = shell("detect", str(checkout), "--mode", "static", "--json")
+    job, result = (
+        written(shell, "job.json", before.out),
+        written(shell, "result.json", json.dumps(before.json["result"])),
+    )
+    for file in (job, result):
+        assert shell("detect", str(checkout), "--mode", "static", "--diff", file).out == "nothing changed\n"
+    older = before.json
+    older["result"]["findings"] = [one for one in older["result"]["findings"] if one["rule"] != "eol"]
+    older["result"]["services"][0]["primary"]["framework"] = "koa"
+    ran = shell("detect", str(checkout), "--mode", "static", "--diff", written(shell, "older.json", json.dumps(older)))
+    assert ran.status == 0, ran.talk
+    assert "~ framework koa -> express" in ran.out
+    assert "+ finding eol: node 20.11.1 is out of support since 2026-04-30" in ran.out
+    assert "unpinned" not in ran.out
+    for wrong in ("", "{", "[]", '{"result": {"services": 1}}'):
+        ran = shell("detect", str(checkout), "--diff", written(shell, "wrong.json", wrong))
+        assert ran.status == 2, wrong
+        assert "wrong.json" in ran.talk
+    assert shell("detect", str(checkout), "--diff", "nowhere.json").status == 2
+    assert shell("detect", str(checkout), "--diff", "a", "b", "c").status == 2
