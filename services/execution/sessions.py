@@ -155,7 +155,9 @@ def _place(session: Session, context: Context, request: ExecuteInput, folder: Pa
     try:
         session.place(fetch_files(context.files, request.files, folder))
     except KernelError:
-        detail = "A file could not be put where the session's code has a folder or the like; the interpreter ended."
+        detail = (
+            "A file could not be put where the session's code has a folder, a link or the like; the interpreter ended."
+        )
         raise UserCodeFailed(detail) from None
 
 
