@@ -64,6 +64,9 @@ def test_a_detection_is_a_tree_of_services_with_versions_and_evidence(shell: She
     assert shell("detect", str(checkout), "--json").json["result"]["services"][0]["path"] == "web"
     assert "CMD" in shell("detect", str(checkout), "--format", "dockerfile").out
     assert json.loads(shell("detect", str(checkout), "--format", "cyclonedx").out)["specVersion"] == "1.6"
+    assert json.loads(shell("detect", str(checkout), "--format", "spdx").out)["spdxVersion"] == "SPDX-2.3"
+    sarif = json.loads(shell("detect", str(checkout), "--format", "sarif").out)
+    assert {result["ruleId"] for result in sarif["runs"][0]["results"]} == {"eol", "unpinned"}
 
 
 @pytest.mark.slow
