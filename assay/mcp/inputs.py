@@ -98,7 +98,7 @@ class RunDocument(Arguments):
 
     markdown: Annotated[str, Field(max_length=_MOST_TEXT)] | None = None
     file_id: FileId | None = None
-    flavour: Literal["stencila", "quarto", "myst"] = "stencila"
+    flavour: Literal["stencila", "quarto", "myst"] | None = None
     parameters: dict[str, JsonValue] = {}
     files: Annotated[list[SandboxFile], Field(max_length=20)] = []
     execute: Literal["stale", "all", "none"] = "stale"

@@ -16,7 +16,8 @@ from shared.declarations.documents import parameter_faults
 class DocumentInput(Request):
     markdown: Annotated[Text, Field(max_length=4_000_000)] | None = None
     file_id: FileId | None = None
-    flavour: Literal["stencila", "quarto", "myst"] = "stencila"
+    #: Recognised by the document's blocks when it is left out.
+    flavour: Literal["stencila", "quarto", "myst"] | None = None
     parameters: dict[str, JsonValue] = {}
     files: Annotated[list[InputFile], Field(max_length=100)] = []
     execute: Literal["stale", "all", "none"] = "stale"
@@ -25,6 +26,11 @@ class DocumentInput(Request):
     model: Annotated[str, Field(max_length=200)] | None = None
     #: An instruction whose values are missing is asked as it stands, left out, or an error.
     on_missing: Literal["send", "skip", "fail"] = "send"
+
+    @property
+    def notation(self) -> Literal["stencila", "quarto", "myst"]:
+        """The flavour in which it is read."""
+        return self.flavour or "stencila"
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

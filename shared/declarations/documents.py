@@ -108,6 +108,11 @@ def in_front_matter(text: str) -> list[tuple[Declaration, int]]:
     return [(_in_yaml(name, value), places.get(name, first)) for name, value in named]
 
 
+def front_matter_values(text: str) -> dict[str, JsonValue]:
+    """What a front matter says; nothing when it is too long, or no YAML with plain values."""
+    return _yaml(text) if len(text) <= _MOST_FRONT else {}
+
+
 def front_matter_fault(text: str) -> str | None:
     """Why a front matter that speaks of parameters declares none; ``None`` when there is nothing wrong."""
     if not re.search(r"^(params|parameters)\s*:", text, re.M):

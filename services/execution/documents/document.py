@@ -14,6 +14,7 @@ from services.execution.documents.check import DocumentCheck
 from services.execution.documents.included import MOST_INCLUDED, IncludedFiles
 from services.execution.documents.page import page
 from services.execution.documents.parse.changes import unanswered
+from services.execution.documents.parse.flavours import recognised
 from services.execution.documents.parse.nodes import DocumentTree, Parameter
 from services.execution.documents.parse.reader import parse
 from services.execution.documents.resolve.renderer import Renderer
@@ -47,7 +48,8 @@ class Documents:
     def __call__(self, context: Context, request: DocumentInput) -> DocumentResult:
         """Raises: NotFound, InvalidRequest, SandboxUnavailable, JobCancelled."""
         markdown = _read(context, request)
-        tree = parse(markdown, request.flavour)
+        request = request.model_copy(update={"flavour": request.flavour or recognised(markdown)})
+        tree = parse(markdown, request.notation)
         if request.execute == "none":
             return _untouched(context, request, tree)
         if request.file_id is not None and (faults := parameter_faults(markdown, request.parameters)):
@@ -77,14 +79,14 @@ class Documents:
             document.warn(note.text)
         for name, value in request.parameters.items():
             document.set_value(name, value)
-        if request.flavour == "quarto":
+        if request.notation == "quarto":
             document.set_value("params", _params(tree, request))
         chunks = Chunks(document, DeferredBlocks(document, folder))
         instructions = Instructions(document, chunks, tree)
         included = IncludedFiles(chunks, kernels.files)
         Walk(document, chunks, instructions, included, given=request.parameters).run(tree.content)
         written = tree.source if request.dry_run else instructions.markdown()
-        standing = tree if written == tree.source else parse(written, request.flavour)
+        standing = tree if written == tree.source else parse(written, request.notation)
         html = page(document, standing) if not request.dry_run else None
         saved = context.files.save("document.md", written.encode(), "text/markdown")
         for warning in document.warnings[:50]:
@@ -112,7 +114,7 @@ def _content(context: Context, request: DocumentInput, file: InputFile, fetched:
     info = context.files.info(file.id)
     if posixpath.splitext(file.path)[1] in _DOCUMENTS and info.size <= MOST_INCLUDED:
         with suppress(UnicodeDecodeError):
-            return state.digest(unanswered(parse(fetched.read_bytes().decode(), request.flavour)))
+            return state.digest(unanswered(parse(fetched.read_bytes().decode(), request.notation)))
     return info.sha256 or file.id
 
 

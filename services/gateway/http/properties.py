@@ -114,7 +114,7 @@ KINDS_OF: Mapping[str, str] = {
     "finished": "How many have ended",
     "first_token": "Seconds in which the answer has to begin",
     "fitViewPadding": "The space around the flow, as a part of the view",
-    "flavour": "How the document is written: stencila, quarto or myst",
+    "flavour": "How the document is written: stencila, quarto or myst; recognised when it is left out",
     "flow": "The flow: nodes, edges and settings",
     "flow_id": "The id of a flow",
     "forbidden": "Ids that must not be found",

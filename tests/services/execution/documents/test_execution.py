@@ -188,7 +188,7 @@ def test_the_page_is_sanitised_and_stands_alone(jobs: DocumentJobs) -> None:
     result = jobs.run(text, answer="![x](https://example.org/x.png) <img src=x onerror=alert(4)>")
     assert result.html_file_id is not None
     page = jobs.files.contents[result.html_file_id][1].decode()
-    assert "<h1>Title</h1>" in page
+    assert '<h1 id="title">Title</h1>' in page
     assert 'src="data:image/png;base64,' in page
     assert "<script" not in page
     assert "<img src=x" not in page

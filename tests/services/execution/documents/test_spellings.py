@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from services.execution.documents.parse.flavours import recognised
 from services.execution.documents.parse.nodes import (
     Assertion,
     Chunk,
@@ -19,6 +20,7 @@ from services.execution.documents.parse.nodes import (
     walk,
 )
 from services.execution.documents.parse.reader import parse
+from tests.services.execution.documents.support import DocumentJobs
 
 
 def nodes(text: str, flavour: str) -> list[DocumentNode]:
@@ -158,3 +160,26 @@ def test_prompts_and_assertions_and_calls() -> None:
         "a": 1, "b": None, "c": "x, y", "d": True, "e": [1, 2.5], "f": "north"
     }  # fmt: skip
     assert call.arguments["b"].code == "f(2, 3)"
+
+
+@pytest.mark.parametrize(
+    ("markdown", "flavour"),
+    [
+        ("```python exec\nx = 1\n```\n", "stencila"),
+        ("```{python}\n#| label: one\nx = 1\n```\n", "quarto"),
+        ("::: {.callout-note}\nText.\n:::\n", "quarto"),
+        ("```{code-cell} python\nx = 1\n```\n", "myst"),
+        (":::{note}\nText.\n:::\n", "myst"),
+        ("```python\nx = 1\n```\n", "stencila"),
+        ("```python exec\nx = 1\n```\n\n```{python}\nx = 2\n```\n", "stencila"),
+        ("Only text with `{python}` in it.\n", "stencila"),
+    ],
+)
+def test_the_flavour_is_recognised_by_the_first_block_that_tells(markdown: str, flavour: str) -> None:
+    assert recognised(markdown) == flavour
+
+
+@pytest.mark.parametrize("opening", ["```{python}", "```{code-cell} python", "```python exec"])
+def test_code_of_every_flavour_runs_without_a_word_about_it(jobs: DocumentJobs, opening: str) -> None:
+    result = jobs.run(f"# Title\n\n{opening}\nprint(6 * 7)\n```\n")
+    assert [block.outputs[0].text for block in result.blocks] == ["42\n"]

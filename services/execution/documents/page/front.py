@@ -1,0 +1,69 @@
+"""The front matter of a document as the head of its page: title, subtitle, authors, date, abstract."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from services.execution.documents.page.style import Theme
+from shared.declarations.documents import front_matter, front_matter_values
+
+_MOST = 2_000  #: characters of one value
+_MOST_AUTHORS = 50
+
+
+@dataclass(frozen=True)
+class Front:
+    lines: int = 0  #: that it takes
+    values: Mapping[str, JsonValue] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        return _text(self.values.get("title"))
+
+    @property
+    def toc(self) -> bool:
+        return self.values.get("toc") is True or _within(self.values.get("format"), "toc") is True
+
+    @property
+    def theme(self) -> Theme:
+        wanted = self.values.get("theme") or _within(self.values.get("format"), "theme")
+        return "light" if wanted == "light" else "dark" if wanted == "dark" else "auto"
+
+    def html(self) -> str:
+        """The title block; empty without a title."""
+        if not self.title:
+            return ""
+        by = " · ".join([*_authors(self.values.get("author") or self.values.get("authors")), *self._date()])
+        parts = [("h1", "", self.title), ("p", ' class="subtitle"', _text(self.values.get("subtitle")))]
+        parts += [("p", ' class="by"', by), ("p", ' class="abstract"', _text(self.values.get("abstract")))]
+        told = "".join(f"<{tag}{more}>{html.escape(text)}</{tag}>" for tag, more, text in parts if text)
+        return f"<header>{told}</header>"
+
+    def _date(self) -> Iterator[str]:
+        if date := _text(self.values.get("date")):
+            yield date
+
+
+def front_of(lines: Sequence[str]) -> Front:
+    end = front_matter([line.rstrip("\n") for line in lines])
+    return Front(end, front_matter_values("".join(lines[1 : end - 1]))) if end else Front()
+
+
+def _authors(value: JsonValue) -> Iterator[str]:
+    for each in (value if isinstance(value, list) else [value])[:_MOST_AUTHORS]:
+        if name := _text(each.get("name") if isinstance(each, dict) else each):
+            yield name
+
+
+def _within(formats: JsonValue, name: str) -> JsonValue:
+    """An option of Quarto's ``format: {html: {...}}``."""
+    of_html = formats.get("html") if isinstance(formats, dict) else None
+    return of_html.get(name) if isinstance(of_html, dict) else None
+
+
+def _text(value: JsonValue) -> str:
+    return "" if value is None or isinstance(value, (dict, list, bool)) else " ".join(str(value).split())[:_MOST]

@@ -1,0 +1,50 @@
+"""A page as a whole: its head, its title block, its table of contents, its body."""
+
+from __future__ import annotations
+
+import html
+import re
+
+from services.execution.documents.page.body import PageBody
+from services.execution.documents.page.clean import cleaned
+from services.execution.documents.page.front import front_of
+from services.execution.documents.page.markdown import Prose
+from services.execution.documents.page.style import style
+from services.execution.documents.parse.nodes import DocumentTree
+from services.execution.documents.run.running import RunningDocument
+
+
+def page(document: RunningDocument, tree: DocumentTree) -> bytes:
+    """The written document with the outputs of its blocks, in the order of its lines."""
+    front = front_of(tree.lines)
+    body = PageBody(document, tree, front)
+    made = body.prose()
+    contents = _toc(made) if front.toc else ""
+    clean = body.formulas.placed(cleaned(front.html() + contents + made.html, ids=True))
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'\">"
+        f"<title>{_title(clean)}</title><style>{style(front.theme)}</style></head><body><main>{clean}</main></body></html>"
+    ).encode("utf-8", "replace")
+
+
+def _title(clean: str) -> str:
+    """The first heading's text, which is escaped already."""
+    heading = re.search(r"<h1[^>]*>(.{1,2000}?)</h1>", clean, re.S)
+    return re.sub(r"<[^>]*>", "", heading[1]) if heading else "Document"
+
+
+def _toc(body: Prose) -> str:
+    """Headings as nested lists."""
+    parts, depth = ["<nav class='toc'>"], 0
+    for heading in body.toc():
+        while depth < heading.level:
+            parts.append("<ul>")
+            depth += 1
+        while depth > heading.level:
+            parts.append("</ul>")
+            depth -= 1
+        parts.append(f'<li><a href="#{html.escape(heading.id)}">{html.escape(heading.text)}</a></li>')
+    return "".join([*parts, "</ul>" * depth, "</nav>"])

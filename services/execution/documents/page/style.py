@@ -1,0 +1,39 @@
+"""How a page looks: light or dark, as its reader likes it or the document says; and on paper."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Theme = Literal["light", "dark", "auto"]
+_LAYOUT = (
+    "body{max-width:46rem;margin:2rem auto;font:16px/1.5 sans-serif;padding:0 1rem}"
+    "pre{overflow:auto;background:var(--code);padding:.6rem}table{border-collapse:collapse}"
+    "td,th{border:1px solid var(--line);padding:.2rem .5rem}img{max-width:100%}"
+    ".by{color:var(--pale);font-size:.8rem;margin:0}.error{color:var(--error)}.warning{color:var(--warning)}"
+    ".answer{border-left:3px solid #888;padding-left:1rem}"
+    "header{margin-bottom:2rem}header h1{margin-bottom:.2rem}.subtitle{font-size:1.2rem;margin:0}"
+    ".abstract{margin:1rem 2rem;font-size:.95rem}"
+    "nav.toc{font-size:.9rem;border-left:3px solid var(--line);padding-left:1rem;margin:1rem 0}"
+    "nav.toc ul{list-style:none;padding-left:1rem;margin:0}"
+    ".callout{border-left:4px solid var(--mark);background:var(--code);padding:.4rem 1rem;margin:1rem 0}"
+    ".callout-title{font-weight:bold;margin:.2rem 0}"
+    ".callout.warning,.callout.caution{--mark:#b26a00;color:inherit}.callout.important{--mark:#b00020}.callout.tip{--mark:#2e7d32}"
+    "figure{margin:1rem 0}figcaption{font-size:.9rem;color:var(--pale)}"
+    ".footnotes{font-size:.9rem;border-top:1px solid var(--line);margin-top:2rem}"
+    "math[display=block]{display:block;margin:1rem auto;text-align:center}"
+)
+_LIGHT = ":root{--code:#f4f4f4;--line:#ccc;--pale:#666;--error:#a00;--warning:#850;--mark:#1565c0}"
+_DARK = (
+    ":root{color-scheme:dark;--code:#22262b;--line:#3a4047;--pale:#9aa4ae;--error:#ff8a80;--warning:#ffcc80;--mark:#64b5f6}"
+    "body{color:#d5dae0;background:#1b1e22}a{color:#74b3f2}img{background:#fff}"
+)
+_PRINT = (
+    "@media print{body{max-width:none;margin:0}pre{white-space:pre-wrap}a{color:inherit}"
+    "figure,table,pre{break-inside:avoid}}"
+)
+
+
+def style(theme: Theme) -> str:
+    """``auto`` follows the reader's system."""
+    dark = {"light": "", "dark": _DARK, "auto": f"@media screen and (prefers-color-scheme:dark){{{_DARK}}}"}[theme]
+    return f"{_LIGHT}{_LAYOUT}{dark}{_PRINT}"

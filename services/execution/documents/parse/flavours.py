@@ -1,0 +1,25 @@
+"""Which flavour of Markdown a document is written in, when nobody says: by the blocks that only one of them has."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Flavour = Literal["stencila", "quarto", "myst"]
+_FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,}|:{3,})[ \t]*([^\r\n]{1,500})", re.M)
+_STENCILA = re.compile(r"[\w.+-]+[ \t]+exec\b")
+_MYST = re.compile(r"\{(?:code-cell|code-block|note|tip|warning|important|admonition|seealso|hint|figure|math)\}")
+_QUARTO = re.compile(r"\{(?:python|r|R|julia|js|ojs|sql|bash)\b[^}]*\}|\{[^}]*\.callout-\w+[^}]*\}")
+
+
+def recognised(markdown: str) -> Flavour:
+    """The flavour of the first block that tells; Stencila's when none does."""
+    for fence in _FENCE.finditer(markdown):
+        info = fence[2]
+        if _STENCILA.match(info):
+            return "stencila"
+        if _MYST.match(info):
+            return "myst"
+        if _QUARTO.match(info):
+            return "quarto"
+    return "stencila"
