@@ -122,6 +122,13 @@ class SourceTooLarge(AssayError):
     code, title, status = "source_too_large", "The source is larger than Assay reads", 422
 
 
+class UnknownArchiveFormat(AssayError):
+    code, title, status = "unknown_archive_format", "That is no archive that Assay reads", 422
+
+    def __init__(self) -> None:
+        super().__init__("upload a tar (plain, gz, bz2, xz or zst) or a zip archive")
+
+
 class SourceUnreadable(AssayError):
     code, title, status = "source_unreadable", "The source cannot be read", 422
 

@@ -240,6 +240,10 @@ REMEDIES: Mapping[str, Remedy] = {
     "source_unreadable": Remedy(
         "The archive or repository cannot be read.", "`detail` says why; pack it again as tar, tar.gz, tar.zst or zip."
     ),
+    "unknown_archive_format": Remedy(
+        "The upload is no archive that is read: tar, also with gzip, zstd, xz or bzip2, and zip.",
+        "Upload one of those; a single file is put into one first.",
+    ),
     "source_too_large": Remedy(
         "The source has more files or bytes than are read.",
         "Leave out what is not source (`.gitignore` is heeded), or raise ASSAY_STACKS_MAX_ENTRIES or "

@@ -12,20 +12,13 @@ from services.stacks.sources.collector import Collector, Select, SourceLimits
 from services.stacks.sources.compression import packing, plain_blocks
 from services.stacks.sources.tar import looks_like_tar, read_tar
 from services.stacks.tree import Tree
-from shared.errors import AssayError, SourceTooLarge, SourceUnreadable
-
-
-class UnknownFormat(AssayError):
-    code, title, status = "unknown_archive_format", "That is no archive that Assay reads", 422
-
-    def __init__(self) -> None:
-        super().__init__("upload a tar (plain, gz, bz2, xz or zst) or a zip archive")
+from shared.errors import SourceTooLarge, SourceUnreadable, UnknownArchiveFormat
 
 
 def open_archive(
     stream: BinaryIO, select: Select, limits: SourceLimits, stop: Callable[[], bool] = lambda: False
 ) -> Tree:
-    """Raises: UnknownFormat, SourceUnreadable, SourceTooLarge, JobCancelled."""
+    """Raises: UnknownArchiveFormat, SourceUnreadable, SourceTooLarge, JobCancelled."""
     collector = Collector(select, limits, stop=stop)
     head = stream.read(512)
     stream.seek(0)
@@ -35,13 +28,13 @@ def open_archive(
     blocks = plain_blocks(stream, packing(head), limits)
     if packing(head) is None:
         if not looks_like_tar(head) and not _empty_tar(head):
-            raise UnknownFormat
+            raise UnknownArchiveFormat
     else:
         first = next(blocks, b"")
         while 0 < len(first) < 512 and (more := next(blocks, b"")):
             first += more
         if not looks_like_tar(first) and not _empty_tar(first):
-            raise UnknownFormat
+            raise UnknownArchiveFormat
         blocks = _chain(first, blocks)
     if not _empty_tar(head):
         read_tar(blocks, collector)

@@ -15,11 +15,11 @@ import pytest
 from services.stacks.engine import DetectOptions
 from services.stacks.phases.assemble import canonical
 from services.stacks.selector import ArchiveSelector
-from services.stacks.sources.archive import UnknownFormat, open_archive
+from services.stacks.sources.archive import open_archive
 from services.stacks.sources.collector import SourceLimits
 from services.stacks.sources.local import open_folder
 from services.stacks.tree import Tree
-from shared.errors import AssayError, JobCancelled, SourceTooLarge, SourceUnreadable
+from shared.errors import AssayError, JobCancelled, SourceTooLarge, SourceUnreadable, UnknownArchiveFormat
 from tests.services.stacks.archives import PACKED, add, tar, zipped
 from tests.services.stacks.trees import as_bytes, detected, engine
 
@@ -116,7 +116,7 @@ def test_a_name_that_is_not_text_is_skipped_and_named() -> None:
 @pytest.mark.parametrize("packing", PACKED)
 def test_a_truncated_archive_is_refused(packing: str) -> None:
     body = PACKED[packing](tar({**FILES, "big.py": "x = 1\n" * 20000}))
-    with pytest.raises((SourceUnreadable, UnknownFormat)):
+    with pytest.raises((SourceUnreadable, UnknownArchiveFormat)):
         opened(body[: len(body) // 2])
 
 
@@ -131,7 +131,7 @@ def test_a_truncated_zip_is_refused() -> None:
     ids=["empty", "text", "zeros", "program", "gzip of text", "broken gzip"],  # the same in every worker
 )
 def test_what_is_no_archive_is_refused(body: bytes) -> None:
-    with pytest.raises((UnknownFormat, SourceUnreadable)) as refused:
+    with pytest.raises((UnknownArchiveFormat, SourceUnreadable)) as refused:
         opened(body)
     assert refused.value.status == 422
 
