@@ -84,7 +84,10 @@ class Detect:
         self._version = version or engine_version()
 
     def __call__(self, context: Context, request: DetectInput) -> DetectResult:
-        """Raises: InvalidRequest, NotFound, SourceNotAllowed, SourceTooLarge, SourceUnreadable, UnknownArchiveFormat."""
+        """Detect one source.
+
+        Raises: NotFound, InvalidRequest, SourceNotAllowed, SourceTooLarge, SourceUnreadable, UnknownArchiveFormat.
+        """
         began = time.perf_counter()
         without_model = request.mode == "full" and not self._provider_configured()
         own = self._store.definitions(context.job.tenant_id, request.definitions_version) if self._store else EMPTY
