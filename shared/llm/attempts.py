@@ -22,6 +22,7 @@ class Attempts:
     on_attempt: OnAttempt
     made: list[ProviderAttempt] = field(default_factory=list)
     overflows: list[PromptTooLong] = field(default_factory=list)
+    _too_small: list[ChainLink] = field(default_factory=list)  #: models whose window the prompt does not fit into
     _lock: Lock = field(default_factory=Lock)
 
     def skipped(self, link: ChainLink, why: str) -> None:
@@ -30,6 +31,7 @@ class Attempts:
     def too_long(self, link: ChainLink, overflow: PromptTooLong) -> None:
         """The prompt does not fit into the link's window, so it was not sent."""
         self.overflows.append(overflow)
+        self._too_small.append(link)
         self.skipped(link, overflow.detail)
 
     def abandoned(self, link: ChainLink, watch: Watch, reason: Reason) -> None:
@@ -51,8 +53,8 @@ class Attempts:
         return next((attempt.outcome for attempt in reversed(self.made) if attempt.link == link), None)
 
     def skipped_of(self, links: Sequence[ChainLink]) -> list[ChainLink]:
-        """Those that were passed over."""
-        return [link for link in links if self.last_of(link) == SKIPPED]
+        """Those that were passed over, and may be asked after all."""
+        return [link for link in links if self.last_of(link) == SKIPPED and link not in self._too_small]
 
     def failure(self) -> Exception:
         """What to raise when there is nobody left to ask."""

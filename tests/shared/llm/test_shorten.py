@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from shared.errors import ContextTooLong
-from shared.llm.chat import ChatMessage, ChatRequest
+from shared.llm.chat import ChatMessage, ChatRequest, ProviderAttempt
 from shared.llm.layer import LlmLayer
+from shared.llm.ledger import Owner
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.llm.shorten import shortened
 from shared.llm.tokens import prompt_tokens
+from shared.loop import Budget
 from tests.shared.llm.support import ask
 from tests.support.scripted import ScriptedLlm
 
@@ -75,6 +77,20 @@ def test_a_prompt_that_cannot_be_shortened_is_an_error_of_its_own(llm: LlmLayer,
     assert asked.attempts("outcome") == [("context_too_long",)] * 2, "asked once more, and not again"
     many = tuple(ChatMessage("user", "x" * 150) for _ in range(200))
     assert shortened(ChatRequest("r", many), 2048) is None
+
+
+def test_a_model_whose_window_is_too_small_is_passed_over_once(scripted_llm: ScriptedLlm) -> None:
+    scripted_llm.play({"reply": "42"}, server={"kind": "llama.cpp", "models": ["smollm2"], "window": 2048})
+    layer = LlmLayer(ProviderSettings({"OPENAI_BASE_URL": scripted_llm.base_url("openai")}), CallSettings(), None, None)
+    many = tuple(ChatMessage("user", "x" * 150) for _ in range(200))
+    made: list[ProviderAttempt] = []
+    try:
+        with pytest.raises(ContextTooLong):
+            layer.for_job(Owner("t", "j"), Budget(), on_attempt=made.append).complete(ChatRequest("flows.edit", many))
+        assert [attempt.outcome for attempt in made] == ["skipped"]
+        assert scripted_llm.requests() == []
+    finally:
+        layer.close()
 
 
 def test_what_the_system_is_told_is_cut_last() -> None:
