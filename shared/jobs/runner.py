@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import structlog
 from obstore.store import ObjectStore
-from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
+from pydantic import BaseModel, JsonValue
 from redis import Redis
 from sqlalchemy import Connection, Engine, Row, RowMapping
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
@@ -24,22 +24,22 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from shared import tracing
 from shared.contracts.jobs import JobState
-from shared.errors import AssayError, BudgetSpentError, InternalError, JobCancelled
+from shared.errors import AssayError, InternalError, JobCancelled
 from shared.jobs import metrics, statements
+from shared.jobs.ended import Ended, as_json, explained, failed
 from shared.jobs.files import JobFiles
 from shared.jobs.gate import Gate
 from shared.jobs.history import History, JobResults
 from shared.jobs.job import Capability, Context, Job
 from shared.jobs.leases import Lease, LeasedWriter, LeaseLost, Leases
 from shared.jobs.notifier import Notifier
-from shared.jobs.report import JobReport, storable
+from shared.jobs.report import JobReport
 from shared.jobs.storage import StorageQuota
 from shared.llm.brokered import digest_of
 from shared.llm.chat import Prompts, Provider
-from shared.loop import Budget, BudgetSpent
+from shared.loop import Budget
 
 log = structlog.get_logger(__name__)
-_JSON: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 
 
 class ModelAccess(Protocol):
@@ -72,15 +72,6 @@ class Stores:
     redis: Redis
     blobs: ObjectStore
     models: ModelAccess
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a run ended, before it is written."""
-
-    state: JobState
-    result: Mapping[str, JsonValue] | None = None
-    error: Mapping[str, JsonValue] | None = None
 
 
 class Runner:
@@ -173,13 +164,13 @@ class Runner:
         try:
             request = served.input.model_validate(row["input"])
             result = served.capability(self._context(row, lease, report), request)
-            return Ended(JobState.SUCCEEDED, result=_as_json(result))
+            return Ended(JobState.SUCCEEDED, result=as_json(result))
         except (LeaseLost, OperationalError, PoolTimeout):
             raise
         except Exception as fault:
             if lease.cancelled.is_set() or isinstance(fault, JobCancelled):
                 return Ended(JobState.CANCELLED)
-            return _failed(_explained(fault))
+            return failed(explained(fault))
 
     def _context(self, row: RowMapping, lease: Lease, report: JobReport) -> Context:
         job = claimed_job(row)
@@ -204,11 +195,11 @@ class Runner:
         try:
             done = self._write(row, lease, report, ended)
         except AssayError as fault:  # an effect was refused: nothing of it is written, and the job says why
-            done = self._write(row, lease, report, _failed(fault))
+            done = self._write(row, lease, report, failed(fault))
         except SQLAlchemyError:
             log.exception("result_not_storable")
             unstorable = InternalError("The result could not be stored. The log has the details.")
-            done = self._write(row, lease, report, _failed(unstorable))
+            done = self._write(row, lease, report, failed(unstorable))
         if done is None:
             metrics.fenced_writes.inc()
             log.warning("fenced_off")
@@ -222,8 +213,8 @@ class Runner:
         if next_kind := done.next_kind or (row["kind"] if self._tenant_running else None):
             self._notifier.work(next_kind, lease.job_id)
         seconds = round((datetime.now(UTC) - row["started_at"]).total_seconds(), 3)
-        failed = {} if code is None else {"code": code}
-        log.info("job_ended", tenant=row["tenant_id"], kind=row["kind"], outcome=done.state, seconds=seconds, **failed)
+        more = {} if code is None else {"code": code}
+        log.info("job_ended", tenant=row["tenant_id"], kind=row["kind"], outcome=done.state, seconds=seconds, **more)
 
     def _write(self, row: RowMapping, lease: Lease, report: JobReport, ended: Ended) -> Row[Any] | None:
         statement = statements.complete(
@@ -291,28 +282,3 @@ def claimed_job(row: RowMapping) -> Job:
         labels=row["labels"],
         actor=row["actor"],
     )
-
-
-def _explained(fault: Exception) -> AssayError:
-    """The error that a client sees of an exception; the details stay in the log."""
-    match fault:
-        case AssayError():
-            return fault
-        case BudgetSpent():
-            detail = f"The budget of {fault.what} was spent before there was a good result.{fault.why}"
-            return BudgetSpentError(detail, attempts=fault.attempts)
-        case ValidationError():
-            log.exception("input_no_longer_fits")
-            return InternalError(f"The stored input no longer fits: {fault.error_count()} errors.")
-        case _:
-            log.exception("capability_failed")
-            return InternalError("Assay failed to run the job. The log has the details under the job's id.")
-
-
-def _as_json(result: BaseModel) -> Mapping[str, JsonValue]:
-    stored = storable(result.model_dump(mode="json", by_alias=True))
-    return _JSON.validate_python(stored)
-
-
-def _failed(fault: AssayError) -> Ended:
-    return Ended(JobState.FAILED, error=_JSON.validate_python(storable(dict(fault.problem()))))
