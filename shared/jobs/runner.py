@@ -249,10 +249,6 @@ class Runner:
             lease.lost.set()
             lease.cancelled.set()
 
-    def close(self) -> None:
-        """Send the notifications that wait."""
-        self._notifier.close()
-
 
 def _span(row: RowMapping) -> AbstractContextManager[tracing.Recorded]:
     return tracing.span(

@@ -182,7 +182,6 @@ class Worker:
 
     def _stopped(self, **_: object) -> None:
         self.runner.leases.stop()
-        self.runner.close()
         tracing.close()
         with suppress(SQLAlchemyError), self._stores.engine.begin() as connection:
             connection.execute(statements.retire(self.runner.id))
