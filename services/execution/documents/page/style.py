@@ -20,7 +20,7 @@ _LAYOUT = (
     ".callout.warning,.callout.caution{--mark:#b26a00;color:inherit}.callout.important{--mark:#b00020}.callout.tip{--mark:#2e7d32}"
     "figure{margin:1rem 0}figcaption{font-size:.9rem;color:var(--pale)}"
     ".footnotes{font-size:.9rem;border-top:1px solid var(--line);margin-top:2rem}"
-    "math[display=block]{display:block;margin:1rem auto;text-align:center}"
+    "math[display=block]{margin:1rem 0}hr.footnotes-sep{display:none}.callout p{margin:.3rem 0}"
 )
 _LIGHT = ":root{--code:#f4f4f4;--line:#ccc;--pale:#666;--error:#a00;--warning:#850;--mark:#1565c0}"
 _DARK = (
