@@ -27,6 +27,17 @@ DONE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 5
 
 
 def main() -> int:
+    try:
+        status = _main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; do not complain again while closing it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    return status
+
+
+def _main() -> int:
     options = _parser().parse_args()
     load_plugins(PluginSettings().modules)
     try:
