@@ -1,20 +1,22 @@
-"""Search: what it finds and costs. ``python -m benchmarks.search [quality|languages|cost|job|many]``."""
+"""Search: what it finds and costs. ``python -m benchmarks.search [quality|near|languages|cost|job|many]``."""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import search_cost, search_job, search_languages, search_many, search_quality
+from benchmarks import search_cost, search_job, search_languages, search_many, search_near, search_quality
 from benchmarks.table import show
 
 
 def main() -> None:
-    wanted = set(sys.argv[1:]) or {"quality", "languages", "cost", "job"}
+    wanted = set(sys.argv[1:]) or {"quality", "near", "languages", "cost", "job"}
     if "quality" in wanted:
         show(
             "Finding: 142 questions without a hit at first, over ruff's rules and the standard library",
             search_quality.lines(),
         )
+    if "near" in wanted:
+        show("Near misses: each question with its answers, and without them", search_near.lines())
     if "languages" in wanted:
         show("Languages: 15 records and 30 questions of each", search_languages.lines())
     if "many" in wanted:

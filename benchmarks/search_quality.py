@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ir_measures import Qrel, ScoredDoc, iter_calc, nDCG
 
-from benchmarks.golden import corpus
+from benchmarks import search_sets
 from benchmarks.golden.questions import CLASSES, Golden, load
 from benchmarks.search_service import kept_model, search_service
+from benchmarks.search_sets import Asked
 from benchmarks.table import Line
 from services.search.engine import SearchEngine
 from services.search.query import Query
@@ -22,16 +23,6 @@ from tests.support.context import MemoryContext, Script, ScriptedProvider
 Ranked = Mapping[str, Sequence[str]]  #: ids by question, best first
 Scores = Mapping[str, float]  #: nDCG@10 by retriever
 SINGLE = ("dense", "words", "n-grams")
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A question of known answers in one table."""
-
-    id: str
-    table: str
-    text: str
-    relevant: Set[str]
 
 
 @dataclass(frozen=True)
@@ -50,10 +41,9 @@ class Outcome:
 
 def lines() -> list[Line]:
     embedder = kept_model()
-    with search_service({**corpus.TABLES, "known": {}, "numpy": {}, "pandas": {}}, embedder) as service:
+    with search_service(search_sets.TABLES, embedder) as service:
         try:
-            for table, records in corpus.tables().items():
-                service.ingest(table, records)
+            search_sets.ingest_golden(service)
             return [*_reflection(service), *_harm(service), *_fusion(service)]
         finally:
             embedder.save()
@@ -100,7 +90,7 @@ def _by_class(mode: str, outcomes: Sequence[Outcome]) -> list[Line]:
 
 def _harm(service: MemorySearchService) -> list[Line]:
     """Questions that are answered at once: reflection must change nothing and ask nobody."""
-    texts = [_wording(golden) for golden in load() if golden.kind != "absent"]
+    texts = [search_sets.wording(golden) for golden in load() if golden.kind != "absent"]
     asked = changed = 0
     for table, text in texts:
         plan = [{"table": table, "search_mode": "master", "query_text": text}]
@@ -116,28 +106,17 @@ def _harm(service: MemorySearchService) -> list[Line]:
     ]
 
 
-def _wording(golden: Golden) -> tuple[str, str]:
-    if golden.reply is None:
-        return str(golden.plan["table"]), golden.question
-    return golden.reply["table"], golden.reply["query_text"]
-
-
 def _fusion(service: MemorySearchService) -> list[Line]:
     """Every retriever alone, and all fused as a search fuses them, without any threshold."""
     out = []
     scored: list[Scores] = []
-    for name, asked in (
-        ("golden wordings", _golden_wordings()),
-        ("rule messages", _rule_messages(service)),
-        ("numpy summaries", _summaries(service, "numpy", corpus.numpy_functions())),
-        ("pandas summaries", _summaries(service, "pandas", corpus.pandas_functions())),
-    ):
+    for name, asked in search_sets.ingest_known(service).items():
         measured = _retrieve(service, asked)
         scored.append(measured)
         out.extend(_fused_lines(f"nDCG@10, {name} ({len(asked)})", measured))
     mean = {retriever: sum(each[retriever] for each in scored) / len(scored) for retriever in scored[0]}
     out.extend(_fused_lines("nDCG@10, mean of the four", mean))
-    slips = [replace(question, text=_slipped(question.text)) for question in _golden_wordings()]
+    slips = [replace(question, text=_slipped(question.text)) for question in search_sets.golden_wordings()]
     return [*out, *_fused_lines(f"nDCG@10, golden wordings with a slip each ({len(slips)})", _retrieve(service, slips))]
 
 
@@ -145,29 +124,6 @@ def _slipped(text: str) -> str:
     """The longest word with its second and third letter exchanged."""
     longest = max(text.split(), key=len)
     return text.replace(longest, longest[0] + longest[2:0:-1] + longest[3:], 1)
-
-
-def _golden_wordings() -> list[Asked]:
-    asked = []
-    for number, golden in enumerate(load()):
-        if golden.kind != "absent":
-            table, text = _wording(golden)
-            asked.append(Asked(f"g{number}", table, text, golden.relevant[table]))
-    return asked
-
-
-def _rule_messages(service: MemorySearchService) -> list[Asked]:
-    """Known items: what a rule's message says has to find the rule by what it does, its own words left out."""
-    rules = [record for record in corpus.rules() if record["facets"].keys() >= {"what_it_does", "message"}]
-    service.ingest("known", [{"id": rule["id"], "text": rule["facets"]["what_it_does"]} for rule in rules])
-    return [Asked(rule["id"], "known", rule["facets"]["message"], {rule["id"]}) for rule in rules]
-
-
-def _summaries(service: MemorySearchService, table: str, functions: Iterable[corpus.Record]) -> list[Asked]:
-    """Known items: the summary of a function has to find the rest of its documentation."""
-    documented = list(functions)
-    service.ingest(table, [{"id": item["id"], "text": item["rest"]} for item in documented])
-    return [Asked(item["id"], table, item["summary"], {item["id"]}) for item in documented]
 
 
 def _retrieve(service: MemorySearchService, asked: Sequence[Asked]) -> Scores:

@@ -140,7 +140,7 @@ class SearchEngine:
         if not points:
             return None
         best = point_id(strong[0].id)
-        share = self._word_shares(table, [best], question).get(best, 0.0)
+        share = self.word_shares(table, [best], question).get(best, 0.0)
         return round(answerable(table.thresholds.master, [point.score for point in points], share), 3)
 
     def _texts(self, table: OpenTable, query: Query) -> list[tuple[str, Conditions]]:
@@ -218,10 +218,10 @@ class SearchEngine:
         threshold = self.calibrated(query)
         needed = {key: 0.5 if cosine is None else threshold.words_needed(cosine) for key, cosine in cosines.items()}
         uncertain = [key for key, share in needed.items() if 0 < share <= 1]
-        shares = self._word_shares(table, uncertain, query.text) if uncertain else {}
+        shares = self.word_shares(table, uncertain, query.text) if uncertain else {}
         return {key for key, share in needed.items() if shares.get(key, 0.0) < share}
 
-    def _word_shares(self, table: OpenTable, ids: Sequence[str], text: str) -> dict[str, float]:
+    def word_shares(self, table: OpenTable, ids: Sequence[str], text: str) -> dict[str, float]:
         """The share of the text's words (stop words left out) that each record holds; 1 for a text without any."""
         distinct = table.words(TablePart.MASTER).distinct
         asked = distinct(text)
