@@ -139,8 +139,14 @@ def create_app(settings: Settings, *, is_behind: bool = False) -> FastAPI:
         )
     if settings.http.console:
         app.add_middleware(ConsolePages)
-    app.add_middleware(Edge, metrics=metrics)
+    app.add_middleware(Edge, metrics=metrics, last_known=_last_known)
     return app
+
+
+def _last_known(app: FastAPI, authorization: str) -> str | None:
+    """The tenant of a header that was admitted before."""
+    dependencies: Dependencies = app.state.dependencies
+    return dependencies.authenticator.last_known(authorization)
 
 
 class GatewayServer(uvicorn.Server):

@@ -18,11 +18,10 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import QueuePool
 
+from services.gateway.places import EVERYONE, UNAVAILABLE, Places
 from shared.db import CONNECT, READ_JSON, leave_former_primary, with_driver
 from shared.errors import DatabaseUnavailable, InvalidRequest, QueryTooSlow, StorageFull
 
-#: Of all tenants: for what is nobody's request, and for administrators.
-EVERYONE = "*"
 _ACTS_FOR = "acts_for"
 _TESTED_AT = "tested_at"
 _ACT = text("SELECT set_config('assay.tenant', :tenant, false)")
@@ -66,6 +65,7 @@ class Database:
         self._lost_at = -_SILENT_SECONDS  #: when a connection was last found broken
         self._closed = False
         self._late: set[asyncio.Future[Any]] = set()  #: what goes on without a request
+        self._places = Places(max(1, connections * 3 // 4), self._gives_up)
         for engine in (self._engine, self._plain):
             event.listen(engine.sync_engine, "after_cursor_execute", self._answered)
             event.listen(engine.sync_engine, "handle_error", leave_former_primary)
@@ -81,7 +81,7 @@ class Database:
     @asynccontextmanager
     async def read(self, tenant: str = EVERYONE) -> AsyncIterator[AsyncConnection]:
         """A connection on which every statement stands alone, and sees the rows of one tenant."""
-        async with self._connection(self._plain) as connection:
+        async with self._places.of(tenant), self._connection(self._plain) as connection:
             if await _act_for(connection, tenant):
                 _info(connection)[_ACTS_FOR] = tenant
             yield connection
@@ -89,7 +89,7 @@ class Database:
     @asynccontextmanager
     async def write(self, tenant: str = EVERYONE) -> AsyncIterator[AsyncConnection]:
         """A transaction; it is committed unless the block raises."""
-        async with self._connection(self._engine) as connection:
+        async with self._places.of(tenant), self._connection(self._engine) as connection:
             await _act_for(connection, tenant)
             yield connection
             await connection.commit()
@@ -120,8 +120,8 @@ class Database:
             while not attempt.done():
                 await asyncio.wait({attempt}, timeout=_LOOK_SECONDS)
                 waited += _LOOK_SECONDS  # on a busy machine it was longer, as it is for Postgres
-                if not attempt.done() and min(waited, self._silent_for()) > _SILENT_SECONDS:
-                    raise DatabaseUnavailable(_DETAIL)
+                if not attempt.done() and self._gives_up(waited):
+                    raise DatabaseUnavailable(UNAVAILABLE)
         except BaseException:  # also of a request that is cancelled in the moment its connection is there
             self._keep_late(attempt)
             attempt.add_done_callback(self._abandoned)
@@ -170,6 +170,10 @@ class Database:
     def _is_awake(self) -> bool:
         """Whether Postgres has answered a moment ago, so that its connections need no test."""
         return self._silent_for() < _AWAKE_SECONDS
+
+    def _gives_up(self, waited: float) -> bool:
+        """Whether a request that has waited so long knows that Postgres answers nobody."""
+        return min(waited, self._silent_for()) > _SILENT_SECONDS
 
     def _silent_for(self) -> float:
         """Seconds since Postgres has last answered any request."""
@@ -225,16 +229,13 @@ def _info(connection: AsyncConnection) -> dict[Any, Any]:
     return connection.sync_connection.info
 
 
-_DETAIL = "Postgres does not answer; nothing was written. Try again shortly."
-
-
 @contextmanager
 def database_errors() -> Iterator[None]:
     """Turns the driver's errors into problems: the server's into 503, values that it cannot hold into 422."""
     try:
         yield
     except (PoolTimeout, psycopg.OperationalError, ConnectionError) as error:
-        raise DatabaseUnavailable(_DETAIL) from error
+        raise DatabaseUnavailable(UNAVAILABLE) from error
     except DBAPIError as error:
         state = getattr(error.orig, "sqlstate", None) or ""
         if state == _DISK_FULL:
@@ -242,7 +243,7 @@ def database_errors() -> Iterator[None]:
         if state == _TIMED_OUT:
             raise QueryTooSlow from error
         if isinstance(error, (OperationalError, InterfaceError)) or state.startswith(_AWAY):
-            raise DatabaseUnavailable(_DETAIL) from error
+            raise DatabaseUnavailable(UNAVAILABLE) from error
         if isinstance(error.orig, psycopg.DataError):
             raise InvalidRequest("A value in the request cannot be kept.") from error
         raise

@@ -12,12 +12,13 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
-from services.gateway.database import EVERYONE, UnitOfWork
+from services.gateway.database import UnitOfWork
 from services.gateway.dependencies import Dependencies
 from services.gateway.http import auditing, bodies, idempotency, lane
 from services.gateway.http.bodies import JsonRequest
 from services.gateway.http.lane import LargeBodyLane
 from services.gateway.http.rules import EndpointRules
+from services.gateway.places import EVERYONE
 from shared.errors import InvalidRequest, MalformedJson, UnsupportedMediaType
 
 

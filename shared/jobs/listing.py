@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
@@ -100,7 +101,7 @@ _FAILED_OVER = and_(llm_calls.c.reason == "failover", llm_calls.c.outcome == "ok
 def page(tenant: str, wanted: JobFilter, limit: int, before: tuple[datetime, str] | None = None) -> Select[Any]:
     """Jobs without inputs and results, newest first; ``before``: (created_at, id) of the last one seen."""
     columns = [column for column in jobs.c if column.name not in _HEAVY]
-    query = select(*columns, title().label("title"), _verdict().label("verdict"))
+    query = select(*columns, title().label("title"), _VERDICT.label("verdict"))
     newest = (jobs.c.created_at.desc(), jobs.c.id.desc())
     conditions = wanted.conditions(tenant)
     if before is not None:
@@ -146,7 +147,13 @@ def calls_of(ids: Sequence[str]) -> TextClause:
 
 def title() -> ColumnElement[str]:
     """The first line of what the job was about, as its kind says."""
-    said = case(*[(jobs.c.kind == kind.name, _said(kind.title)) for kind in KINDS.values() if kind.title], else_=null())
+    return _title(tuple((kind.name, tuple(kind.title)) for kind in KINDS.values() if kind.title))
+
+
+@lru_cache(maxsize=8)
+def _title(told: tuple[tuple[str, tuple[str, ...]], ...]) -> ColumnElement[str]:
+    """Of kinds and the paths that tell it; made once, as making it takes longer than the query."""
+    said = case(*[(jobs.c.kind == kind, _said(paths)) for kind, paths in told], else_=null())
     line = func.split_part(func.btrim(cast(said, Text), " \t\r\n"), "\n", 1)
     return func.left(line, _TITLE)
 
@@ -160,6 +167,9 @@ def _verdict() -> ColumnElement[str]:
     result = jobs.c.result
     success = case((result["success"].astext == "false", "failed"), (result["success"].astext == "true", "ok"))
     return func.coalesce(result["verdict"].astext, result["status"].astext, success)
+
+
+_VERDICT = _verdict()
 
 
 def _called(condition: ColumnElement[bool]) -> ColumnElement[bool]:

@@ -78,7 +78,7 @@ class Authenticator:
         self._database = database
         self._guesses = guesses
         self._cache: dict[bytes, tuple[Caller, float]] = {}
-        self._once_valid: set[bytes] = set()  #: whoever sends one of these does not guess
+        self._once_valid: dict[bytes, str] = {}  #: whoever sends one of these does not guess; its tenant
 
     async def admit(self, authorization: str | None, scope: Scope, address: str | None = None) -> Caller:
         """The caller behind an ``Authorization`` header. Raises: NotAuthenticated, MissingScope, TooManyRequests."""
@@ -86,6 +86,10 @@ class Authenticator:
         if not caller.has(scope):
             raise MissingScope(f"This needs a key with the scope {scope}.")
         return caller
+
+    def last_known(self, authorization: str) -> str | None:
+        """The tenant of a header that was admitted before, whether or not its key is still good."""
+        return self._once_valid.get(keys.digest(authorization.partition(" ")[2].strip()))
 
     def forget(self, key_id: str) -> None:
         """Ask Postgres about this key again: it was revoked."""
@@ -114,7 +118,7 @@ class Authenticator:
         if len(self._cache) >= _CACHE_SIZE:
             self._cache.clear()
             self._once_valid.clear()
-        self._once_valid.add(digest)
+        self._once_valid[digest] = caller.tenant
         self._cache[digest] = (caller, now + _cache_seconds(row["expires_at"]))
         return caller
 

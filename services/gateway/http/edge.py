@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from typing import Any
 
 import structlog
+from fastapi import FastAPI
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from services.gateway.http import problems, wire
+from services.gateway.http.turns import Turns
 from services.gateway.metrics import Metrics
 from shared import tracing
 
@@ -30,11 +32,13 @@ _JOBS = "/v1/jobs/"
 
 
 class Edge:
-    """Wraps the whole application."""
+    """Wraps the whole application; ``last_known`` says of which tenant a header was when it was last admitted."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, last_known: Callable[[FastAPI, str], str | None]) -> None:
         self._app = app
         self._metrics = metrics
+        self._last_known = last_known
+        self._turns = Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -73,7 +77,7 @@ class Edge:
             if _head_bytes(scope) > wire.MOST_HEAD_BYTES:
                 await problems.problem(wire.headers_too_large(), request_id)(scope, receive, answer)
                 return
-            await self._app(scope, receive, answer)
+            await self._turns.take(self._caller(scope), self._app(scope, receive, answer))  # type: ignore[arg-type]
         except ClientDisconnect:
             log.info("client_gone", method=method, path=scope["path"])
         except Exception:
@@ -85,6 +89,15 @@ class Edge:
             seconds = round(time.perf_counter() - began, 4)
             about = _about(scope, location.decode("latin-1"))
             log.info("request", method=method, path=scope["path"], status=status, seconds=seconds, **about)
+
+    def _caller(self, scope: Scope) -> str:
+        """Who waits for whom: requests of one tenant, else those of one address."""
+        authorization = next((value for name, value in scope["headers"] if name == b"authorization"), None)
+        if authorization is not None:
+            tenant = self._last_known(scope["app"], authorization.decode("latin-1"))
+            if tenant is not None:
+                return f"tenant {tenant}"
+        return f"address {scope['client'][0] if scope['client'] else ''}"
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "none")

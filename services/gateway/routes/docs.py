@@ -7,7 +7,6 @@ import gzip
 from functools import cache
 from html import escape
 from pathlib import Path
-from threading import Lock
 
 from fastapi import FastAPI, Request, Response
 
@@ -38,7 +37,7 @@ async def front_page() -> Response:
 @EndpointRules(public=True)
 async def openapi_document(request: Request) -> Response:
     """The same for as long as the process runs: made, hashed and compressed once."""
-    body, packed, tag = await asyncio.to_thread(_description, request.app)
+    body, packed, tag = await _description(request.app)
     headers = {"ETag": tag, "Vary": "Accept-Encoding", "Cache-Control": "no-cache"}
     if has_tag(request.headers.get("if-none-match"), tag):
         return Response(status_code=304, headers=headers)
@@ -47,16 +46,17 @@ async def openapi_document(request: Request) -> Response:
     return Response(body, media_type=Json.media_type, headers=headers)
 
 
-_describing = Lock()
+async def _description(app: FastAPI) -> tuple[bytes, bytes, str]:
+    """The OpenAPI document, the same compressed, and its entity tag.
+
+    Making it takes a second: it is made once, and whoever asks meanwhile waits without holding a thread.
+    """
+    making: asyncio.Task[tuple[bytes, bytes, str]] | None = getattr(app.state, "description", None)
+    if making is None or (making.done() and (making.cancelled() or making.exception() is not None)):
+        making = app.state.description = asyncio.create_task(asyncio.to_thread(_described, app))
+    return await asyncio.shield(making)
 
 
-def _description(app: FastAPI) -> tuple[bytes, bytes, str]:
-    """The OpenAPI document, the same compressed, and its entity tag; made once, which takes a second."""
-    with _describing:
-        return _described(app)
-
-
-@cache
 def _described(app: FastAPI) -> tuple[bytes, bytes, str]:
     body = encode(app.openapi())
     return body, gzip.compress(body, 6, mtime=0), etag_of(body)

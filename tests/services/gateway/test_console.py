@@ -19,11 +19,15 @@ from tests.services.gateway.conftest import Gateway
 HTML = {"Accept": "text/html,application/xhtml+xml"}
 
 
+def _nobody(_app: object, _authorization: str) -> None:
+    """No header was admitted before."""
+
+
 class Site:
     """The pages of a folder before an application that answers everything else with ``api``."""
 
     def __init__(self, folder: Path) -> None:
-        self.app = Edge(ConsolePages(PlainTextResponse("api"), folder), Metrics("postgresql://nobody", []))
+        self.app = Edge(ConsolePages(PlainTextResponse("api"), folder), Metrics("postgresql://nobody", []), _nobody)
 
     def get(self, path: str, **headers: str) -> httpx.Response:
         async def ask() -> httpx.Response:

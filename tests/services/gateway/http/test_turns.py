@@ -1,0 +1,99 @@
+"""While several callers are served, none has more steps made between two of another's than one."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from services.gateway.http.turns import Turns
+
+
+async def _steps(name: str, count: int, made: list[str]) -> str:
+    for _ in range(count):
+        made.append(name)
+        await asyncio.sleep(0)
+    return name
+
+
+def _made(*requests: tuple[str, int]) -> list[str]:
+    """Who made each step, of requests that begin together."""
+    made: list[str] = []
+
+    async def served() -> None:
+        turns = Turns()
+        works = [turns.take(name, _steps(name, count, made)) for name, count in requests]
+        assert await asyncio.gather(*works) == [name for name, _ in requests]
+
+    asyncio.run(served())
+    return made
+
+
+def test_of_many_requests_of_one_caller_one_step_is_made_between_two_of_anothers() -> None:
+    made = _made(("first", 1), *[("many", 20)] * 30, ("few", 20))
+    places = [place for place, name in enumerate(made) if name == "few"]
+    between = [after - before for before, after in itertools.pairwise(places)]
+    assert max(between) <= 3  # 31 without turns
+    assert made.count("many") == 600
+
+
+def test_every_request_of_one_caller_alone_comes_to_its_end() -> None:
+    assert _made(*[("alone", 5)] * 10) == ["alone"] * 50
+
+
+def test_what_a_request_raises_is_raised_and_its_turn_is_given_on() -> None:
+    async def failing() -> None:
+        await asyncio.sleep(0)
+        raise LookupError("of the request")
+
+    async def served() -> list[Any]:
+        turns, made = Turns(), list[str]()
+        works: list[Coroutine[Any, Any, Any]] = [turns.take("other", _steps("other", 9, made))]
+        works += [turns.take("one", failing()) for _ in range(5)]
+        works.append(turns.take("one", _steps("one", 9, made)))
+        return await asyncio.gather(*works, return_exceptions=True)
+
+    other, *failed, one = asyncio.run(served())
+    assert (other, one) == ("other", "one")
+    assert all(isinstance(error, LookupError) for error in failed)
+
+
+def test_requests_that_are_cancelled_while_they_wait_keep_no_turn() -> None:
+    async def served() -> str:
+        turns, made = Turns(), list[str]()
+        others = asyncio.ensure_future(turns.take("other", _steps("other", 1_000, made)))
+        requests = [asyncio.ensure_future(turns.take("one", _steps("one", 1_000, made))) for _ in range(20)]
+        for victim in requests:
+            await asyncio.sleep(0)
+            victim.cancel()
+        ended = await asyncio.gather(*requests, return_exceptions=True)
+        assert all(isinstance(error, asyncio.CancelledError) for error in ended)
+        last = await turns.take("one", _steps("one", 3, made))
+        others.cancel()
+        return last
+
+    assert asyncio.run(asyncio.wait_for(served(), 30)) == "one"
+
+
+def test_a_request_learns_of_its_cancellation_and_may_clean_up() -> None:
+    cleaned: list[str] = []
+
+    async def cleaning() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            cleaned.append("yes")
+
+    async def served() -> None:
+        request = asyncio.ensure_future(Turns().take("one", cleaning()))
+        await asyncio.sleep(0)
+        request.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await request
+
+    asyncio.run(served())
+    assert cleaned == ["yes"]
