@@ -83,7 +83,7 @@ def _job(engine: Engine, redis: RedisClient, access: ModelAccess) -> list[float]
     secret = os.urandom(12).hex()
     with engine.begin() as connection:
         connection.execute(submission.submit(job_row(kind="transform")))
-        claim = statements.claim("transform", "benchmark", 60, 0, digest_of(secret))
+        claim = statements.claim("transform", "benchmark", 60, 0, digest_of(secret)).clause
         claimed = connection.execute(claim).mappings().one()
     job = claimed_job(claimed)
     lease = Lease(job.id, job.fence, f"{job.id}.{secret}")

@@ -73,9 +73,9 @@ def claim(connection: Connection) -> float:
     """One submit before each claim, so that an empty queue has something to give; only the claim is timed."""
     connection.execute(submission.submit(job_row(tenant_id="t1")))
     began = time.perf_counter()
-    row = connection.execute(statements.claim("execute", "w", 60)).one()
+    row = connection.execute(statements.claim("execute", "w", 60).clause).one()
     spent = time.perf_counter() - began
-    connection.execute(statements.complete(row.id, row.fence, JobState.SUCCEEDED, {}, None, [], {}))
+    connection.execute(statements.complete(row.id, row.fence, JobState.SUCCEEDED, {}, None, [], {}).clause)
     return spent
 
 
@@ -85,8 +85,8 @@ def submit(connection: Connection) -> float:
 
 def complete(connection: Connection) -> float:
     connection.execute(submission.submit(job_row(tenant_id="t1")))
-    row = connection.execute(statements.claim("execute", "w", 60)).one()
-    return _timed(connection, statements.complete(row.id, row.fence, JobState.SUCCEEDED, {}, None, [], {}))
+    row = connection.execute(statements.claim("execute", "w", 60).clause).one()
+    return _timed(connection, statements.complete(row.id, row.fence, JobState.SUCCEEDED, {}, None, [], {}).clause)
 
 
 def _timed(connection: Connection, statement: Executable) -> float:

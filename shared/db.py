@@ -57,8 +57,12 @@ def connect(url: str, pool_size: int = 5) -> Engine:
 
 def leave_former_primary(context: ExceptionContext) -> None:
     """A server that refuses writes is a primary no more: its connections are closed, so that the new one is found."""
-    if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
+    if refuses_writes(context.original_exception):
         context.is_disconnect = True
+
+
+def refuses_writes(fault: BaseException) -> bool:
+    return getattr(fault, "sqlstate", None) == _READ_ONLY
 
 
 class _Pool(QueuePool):

@@ -10,14 +10,15 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import structlog
-from sqlalchemy import Connection, Engine, Executable, Row
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from shared.jobs import statements
+from shared.jobs import driver, statements
+from shared.jobs.statements import Statement
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -135,9 +136,9 @@ class LeasedWriter:
         #: For statements that are atomic by themselves: one round trip instead of three.
         self.autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
 
-    def write(self, statement: Executable, lease: Lease) -> Row[tuple[object, ...]] | None:
-        """Execute one statement, which is atomic by itself; its first row, or None without one."""
-        return self._until_written(lambda: self._single(statement), lease)
+    def write(self, statement: Statement, lease: Lease) -> Mapping[str, Any] | None:
+        """Execute one statement, which is atomic by itself; its first row by column, or None without one."""
+        return self._until_written(lambda: driver.first_row(self.autocommit, statement), lease)
 
     def transact(self, work: Callable[[Connection], T], lease: Lease) -> T:
         """Run ``work`` in one transaction, again from the start when the connection broke.
@@ -147,10 +148,6 @@ class LeasedWriter:
         Raises: LeaseLost when the lease was lost meanwhile.
         """
         return self._until_written(lambda: self._in_transaction(work), lease)
-
-    def _single(self, statement: Executable) -> Row[tuple[object, ...]] | None:
-        with self.autocommit.connect() as connection:
-            return connection.execute(statement).first()
 
     def _in_transaction(self, work: Callable[[Connection], T]) -> T:
         with self.engine.begin() as connection:

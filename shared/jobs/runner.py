@@ -18,14 +18,15 @@ import structlog
 from obstore.store import ObjectStore
 from pydantic import BaseModel, JsonValue
 from redis import Redis
-from sqlalchemy import Connection, Engine, Row, RowMapping
+from sqlalchemy import Connection, Engine, RowMapping
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from shared import tracing
 from shared.contracts.jobs import JobState
 from shared.errors import AssayError, InternalError, JobCancelled
-from shared.jobs import metrics, statements
+from shared.jobs import driver, metrics, statements
+from shared.jobs.driver import Values
 from shared.jobs.ended import Ended, as_json, explained, failed
 from shared.jobs.files import JobFiles
 from shared.jobs.gate import Gate
@@ -103,8 +104,8 @@ class Runner:
         with self._gate.beside():
             secret = secrets.token_urlsafe(24)
             statement = statements.claim(kind, self.id, self._lease_seconds, self._tenant_running, digest_of(secret))
-            with metrics.job_claim_seconds.labels(kind).time(), self._writer.autocommit.connect() as connection:
-                row = connection.execute(statement).mappings().one_or_none()
+            with metrics.job_claim_seconds.labels(kind).time():
+                row = driver.first_row(self._writer.autocommit, statement)
             if row is None:
                 return False
             lease = self.leases.hold(row["id"], row["fence"], f"{row['id']}.{secret}")
@@ -126,7 +127,7 @@ class Runner:
                     self.leases.release(lease)
         return True
 
-    def _run_alone(self, row: RowMapping, lease: Lease) -> None:
+    def _run_alone(self, row: Values, lease: Lease) -> None:
         """Run a job that was there when a worker died, with no other beside it: if it dies again, this job did it."""
         with self._gate.alone(lease.cancelled) as free:
             if lease.lost.is_set():
@@ -137,7 +138,7 @@ class Runner:
                 log.info("runs_alone")
                 self._run(row, lease)
 
-    def _run(self, row: RowMapping, lease: Lease) -> None:
+    def _run(self, row: Values, lease: Lease) -> None:
         metrics.job_attempts.labels(row["kind"]).inc()
         metrics.job_wait_seconds.labels(row["kind"]).observe((row["started_at"] - row["run_at"]).total_seconds())
         report = self._report(lease)
@@ -158,7 +159,7 @@ class Runner:
     def _report(self, lease: Lease) -> JobReport:
         return JobReport(self._writer, self._notifier, lease)
 
-    def _execute(self, row: RowMapping, lease: Lease, report: JobReport) -> Ended:
+    def _execute(self, row: Values, lease: Lease, report: JobReport) -> Ended:
         """Run the capability; whatever it raises becomes the job's end."""
         served = self.served[row["kind"]]
         try:
@@ -172,7 +173,7 @@ class Runner:
                 return Ended(JobState.CANCELLED)
             return failed(explained(fault))
 
-    def _context(self, row: RowMapping, lease: Lease, report: JobReport) -> Context:
+    def _context(self, row: Values, lease: Lease, report: JobReport) -> Context:
         job = claimed_job(row)
         given = row["budget"]
         budget = Budget(given.get("turns"), given.get("seconds") or self._default_seconds, given.get("tokens"))
@@ -190,7 +191,7 @@ class Runner:
             cancelled=lease.cancelled,
         )
 
-    def _complete(self, row: RowMapping, lease: Lease, report: JobReport, ended: Ended) -> None:
+    def _complete(self, row: Values, lease: Lease, report: JobReport, ended: Ended) -> None:
         """Write the end, and with it all that outlives the job, in one fenced transaction."""
         try:
             done = self._write(row, lease, report, ended)
@@ -204,30 +205,30 @@ class Runner:
             metrics.fenced_writes.inc()
             log.warning("fenced_off")
             return
-        metrics.jobs_completed.labels(row["kind"], done.state).inc()
+        metrics.jobs_completed.labels(row["kind"], done["state"]).inc()
         code = None if ended.error is None else str(ended.error.get("code"))
         if code is not None:
             metrics.jobs_failed.labels(row["kind"], code).inc()
         report.notify(ended=True)
         # A job that could not be claimed before may be waiting for this one, its own notification was already used.
-        if next_kind := done.next_kind or (row["kind"] if self._tenant_running else None):
+        if next_kind := done["next_kind"] or (row["kind"] if self._tenant_running else None):
             self._notifier.work(next_kind, lease.job_id)
         seconds = round((datetime.now(UTC) - row["started_at"]).total_seconds(), 3)
         more = {} if code is None else {"code": code}
-        log.info("job_ended", tenant=row["tenant_id"], kind=row["kind"], outcome=done.state, seconds=seconds, **more)
+        log.info("job_ended", tenant=row["tenant_id"], kind=row["kind"], outcome=done["state"], seconds=seconds, **more)
 
-    def _write(self, row: RowMapping, lease: Lease, report: JobReport, ended: Ended) -> Row[Any] | None:
+    def _write(self, row: Values, lease: Lease, report: JobReport, ended: Ended) -> Values | None:
         statement = statements.complete(
             lease.job_id, lease.fence, ended.state, ended.result, ended.error, report.warnings, report.usage()
         )
         if not report.outlives:
             return self._writer.write(statement, lease)
 
-        def write(connection: Connection) -> Row[Any] | None:
-            done = connection.execute(statement).one_or_none()
-            if done is not None and done.state == JobState.SUCCEEDED:
+        def write(connection: Connection) -> Values | None:
+            done = connection.execute(statement.clause).mappings().one_or_none()
+            if done is not None and done["state"] == JobState.SUCCEEDED:
                 report.apply(connection, row["tenant_id"], row["conversation_id"])
-            return done
+            return None if done is None else {**done}
 
         return self._writer.transact(write, lease)
 
@@ -235,7 +236,7 @@ class Runner:
         """End a cancelled job that does not stop; its late write will be refused."""
         statement = statements.complete(lease.job_id, lease.fence, JobState.CANCELLED, None, None, [], {})
         with self._stores.engine.begin() as connection:
-            connection.execute(statement)
+            connection.execute(statement.clause)
         self._notifier.event(lease.job_id, ended=True)
         lease.lost.set()
         log.warning("cancelled_job_did_not_stop", job_id=lease.job_id)
@@ -244,13 +245,13 @@ class Runner:
         """Queue again what still runs, for another worker; the runs here are cancelled."""
         for lease in self.leases.all():
             with suppress(SQLAlchemyError), self._stores.engine.begin() as connection:
-                if connection.execute(statements.hand_back(lease.job_id, lease.fence)).first() is not None:
+                if connection.execute(statements.hand_back(lease.job_id, lease.fence).clause).first() is not None:
                     log.warning("handed_back", job_id=lease.job_id)
             lease.lost.set()
             lease.cancelled.set()
 
 
-def _span(row: RowMapping) -> AbstractContextManager[tracing.Recorded]:
+def _span(row: Values) -> AbstractContextManager[tracing.Recorded]:
     return tracing.span(
         f"job {row['kind']}",
         "consumer",
@@ -263,7 +264,7 @@ def _span(row: RowMapping) -> AbstractContextManager[tracing.Recorded]:
     )
 
 
-def claimed_job(row: RowMapping) -> Job:
+def claimed_job(row: Values | RowMapping) -> Job:
     """The job of a row that was just claimed."""
     return Job(
         id=row["id"],

@@ -10,6 +10,7 @@ States move only here:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -29,15 +30,30 @@ _TYPES: Mapping[str, TypeEngine[Any]] = {
 }
 
 
+@dataclass(frozen=True)
+class Statement:
+    """A statement of every job: executed by ``shared.jobs.driver``, or as a clause of SQLAlchemy."""
+
+    prepared: TextClause  #: without values, the same object for every job
+    values: Mapping[str, object]
+
+    @property
+    def clause(self) -> TextClause:
+        return self.prepared.bindparams(**self.values)
+
+
 def sql(statement: str, **values: object) -> TextClause:
     """A text statement with its parameters; ``json__input`` is the parameter ``input``, of type JSON."""
-    return _prepared(statement, tuple(values)).bindparams(
-        **{name.rpartition("__")[2]: value for name, value in values.items()}
-    )
+    return _statement(statement, **values).clause
+
+
+def _statement(statement: str, **values: object) -> Statement:
+    short = {name.rpartition("__")[2]: value for name, value in values.items()}
+    return Statement(prepared(statement, tuple(values)), short)
 
 
 @lru_cache(maxsize=256)
-def _prepared(statement: str, names: tuple[str, ...]) -> TextClause:
+def prepared(statement: str, names: tuple[str, ...]) -> TextClause:
     """The statement with its types, parsed once: it is half of what a statement costs."""
     typed = [name.partition("__") for name in names if "__" in name]
     return text(statement).bindparams(*[bindparam(short, type_=_TYPES[kind]) for kind, _, short in typed])
@@ -48,7 +64,7 @@ def _prepared(statement: str, names: tuple[str, ...]) -> TextClause:
 
 def claim(
     kind: str, worker_id: str, lease_seconds: float, tenant_running: int = 0, model_digest: str | None = None
-) -> TextClause:
+) -> Statement:
     """Move the next job of a kind from queued to running under a lease; no row when nothing can be claimed.
 
     The notification says only that there is work. Which job is next is decided here (``claim_job``, a function of the
@@ -58,7 +74,7 @@ def claim(
     ``tenant_limits`` has a cap of its own for it. ``model_digest`` is of the secret with which this run asks the broker
     (see ``asking_run``).
     """
-    return sql(
+    return _statement(
         """
         WITH job AS MATERIALIZED (
             SELECT * FROM claim_job(:kind, :worker_id, :lease, :cap, :digest)
@@ -93,9 +109,9 @@ def asking_run(job_id: str, model_digest: str) -> TextClause:
     )
 
 
-def begin_alone(job_id: str, fence: int) -> TextClause:
+def begin_alone(job_id: str, fence: int) -> Statement:
     """Record that a running job is the only one of its worker from now on; no row when it is fenced off."""
-    return sql(
+    return _statement(
         "UPDATE jobs SET alone = true WHERE id = :id AND fence = :fence AND state = 'running' RETURNING id",
         id=job_id,
         fence=fence,
@@ -125,13 +141,13 @@ def complete(
     error: Mapping[str, JsonValue] | None,
     warnings: Sequence[str],
     usage: Mapping[str, JsonValue],
-) -> TextClause:
+) -> Statement:
     """End a running job with its terminal event; no row when the fence has moved on (then nothing may be written).
 
     A requested cancellation wins over a result that comes in later. ``next_kind`` is the kind of the job of the
     same conversation that waited for this one: its notification may be used up.
     """
-    return sql(
+    return _statement(
         """
         WITH job AS (
             UPDATE jobs SET
@@ -173,9 +189,9 @@ def correct_result(job_id: str, fence: int, fields: Mapping[str, JsonValue]) -> 
     )
 
 
-def hand_back(job_id: str, fence: int) -> TextClause:
+def hand_back(job_id: str, fence: int) -> Statement:
     """Queue a running job again because its worker is stopping; that is no crash."""
-    return sql(
+    return _statement(
         """
         UPDATE jobs SET state = 'queued', lease_until = NULL, notified_at = NULL, alone = false
         WHERE id = :id AND fence = :fence AND state = 'running' RETURNING kind
@@ -185,9 +201,9 @@ def hand_back(job_id: str, fence: int) -> TextClause:
     )
 
 
-def append_event(job_id: str, fence: int, type: str, data: Mapping[str, JsonValue]) -> TextClause:
+def append_event(job_id: str, fence: int, type: str, data: Mapping[str, JsonValue]) -> Statement:
     """Append one event of a running job; no row when it is fenced off."""
-    return sql(
+    return _statement(
         """
         WITH job AS (
             UPDATE jobs SET last_seq = last_seq + 1 WHERE id = :id AND fence = :fence AND state = 'running'

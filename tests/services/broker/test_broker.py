@@ -78,7 +78,7 @@ class Broker:
         row, secret = job_row(kind=kind, **columns), "a-secret"
         with self.engine.begin() as connection:
             connection.execute(submission.submit(row))
-            statement = statements.claim(kind, "worker", 60, 0, digest_of(secret))
+            statement = statements.claim(kind, "worker", 60, 0, digest_of(secret)).clause
             claimed = connection.execute(statement).mappings().one()
         job = claimed_job(claimed)
         lease = Lease(job.id, job.fence, f"{job.id}.{secret}")
@@ -89,7 +89,7 @@ class Broker:
 
     def end(self, run: Run) -> None:
         with self.engine.begin() as connection:
-            end = statements.complete(run.job.id, run.job.fence, JobState.SUCCEEDED, {}, None, [], {})
+            end = statements.complete(run.job.id, run.job.fence, JobState.SUCCEEDED, {}, None, [], {}).clause
             connection.execute(end)
 
     def ledger(self, run: Run) -> list[tuple[Any, ...]]:

@@ -28,13 +28,13 @@ def retire(engine: Engine, id: str = "w1") -> None:
 def claim(engine: Engine, kind: str = "execute") -> tuple[str, int]:
     """The id and the fence of the next job."""
     with engine.begin() as connection:
-        row = connection.execute(statements.claim(kind, "w1", 60)).one()
+        row = connection.execute(statements.claim(kind, "w1", 60).clause).one()
     return row.id, row.fence
 
 
 def say(engine: Engine, job_id: str, fence: int, type: str, **data: JsonValue) -> None:
     with engine.begin() as connection:
-        connection.execute(statements.append_event(job_id, fence, type, data))
+        connection.execute(statements.append_event(job_id, fence, type, data).clause)
 
 
 def notify(redis_url: str, job_id: str) -> None:
@@ -51,7 +51,9 @@ def complete(
     fault: dict[str, JsonValue] = {"code": "budget_spent", "title": "t", "status": 422, "detail": "d", "type": "x"}
     error = None if result is not None else fault
     with engine.begin() as connection:
-        connection.execute(statements.complete(job_id, fence, state, result, error, ["careful"], {"llm_calls": 2}))
+        connection.execute(
+            statements.complete(job_id, fence, state, result, error, ["careful"], {"llm_calls": 2}).clause
+        )
     if redis_url is not None:
         notify(redis_url, job_id)
 

@@ -40,10 +40,10 @@ def test_counts_follow_a_job_through_its_states(engine: Engine) -> None:
     assert queued(engine) == (2, 3, {"execute": (3, 0)})
     upkeep.add_up()
     with engine.begin() as connection:
-        row = connection.execute(statements.claim("execute", "w", 10)).one()
+        row = connection.execute(statements.claim("execute", "w", 10).clause).one()
     assert queued(engine)[2] == {"execute": (2, 1)}
     with engine.begin() as connection:
-        connection.execute(statements.complete(row.id, row.fence, JobState.SUCCEEDED, {}, None, [], {}))
+        connection.execute(statements.complete(row.id, row.fence, JobState.SUCCEEDED, {}, None, [], {}).clause)
     upkeep.add_up()
     assert queued(engine)[2] == {"execute": (2, 0)}
     assert queued(engine)[1] == 2
@@ -59,9 +59,11 @@ def test_wrong_counts_heads_and_turns_are_mended(engine: Engine) -> None:
         connection.execute(text("UPDATE job_counts SET queued = 70"))
         connection.execute(text("UPDATE jobs SET head = false"))
         connection.execute(text("UPDATE job_turns SET ready = false"))
-        assert connection.execute(statements.claim("execute", "w", 10)).first() is None
+        assert connection.execute(statements.claim("execute", "w", 10).clause).first() is None
     upkeep.mend()
     assert queued(engine) == (3, 3, {"execute": (3, 0)})
     with engine.begin() as connection:
-        assert connection.execute(statements.claim("execute", "w", 10)).first() is not None
-        assert connection.execute(statements.claim("execute", "w", 10)).first() is None  # the conversation's second
+        assert connection.execute(statements.claim("execute", "w", 10).clause).first() is not None
+        assert (
+            connection.execute(statements.claim("execute", "w", 10).clause).first() is None
+        )  # the conversation's second

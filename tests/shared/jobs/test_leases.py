@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from threading import Event, Thread
 
 import pytest
-from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy import Connection, Engine, create_engine
 
 from shared.db import connect
 from shared.jobs import statements, submission
@@ -26,7 +26,7 @@ def claimed(engine: Engine) -> Lease:
     """The lease of a job that was submitted and claimed just now."""
     with engine.begin() as connection:
         connection.execute(submission.submit(job_row()))
-        row = connection.execute(statements.claim("execute", "w", 60)).one()
+        row = connection.execute(statements.claim("execute", "w", 60).clause).one()
     return Lease(row.id, row.fence)
 
 
@@ -72,7 +72,7 @@ def test_a_write_is_tried_again_until_its_lease_is_lost() -> None:
 
     def write() -> None:
         with pytest.raises(LeaseLost):
-            writer.write(text("SELECT 1"), lease)
+            writer.write(statements.begin_alone("job", 1), lease)
         ended.set()
 
     thread = Thread(target=write)

@@ -20,7 +20,7 @@ _FILL = """
 """
 #: Each with the pages that it may read: those of an index from its root down, and of the rows that it gives or writes.
 _HOT: Mapping[str, tuple[Callable[[], Executable], int]] = {
-    "claim": (lambda: statements.claim("execute", "w", 60), 150),
+    "claim": (lambda: statements.claim("execute", "w", 60).clause, 150),
     "queued of a tenant": (lambda: counts.queued_of("t3"), 20),
     "rare state": (lambda: listing.page("t3", listing.JobFilter(states=["dead"]), 20), 20),
     "rare kind": (lambda: listing.page("t3", listing.JobFilter(kinds=["flow"]), 20), 60),
@@ -39,7 +39,7 @@ def filled(database_url: str) -> Iterator[Connection]:
         )  # of empty tables: stale from now on
         connection.execute(text(_FILL), {"rows": _ROWS})
         connection.execute(counts.add_up(10_000))
-        connection.execute(statements.claim("execute", "w", 60))  # reads the catalogue, once for each connection
+        connection.execute(statements.claim("execute", "w", 60).clause)  # reads the catalogue, once for each connection
         yield connection  # rolled back
     engine.dispose()
 

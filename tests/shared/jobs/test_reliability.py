@@ -211,5 +211,5 @@ def test_a_forged_notification_runs_nothing(platform: Platform) -> None:
     platform.wait(job)
     with platform.engine.connect() as connection:
         assert connection.execute(text("SELECT count(*) FROM effects WHERE job_id = 'no such job'")).scalar() == 0
-        assert connection.execute(statements.claim("execute", "w", 1)).first() is None
+        assert connection.execute(statements.claim("execute", "w", 1).clause).first() is None
     check_history(platform, [job])

@@ -31,7 +31,7 @@ def submit(
 
 
 def claim(connection: Connection, cap: int = 0) -> RowMapping | None:
-    return connection.execute(statements.claim("execute", "w", 10, cap)).mappings().one_or_none()
+    return connection.execute(statements.claim("execute", "w", 10, cap).clause).mappings().one_or_none()
 
 
 def order(connection: Connection, cap: int = 0) -> list[str]:
@@ -42,7 +42,7 @@ def order(connection: Connection, cap: int = 0) -> list[str]:
 
 
 def end(connection: Connection, row: RowMapping, state: JobState = JobState.SUCCEEDED) -> RowMapping | None:
-    statement = statements.complete(row["id"], row["fence"], state, {"x": 1}, None, ["look out"], {})
+    statement = statements.complete(row["id"], row["fence"], state, {"x": 1}, None, ["look out"], {}).clause
     return connection.execute(statement).mappings().one_or_none()
 
 
@@ -106,12 +106,12 @@ def test_a_write_under_an_old_fence_changes_nothing(connection: Connection) -> N
     job_id = submit(connection)
     old = claim(connection)
     assert old is not None
-    connection.execute(statements.hand_back(job_id, old["fence"]))
+    connection.execute(statements.hand_back(job_id, old["fence"]).clause)
     new = claim(connection)
     assert new is not None
     assert new["fence"] == old["fence"] + 1
     assert end(connection, old) is None
-    assert connection.execute(statements.append_event(job_id, old["fence"], "thinking", {})).first() is None
+    assert connection.execute(statements.append_event(job_id, old["fence"], "thinking", {}).clause).first() is None
     assert connection.execute(statements.heartbeat([job_id], [old["fence"]], 10)).all() == []
     assert end(connection, new) is not None
     assert types(connection, job_id) == ["job_queued", "job_started", "job_started", "job_succeeded"]
@@ -174,7 +174,7 @@ def test_of_several_jobs_of_a_dead_worker_none_is_blamed_until_one_kills_a_worke
     assert reclaimed() == dict.fromkeys(jobs, ("queued", 0, True))
     rows = [claim(connection) for _ in jobs]  # two of them wait for the third, which is told that it is alone
     first = next(row for row in rows if row is not None and row["id"] == jobs[0])
-    assert connection.execute(statements.begin_alone(first["id"], first["fence"])).first() is not None
+    assert connection.execute(statements.begin_alone(first["id"], first["fence"]).clause).first() is not None
     assert reclaimed() == {**dict.fromkeys(jobs, ("queued", 0, True)), jobs[0]: ("queued", 1, True)}
 
 

@@ -48,7 +48,7 @@ class Crowd:
                 idle = 0 if self._run_one(connection, f"w{worker}") else idle + 1
 
     def _run_one(self, connection: Connection, worker: str) -> bool:
-        row = connection.execute(statements.claim("execute", worker, 60, self._cap)).one_or_none()
+        row = connection.execute(statements.claim("execute", worker, 60, self._cap).clause).one_or_none()
         if row is None:
             return False
         places = {("conversation", row.conversation_id): 1, ("tenant", row.tenant_id): self._cap or _AT_ONCE}
@@ -58,7 +58,7 @@ class Crowd:
             self.faults += [f"{place} has too many" for place, most in places.items() if self._running[place] > most]
         with self._guard:
             self._running.subtract(places.keys())
-        connection.execute(statements.complete(row.id, row.fence, JobState.SUCCEEDED, {}, None, [], {}))
+        connection.execute(statements.complete(row.id, row.fence, JobState.SUCCEEDED, {}, None, [], {}).clause)
         return True
 
 
