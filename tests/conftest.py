@@ -8,6 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = ["tests.support.servers", "tests.support.scripted"]
 
@@ -16,6 +17,13 @@ pytest_plugins = ["tests.support.servers", "tests.support.scripted"]
 def _state_of_our_own(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What tests start stays out of the list of installations of whoever runs them."""
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
+#: A run says something of what was changed since the last one, so both try the same examples; HYPOTHESIS=random looks
+#: for new ones.
+settings.register_profile("repeatable", derandomize=True, database=None, print_blob=True)
+settings.register_profile("random", print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS", "repeatable"))
 
 
 def pytest_configure() -> None:
