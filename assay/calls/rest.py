@@ -70,12 +70,12 @@ def test_model(role: str) -> ApiCall[ModelTest]:
 
 
 def endpoints() -> ApiCall[Page[Endpoint]]:
-    """Servers of models that the operator has named."""
+    """The vendors, and the servers of models that the operator has named."""
     return ApiCall("GET", "/v1/endpoints", as_page("models.Endpoint"))
 
 
 def set_endpoint(name: str, settings: Mapping[str, Any]) -> ApiCall[Endpoint]:
-    """Name an endpoint, or change it."""
+    """Name an endpoint, or change it; of a vendor (``groq``), set its model and the limits of its calls."""
     path = f"/v1/endpoints/{segment(name)}"
     return ApiCall("PUT", path, as_model("models.Endpoint"), body=settings, wait_seconds=60)
 

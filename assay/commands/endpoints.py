@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
 from assay.calls import rest
 from assay.commands import show
-from assay.commands.session import answer, current
+from assay.commands.session import UsageError, answer, current
+
+_Limit = Literal["model", "concurrency", "window", "first-token", "idle", "total"]
 
 app = App(name="endpoints", help="Servers of models: Ollama, llama.cpp, vLLM, LM Studio, any with OpenAI's API.")
 
@@ -43,6 +45,31 @@ def add_endpoint(
     answer(rest.set_endpoint(name, {key: value for key, value in given.items() if value is not None}), _added)
 
 
+@app.command(name="set")
+def change_endpoint(
+    name: str,
+    *,
+    model: Annotated[str | None, Parameter(help="Asked by default")] = None,
+    concurrency: Annotated[int | None, Parameter(help="Calls at once, of all workers")] = None,
+    window: Annotated[int | None, Parameter(help="Tokens")] = None,
+    first_token: Annotated[float | None, Parameter(help="Seconds until it begins to answer")] = None,
+    idle: Annotated[float | None, Parameter(help="Seconds between two pieces of an answer")] = None,
+    total: Annotated[float | None, Parameter(help="Seconds for one call")] = None,
+    unset: Annotated[tuple[_Limit, ...], Parameter(help="Give it its default again", negative="")] = (),
+) -> None:
+    """Change limits of an endpoint or a vendor; the others stay as they are."""
+    given = {
+        "model": model, "concurrency": concurrency, "window": window, "first_token": first_token, "idle": idle,
+        "total": total,
+    }  # fmt: skip
+    listed = {each["name"]: each for each in current().client.fetch(rest.endpoints())["items"]}
+    if name not in listed:
+        raise UsageError(f"there is no endpoint {name!r}; there are {', '.join(listed)}")
+    settings = {**listed[name]["settings"], **{key: value for key, value in given.items() if value is not None}}
+    kept = {key: value for key, value in settings.items() if key not in {each.replace("-", "_") for each in unset}}
+    answer(rest.set_endpoint(name, kept), _limits)
+
+
 @app.command(name="test")
 def test_endpoint(name: str) -> int:
     """Look at an endpoint's server and ask its model a few words."""
@@ -53,7 +80,7 @@ def test_endpoint(name: str) -> int:
 
 @app.command(name=["rm", "remove"])
 def remove_endpoint(name: str) -> None:
-    """Remove an endpoint."""
+    """Remove an endpoint; of a vendor, what was set."""
     answer(rest.remove_endpoint(name), lambda _: None)
 
 
@@ -67,6 +94,12 @@ def _row(endpoint: dict[str, Any]) -> list[object]:
         endpoint["name"], endpoint["url"], endpoint["source"], key, facts.get("server"), model, window,
         endpoint.get("concurrency"),
     ]  # fmt: skip
+
+
+def _limits(endpoint: Any) -> str:
+    names = ("model", "concurrency", "window", "first_token", "idle", "total")
+    told = (f"{name.replace('_', ' ')} {endpoint[name]}" for name in names if endpoint.get(name) is not None)
+    return f"{endpoint['name']}: {', '.join(told)}"
 
 
 def _added(endpoint: Any) -> str:

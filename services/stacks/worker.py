@@ -26,7 +26,7 @@ def main() -> None:
     worker = open_worker("stacks")
     # An endpoint may be named while the worker runs.
     database = connect(StoreSettings().database_url, JobSettings().concurrency)
-    named = EndpointRegistry(database, ProviderSettings(), calls, ())
+    registry = EndpointRegistry(database, ProviderSettings(), calls, ())
     store = StackStore(database.execution_options(isolation_level="AUTOCOMMIT"))
-    worker.serve("detect", Detect(StacksSettings(), engine, lambda: asks or bool(named.all()), store))
+    worker.serve("detect", Detect(StacksSettings(), engine, lambda: asks or bool(registry.named()), store))
     worker.run()

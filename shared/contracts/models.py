@@ -50,9 +50,12 @@ EndpointName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
 
 
 class EndpointInput(Request):
-    """A server of models with the API of OpenAI: Ollama, llama.cpp, vLLM, LM Studio, or a vendor of that API."""
+    """A server of models with the API of OpenAI: Ollama, llama.cpp, vLLM, LM Studio, or a vendor of that API.
 
-    url: Annotated[str, Field(min_length=8, max_length=500, pattern=r"^https?://[^\s@]+$")]
+    Of a vendor (`groq`, `cerebras`, `openai`, `anthropic`) its model and limits: address and key are its own.
+    """
+
+    url: Annotated[str, Field(min_length=8, max_length=500, pattern=r"^https?://[^\s@]+$")] | None = None
     key_env: Annotated[str, Field(pattern=rf"^{KEY_PREFIX}[A-Z0-9_]{{1,64}}$")] | None = None
     model: Annotated[str, Field(min_length=1, max_length=200)] | None = None  #: asked by default; else the only one
     concurrency: Annotated[int, Field(ge=1, le=1000)] | None = None  #: calls at once, of all workers
@@ -91,6 +94,7 @@ class Endpoint(Answer):
     total: float | None
     source: Literal["built_in", "environment", "file", "api"]  #: the first two are vendors
     facts: EndpointFacts | None = None
+    settings: dict[str, JsonValue] = {}  #: what was set by API or file; of the rest the defaults hold
 
 
 class EndpointTest(Answer):

@@ -11,7 +11,7 @@ from threading import Event, Thread
 from sqlalchemy import Engine
 
 from shared.contracts.models import EndpointFacts, EndpointTest, ModelTest, ProviderState
-from shared.errors import AssayError
+from shared.errors import AssayError, NotFound
 from shared.llm.breaker import Breaker, ProviderHealth
 from shared.llm.chat import ChainLink, ChatMessage, ChatRequest, OnAttempt, ProviderAttempt
 from shared.llm.discovery import discover
@@ -179,8 +179,12 @@ class LlmLayer:
 
     def discover(self, name: str) -> EndpointFacts:
         """What the server of an endpoint is, kept for every replica. Raises: NotFound, ProviderFault."""
-        self.endpoints.view(name)
-        facts = discover(self.endpoints[name])
+        known, endpoint = self.endpoints.view(name).facts, self.endpoints[name]
+        if not endpoint.own_server:
+            raise NotFound(f"{name} is a vendor: `assay models test ROLE` asks the first model of a role's chain.")
+        facts = discover(endpoint)
+        if known is not None and (known.server, known.version) == (facts.server, facts.version):
+            facts = facts.model_copy(update={"probed": known.probed})
         self.endpoints.learn(name, facts)
         return facts
 

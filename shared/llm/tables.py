@@ -129,3 +129,15 @@ model_endpoints = Table(
     Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_now),
     Column("actor", Text),
 )
+
+#: What operators have set of the vendors' rows, and what a server of one's own in a vendor's place was found to be.
+model_vendors = Table(
+    "model_vendors",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("settings", JSONB, nullable=False),
+    Column("facts", JSONB),
+    Column("address", Text),  # the mark of the address and key where the facts were found
+    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_now),
+    Column("actor", Text),
+)

@@ -43,3 +43,22 @@ def test_doctor_looks_at_every_endpoint_and_says_what_to_do(shell: Shell, script
         for name in ("gpu1", "away"):
             shell("endpoints", "rm", name)
     assert of_doctor(shell, "gpu1") is None
+
+
+@pytest.mark.slow(seconds=3)
+def test_limits_of_a_vendor_are_changed_one_by_one(shell: Shell) -> None:
+    def groq() -> dict[str, Any]:
+        listed: list[dict[str, Any]] = shell("endpoints", "ls", "--json").json["items"]
+        return next(dict(each["settings"]) for each in listed if each["name"] == "groq")
+
+    changed = shell("endpoints", "set", "groq", "--concurrency", "4")
+    assert changed.status == 0, changed.talk
+    try:
+        assert "concurrency 4" in changed.out
+        assert shell("endpoints", "set", "groq", "--first-token", "12").status == 0
+        assert groq() == {"concurrency": 4, "first_token": 12}
+        assert shell("endpoints", "set", "groq", "--unset", "concurrency").status == 0
+        assert groq() == {"first_token": 12}
+        assert "there is no endpoint 'grok'" in shell("endpoints", "set", "grok", "--idle", "3").talk
+    finally:
+        assert shell("endpoints", "rm", "groq").status == 0

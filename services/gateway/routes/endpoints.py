@@ -28,22 +28,29 @@ async def list_endpoints(deps: Deps, limit: Limit = 50, cursor: Cursor = None) -
     return page_of_list(listed, limit, cursor)
 
 
-@router.put("/{name}", summary="Name an endpoint, or change it")
+@router.put("/{name}", summary="Name an endpoint, change it, or set the limits of a vendor")
 @EndpointRules(scope="admin", audit="endpoints.set")
 async def set_endpoint(name: Name, body: EndpointInput, caller: CurrentCaller, deps: Deps) -> Endpoint:
-    """Chains name its models as `name/model`. Its server is looked at; `POST .../test` tells what was wrong."""
+    """Chains name its models as `name/model`. Its server is looked at; `POST .../test` tells what was wrong.
+
+    Of a vendor, the body is its model and the limits of its calls, without `url` and `key_env`, which are its own; what
+    is left out has its default.
+    """
     layer = deps.llm.layer
 
     def put() -> Endpoint:
         layer.endpoints.put(name, body, caller.key_id)
-        with suppress(ProviderFault):
-            layer.discover(name)
+        if layer.endpoints[name].own_server:
+            with suppress(ProviderFault):
+                layer.discover(name)
         return layer.endpoints.view(name)
 
     return await deps.llm.call(caller.tenant, put)
 
 
-@router.delete("/{name}", summary="Remove an endpoint", status_code=204, response_class=Response)
+@router.delete(
+    "/{name}", summary="Remove an endpoint, or what was set of a vendor", status_code=204, response_class=Response
+)
 @EndpointRules(scope="admin", audit="endpoints.remove")
 async def remove_endpoint(name: Name, deps: Deps) -> Response:
     """Chains that name it skip it."""

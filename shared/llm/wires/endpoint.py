@@ -35,18 +35,23 @@ class Endpoint:
     vendor: str = ""  #: whose SDK and wire it has; its name if empty
     models: tuple[tuple[str, int | None], ...] = ()  #: that it serves, with their windows in tokens
     concurrency: int | None = None  #: calls at once, of all workers
-    window: int | None = None  #: tokens, of every model whose own is not known
+    window: int | None = None  #: tokens, of every model, whatever its server tells
     refuses: frozenset[str] = frozenset()  #: parts of requests that its chosen model was found not to take
 
     def window_of(self, model: str) -> int | None:
         """Tokens of prompt and answer together; None when nobody has said."""
-        return dict(self.models).get(model) or self.window
+        return self.window or dict(self.models).get(model)
 
     @property
     def configured(self) -> bool:
         if self.api_key or self.base_url is None:
             return bool(self.api_key)
         return not self.needs_key or own_machine(self.base_url)
+
+    @property
+    def own_server(self) -> bool:
+        """Whether it is a server that the operator has named, and no vendor's: its lists may be asked for."""
+        return bool(self.vendor) or (self.base_url is not None and not self.needs_key)
 
     @property
     def limits(self) -> Timeouts:

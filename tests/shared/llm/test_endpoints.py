@@ -13,10 +13,11 @@ from shared import db
 from shared.contracts.models import EndpointInput
 from shared.errors import Conflict, InvalidRequest, NotFound
 from shared.llm.chat import ChainLink
-from shared.llm.endpoints import base_url_of, check_address, read_file
+from shared.llm.endpoint_address import base_url_of, check_address
+from shared.llm.endpoints import read_file
 from shared.llm.layer import LlmLayer
 from shared.llm.settings import CallSettings, ProviderSettings
-from shared.llm.tables import model_endpoints
+from shared.llm.tables import model_endpoints, model_vendors
 from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.endpoint import Endpoint
 from tests.shared.llm.support import ask
@@ -44,6 +45,7 @@ def engine(database_url: str) -> Iterator[Engine]:
     yield engine
     with engine.begin() as connection:
         connection.execute(delete(model_endpoints))
+        connection.execute(delete(model_vendors))
     engine.dispose()
 
 

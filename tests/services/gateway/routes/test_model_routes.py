@@ -150,6 +150,20 @@ def test_an_administrator_names_endpoints(admin: httpx.Client, client: httpx.Cli
         "key_env",
     ]
     assert_problem(admin.put("/v1/endpoints/groq", json=public), 409, "conflict")
+    assert_problem(admin.put(path, json={"concurrency": 2}), 422, "invalid_request")
     assert_problem(admin.post(f"{path}/test"), 404, "not_found")
     assert_problem(admin.delete(path), 404, "not_found")
     assert {each["source"] for each in admin.get("/v1/endpoints").json()["items"]} <= {"built_in", "environment"}
+
+
+def test_an_administrator_limits_a_vendor(admin: httpx.Client, client: httpx.Client) -> None:
+    path, limits = "/v1/endpoints/groq", {"concurrency": 3, "first_token": 9}
+    assert_problem(client.put(path, json=limits), 403, "missing_scope")
+    answered = admin.put(path, json=limits)
+    assert answered.status_code == 200, answered.text
+    assert (answered.json()["concurrency"], answered.json()["first_token"]) == (3, 9)
+    listed = {each["name"]: each for each in admin.get("/v1/endpoints").json()["items"]}
+    assert listed["groq"]["settings"] == limits
+    assert_problem(admin.put(path, json={"concurrency": 0}), 422, "invalid_request")
+    assert admin.delete(path).status_code == 204
+    assert_problem(admin.delete(path), 404, "not_found")
