@@ -155,7 +155,12 @@ class GatewayServer(uvicorn.Server):
     def __init__(self, settings: Settings, behind_socket: str | None = None) -> None:
         self._app = create_app(settings, is_behind=behind_socket is not None)
         http = settings.http
-        protocol: Any = partial(Protocol, head_seconds=http.head_seconds, idle_seconds=http.idle_seconds)
+        protocol: Any = partial(
+            Protocol,
+            head_seconds=http.head_seconds,
+            idle_seconds=http.idle_seconds,
+            answer_pause_seconds=http.answer_pause_seconds,
+        )
         config = uvicorn.Config(
             self._app,
             host=http.host,

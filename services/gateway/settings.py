@@ -44,6 +44,7 @@ class HttpSettings(BaseSettings):
     head_seconds: float = Field(10, gt=0, description="How long the head of a request may take to come")
     idle_seconds: int = Field(75, ge=1, description="How long a connection may be silent between requests")
     body_pause_seconds: float = Field(30, gt=0, description="How long a body that is being sent may pause")
+    answer_pause_seconds: float = Field(60, gt=0, description="How long a client may read nothing of its answer")
     trusted_proxies: str = Field(
         "", description="Addresses or networks, separated by commas, whose X-Forwarded-For and -Proto are believed"
     )

@@ -28,6 +28,8 @@ _ALWAYS = [
 ]
 
 
+#: Whoever watches over the gateway is answered, whatever else comes from the same address.
+_PROBES = frozenset({"/healthz", "/readyz"})
 _JOBS = "/v1/jobs/"
 
 
@@ -97,7 +99,8 @@ class Edge:
             tenant = self._last_known(scope["app"], authorization.decode("latin-1"))
             if tenant is not None:
                 return f"tenant {tenant}"
-        return f"address {scope['client'][0] if scope['client'] else ''}"
+        place = "probe" if scope["path"] in _PROBES else "address"
+        return f"{place} {scope['client'][0] if scope['client'] else ''}"
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "none")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import socket
+import struct
 from http import HTTPStatus
 from typing import Any
 
@@ -17,6 +19,8 @@ MOST_HEAD_BYTES = 64 * 1024
 #: How long and how much is still read of a client that was refused.
 _LINGER_SECONDS = 2.0
 _LINGER_BYTES = 1024 * 1024
+#: Closed with this, a socket is reset, and the system too forgets what was not read.
+_AT_ONCE = struct.pack("ii", 1, 0)
 
 
 class Protocol(HttpToolsProtocol):
@@ -27,9 +31,19 @@ class Protocol(HttpToolsProtocol):
     _discarding = False
     _discarded = 0
     _timer: asyncio.TimerHandle | None = None
+    _unread_bytes = 0
+    _reading_timer: asyncio.TimerHandle | None = None
 
-    def __init__(self, *, head_seconds: float, idle_seconds: float, **others: Any) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        *,
+        head_seconds: float,
+        idle_seconds: float,
+        answer_pause_seconds: float,
+        **others: Any,  # noqa: ANN401
+    ) -> None:
         super().__init__(**others)
+        self._answer_pause_seconds = answer_pause_seconds
         self._head_seconds = head_seconds
         self._idle_seconds = idle_seconds
 
@@ -39,6 +53,7 @@ class Protocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._wait(None)
+        self._stop_watching()
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
@@ -62,6 +77,35 @@ class Protocol(HttpToolsProtocol):
             self._head_bytes += len(data)
             if self._head_bytes > MOST_HEAD_BYTES:
                 self._refuse(headers_too_large())
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch_reading()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_watching()
+
+    def timeout_keep_alive_handler(self) -> None:
+        super().timeout_keep_alive_handler()
+        self._watch_reading()  # of an answer too small to pause for, and closing waits until it is read
+
+    def _watch_reading(self) -> None:
+        """Break the connection off unless its client reads on: what it leaves unread is held in memory."""
+        self._unread_bytes = self.transport.get_write_buffer_size()
+        self._reading_timer = self.loop.call_later(self._answer_pause_seconds, self._look_at_reading)
+
+    def _look_at_reading(self) -> None:
+        if self.transport.get_write_buffer_size() >= self._unread_bytes:
+            connection = self.transport.get_extra_info("socket")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+            self.transport.abort()
+        else:
+            self._watch_reading()
+
+    def _stop_watching(self) -> None:
+        if self._reading_timer is not None:
+            self._reading_timer.cancel()
 
     def _wait(self, seconds: float | None) -> None:
         """Close the connection unless something happens meanwhile; None: after an answer it is uvicorn that waits."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import socket
 from collections.abc import Iterable
 from dataclasses import replace
@@ -89,6 +90,22 @@ def test_a_body_that_stops_coming_is_refused(gateway: Gateway, settings: Setting
         status, headers, body = spoken(replace(gateway, url=url), [head.encode() + b"{"])
     assert (status, json.loads(body)["code"]) == (408, "request_timed_out")
     assert headers["connection"] == "close"
+
+
+@pytest.mark.slow
+def test_a_client_that_reads_nothing_of_its_answer_is_broken_off(settings: Settings) -> None:
+    with serving(with_http(settings, answer_pause_seconds=0.5)) as url:
+        at = urlsplit(url)
+        with socket.socket() as greedy:
+            greedy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)  # else the system takes the whole answer
+            greedy.settimeout(30)
+            greedy.connect((at.hostname, at.port))
+            greedy.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n" * 20)
+            poller = select.poll()
+            poller.register(greedy, 0)  # of nothing but the end
+            assert poller.poll(30_000)
+            with pytest.raises(ConnectionResetError):
+                b"".join(iter(lambda: greedy.recv(65_536), b""))
 
 
 def test_head_answers_as_get_does_without_the_body(client: httpx.Client) -> None:
