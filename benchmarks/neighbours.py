@@ -137,6 +137,11 @@ class Installation:
 
             def idle() -> bool:  # a request that was read late still submits
                 connection.execute("DELETE FROM jobs WHERE tenant_id = %s AND state = 'queued'", [tenant])
+                connection.execute(
+                    "UPDATE jobs SET cancel_requested_at = clock_timestamp() "
+                    "WHERE tenant_id = %s AND state = 'running' AND cancel_requested_at IS NULL",
+                    [tenant],
+                )
                 query = "SELECT count(*) FROM jobs WHERE tenant_id = %s AND finished_at IS NULL"
                 row = connection.execute(query, [tenant]).fetchone()
                 return row == (0,)

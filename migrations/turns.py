@@ -134,7 +134,7 @@ END $$
 # is being served. Only when no other tenant has anything are those looked at too, without their rows: so one tenant's
 # claims do not wait for each other, unless it has a cap, which only one that holds the row can keep; whoever holds a
 # row waits for no other. The flag is cleared under a lock that no submit shares, after another look.
-_CLAIM = f"""
+CLAIM = f"""
 CREATE FUNCTION claim_job(wanted text, worker text, lease double precision, cap bigint, digest text)
 RETURNS SETOF jobs LANGUAGE plpgsql {_BY_INDEX} AS $$
 DECLARE
@@ -208,7 +208,7 @@ BEGIN
 END $$
 """
 
-FUNCTIONS = (_READY, _PROMOTE, _ADDED, _MOVED, _REMOVED, _EMPTIED, _TO_CLAIM, _CLAIM)
+FUNCTIONS = (_READY, _PROMOTE, _ADDED, _MOVED, _REMOVED, _EMPTIED, _TO_CLAIM, CLAIM)
 TRIGGERS = (
     "CREATE TRIGGER jobs_added AFTER INSERT ON jobs REFERENCING NEW TABLE AS added "
     "FOR EACH STATEMENT EXECUTE FUNCTION jobs_added()",

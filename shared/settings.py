@@ -49,8 +49,10 @@ class JobSettings(BaseSettings):
     crashes_until_dead: int = Field(3, ge=1, description="Crashed workers after which a job is dead")
     grace_seconds: float = Field(25, gt=0, description="How long a stopping worker lets its jobs finish")
     concurrency: int = Field(4, ge=1, description="Jobs that one worker process runs at once")
-    tenant_running: int = Field(0, ge=0, description="Jobs of one kind that a tenant may run at once; 0 is no limit")
-    storage_per_tenant: int = Field(50_000_000_000, ge=0, description="Bytes that the files of one tenant may have")
+    tenant_running: int = Field(64, ge=0, description="Jobs of one kind that a tenant may run at once; 0 is no limit")
+    storage_per_tenant: int = Field(
+        50_000_000_000, ge=0, description="Bytes that the files, inputs and results of one tenant may have"
+    )
     default_seconds: float = Field(600, gt=0, description="How long a job may run that brings no budget of its own")
     metrics_port: int = Field(0, ge=0, description="Where a process answers Prometheus; 0: it does not")
     ready_file: Path | None = Field(None, description="A file that a process makes when it has started to work")

@@ -43,32 +43,39 @@ def set_limits(tenant: str, limits: Mapping[str, int | None], actor: str) -> Ret
     )
 
 
+#: Of files, and of inputs and results from 1 kB.
+_STORED = """
+    (SELECT coalesce(sum(size), 0)::bigint FROM files WHERE tenant_id = :tenant)
+    + (SELECT coalesce(sum(stored_bytes), 0)::bigint FROM jobs WHERE tenant_id = :tenant AND stored_bytes >= 1024)
+"""
+
+
 def stored_bytes(tenant: str) -> TextClause:
-    """How many bytes the tenant's files have."""
-    return text("SELECT coalesce(sum(size), 0)::bigint FROM files WHERE tenant_id = :tenant").bindparams(tenant=tenant)
+    """How many bytes the tenant's files have, and the inputs and results of its jobs."""
+    return text(f"SELECT {_STORED}").bindparams(tenant=tenant)
 
 
 def storage(tenant: str, default_bytes: int) -> TextClause:
-    """One row: how many bytes the tenant's files may have (``most``), and have (``stored``)."""
+    """One row: how many bytes the tenant may store (``most``), and stores (``stored``)."""
     return text(
-        """
+        f"""
         SELECT coalesce((SELECT storage_bytes FROM tenant_limits WHERE tenant_id = :tenant),
                         CAST(:default AS bigint)) AS most,
-               (SELECT coalesce(sum(size), 0)::bigint FROM files WHERE tenant_id = :tenant) AS stored
-        """
+               {_STORED} AS stored
+        """  # noqa: S608 - a constant of ours
     ).bindparams(tenant=tenant, default=default_bytes)
 
 
 def usage(tenant: str, midnight: datetime) -> TextClause:
     """One row with what the tenant uses now of each quota that is counted in Postgres."""
     return text(
-        """
+        f"""
         SELECT (SELECT coalesce(sum(queued), 0)::bigint FROM (
                    SELECT queued FROM job_counts WHERE tenant_id = :tenant
                    UNION ALL SELECT queued FROM job_deltas WHERE tenant_id = :tenant) AS counted) AS queued_jobs,
                (SELECT count(*) FROM jobs WHERE state = 'running' AND tenant_id = :tenant) AS running_jobs,
-               (SELECT coalesce(sum(size), 0)::bigint FROM files WHERE tenant_id = :tenant) AS storage_bytes,
+               {_STORED} AS storage_bytes,
                (SELECT coalesce(sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0)), 0)::bigint FROM llm_calls
                 WHERE tenant_id = :tenant AND at >= :midnight AND source <> 'replay') AS tokens_per_day
-        """
+        """  # noqa: S608 - a constant of ours
     ).bindparams(tenant=tenant, midnight=midnight)

@@ -210,16 +210,22 @@ class Runner:
         if code is not None:
             metrics.jobs_failed.labels(row["kind"], code).inc()
         report.notify(ended=True)
-        # A job that could not be claimed before may be waiting for this one, its own notification was already used.
-        if next_kind := done["next_kind"] or (row["kind"] if self._tenant_running else None):
-            self._notifier.work(next_kind, lease.job_id)
+        if done["next_kind"]:
+            self._notifier.work(done["next_kind"], lease.job_id)
         seconds = round((datetime.now(UTC) - row["started_at"]).total_seconds(), 3)
         more = {} if code is None else {"code": code}
         log.info("job_ended", tenant=row["tenant_id"], kind=row["kind"], outcome=done["state"], seconds=seconds, **more)
 
     def _write(self, row: Values, lease: Lease, report: JobReport, ended: Ended) -> Values | None:
         statement = statements.complete(
-            lease.job_id, lease.fence, ended.state, ended.result, ended.error, report.warnings, report.usage()
+            lease.job_id,
+            lease.fence,
+            ended.state,
+            ended.result,
+            ended.error,
+            report.warnings,
+            report.usage(),
+            self._tenant_running,
         )
         if not report.outlives:
             return self._writer.write(statement, lease)

@@ -141,11 +141,13 @@ def complete(
     error: Mapping[str, JsonValue] | None,
     warnings: Sequence[str],
     usage: Mapping[str, JsonValue],
+    tenant_running: int = 0,
 ) -> Statement:
     """End a running job with its terminal event; no row when the fence has moved on (then nothing may be written).
 
-    A requested cancellation wins over a result that comes in later. ``next_kind`` is the kind of the job of the
-    same conversation that waited for this one: its notification may be used up.
+    A requested cancellation wins over a result that comes in later. ``next_kind`` is the kind of a job that waited for
+    this one, as the next of its conversation or for its place (``tenant_running`` as of ``claim``): its notification
+    may be used up.
     """
     return _statement(
         """
@@ -155,22 +157,29 @@ def complete(
                 result = CASE WHEN cancel_requested_at IS NULL THEN CAST(:result AS jsonb) END,
                 error = CASE WHEN cancel_requested_at IS NULL THEN CAST(:error AS jsonb) END,
                 warnings = warnings || CAST(:warnings AS jsonb), usage = :usage,
+                stored_bytes = stored_bytes + CASE WHEN cancel_requested_at IS NULL
+                    THEN coalesce(pg_column_size(CAST(:result AS jsonb)), 0) ELSE 0 END,
                 lease_until = NULL, finished_at = clock_timestamp(), last_seq = last_seq + 1
             WHERE id = :id AND fence = :fence AND state = 'running'
-            RETURNING id, state, last_seq, fence, error, conversation_id
+            RETURNING id, tenant_id, kind, state, last_seq, fence, error, conversation_id
         ), event AS (
             INSERT INTO job_events (job_id, seq, type, fence, data)
             SELECT id, last_seq, 'job_' || state, fence,
                    CASE WHEN error IS NULL THEN '{}' ELSE jsonb_build_object('code', error->'code') END
             FROM job
         )
-        SELECT id, state, last_seq, (
+        SELECT id, state, last_seq, coalesce((
             SELECT kind FROM jobs WHERE conversation_id = job.conversation_id AND id > job.id AND state = 'queued'
-            ORDER BY id LIMIT 1) AS next_kind
-        FROM job
+            ORDER BY id LIMIT 1), CASE WHEN most > 0 AND most <= (
+                SELECT count(*) FROM jobs r  -- as they were before this statement
+                WHERE r.state = 'running' AND r.tenant_id = job.tenant_id AND r.kind = job.kind) THEN kind END
+        ) AS next_kind
+        FROM job CROSS JOIN LATERAL (SELECT coalesce((
+            SELECT running_jobs FROM tenant_limits l WHERE l.tenant_id = job.tenant_id), :cap) AS most) AS capped
         """,
         id=job_id,
         fence=fence,
+        cap=tenant_running,
         state=str(state),
         json__result=result,
         json__error=error,

@@ -14,7 +14,7 @@ _COUNTED_FOR = 1.0  #: seconds; what other jobs save meanwhile is seen after the
 
 
 class StorageQuota:
-    """What the files of one tenant may have, held by one job; safe to call from its threads."""
+    """What one tenant may store, held by one job; safe to call from its threads."""
 
     def __init__(self, engine: Engine, tenant: str, default_bytes: int) -> None:
         """``default_bytes`` are for tenants for whom nothing else is set."""
@@ -26,14 +26,14 @@ class StorageQuota:
         self._counting = Lock()
 
     def admit(self, size: int) -> None:
-        """Raises: QuotaExceeded when the tenant's files would have more bytes than they may."""
+        """Raises: QuotaExceeded when the tenant would store more bytes than it may."""
         with self._counting:
             if time.monotonic() >= self._until:
                 self._count()
             if self._stored + size > self._most:
                 detail = (
-                    f"The tenant's files have {self._stored} bytes; with a file of this job they would have more than "
-                    f"the {self._most} that are allowed. Delete files, or ask the operator for more."
+                    f"The tenant stores {self._stored} bytes; with a file of this job it would store more than "
+                    f"the {self._most} that are allowed. Delete files and jobs, or ask the operator for more."
                 )
                 raise QuotaExceeded(detail, quota="storage_bytes", limit=self._most)
 

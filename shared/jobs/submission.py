@@ -24,10 +24,11 @@ SUBMIT = text(
     WITH job AS (
         INSERT INTO jobs (id, tenant_id, kind, priority, input, labels, budget, overrides, conversation_id,
                           replayed_from, batch_id, actor, request_id, trace_context, webhook, warnings,
-                          last_seq, notified_at)
-        VALUES (:id, :tenant_id, :kind, :priority, :input, :labels, :budget, :overrides, :conversation_id,
-                :replayed_from, :batch_id, :actor, :request_id, :trace_context, :webhook, :warnings,
-                1, clock_timestamp())
+                          last_seq, notified_at, stored_bytes)
+        SELECT :id, :tenant_id, :kind, :priority, given.input, :labels, :budget, :overrides, :conversation_id,
+               :replayed_from, :batch_id, :actor, :request_id, :trace_context, :webhook, :warnings,
+               1, clock_timestamp(), pg_column_size(given.input)
+        FROM (SELECT :input AS input) AS given
         RETURNING id, created_at
     ), event AS (
         INSERT INTO job_events (job_id, seq, type, fence, data) SELECT id, 1, 'job_queued', 0, '{}' FROM job
@@ -56,9 +57,10 @@ _SUBMIT_MANY = text(
     ), job AS (
         INSERT INTO jobs (id, tenant_id, kind, priority, input, labels, budget, overrides, conversation_id,
                           replayed_from, batch_id, actor, request_id, trace_context, webhook, warnings,
-                          last_seq, notified_at)
+                          last_seq, notified_at, stored_bytes)
         SELECT id, tenant_id, kind, priority, input, labels, budget, overrides, conversation_id,
-               replayed_from, batch_id, actor, request_id, trace_context, webhook, warnings, 1, clock_timestamp()
+               replayed_from, batch_id, actor, request_id, trace_context, webhook, warnings, 1, clock_timestamp(),
+               pg_column_size(input)
         FROM given
         RETURNING id, created_at
     ), event AS (

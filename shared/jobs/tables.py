@@ -82,6 +82,7 @@ jobs = Table(
     time_column("created_at", default=True),
     time_column("started_at"),
     time_column("finished_at"),
+    Column("stored_bytes", BigInteger, nullable=False, server_default="0"),  # of input and result
     Column("webhook", JSONB),
     Column("webhook_attempts", Integer, nullable=False, server_default="0"),
     time_column("webhook_due_at"),
@@ -118,6 +119,13 @@ Index(
     jobs.c.conversation_id,
     jobs.c.kind,
     postgresql_where=text("state = 'running'"),
+)
+#: From 1 kB: of most jobs it then has to know nothing.
+Index(
+    "ix_jobs_stored",
+    jobs.c.tenant_id,
+    postgresql_include=["stored_bytes"],
+    postgresql_where=text("stored_bytes >= 1024"),
 )
 Index("ix_jobs_oldest", jobs.c.kind, jobs.c.created_at, postgresql_where=_QUEUED)
 Index("ix_jobs_of_conversation", jobs.c.conversation_id, jobs.c.id)

@@ -98,6 +98,7 @@ class Quotas:
             raise QuotaExceeded(detail, retry_after=10, quota="queued_jobs", limit=most)
         if await self._everyone.now("") + count > self._queued_in_all:
             raise Overloaded("Too many jobs are queued here; try again later.", retry_after=10)
+        await self.admit_bytes(tenant, 0)  # a job keeps its input and its result
         self._queued.add(tenant, count)
         self._everyone.add("", count)
 
@@ -117,10 +118,10 @@ class Quotas:
             )
 
     async def admit_bytes(self, tenant: str, count: int) -> None:
-        """Raises: QuotaExceeded when the tenant's files would have more bytes than it may store."""
+        """Raises: QuotaExceeded when the tenant would store more bytes than it may."""
         most, stored = (await self.limits(tenant))["storage_bytes"], await self._stored.now(tenant)
         if stored + count > most:
-            detail = f"The tenant's files have {stored:,} of {most:,} bytes; delete files that are not needed."
+            detail = f"The tenant stores {stored:,} of {most:,} bytes; delete files and jobs that are not needed."
             raise QuotaExceeded(detail, retry_after=60, quota="storage_bytes", limit=most)
 
     def stored(self, tenant: str, count: int) -> None:

@@ -41,8 +41,10 @@ def order(connection: Connection, cap: int = 0) -> list[str]:
     return claimed
 
 
-def end(connection: Connection, row: RowMapping, state: JobState = JobState.SUCCEEDED) -> RowMapping | None:
-    statement = statements.complete(row["id"], row["fence"], state, {"x": 1}, None, ["look out"], {}).clause
+def end(
+    connection: Connection, row: RowMapping, state: JobState = JobState.SUCCEEDED, cap: int = 0
+) -> RowMapping | None:
+    statement = statements.complete(row["id"], row["fence"], state, {"x": 1}, None, ["look out"], {}, cap).clause
     return connection.execute(statement).mappings().one_or_none()
 
 
@@ -100,6 +102,24 @@ def test_a_tenants_cap_holds(connection: Connection) -> None:
         submit(connection, "a")
     submit(connection, "b")
     assert len(order(connection, cap=2)) == 3
+
+
+@pytest.mark.parametrize("cap", [2, 40], ids=["small", "large"])
+def test_the_end_of_a_job_that_kept_others_waiting_says_so(connection: Connection, cap: int) -> None:
+    for _ in range(cap + 1):
+        submit(connection, "a")
+    rows = [claim(connection, cap) for _ in range(cap)]
+    assert claim(connection, cap) is None
+    first, second, *_ = rows
+    assert first is not None
+    assert second is not None
+    done = end(connection, first, cap=cap)
+    assert done is not None
+    assert done["next_kind"] == "execute"
+    below = end(connection, second, cap=cap)  # one place was free already
+    assert below is not None
+    assert below["next_kind"] is None
+    assert claim(connection, cap) is not None
 
 
 def test_a_write_under_an_old_fence_changes_nothing(connection: Connection) -> None:

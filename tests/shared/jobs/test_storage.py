@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import Connection, Engine, delete, func, select, update
 
 from shared import blobs
 from shared.blobs import files
+from shared.contracts.jobs import JobState
 from shared.db import connect
 from shared.errors import QuotaExceeded
-from shared.jobs import quotas, submission
+from shared.jobs import quotas, statements, submission
 from shared.jobs.files import JobFiles
 from shared.jobs.storage import StorageQuota
+from shared.jobs.tables import jobs
 from tests.support.rows import job_row
 
 
@@ -64,3 +66,39 @@ def test_what_is_set_for_a_tenant_stands_before_the_default(engine: Engine, tmp_
         connection.execute(quotas.set_limits("storage-less", {"storage_bytes": 10}, "admin"))
     with pytest.raises(QuotaExceeded, match="the 10 that are allowed"):
         job_files(engine, tmp_path, "storage-less", 1000).save("large", b"x" * 11, "text/plain")
+
+
+def test_inputs_and_results_count_until_their_job_is_deleted(engine: Engine) -> None:
+    def stored(connection: Connection) -> int:
+        return int(connection.execute(quotas.stored_bytes("storage-jobs")).scalar_one())
+
+    def submitted(connection: Connection, text: str) -> str:
+        row = {**job_row(tenant_id="storage-jobs"), "input": {"text": text}}
+        connection.execute(submission.submit(row))
+        return str(row["id"])
+
+    with engine.connect() as connection:  # what it did is rolled back
+        submitted(connection, "short")
+        assert stored(connection) == 0  # what is below 1 kB is not counted
+        job_id = submitted(connection, "x" * 50_000)
+        of_input = stored(connection)
+        assert 50_000 <= of_input < 51_000
+        connection.execute(update(jobs).where(jobs.c.id == job_id).values(state="running", fence=1))
+        done = statements.complete(job_id, 1, JobState.SUCCEEDED, {"text": "y" * 80_000}, None, [], {})
+        connection.execute(done.clause)
+        assert 130_000 <= stored(connection) < 132_000
+        connection.execute(delete(jobs).where(jobs.c.id == job_id))
+        assert stored(connection) == 0
+        batch = [{**job_row(tenant_id="storage-jobs"), "input": {"text": "z" * 2_000}} for _ in range(3)]
+        connection.execute(submission.submit_batch("b-storage", "storage-jobs", batch))
+        assert 6_000 <= stored(connection) < 6_300
+
+
+def test_a_file_is_refused_for_what_jobs_store(engine: Engine, tmp_path: Path) -> None:
+    row = {**job_row(tenant_id="storage-results"), "input": {"text": "x" * 5_000}}
+    with engine.begin() as connection:
+        connection.execute(submission.submit(row))
+    files_of_job = job_files(engine, tmp_path, "storage-results", 5_100)
+    with pytest.raises(QuotaExceeded) as refusal:
+        files_of_job.save("beside a large input", b"y" * 500, "text/plain")
+    assert refusal.value.extra["quota"] == "storage_bytes"

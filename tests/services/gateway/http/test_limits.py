@@ -76,6 +76,27 @@ def test_quotas_are_told_set_and_refused_by_name(gateway: Gateway, admin: httpx.
 
 
 @pytest.mark.slow
+def test_who_stores_too_much_submits_nothing_until_it_deletes(gateway: Gateway, admin: httpx.Client) -> None:
+    workers.advertise(gateway.engine)
+    large = {"kind": "execute", "input": {"language": "python", "code": "#" * 20_000}}
+    with gateway.client("hoarder") as client:
+        admin.put("/v1/tenants/hoarder/limits", json={"storage_bytes": 10_000})
+        job = client.post("/v1/jobs", json=large)
+        assert job.status_code == 202
+
+        def refused() -> bool:  # counted once in a second
+            return client.post("/v1/jobs", json=EXECUTE).status_code == 429
+
+        until(refused, "a refusal for what is stored")
+        problem = assert_problem(client.post("/v1/jobs", json=EXECUTE), 429, "quota_exceeded")
+        assert (problem["quota"], problem["limit"]) == ("storage_bytes", 10_000)
+        assert client.get("/v1/limits").json()["quotas"]["storage_bytes"]["used"] >= 20_000
+        client.post(job.json()["links"]["cancel"])
+        assert client.delete(job.json()["links"]["self"]).status_code == 204
+        until(lambda: client.post("/v1/jobs", json=EXECUTE).status_code == 202, "room after the deletion")
+
+
+@pytest.mark.slow
 def test_a_tenant_may_have_a_rate_of_its_own(gateway: Gateway, admin: httpx.Client) -> None:
     admin.put("/v1/tenants/slow/limits", json={"requests_per_minute": 3})
     with gateway.client("slow") as client:
