@@ -215,7 +215,10 @@ class ProvidersFailed(AssayError):
 
 
 class ContextTooLong(ProvidersFailed):
-    """The prompt is longer than the windows of the models; ``window`` is the largest that was told, in tokens."""
+    """The prompt is longer than the windows of the models.
+
+    ``window`` is the largest that was told, ``prompt_tokens`` how many the prompt has for that model.
+    """
 
     code, title, status = "context_too_long", "The prompt is too long for the model", 422
 

@@ -77,6 +77,7 @@ class EndpointFacts(Answer):
     version: str | None = None
     models: list[EndpointModel] = []
     slots: int | None = None  #: calls that it answers at once
+    tokenizer: bool = False  #: it counts the tokens of a text itself
     probed: dict[str, bool] = {}  #: of the chosen model: schema, tools, images, system, stream_usage
     tested_at: Time | None = None
 

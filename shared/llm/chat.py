@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import Base64Bytes, JsonValue
 
@@ -56,6 +56,17 @@ class JsonSchema:
     schema: Json
 
 
+class Compacted(NamedTuple):
+    """A request's messages, made shorter, and what was left out of them, in words."""
+
+    messages: tuple[ChatMessage, ...]
+    left_out: tuple[str, ...]
+
+
+#: Makes the messages fit into about so many tokens, as a kind knows best what it can do without; None: it cannot.
+Compact = Callable[[int], Compacted | None]
+
+
 @dataclass(frozen=True)
 class PromptVersion:
     key: str
@@ -80,6 +91,7 @@ class ChatRequest:
     grows: bool = False  #: the next turn's messages are these and more, so that keeping them at the vendor pays
     #: Explicit ``provider/model`` or partial model ids, in order; no other model answers.
     selector: tuple[str, ...] = ()
+    compact: Compact | None = field(default=None, compare=False, repr=False)  #: the job's side uses it; never sent
 
 
 class Finish(StrEnum):

@@ -28,7 +28,7 @@ def discover(endpoint: Endpoint) -> EndpointFacts:
     base = (endpoint.base_url or "").rstrip("/")
     headers = {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
     with httpx.Client(headers=headers, timeout=_SECONDS, follow_redirects=False) as client:
-        lists = _Lists(client, base, base.removesuffix("/v1"))
+        lists = _Lists(client, base, endpoint.root)
         return lists.facts()
 
 
@@ -46,6 +46,7 @@ class _Lists:
             server=server,
             version=version,
             slots=slots,
+            tokenizer=self._tokenizes(server, models),
             models=[EndpointModel(id=name, window=self.windows.get(name)) for name in models],
             tested_at=datetime.now(UTC),
         )
@@ -79,6 +80,15 @@ class _Lists:
         version = _text((self._get(f"{self.root}/version") or {}).get("version"))
         return ("vllm" if version else None), version, None
 
+    def _tokenizes(self, server: str | None, models: list[str]) -> bool:
+        """Whether ``POST /tokenize`` counts the tokens of a text."""
+        if server == "llama.cpp":
+            return isinstance((self._get(f"{self.root}/tokenize", body={"content": "ready"}) or {}).get("tokens"), list)
+        if server != "vllm" or not models:
+            return False
+        told = self._get(f"{self.root}/tokenize", body={"model": models[0], "prompt": "ready"})
+        return _count((told or {}).get("count")) is not None
+
     def _show(self, models: list[str]) -> None:
         """Ollama gives a model the window that it is loaded with, not the one that it was trained for."""
         for each in (self._get(f"{self.root}/api/ps") or {}).get("models") or ():
@@ -108,7 +118,7 @@ class _Lists:
 
         try:
             with self.client.stream("GET" if body is None else "POST", url, json=body) as response:
-                text = b"".join(_bounded(response.iter_bytes()))
+                text = b"".join(bounded(response.iter_bytes()))
                 status = response.status_code
         except httpx.TimeoutException:
             if needed:
@@ -140,7 +150,7 @@ def _fault(status: int, text: str) -> ProviderFault:
     return ProviderFault(f"It answers its list of models with status {status}.", status)
 
 
-def _bounded(parts: Iterator[bytes]) -> Iterator[bytes]:
+def bounded(parts: Iterator[bytes]) -> Iterator[bytes]:
     """Raises: ValueError for a list that is larger than any server's."""
     size = 0
     for part in parts:

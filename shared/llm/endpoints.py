@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
+from typing import Literal
 
 import yaml
 from pydantic import TypeAdapter
@@ -112,7 +113,7 @@ class EndpointRegistry(Mapping[str, Endpoint]):
     def choose(self, name: str, facts: EndpointFacts) -> None:
         """Use what was found of an endpoint of the environment: its windows, its slots, and its only model."""
         models, known = tuple((model.id, model.window) for model in facts.models), self._fixed[name]
-        told = replace(known, models=models, concurrency=known.concurrency or facts.slots)
+        told = replace(known, models=models, concurrency=known.concurrency or facts.slots, tokenizer=_tokenizer(facts))
         unnamed = told.model == VENDORS[name].defaults.model
         self._fixed[name] = replace(told, model=models[0][0]) if unnamed and len(models) == 1 else told
         self._seen[name] = facts
@@ -178,6 +179,7 @@ class EndpointRegistry(Mapping[str, Endpoint]):
             vendor=NAMED_WIRE,
             models=models,
             refuses=_refused(facts),
+            tokenizer=_tokenizer(facts),
             concurrency=given.concurrency or (facts.slots if facts else None),
             window=given.window,
         )
@@ -239,6 +241,12 @@ def _check_vendor(name: str, given: EndpointInput) -> None:
 def _timeouts(given: EndpointInput, own: Timeouts) -> Timeouts:
     total = given.total or own.total
     return replace(own, first_token=given.first_token or own.first_token, idle=given.idle or own.idle, total=total)
+
+
+def _tokenizer(facts: EndpointFacts | None) -> Literal["llama.cpp", "vllm"] | None:
+    if facts is None or not facts.tokenizer:
+        return None
+    return "vllm" if facts.server == "vllm" else "llama.cpp"
 
 
 def _refused(facts: EndpointFacts | None) -> frozenset[str]:

@@ -16,7 +16,6 @@ from shared.llm.chat import ChainLink, ChatReply, ChatRequest, OnAttempt, Reason
 from shared.llm.faults import Busy, NextStep, Part, PartUnsupported, PromptTooLong, ProviderFault, TimedOut
 from shared.llm.hedge import race
 from shared.llm.slots import LocalSlots, Slots, SlotTaken, slot
-from shared.llm.tokens import prompt_tokens
 from shared.llm.vendors.adapter import Adapter
 from shared.llm.watch import POLL_SECONDS, Watch
 from shared.llm.windows import cap_beside, smaller_cap
@@ -152,10 +151,11 @@ class _Round:
     def _fitting(self, candidate: Candidate) -> ChatRequest | None:
         """The request with a cap that fits beside the prompt; None when the prompt is longer than the known window."""
         link = candidate.link
-        window = self.failover.adapters[link.provider].endpoint.window_of(link.model)
+        adapter = self.failover.adapters[link.provider]
+        window = adapter.window_of(link.model)
         if window is None:
             return self.request
-        size = prompt_tokens(self.request)
+        size = adapter.prompt_tokens(self.request, link.model, window)
         if (most := cap_beside(size, window)) is not None:
             return replace(self.request, max_tokens=min(self.request.max_tokens, most))
         why = f"The prompt has about {size} tokens, and the model's window {window}."

@@ -15,8 +15,7 @@ from shared.llm import traces
 from shared.llm.catalog import cost
 from shared.llm.chat import ChainLink, ChatReply, ChatRequest, Json, OnAttempt, Provider, ProviderAttempt, TokenUsage
 from shared.llm.ledger import CallLedger, JobUsage, Owner
-from shared.llm.shorten import shortened
-from shared.llm.tokens import prompt_tokens
+from shared.llm.shorten import Shortened, shortened
 from shared.loop import Budget, BudgetSpent
 
 # No tenant and no model in the labels.
@@ -94,6 +93,7 @@ class JobLlm:
     admission: Callable[[Sequence[ChainLink]], None] = lambda _: None  #: what the tenant may use, today
     parameters: Json = field(default_factory=dict)  #: of every call, whatever the request and the chain say
     warn: Callable[[str], None] = lambda _: None
+    warned: set[str] = field(default_factory=set)  #: what has been said already
     shortens: bool = True  #: prompts that do not fit; the broker leaves that to the worker, which tells of it
     name: str = "job"
 
@@ -126,18 +126,35 @@ class JobLlm:
 
     def _complete(self, request: ChatRequest) -> ChatReply:
         """Ask, and once more with a shorter prompt when it does not fit into the model's window."""
+        compact, request = request.compact, replace(request, compact=None)
         try:
             return self.models.complete(request)
         except ContextTooLong as overflow:
             if not self.shortens:
                 raise
-            window = overflow.extra.get("window")
-            shorter = shortened(request, window if isinstance(window, int) else None)
+            window, counted = (_count(overflow.extra.get(name)) for name in ("window", "prompt_tokens"))
+            shorter = shortened(request, window, counted, compact)
             if shorter is None:
                 raise
-            sizes: dict[str, JsonValue] = {"tokens": prompt_tokens(request), "kept": prompt_tokens(shorter)}
-            self.account.on_event("prompt_shortened", role=request.role, turn=request.turn, window=window, **sizes)
-            return self.models.complete(shorter)
+            self._tell(request, shorter, window)
+            return self.models.complete(shorter.request)
+
+    def _tell(self, request: ChatRequest, shorter: Shortened, window: int | None) -> None:
+        """In the job's events, and once as a warning, what the model was not shown."""
+        self.account.on_event(
+            "prompt_shortened",
+            role=request.role,
+            turn=request.turn,
+            window=window,
+            tokens=shorter.tokens,
+            kept=shorter.kept,
+            left_out=[*shorter.left_out],
+        )
+        role = f"{request.role}, {window} tokens" if window else request.role
+        warning = f"The model's window is too small for the prompt ({role}). Left out: {', '.join(shorter.left_out)}."
+        if warning not in self.warned:
+            self.warned.add(warning)
+            self.warn(warning)
 
     def admit(self, link: ChainLink) -> None:
         """See ``Meter``."""
@@ -165,6 +182,10 @@ def _observe(attempt: ProviderAttempt) -> None:
     _TOKENS.labels(*labels, "input").inc(usage.input or 0)
     _TOKENS.labels(*labels, "output").inc(usage.output or 0)
     _COST.labels(*labels).inc(cost(attempt.link.provider, attempt.link.model, usage) or 0)
+
+
+def _count(told: JsonValue) -> int | None:
+    return told if isinstance(told, int) else None
 
 
 def _named(link: ChainLink) -> dict[str, JsonValue]:

@@ -1,32 +1,63 @@
-"""Makes a request fit into a model's window: the longest messages are cut in their middle, and say so."""
+"""Makes a request fit into a model's window: as its kind knows best, else by cutting the longest messages."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from shared.llm.chat import ChatMessage, ChatRequest
+from shared.llm.chat import ChatMessage, ChatRequest, Compact
 from shared.llm.tokens import prompt_tokens
 
 _LEAST = 160  #: characters that stay of every message
 _ANSWER_SHARE = 4  #: of the window, at least, is kept for the answer
 _SPARE = 16  #: tokens
+_CUT = "the middle of the longest messages"
+_WIDEST, _NARROWEST = 3.0, 0.25  #: how far a count may be from the estimate
 
 
-def shortened(request: ChatRequest, window: int | None) -> ChatRequest | None:
+@dataclass(frozen=True)
+class Shortened:
+    """A request that fits, its prompt's tokens before and after, and what was left out, in words."""
+
+    request: ChatRequest
+    tokens: int
+    kept: int
+    left_out: tuple[str, ...]
+
+
+def shortened(
+    request: ChatRequest, window: int | None, counted: int | None = None, compact: Compact | None = None
+) -> Shortened | None:
     """The request within the window (tokens), half as long where nobody said how long that is; None if it cannot be.
 
+    ``counted``: tokens of the prompt as the server counts them; what is kept is measured by the same scale.
+    ``compact``: how the kind of the request makes it shorter; what then is still too long is cut.
     What the system is told is cut last. Images are left out when words alone are too much.
     """
     size = prompt_tokens(request)
+    scale = 1.0 if not counted else min(max(counted / size, _NARROWEST), _WIDEST)
     if window is None:
-        window = max(size // 2 + min(request.max_tokens, size // 2), _LEAST)
+        window, scale = max(size // 2 + min(request.max_tokens, size // 2), _LEAST), 1.0
     answer = min(request.max_tokens, window // _ANSWER_SHARE)
-    budget = min(window - answer - _SPARE, size - 1)
+    budget = min(int((window - answer - _SPARE) / scale), size - 1)
+    compacted = compact(budget) if compact is not None else None
+    left_out = compacted.left_out if compacted is not None else ()
+    made = request if compacted is None else replace(request, messages=compacted.messages)
+    if compacted is None or prompt_tokens(made) > budget:
+        cut = _cut_within(made, budget)
+        if cut is None:
+            return None
+        made, left_out = cut, (*left_out, _CUT)
+    kept = int(prompt_tokens(made) * scale)
+    most = min(request.max_tokens, window - kept - _SPARE)
+    return Shortened(replace(made, max_tokens=most), int(size * scale), kept, left_out)
+
+
+def _cut_within(request: ChatRequest, budget: int) -> ChatRequest | None:
     for protected in ("system", ""):
         for images in (True, False):
             made = _cut_to(request, budget, protected, images)
             if made is not None:
-                return replace(made, max_tokens=min(request.max_tokens, window - prompt_tokens(made) - _SPARE))
+                return made
     return None
 
 

@@ -31,7 +31,7 @@ def no_answer(made: Sequence[ProviderAttempt], overflows: Sequence[PromptTooLong
         for (who, model, outcome), last in tried.items()
     )
     if overflows:
-        windows = [fault.window for fault in overflows if fault.window]
-        window = max(windows) if windows else None
-        return ContextTooLong(f"The prompt is too long. {named}", attempts=attempts, window=window)
+        largest = max(overflows, key=lambda fault: fault.window or 0)
+        told = {"window": largest.window, "prompt_tokens": largest.prompt}
+        return ContextTooLong(f"The prompt is too long. {named}", attempts=attempts, **told)
     return ProvidersFailed(f"No model provider answered. {named}", attempts=attempts)

@@ -37,6 +37,10 @@ class ScriptedLlm:
         asked: list[dict[str, Any]] = json.loads(self._send("GET", "requests"))["requests"]
         return [each for each in asked if provider in (None, each["provider"])]
 
+    def tokenized(self) -> int:
+        """How many texts had their tokens counted since it started."""
+        return int(json.loads(self._send("GET", "requests"))["tokenized"])
+
     def base_url(self, provider: str) -> str:
         return f"{self.url}/{VENDORS[provider].scripted_path}"
 

@@ -15,6 +15,8 @@ def list_at(path: str, body: bytes, server: ServedModels | None) -> dict[str, An
     if server is None:
         return None
     first = server.models[0] if server.models else ""
+    if path.endswith("/tokenize") and server.tokenizes:
+        return _tokenized(json.loads(body or b"{}"), server)
     match server.kind, path.rpartition("/")[2]:
         case "llama.cpp", "props":
             settings = {"n_ctx": server.window}
@@ -37,6 +39,12 @@ def list_at(path: str, body: bytes, server: ServedModels | None) -> dict[str, An
         case "lm-studio", "models" if path.endswith("/api/v0/models"):
             return {"data": [{"id": each, "loaded_context_length": server.window} for each in server.models]}
     return None
+
+
+def _tokenized(asked: dict[str, Any], server: ServedModels) -> dict[str, Any]:
+    count = len(str(asked.get("prompt" if server.kind == "vllm" else "content", ""))) // 4 + 1
+    told: dict[str, Any] = {"tokens": list(range(count))}
+    return {**told, "count": count, "max_model_len": server.window} if server.kind == "vllm" else told
 
 
 def _model(server: ServedModels, name: str) -> dict[str, Any]:

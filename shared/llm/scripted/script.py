@@ -136,6 +136,7 @@ class ServedModels(_Part):
     version: str = "1"
     models: tuple[str, ...] = ()
     window: int | None = None  #: tokens; a longer prompt is refused in the server's words
+    tokenizes: bool = False  #: ``POST /tokenize`` counts a text, as many as the served usage counts
     slots: Annotated[int, Field(ge=1)] | None = None  #: those that come while all are taken wait in silence
 
 

@@ -14,6 +14,7 @@ from shared.llm.scripted import wires
 from shared.llm.scripted.caching import PromptCache
 from shared.llm.scripted.http import HttpRequest, HttpResponse
 from shared.llm.scripted.lists import list_at
+from shared.llm.scripted.paths import vendor_of
 from shared.llm.scripted.script import (
     PlannedReply,
     Script,
@@ -25,7 +26,6 @@ from shared.llm.scripted.script import (
     parse,
 )
 from shared.llm.scripted.seen import SEEN
-from shared.llm.vendors.spec import VendorSpec
 from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.endpoint import ROLE_HEADER, SCRIPTED_HEADER, TURN_HEADER
 
@@ -45,13 +45,15 @@ class ScriptedServer:
         self._slots = _slots_of(script)
         self._cache = _cache_of(script)
         self._requests: list[dict[str, Any]] = []
+        self._tokenized = 0  #: texts whose tokens were counted
 
     async def handle(self, request: HttpRequest, response: HttpResponse) -> None:
         if request.path.startswith("/_scripted/"):
             await self._admin(request, response)
         elif (listed := list_at(request.path, request.body, self._player.script.server)) is not None:
+            self._tokenized += request.path.endswith("/tokenize")
             await response.whole(200, _JSON, json.dumps(listed).encode())
-        elif (vendor := _vendor(request.path, request.headers.get("user-agent", ""))) is None:
+        elif (vendor := vendor_of(request.path, request.headers.get("user-agent", ""))) is None:
             await response.whole(404, _JSON, _refusal("invalid_request_error", f"there is nothing at {request.path}"))
         else:
             await self._answer(request, response, vendor.name)
@@ -89,7 +91,8 @@ class ScriptedServer:
     async def _admin(self, request: HttpRequest, response: HttpResponse) -> None:
         match request.method, request.path:
             case "GET", "/_scripted/requests":
-                await response.whole(200, _JSON, json.dumps({"requests": self._requests}).encode())
+                seen = {"requests": self._requests, "tokenized": self._tokenized}
+                await response.whole(200, _JSON, json.dumps(seen).encode())
             case "DELETE", "/_scripted/requests":
                 self._requests.clear()
                 await response.whole(204, _JSON, b"")
@@ -127,25 +130,6 @@ async def _overflow(response: HttpResponse, server: ServedModels, tokens: int) -
     seen = SEEN[f"{server.kind} overflow"]
     body = json.dumps(seen.body).replace("6567", str(tokens + 256)).replace("6311", str(tokens))
     await response.whole(seen.status, _JSON, body.replace("2048", str(server.window)).encode())
-
-
-def _vendor(path: str, user_agent: str) -> VendorSpec | None:
-    """By the prefix of the base URL, else by the path of the vendor's SDK, else by the name of the SDK."""
-    for vendor in VENDORS.values():
-        prefix = "/" + vendor.scripted_path.partition("/")[0]
-        if path.startswith(f"{prefix}/") and path.endswith(vendor.path.rpartition("/v1")[2]):
-            return vendor
-    # An SDK that adds no version to its base URL is used with many other servers, so it is the last to be named.
-    candidates = sorted(
-        (vendor for vendor in VENDORS.values() if _request_path(vendor) == path),
-        key=lambda vendor: (vendor.name not in user_agent.lower(), bool(vendor.version)),
-    )
-    return candidates[0] if candidates else None
-
-
-def _request_path(vendor: VendorSpec) -> str:
-    """With the version, whether the SDK adds it or the base URL has it."""
-    return vendor.path if vendor.version else f"/v1{vendor.path}"
 
 
 def _refusal(kind: str, message: str) -> bytes:

@@ -18,6 +18,7 @@ from shared.llm.faults import (
     ImagesUnsupported,
     OnlyThought,
     Part,
+    PromptTooLong,
     ProviderFault,
     RequestRefused,
     SamplingUnsupported,
@@ -27,6 +28,7 @@ from shared.llm.faults import (
 )
 from shared.llm.json_text import AnswerUnreadable, parse
 from shared.llm.thoughts import split_thoughts
+from shared.llm.token_counter import TokenCounter
 from shared.llm.vendors.spec import VendorSpec
 from shared.llm.watch import Watch, watching
 from shared.llm.wires.endpoint import SCRIPTED_HEADER, Endpoint
@@ -43,6 +45,8 @@ class Adapter:
         self.endpoint = endpoint
         self._vendor = vendor
         self._sdk = LazySdk(lambda: vendor.sdk(endpoint))
+        self._counter = TokenCounter(endpoint)
+        self._windows: dict[str, int] = {}  #: tokens, as refusals told them of models whose window nobody knew
         #: What models refused and answered without, with the moment until which that is remembered.
         self._refused: dict[tuple[str, Part], float] = {}
 
@@ -52,6 +56,15 @@ class Adapter:
 
     def close(self) -> None:
         self._sdk.close()
+        self._counter.close()
+
+    def window_of(self, model: str) -> int | None:
+        """Tokens of prompt and answer together; None while nobody has said."""
+        return self.endpoint.window_of(model) or self._windows.get(model)
+
+    def prompt_tokens(self, request: ChatRequest, model: str, window: int) -> int:
+        """Tokens of the request's prompt, by the server's own tokenizer where it has one and they may be too many."""
+        return self._counter.prompt(request, model, window)
 
     def ask(self, request: ChatRequest, watch: Watch, without: Collection[Part] = ()) -> ChatReply:
         """Ask once, without the named parts of the request, which then are remembered when it answers.
@@ -73,6 +86,8 @@ class Adapter:
                 reply = _without_thoughts(self._answer(request, watch, with_schema))
             except Exception as error:
                 fault = _within(request, with_schema, fault_of(error, watch))
+                if isinstance(fault, PromptTooLong):
+                    self._learn(fault, request, model)
                 if not isinstance(fault, ToolUseFailed):
                     raise fault from error
                 reply = salvaged(fault, request, self.endpoint.name)
@@ -98,6 +113,12 @@ class Adapter:
         ignored = refused | self._vendor.wire.foreign(given)
         taken = {name: value for name, value in given.items() if name not in ignored}
         return replace(request, parameters=taken), tuple(sorted(ignored))
+
+    def _learn(self, fault: PromptTooLong, request: ChatRequest, model: str) -> None:
+        if fault.window:
+            self._windows[model] = fault.window
+        if fault.prompt:
+            self._counter.refused(request, model, fault.prompt)
 
     def _refuses(self, model: str, part: Part) -> bool:
         found = part in self.endpoint.refuses and model == self.endpoint.model

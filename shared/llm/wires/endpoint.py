@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
+from typing import Literal
 from urllib.parse import urlsplit
 
 from shared.addresses import looks_private
@@ -36,6 +37,7 @@ class Endpoint:
     models: tuple[tuple[str, int | None], ...] = ()  #: that it serves, with their windows in tokens
     concurrency: int | None = None  #: calls at once, of all workers
     window: int | None = None  #: tokens, of every model, whatever its server tells
+    tokenizer: Literal["llama.cpp", "vllm"] | None = None  #: in whose words its server counts tokens, where it does
     refuses: frozenset[str] = frozenset()  #: parts of requests that its chosen model was found not to take
 
     def window_of(self, model: str) -> int | None:
@@ -47,6 +49,11 @@ class Endpoint:
         if self.api_key or self.base_url is None:
             return bool(self.api_key)
         return not self.needs_key or own_machine(self.base_url)
+
+    @property
+    def root(self) -> str:
+        """Where what is no part of the model API begins."""
+        return (self.base_url or "").rstrip("/").removesuffix("/v1")
 
     @property
     def own_server(self) -> bool:

@@ -39,7 +39,7 @@ _WINDOWS = (
 )
 _PROMPTS = (
     r"(\d[\d,]*) (?:in the messages|input tokens|tokens > )",
-    r"(?:resulted in|length is|keep the first|request \(|prompt contains (?:at least )?) ?(\d[\d,]*)",
+    r"(?:resulted in|(?<!context )length is|keep the first|request \(|prompt contains (?:at least )?) ?(\d[\d,]*)",
     r"requested (\d[\d,]*)",
     r"(\d[\d,]*) \+ \d",
 )

@@ -58,6 +58,7 @@ class Asked:
     usage: JobUsage
     events: list[tuple[str, dict[str, JsonValue]]] = field(default_factory=list)
     reply: ChatReply | None = None
+    warnings: list[str] = field(default_factory=list)
 
     def attempts(self, *names: str) -> list[tuple[JsonValue, ...]]:
         """The given fields of every call that was made."""
@@ -81,6 +82,7 @@ def ask(
 
     job = llm.for_job(owner, budget or Budget(seconds=120), on_event, cancelled, selector)
     asked = Asked(job.usage, events)
+    job = replace(job, warn=asked.warnings.append)
     try:
         asked.reply = job.complete(replace(ChatRequest("flows.edit", HELLO), **request))
     except Exception as error:

@@ -44,6 +44,10 @@ def test_an_overflow_that_a_server_reports_is_shortened_and_asked_once_more(
     scripted_llm.play({"times": 1, "fault": fault}, {"reply": "42"}, server={"kind": kind, "models": []})
     asked = ask(llm, messages=LONG)
     assert asked.attempts("outcome") == [("context_too_long",), ("ok",)]
+    assert asked.warnings == [
+        f"The model's window is too small for the prompt (flows.edit{'' if kind == 'ollama' else ', 2048 tokens'}). "
+        "Left out: the middle of the longest messages."
+    ]
     ((_, told),) = [event for event in asked.events if event[0] == "prompt_shortened"]
     sent = scripted_llm.requests()[-1]["body"]["messages"]
     assert [sent[0]["content"], sent[1]["content"]] == ["Be brief.", "Hi"]
@@ -52,6 +56,8 @@ def test_an_overflow_that_a_server_reports_is_shortened_and_asked_once_more(
     assert "characters are left out here" in sent[2]["content"]
     if kind != "ollama":  # which does not say how long its window is
         assert (told["window"], int(str(told["kept"])) <= 2048) == (2048, True)
+        ask(llm, messages=LONG)
+        assert len(scripted_llm.requests()) == 3, "the window is known now: nothing was sent that does not fit"
 
 
 def test_a_known_window_is_respected_before_anything_is_sent(scripted_llm: ScriptedLlm, kind: str) -> None:
@@ -96,11 +102,13 @@ def test_a_model_whose_window_is_too_small_is_passed_over_once(scripted_llm: Scr
 def test_what_the_system_is_told_is_cut_last() -> None:
     rules = "A rule. " * 300
     request = ChatRequest("r", (ChatMessage("system", rules), ChatMessage("user", DATA)))
-    kept = shortened(request, 2048)
-    assert kept is not None
+    made = shortened(request, 2048)
+    assert made is not None
+    kept = made.request
     assert kept.messages[0].content == rules
     assert prompt_tokens(kept) + kept.max_tokens <= 2048
-    tight = shortened(request, 700)
-    assert tight is not None
+    made = shortened(request, 700)
+    assert made is not None
+    tight = made.request
     assert "left out" in tight.messages[0].content
     assert prompt_tokens(tight) + tight.max_tokens <= 700
