@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeVar
+from functools import partial
+from typing import Annotated, Any, TypeVar, cast
 
 import structlog
 from fastapi import Depends, FastAPI, Request
@@ -24,6 +25,7 @@ from services.gateway.http.quotas import Quotas
 from services.gateway.llm import LlmAccess
 from services.gateway.metrics import Metrics
 from services.gateway.notifications import Notifier, Watchers
+from services.gateway.progress import progress_of
 from services.gateway.settings import Settings
 from services.gateway.tables.conversion import Conversions
 from services.gateway.workers import Workforce
@@ -64,6 +66,7 @@ class Dependencies:
     lane: LargeBodyLane | None  #: None in the processes that it consists of
     closing: asyncio.Event = field(default_factory=asyncio.Event)  #: set when the process is asked to stop
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+    _shared: dict[Hashable, asyncio.Task[Any]] = field(default_factory=dict)
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Do it in the background; the answer does not wait for it."""
@@ -76,10 +79,21 @@ class Dependencies:
 
         A statement that is torn up takes its connection with it.
         """
+        return await asyncio.shield(self._begun(work))
+
+    async def together(self, key: Hashable, begin: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
+        """The same, done once for all who ask with one key before it has ended."""
+        task = self._shared.get(key)
+        if task is None:
+            task = self._shared[key] = self._begun(begin())
+            task.add_done_callback(lambda _: self._shared.pop(key))
+        return cast(Answer, await asyncio.shield(task))
+
+    def _begun(self, work: Coroutine[Any, Any, Answer]) -> asyncio.Task[Answer]:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
-        return await asyncio.shield(task)
+        return task
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
@@ -128,7 +142,7 @@ async def opened(
         health=HealthMonitor(settings.stores, side_database, metrics),
         quotas=quotas,
         admission=AdmissionControl(quotas, redis),
-        watchers=Watchers(settings.stores.redis_url),
+        watchers=Watchers(settings.stores.redis_url, partial(progress_of, side_database)),
         notifier=Notifier(redis),
         llm=LlmAccess(settings),
         flows=FlowStore(settings.flows.undo_depth, settings.flows.flow_versions, offload=offload),

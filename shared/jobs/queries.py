@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import (
     ARRAY,
+    BigInteger,
     ColumnElement,
     RowMapping,
     Select,
@@ -141,6 +142,20 @@ def events_after(job_id: str, tenant: str, seq: int, limit: int, types: Sequence
         WHERE j.id = :id AND j.tenant_id = :tenant ORDER BY e.seq
         """
     ).bindparams(id=job_id, tenant=tenant, seq=seq, most=limit, every=not types, types=list(types))
+
+
+def progressed(known: Mapping[str, int | None]) -> TextClause:
+    """Of the jobs (id to last known event) those whose last event is another; its columns are null of a deleted one."""
+    return text(
+        """
+        SELECT known.id, j.state, j.last_seq
+        FROM unnest(:ids, :seqs) AS known(id, seq) LEFT JOIN jobs j ON j.id = known.id
+        WHERE j.last_seq IS DISTINCT FROM known.seq
+        """
+    ).bindparams(
+        bindparam("ids", list(known), type_=ARRAY(Text)),
+        bindparam("seqs", list(known.values()), type_=ARRAY(BigInteger)),
+    )
 
 
 def state(job_id: str, tenant: str) -> TextClause:

@@ -15,6 +15,7 @@ from fastapi.responses import StreamingResponse
 from services.gateway.dependencies import Dependencies
 from services.gateway.http.auth import Caller
 from services.gateway.http.open_streams import OpenStream
+from services.gateway.notifications import Watch
 from shared.errors import DatabaseUnavailable
 
 #: A silent stream says so often that it is alive: proxies cut what says nothing.
@@ -54,62 +55,74 @@ def frame(id: int, event: str, data: Mapping[str, object]) -> bytes:
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (id, event.encode(), written)
 
 
+@dataclass(frozen=True)
+class _Watched:
+    tenant: str
+    id: str
+    look: Look
+    poll_seconds: float | None
+
+    @property
+    def is_job(self) -> bool:
+        return self.poll_seconds is None
+
+
 async def stream(
     deps: Dependencies,
     caller: Caller,
     watched_id: str,
     first: News,
     look: Look,
-    poll_seconds: float = _COMMENT_SECONDS,
+    poll_seconds: float | None = None,
 ) -> Response:
     """A stream of ``first``, and of what ``look`` brings whenever there is a notification of ``watched_id``.
 
-    ``poll_seconds``: how long to wait for one before looking all the same. Raises: QuotaExceeded.
+    ``poll_seconds``: how long to wait for one before looking all the same. None for a job, for which all streams of
+    the tenant look together: their ``look`` must be the same. Raises: QuotaExceeded.
     """
     mine = deps.streams.open(caller.key_id, (await deps.quotas.limits(caller.tenant))["streams"])
     headers = {"X-Accel-Buffering": "no", "Cache-Control": "no-store"}
-    frames = _frames(deps, mine, watched_id, first, look, poll_seconds)
+    frames = _frames(deps, mine, _Watched(caller.tenant, watched_id, look, poll_seconds), first)
     weakref.finalize(frames, deps.streams.close, mine)  # also when it is never begun
     return StreamingResponse(frames, media_type="text/event-stream", headers=headers)
 
 
-async def _frames(
-    deps: Dependencies,
-    mine: OpenStream,
-    watched_id: str,
-    first: News,
-    look: Look,
-    poll_seconds: float,
-) -> AsyncIterator[bytes]:
+async def _frames(deps: Dependencies, mine: OpenStream, watched: _Watched, first: News) -> AsyncIterator[bytes]:
     deps.metrics.streams.inc()
     try:
-        with deps.watchers.watch(watched_id) as changed:
+        with deps.watchers.watch(watched.id, is_job=watched.is_job) as watch:
             yield _OPENING
             spoke_at = time.monotonic()
             news = first
-            mine.news = changed
+            mine.news = watch.changed
             while not deps.closing.is_set() and not mine.ended:
                 for each in news.frames:
                     yield each
                     spoke_at = time.monotonic()
                 if news.ended:
                     return
+                changed = news.more
                 if not news.more:
                     silent_until = spoke_at + _COMMENT_SECONDS
-                    await deps.watchers.wait(changed, min(poll_seconds, silent_until - time.monotonic()))
+                    most = min(watched.poll_seconds or _COMMENT_SECONDS, silent_until - time.monotonic())
+                    changed = await deps.watchers.wait(watch, most) or not watched.is_job
                     if time.monotonic() >= silent_until:
                         yield _COMMENT
                         spoke_at = time.monotonic()
-                news = await _patient_look(deps, look, news.seen)
+                news = await _patient_look(deps, watched, news.seen, watch) if changed else News(seen=news.seen)
     finally:
         deps.metrics.streams.dec()
         deps.streams.close(mine)
 
 
-async def _patient_look(deps: Dependencies, look: Look, seen: int) -> News:
+async def _patient_look(deps: Dependencies, watched: _Watched, seen: int, watch: Watch) -> News:
     """What is new; nothing while Postgres is away, and the stream goes on when it is back."""
     try:
         # The client may be gone any moment, and with it the task that asks.
-        return await deps.to_its_end(look(seen))
+        if not watched.is_job:
+            return await deps.to_its_end(watched.look(seen))
+        # What woke them is part of the key: an earlier look may have missed it.
+        return await deps.together((watched.tenant, watched.id, seen, watch.woken), lambda: watched.look(seen))
     except DatabaseUnavailable:
+        watch.wake_soon()
         return News(seen=seen)

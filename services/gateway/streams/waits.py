@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import time
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from typing import cast
 
 from fastapi import Request, Response
@@ -17,6 +16,7 @@ from services.gateway.dependencies import Dependencies
 from services.gateway.http.auth import Caller
 from services.gateway.http.responses import Json
 from services.gateway.jobs import views
+from services.gateway.notifications import Watch
 from shared.contracts.jobs import JobState
 from shared.errors import DatabaseUnavailable, NotFound
 from shared.jobs import queries
@@ -33,7 +33,7 @@ def hold(request: Request, job_id: str) -> None:
     deps = cast(Dependencies, request.app.state.dependencies)
     unit = cast(UnitOfWork, request.state.unit)
     watch = ExitStack()
-    ends: list[asyncio.Event] = []
+    ends: list[Watch] = []
     # Watched from the commit on: no notification can have come before, so the first look can wait for one.
     unit.after_commit.append(lambda: ends.append(watch.enter_context(deps.watchers.watch(job_id, end_only=True))))
 
@@ -81,27 +81,28 @@ def wanted_seconds(request: Request) -> float:
 async def finished(deps: Dependencies, tenant: str, job_id: str, seconds: float) -> views.Row | None:
     """The job's row when it has ended, or ends in time; None otherwise."""
     with deps.watchers.watch(job_id, end_only=True) as ended:
-        ended.set()  # look at once: it may have ended already
+        ended.wake()  # look at once: it may have ended already
         return await _row_of_end(deps, tenant, job_id, seconds, ended)
 
 
-async def _row_of_end(
-    deps: Dependencies, tenant: str, job_id: str, seconds: float, ended: asyncio.Event
-) -> views.Row | None:
+async def _row_of_end(deps: Dependencies, tenant: str, job_id: str, seconds: float, ended: Watch) -> views.Row | None:
     deadline = time.monotonic() + seconds
     while not deps.closing.is_set():
         left = deadline - time.monotonic()
         if left <= 0:
             return None
-        await deps.watchers.wait(ended, left)
-        # If the record is away, it may be back before the time is over: the job is accepted.
-        with suppress(DatabaseUnavailable):
+        if not await deps.watchers.wait(ended, left):
+            continue
+        try:
             async with deps.database.read(tenant) as db:
                 row: RowMapping | None = (await db.execute(queries.find(job_id, tenant))).mappings().one_or_none()
-            if row is None:
-                return None
-            if JobState(row["state"]).terminal:
-                return views.read(row)
+        except DatabaseUnavailable:
+            ended.wake_soon()  # it may be back before the time is over: the job is accepted
+            continue
+        if row is None:
+            return None
+        if JobState(row["state"]).terminal:
+            return views.read(row)
     return None
 
 

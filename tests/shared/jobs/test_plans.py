@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Executable, text
 from sqlalchemy.dialects import postgresql
 
 from shared.db import connect
-from shared.jobs import counts, listing, maintenance, statements
+from shared.jobs import counts, listing, maintenance, queries, statements
 
 _ROWS = 20_000
 _FILL = """
@@ -24,6 +24,7 @@ _HOT: Mapping[str, tuple[Callable[[], Executable], int]] = {
     "queued of a tenant": (lambda: counts.queued_of("t3"), 20),
     "rare state": (lambda: listing.page("t3", listing.JobFilter(states=["dead"]), 20), 20),
     "rare kind": (lambda: listing.page("t3", listing.JobFilter(kinds=["flow"]), 20), 60),
+    "progress of 50": (lambda: queries.progressed({f"q{number:09}": 0 for number in range(1, 51)}), 250),
     "expired jobs": (lambda: maintenance.expired_jobs(30, 1000), 20),
     "expired keys": (lambda: maintenance.expired_idempotency_keys(24, 1000), 20),
 }
