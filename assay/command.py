@@ -28,6 +28,7 @@ from assay.commands.session import (
     UsageError,
     begin,
 )
+from shared import VERSION
 
 _HELP = "LLM jobs whose answers are executed and checked before they are returned."
 _EPILOGUE = """\
@@ -91,6 +92,7 @@ def build() -> App:
         help_epilogue=_EPILOGUE,
         help_format="plaintext",  # Markdown would cost 60 ms
         suppress_keyboard_interrupt=False,
+        version=VERSION,
     )
     commands: list[Callable[..., object]] = [local.up, local.down, local.status, local.backup, local.restore]
     for command in commands:

@@ -111,7 +111,7 @@ OPERATIONS: dict[str, Callable[[Connection], float]] = {
     "list: first page": _reads(lambda: listing.page("t1", listing.JobFilter(), 20)),
     "list: rare state": _reads(lambda: listing.page("t1", listing.JobFilter(states=["dead"]), 20)),
     "list: rare kind": _reads(lambda: listing.page("t1", listing.JobFilter(kinds=["flow"]), 20)),
-    "list: rare label": _reads(lambda: listing.page("t77", listing.JobFilter(labels={"rare": "yes"}), 20)),
+    "list: rare label": _reads(lambda: listing.page("t77", listing.JobFilter(labels=[[("rare", "yes")]]), 20)),
     "retention, nothing expired": _reads(lambda: maintenance.expired_jobs(30, 1000)),
 }
 

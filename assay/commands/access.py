@@ -70,11 +70,12 @@ def set_limits(
     streams: Annotated[int | None, Parameter(help="Event streams of one key")] = None,
     tokens_per_day: Annotated[int | None, Parameter(help="Of models; 0: no limit")] = None,
     requests_per_minute: Annotated[int | None, Parameter(help="0: no limit")] = None,
+    weight: Annotated[int | None, Parameter(help="Turns beside those of a tenant of weight 1")] = None,
 ) -> None:
-    """Set a tenant's quotas; those that are left out are the installation's defaults again."""
+    """Set a tenant's quotas and weight; those that are left out are the installation's defaults again."""
     changed = given(
         queued_jobs=queued_jobs, running_jobs=running_jobs, storage_bytes=storage_bytes, streams=streams,
-        tokens_per_day=tokens_per_day, requests_per_minute=requests_per_minute,
+        tokens_per_day=tokens_per_day, requests_per_minute=requests_per_minute, weight=weight,
     )  # fmt: skip
     answer(rest.set_tenant_limits(tenant, changed), _quotas)
 
@@ -144,4 +145,5 @@ def _verified(checked: Any) -> str:
 
 def _quotas(limits: Any) -> str:
     rows = [[name, quota["used"], quota["limit"]] for name, quota in limits["quotas"].items()]
+    rows.append(["weight", "", limits["weight"]])
     return show.table(["quota", "used", "limit"], rows)

@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from assay.commands.session import UsageError, current
+from shared import VERSION
 
 
 def mcp(
@@ -27,7 +28,6 @@ def mcp(
         if (missing.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
             raise
         raise UsageError("assay mcp needs an extra: pip install 'assay[cli,mcp]'") from None
-    from shared import VERSION  # noqa: PLC0415
 
     folders = [given.resolve() for given in folder or ()]
     for given in folders:

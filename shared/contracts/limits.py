@@ -20,6 +20,7 @@ class LimitsInput(Request):
     streams: _Most = None  #: event streams of one key at one gateway
     tokens_per_day: _Most = None  #: of models, from midnight UTC; 0 is no limit
     requests_per_minute: _Most = None  #: 0 is no limit
+    weight: Annotated[int, Field(ge=1, le=1000)] | None = None  #: of the tenant's turns beside those of others
 
 
 class Quota(Answer):
@@ -30,3 +31,4 @@ class Quota(Answer):
 class TenantLimits(Answer):
     tenant: str
     quotas: dict[str, Quota]
+    weight: int = 1  #: how many of its jobs are begun for one of a tenant of weight 1, while both have some queued

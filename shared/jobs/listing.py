@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -21,6 +21,7 @@ from sqlalchemy import (
     exists,
     func,
     null,
+    or_,
     select,
     text,
     tuple_,
@@ -44,7 +45,7 @@ class JobFilter:
 
     kinds: Sequence[str] = ()
     states: Sequence[str] = ()
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Sequence[Sequence[tuple[str, str]]] = ()  #: one of each must hold
     created_after: datetime | None = None
     created_before: datetime | None = None
     conversation_id: str | None = None
@@ -70,8 +71,7 @@ class JobFilter:
             found.append(columns.kind.in_(self.kinds))
         if self.states:
             found.append(columns.state.in_(self.states))
-        if self.labels:
-            found.append(columns.labels.contains(dict(self.labels)))
+        found += [or_(*(columns.labels.contains({key: value}) for key, value in either)) for either in self.labels]
         if self.created_after is not None:
             found.append(columns.created_at > self.created_after)
         if self.created_before is not None:

@@ -13,15 +13,15 @@ from sqlalchemy.sql.dml import ReturningInsert
 from shared.contracts.limits import LimitsInput
 from shared.db import metadata
 
-#: Names of the quotas, and of their columns.
-QUOTAS = tuple(LimitsInput.model_fields)
+#: Names of all that is set for a tenant, and of the columns: the quotas, and its weight.
+SET = tuple(LimitsInput.model_fields)
+QUOTAS = tuple(name for name in SET if name != "weight")
 
 tenant_limits = Table(
     "tenant_limits",
     metadata,
     Column("tenant_id", Text, primary_key=True),
-    *(Column(name, BigInteger) for name in QUOTAS),  # null: the default
-    Column("weight", BigInteger),  # of the tenant's turns beside those of others; null: 1
+    *(Column(name, BigInteger) for name in SET),  # null: the default
     Column("updated_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
     Column("updated_by", Text),
 )
@@ -29,17 +29,17 @@ tenant_limits = Table(
 
 def limits_of(tenant: str) -> Select[Any]:
     """What is set for the tenant; no row when nothing is."""
-    return select(*(tenant_limits.c[name] for name in QUOTAS)).where(tenant_limits.c.tenant_id == tenant)
+    return select(*(tenant_limits.c[name] for name in SET)).where(tenant_limits.c.tenant_id == tenant)
 
 
 def set_limits(tenant: str, limits: Mapping[str, int | None], actor: str) -> ReturningInsert[Any]:
     """Replace all that is set for the tenant."""
-    values = {**{name: limits.get(name) for name in QUOTAS}, "updated_by": actor}
+    values = {**{name: limits.get(name) for name in SET}, "updated_by": actor}
     return (
         insert(tenant_limits)
         .values(tenant_id=tenant, **values)
         .on_conflict_do_update(index_elements=["tenant_id"], set_={**values, "updated_at": func.clock_timestamp()})
-        .returning(*(tenant_limits.c[name] for name in QUOTAS))
+        .returning(*(tenant_limits.c[name] for name in SET))
     )
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from shared import VERSION
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -69,6 +71,7 @@ def test_its_command_starts_and_says_what_needs_the_whole_source(wheel: Path) ->
     shown = run(wheel, command.format("--help"))
     assert shown.returncode == 0, shown.stderr
     assert "LLM jobs whose answers are executed and checked" in shown.stdout
+    assert run(wheel, command.format("--version")).stdout.strip() == VERSION
     refused = run(wheel, command.format("up"))
     assert refused.returncode == 1
     assert "only the client is installed here" in refused.stderr

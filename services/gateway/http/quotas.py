@@ -60,6 +60,7 @@ class Quotas:
             "streams": http.streams_per_key,
             "tokens_per_day": settings.calls.tenant_tokens_per_day,
             "requests_per_minute": http.requests_per_minute,
+            "weight": 1,
         }
         self._database = database
         self._queued_in_all = http.queued_in_all
@@ -140,7 +141,9 @@ class Quotas:
                     used=used_now.get(name),
                 )
                 for name, limit in limits.items()
+                if name in quotas.QUOTAS
             },
+            weight=limits["weight"],
         )
 
 

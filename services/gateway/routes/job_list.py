@@ -37,16 +37,15 @@ KnownKind = Annotated[JobKind, AfterValidator(_known_kind)]
 
 
 def _label(pair: str) -> str:
-    key, separator, value = _split(pair)
-    if not separator or not 1 <= len(key) <= 64 or len(value) > 200 or "\0" in pair:
+    if "\0" in pair or not _readings(pair):
         raise ValueError("give key=value, the key with 1 to 64 characters, the value with 200 at most")
     return pair
 
 
-def _split(pair: str) -> tuple[str, str, str]:
-    """``key=value``, or ``key:value`` as it was first written."""
-    at = next((place for place, sign in enumerate(pair) if sign in "=:"), len(pair))
-    return pair[:at], pair[at : at + 1], pair[at + 1 :]
+def _readings(pair: str) -> list[tuple[str, str]]:
+    """``key=value``, or ``key:value`` as it was first written: of a pair with both signs either may be meant."""
+    parts = (pair.partition(sign) for sign in "=:")
+    return [(key, value) for key, sign, value in parts if sign and 1 <= len(key) <= 64 and len(value) <= 200]
 
 
 def _version(name: str) -> str:
@@ -84,7 +83,7 @@ class JobWhere(BaseModel):
         return JobFilter(
             kinds=self.kind,
             states=self.state,
-            labels={name: value for name, _, value in map(_split, self.label)},
+            labels=[_readings(pair) for pair in self.label],
             created_after=self.created_after,
             created_before=self.created_before,
             conversation_id=self.conversation_id,

@@ -69,7 +69,13 @@ def test_quotas_are_told_set_and_refused_by_name(gateway: Gateway, admin: httpx.
         assert [file["id"] for file in client.get("/v1/files").json()["items"]] == [stored.json()["id"]]
         assert_problem(client.put("/v1/tenants/frugal/limits", json={}), 403, "missing_scope")
         assert_problem(admin.put("/v1/tenants/frugal/limits", json={"queued_jobs": -1}), 422, "invalid_request")
-        assert admin.put("/v1/tenants/frugal/limits", json={}).json()["quotas"]["queued_jobs"]["limit"] == 100_000
+        assert_problem(admin.put("/v1/tenants/frugal/limits", json={"weight": 0}), 422, "invalid_request")
+        assert admin.put("/v1/tenants/frugal/limits", json={"weight": 5}).json()["weight"] == 5
+        with gateway.engine.connect() as connection:
+            weights = connection.exec_driver_sql("SELECT weight FROM tenant_limits WHERE tenant_id = 'frugal'")
+            assert weights.scalar_one() == 5, "which claims go by (tests/shared/jobs/test_turns.py)"
+        unset = admin.put("/v1/tenants/frugal/limits", json={}).json()
+        assert (unset["quotas"]["queued_jobs"]["limit"], unset["weight"]) == (100_000, 1)
         assert admin.get("/v1/tenants/frugal/limits").json()["quotas"]["queued_jobs"]["used"] == 1
     with gateway.client("lavish") as other:
         assert other.post("/v1/jobs", json=EXECUTE).status_code == 202

@@ -214,6 +214,11 @@ def test_jobs_are_listed_newest_first_in_pages(client: httpx.Client, gateway: Ga
     assert last["next_cursor"] is None
     labelled = client.get("/v1/jobs?label=n:1&label=a:b:c").json()["items"]
     assert [job["id"] for job in labelled] == [ids[3], ids[1]]
+    odd = submit(client, labels={"team:ops": "x=y", "n": "1"})["id"]
+    for asked in ("team:ops=x=y", "team:ops=x%3Dy&label=n=1"):
+        assert [job["id"] for job in client.get(f"/v1/jobs?label={asked}").json()["items"]] == [odd]
+    assert client.get("/v1/jobs?label=team=ops").json()["items"] == []
+    client.post(f"/v1/jobs/{odd}/cancel")
     workers.claim(gateway.engine)
     assert [job["id"] for job in client.get("/v1/jobs?state=running").json()["items"]] == [ids[0]]
     assert client.get("/v1/jobs?kind=flow").json() == {"items": [], "next_cursor": None}
