@@ -193,6 +193,8 @@ def _status(status: Status, output: str) -> int:
         for name, reason in degraded.items():
             print(f"{name:16} {'degraded':11} {reason}")  # noqa: T201
         print(f"{'url':16} {status.url}")  # noqa: T201
+        if status.why_root:
+            print(f"{'root':16} {status.why_root}")  # noqa: T201
     return DONE if status.ready and not degraded else UNREACHABLE
 
 
@@ -223,6 +225,8 @@ def _announce(status: Status) -> None:
     ]
     if any(service.name == "scripted-llm" for service in status.services):
         lines.append("Note  models are scripted: their answers come from a script, and no provider is asked")
+    if status.why_root:
+        lines.append(f"Note  {status.why_root}")
     print("\n".join(lines), flush=True)  # noqa: T201
 
 

@@ -24,7 +24,7 @@ class RunningProcess(Protocol):
     def kill(self) -> None: ...
 
 
-_LAUNCH = Path(__file__).with_name("launch.py")
+LAUNCH = Path(__file__).with_name("launch.py")
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def server_user() -> User:
     other = next((entry for entry in [*_named("nobody"), *pwd.getpwall()] if entry.pw_uid != 0), None)
     if other is None:
         raise RuntimeError("there is no user but root on this machine, and Postgres refuses to run as root; add one")
-    can_drop = uid == 0 and _mapped(other.pw_uid)
+    can_drop = uid == 0 and knows(other.pw_uid)
     return User("drop" if can_drop else "map", other.pw_uid, other.pw_gid)
 
 
@@ -67,9 +67,9 @@ def spawn(
     ``needs`` are the files that another user must be able to reach, ``keep`` the file descriptors that stay open.
     """
     mode: str = user.mode
-    if mode == "drop" and not all(_open_to_others(path) for path in needs):
+    if mode == "drop" and any(closed_folder(path) for path in needs):
         mode = "drop-override"
-    launch = [sys.executable, "-I", "-S", str(_LAUNCH), str(os.getpid()), str(int(death_signal)), mode]
+    launch = [sys.executable, "-I", "-S", str(LAUNCH), str(os.getpid()), str(int(death_signal)), mode]
     with open_log(log) as output:
         return subprocess.Popen(
             [*launch, str(user.uid), str(user.gid), "--", *(str(part) for part in command)],
@@ -130,7 +130,7 @@ def _named(name: str) -> list[pwd.struct_passwd]:
         return []
 
 
-def _mapped(uid: int) -> bool:
+def knows(uid: int) -> bool:
     """Whether this user namespace knows ``uid`` at all (a container may know only root)."""
     try:
         ranges = Path("/proc/self/uid_map").read_text().splitlines()
@@ -139,5 +139,7 @@ def _mapped(uid: int) -> bool:
     return any(int(start) <= uid < int(start) + int(length) for start, _, length in (line.split() for line in ranges))
 
 
-def _open_to_others(path: Path) -> bool:
-    return all(folder.stat().st_mode & 0o001 for folder in path.resolve().parents)
+def closed_folder(path: Path) -> Path | None:
+    """The first folder above ``path``, as it is written or where it leads, that other users may not enter."""
+    above = [*reversed(path.absolute().parents), *reversed(path.resolve().parents)]
+    return next((folder for folder in above if folder.exists() and not folder.stat().st_mode & 0o001), None)

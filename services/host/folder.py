@@ -40,6 +40,7 @@ class Status:
     services: Sequence[ServiceStatus] = field(default_factory=tuple)
     supervisor: int | None = None
     complete: bool = False  #: all processes have been started once
+    why_root: str = ""  #: which processes stay root, and why
 
     @property
     def ready(self) -> bool:

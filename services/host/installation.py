@@ -15,9 +15,10 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from migrations.roles import PREFIX, SERVICES, variable_of
-from services.host import environment, started_with
+from services.host import child, environment, ordinary, started_with
 from services.host.environment import StoreUrls
 from services.host.folder import InstallationFolder
+from services.host.ordinary import Accounts
 from services.host.postgres import DATABASE, Postgres
 from services.host.prefork import Prefork
 from services.host.processes import PROCESSES, Process, parse_replicas, with_replicas
@@ -45,6 +46,7 @@ class Installation:
     env: Mapping[str, str]  #: of the process that prepares the database
     settings: Mapping[str, str]  #: digests of what it is started with
     log_bytes: int  #: at which a log is rotated
+    accounts: Accounts  #: as root: of the workers
 
 
 def compose(
@@ -60,14 +62,16 @@ def compose(
     prefork = Prefork(folder.logs / "prefork.log")
     table = [each for each in with_replicas(processes, parse_replicas(host.replicas)) if _exists(each)]
     port = free_port(host.host, host.port)
-    servers, stores = _servers(folder, given)
+    blobs = given.blob_url or folder.blobs.as_uri()
+    accounts = ordinary.accounts(folder, table, host.services_uid, port, blobs, ours)
+    servers, stores = _servers(folder, given, accounts.group)
     common = {"ASSAY_HOME": str(folder.path), "ASSAY_HOST": host.host, "ASSAY_EMBEDDED": "true"}
     if "ASSAY_LLM_PRIVATE_ENDPOINTS" not in os.environ:  # on one machine the models' server is often a neighbour
         common["ASSAY_LLM_PRIVATE_ENDPOINTS"] = "true"
     scripted: list[Program] = []
     if script is not None:
         scripted_port = free_port("127.0.0.1", 0)
-        scripted.append(_scripted(ours, folder, prefork, script, scripted_port))
+        scripted.append(_scripted(ours, folder, prefork, script, scripted_port, accounts))
         common |= scripted_providers(scripted_port)
     if any(process.models == "broker" for process in table):
         broker = f"127.0.0.1:{free_port('127.0.0.1', 0)}"
@@ -78,7 +82,7 @@ def compose(
         more = {**common, "ASSAY_PORT": str(port + number - 1)}
         if host.metrics_port:
             more["ASSAY_METRICS_PORT"] = str(free_port(host.host, host.metrics_port + position, "ASSAY_METRICS_PORT"))
-        workers.append(_worker(ours, folder, prefork, stores, process, number, more))
+        workers.append(_worker(ours, folder, prefork, stores, process, number, more, accounts))
     passwords = {} if given.database_url else {variable_of(name): folder.secret(name) for name in SERVICES}
     return Installation(
         folder=folder,
@@ -91,22 +95,26 @@ def compose(
         env=environment.of_child(ours, stores[OWNER], asks_models=False, more={**common, **passwords}),
         settings=started_with.digests(folder, ours, script),
         log_bytes=host.log_megabytes * 1_000_000,
+        accounts=accounts,
     )
 
 
-def _servers(folder: InstallationFolder, given: ServerSettings) -> tuple[list[Program], dict[str, StoreUrls]]:
+def _servers(
+    folder: InstallationFolder, given: ServerSettings, clients: int | None
+) -> tuple[list[Program], dict[str, StoreUrls]]:
     """The servers that are to be started, and the stores as the owner and each service reach them."""
     servers: list[Program] = []
     names = (OWNER, *SERVICES)
     if given.database_url is None:
-        postgres = Postgres(folder.path / "postgres", password=folder.secret("postgres"))
+        postgres = Postgres(folder.path / "postgres", password=folder.secret("postgres"), clients=clients)
         servers.append(postgres)
         databases = {name: postgres.url_of(DATABASE, PREFIX + name, folder.secret(name)) for name in SERVICES}
         databases[OWNER] = postgres.url
     else:
         databases = dict.fromkeys(names, plain_scheme(given.database_url))
     if given.redis_url is None:
-        redis = Redis(folder.path / "redis", passwords={name: folder.secret(f"redis-{name}") for name in names})
+        passwords = {name: folder.secret(f"redis-{name}") for name in names}
+        redis = Redis(folder.path / "redis", passwords=passwords, clients=clients)
         servers.append(redis)
         queues = {name: redis.url_of(name) for name in names}
     else:
@@ -146,8 +154,10 @@ def _worker(
     process: Process,
     number: int,
     more: Mapping[str, str],
+    accounts: Accounts,
 ) -> Worker:
     name = f"{process.name}-{number}"
+    account = accounts.of(process.name)
     ready = folder.run / f"{name}.ready"
     port = int(more["ASSAY_PORT"])
     own = {**more, "ASSAY_SERVICE_NAME": name, "ASSAY_READY_FILE": str(ready)}
@@ -157,7 +167,7 @@ def _worker(
         module=process.module,
         env=environment.of_child(
             # A process that the table of roles does not know is the caller's own.
-            ours,
+            ours if account is None else ordinary.environment(ours, folder),
             stores.get(process.name, stores[OWNER]),
             asks_models=process.asks_models,
             more=_for(process, own),
@@ -168,6 +178,7 @@ def _worker(
         http=(_reachable(more["ASSAY_HOST"]), port, "/readyz") if process.readiness == "http" else None,
         grace_seconds=process.grace_seconds,
         memory_mb=process.memory_mb + _HEADROOM_MB,
+        account=account,
     )
 
 
@@ -179,7 +190,14 @@ def _for(process: Process, variables: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in variables.items() if not name.startswith(hidden)}
 
 
-def _scripted(ours: Mapping[str, str], folder: InstallationFolder, prefork: Prefork, script: Path, port: int) -> Worker:
+def _scripted(
+    ours: Mapping[str, str],
+    folder: InstallationFolder,
+    prefork: Prefork,
+    script: Path,
+    port: int,
+    accounts: Accounts,
+) -> Worker:
     return Worker(
         name="scripted-llm",
         prefork=prefork,
@@ -191,6 +209,8 @@ def _scripted(ours: Mapping[str, str], folder: InstallationFolder, prefork: Pref
         ready_file=folder.run / "scripted-llm.ready",
         http=("127.0.0.1", port, "/_scripted/health"),
         grace_seconds=5,
+        # The script may be where only root reads it.
+        account=accounts.of("scripted-llm") if child.closed_folder(script) is None else None,
     )
 
 
@@ -221,6 +241,12 @@ class HostSettings(BaseSettings):
         ge=0,
         le=65000,
         description="Where a process answers Prometheus; `assay up` gives the first this one, others the next; 0: none",
+    )
+    services_uid: int = Field(
+        62001,
+        ge=0,
+        le=2**31,
+        description="As root: the user and group of the processes, of execution the next user; 0 lets them stay root",
     )
     log_megabytes: int = Field(50, ge=1, description="Size at which a log is put aside; three of each are kept")
     replicas: str = Field("", description="How many of which process, for example `execution=2,flows=1`")

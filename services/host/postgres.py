@@ -30,8 +30,8 @@ class Postgres(Server):
     grace_seconds = 20.0
     stop_signal = signal.SIGINT
 
-    def __init__(self, folder: Path, *, durable: bool = True, password: str = "") -> None:
-        super().__init__(folder)
+    def __init__(self, folder: Path, *, durable: bool = True, password: str = "", clients: int | None = None) -> None:
+        super().__init__(folder, clients)
         self.data = self.folder / "data"
         self._durable = durable
         self._password = password
@@ -60,11 +60,10 @@ class Postgres(Server):
         _await_leftover(self.data, deadline=time.monotonic() + 10)
         if self._password:
             self._require_passwords()
-        if self._user.mode == "drop":
-            os.chown(self._sockets, self._user.uid, self._user.gid)
+        self._admit_clients(self._sockets)
         settings = {
             "listen_addresses": "",
-            "unix_socket_permissions": "0700",
+            "unix_socket_permissions": "0700" if self._clients is None else "0777",
             "max_connections": "200",
             "jit": "off",
             "timezone": "UTC",

@@ -13,11 +13,12 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from services.host import child
 from services.host.environment import python_path
+from services.host.ordinary import Account
 from services.host.preforker import SpawnRequest
 
 _PADDING = "." * 160
@@ -57,13 +58,16 @@ class Prefork:
         cwd: Path,
         log: Path,
         memory_mb: int | None = None,
+        account: Account | None = None,
     ) -> PreforkedProcess:
-        """Raises: RuntimeError when no process can be spawned."""
+        """Under the account, if one is given. Raises: RuntimeError when no process can be spawned."""
         self.poll()
         if self._connection is None:
             self.start()
         assert self._connection is not None
         request = SpawnRequest(module, list(arguments), dict(env), str(cwd), str(log), memory_mb)
+        if account is not None:
+            request = replace(request, **vars(account))
         with suppress(OSError):
             _hand_over(self._connection, json.dumps(asdict(request)).encode())
         deadline = time.monotonic() + _SPAWN_SECONDS

@@ -21,16 +21,20 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from services.host import shown
+from services.host.groups import DELEGATED, delegate_groups
 
 #: What every process of the platform imports; never a library that starts threads of its own.
 _COMMON = (
     "shared.jobs.worker", "shared.jobs.queries", "celery.bin.worker", "celery.apps.worker",
     "celery.concurrency.thread", "kombu.transport.redis", "migrations.upgrade", "alembic.command",
 )  # fmt: skip
-_PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NAME = 1, 4, 15
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,10 @@ class SpawnRequest:
     cwd: str
     log: str
     memory_mb: int | None
+    uid: int | None = None  #: as root: become this user
+    gid: int | None = None
+    hidden: Sequence[str] = ()  #: folders that it may not enter then ...
+    shown: Sequence[str] = ()  #: ... and what it sees of them
 
 
 def main() -> None:
@@ -129,11 +137,8 @@ def _become(request: SpawnRequest, parent: int) -> None:
     os.setsid()
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)
-        libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
         libc.prctl(_PR_SET_NAME, request.module.rpartition(".")[2].encode()[:15], 0, 0, 0)
         _set_command_line(f"{sys.executable} -m {' '.join([request.module, *request.arguments])}")
-        if os.getppid() != parent:
-            os._exit(1)
     if request.memory_mb is not None:
         # The soft limit: a sandbox below sets one of its own.
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
@@ -142,6 +147,18 @@ def _become(request: SpawnRequest, parent: int) -> None:
     for number in (1, 2):
         os.dup2(output, number)
     os.close(output)
+    if request.uid is not None and request.gid is not None:
+        if request.module == DELEGATED:
+            delegate_groups(request.uid)
+        shown.show(request.hidden, request.shown)
+        shown.drop(request.uid, request.gid)
+        os.umask(0o007)  # what is written is the group's too, which all processes of the installation share
+    if sys.platform == "linux":
+        # After the change of user, which clears both: who ends with us, and that it may look into itself.
+        libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+        libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
     os.chdir(request.cwd)
     os.environ.clear()
     os.environ.update(request.env)

@@ -16,6 +16,7 @@ from typing import Protocol
 
 from services.host.child import RunningProcess
 from services.host.folder import ServiceStatus, State
+from services.host.ordinary import Account
 from services.host.prefork import Prefork
 from shared.settings import WRONG_SETTINGS
 
@@ -55,11 +56,14 @@ class Worker:
     grace_seconds: float
     arguments: Sequence[str] = ()
     memory_mb: int | None = None
+    account: Account | None = None  #: as root: that it runs under
     stop_signal: signal.Signals = signal.SIGTERM
 
     def begin(self) -> RunningProcess:
         self.ready_file.unlink(missing_ok=True)
-        return self.prefork.spawn(self.module, self.arguments, self.env, self.cwd, self.log, self.memory_mb)
+        return self.prefork.spawn(
+            self.module, self.arguments, self.env, self.cwd, self.log, self.memory_mb, self.account
+        )
 
     def is_ready(self) -> bool:
         return _answers(*self.http) if self.http is not None else self.ready_file.exists()

@@ -30,9 +30,14 @@ class Redis(Server):
     stop_signal = signal.SIGTERM
 
     def __init__(
-        self, folder: Path, *, durable: bool = True, passwords: Mapping[str, str] = MappingProxyType({})
+        self,
+        folder: Path,
+        *,
+        durable: bool = True,
+        passwords: Mapping[str, str] = MappingProxyType({}),
+        clients: int | None = None,
     ) -> None:
-        super().__init__(folder)
+        super().__init__(folder, clients)
         self._durable = durable
         self._passwords = passwords
         self._program = program()
@@ -52,11 +57,12 @@ class Redis(Server):
         for folder in (data, self._socket.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             child.change_owner(folder, self._user)
+        self._admit_clients(self._socket.parent)
         self._socket.unlink(missing_ok=True)
         options = {
             "--port": "0",
             "--unixsocket": str(self._socket),
-            "--unixsocketperm": "700",
+            "--unixsocketperm": "700" if self._clients is None else "777",
             "--dir": str(data),
             "--appendonly": "yes" if self._durable else "no",
             "--appendfsync": "everysec",

@@ -27,7 +27,9 @@ class Server(ABC):
     grace_seconds: ClassVar[float]  #: between ``stop_signal`` and SIGKILL
     stop_signal: ClassVar[signal.Signals]  #: what ends it without losing anything
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, clients: int | None = None) -> None:
+        """``clients``: a group that may connect too, with the passwords that the server asks for."""
+        self._clients = clients
         self.folder = folder.resolve()
         self.log = self.folder / f"{self.name}.log"
         self._user = child.server_user()
@@ -82,6 +84,13 @@ class Server(ABC):
             self._process.kill()
             self._process.wait()
             self._process = None
+
+    def _admit_clients(self, sockets: Path) -> None:
+        """The folder of the sockets is the server's own, and open to the group of its clients."""
+        if self._user.mode != "drop":
+            return
+        os.chown(sockets, self._user.uid, self._user.gid if self._clients is None else self._clients)
+        sockets.chmod(0o700 if self._clients is None else 0o710)
 
     def __enter__(self) -> Self:
         self.start()

@@ -13,9 +13,10 @@ from types import FrameType
 
 import psycopg
 
-from services.host import child, registry
+from services.host import child, ordinary, registry
 from services.host.bootstrap import prepared
 from services.host.folder import Status
+from services.host.groups import remove_groups
 from services.host.installation import Installation
 from services.host.prefork import Prefork
 from services.host.programs import Program, Service
@@ -42,7 +43,13 @@ class Supervisor:
         self._on_ready = on_ready
         self._services: list[Service] = []
         self._rotation_due = 0.0
-        self._status = Status(installation.url, self._folder.api_key, self._stores.database_url, self._stores.redis_url)
+        self._status = Status(
+            installation.url,
+            self._folder.api_key,
+            self._stores.database_url,
+            self._stores.redis_url,
+            why_root=installation.accounts.why_not,
+        )
         self._signals = _Signals(installation.prefork)
 
     def run(self) -> None:
@@ -68,6 +75,10 @@ class Supervisor:
         servers = self._start(self._installation.servers)
         self._until(lambda: all(server.state == "ready" for server in servers), "the servers are ready", 60)
         self._prepare()
+        accounts = self._installation.accounts
+        if accounts.group is not None:
+            ordinary.hand_over(self._folder, accounts.group)
+        remove_groups()
         self._start(self._installation.workers)
         self._status = replace(self._status, api_key=self._folder.api_key, complete=True)
         self._folder.write_settings(self._installation.settings)
@@ -152,6 +163,7 @@ class Supervisor:
             for service in group:
                 service.await_end(requested + service.program.grace_seconds)
             self._write()
+        remove_groups()
 
     def _write(self) -> None:
         self._status = replace(

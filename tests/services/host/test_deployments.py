@@ -80,7 +80,7 @@ def test_every_service_has_a_database_role_of_its_own() -> None:
 #: What compose itself decides, or what only ``assay up`` knows.
 _NOT_FROM_ENV = {
     "ASSAY_HOME", "ASSAY_LOG_MEGABYTES", "ASSAY_REPLICAS", "ASSAY_STACKS_LOCAL_PATHS", "ASSAY_BROKER_URL",
-    "ASSAY_BROKER_LISTEN", "DATABASE_URL", "QDRANT_API_KEY", "ASSAY_HOST", "ASSAY_PORT",
+    "ASSAY_BROKER_LISTEN", "DATABASE_URL", "QDRANT_API_KEY", "ASSAY_HOST", "ASSAY_PORT", "ASSAY_SERVICES_UID",
 }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -19,6 +20,7 @@ import pytest
 
 from services.host.folder import InstallationFolder, Status, alive, current_status, stop
 from services.host.installation import free_port
+from tests.services.host.root import gives_up_root
 from tests.support.wait import until
 
 pytestmark = pytest.mark.slow(seconds=2)
@@ -109,7 +111,7 @@ def test_everything_starts_and_stops_softly_and_nothing_is_left(run: Run) -> Non
     assert stop(installation.folder)
     assert not any(alive(pid) for pid in pids.values())
     for name in ("steady-1", "steady-2"):
-        assert (installation.folder.path / f"{name}.ended").exists()
+        assert (installation.folder.run / f"{name}.ended").exists()
     assert not installation.status.ready
     assert {service.state for service in installation.status.services} == {"stopped"}
     assert not stop(installation.folder)
@@ -158,7 +160,7 @@ def test_a_dead_process_shows_at_once(run: Run) -> None:
 def test_a_process_that_keeps_dying_at_its_start_gets_there_in_the_end(run: Run) -> None:
     installation = run("fragile")
     installation.ready()
-    assert (installation.folder.path / "fragile.runs").read_text() == "xxxx"
+    assert (installation.folder.run / "fragile.runs").read_text() == "xxxx"
 
 
 def test_nothing_outlives_a_killed_supervisor(run: Run) -> None:
@@ -207,8 +209,17 @@ def test_processes_are_named_for_what_they_are(installation: RunningInstallation
     assert words[1:3] == [b"-m", b"tests.support.processes.steady"]
 
 
+@gives_up_root
+def test_of_roots_installation_only_the_supervisor_is_root(installation: RunningInstallation) -> None:
+    processes = installation.pids()
+    users = {name: Path(f"/proc/{pid}/status").read_text() for name, pid in processes.items()}
+    ours = {name: next(line for line in lines.splitlines() if line.startswith("Uid:")) for name, lines in users.items()}
+    assert ours["steady-1"] == ours["steady-2"] == "Uid:\t62001\t62001\t62001\t62001"
+    assert not any(re.search(r"\b0\b", line) for line in ours.values())
+
+
 def test_keys_of_providers_go_only_to_those_that_ask_models(installation: RunningInstallation) -> None:
-    seen = json.loads((installation.folder.path / "steady-1.env.json").read_text())
+    seen = json.loads((installation.folder.run / "steady-1.env.json").read_text())
     assert seen["GROQ_API_KEY"] == "gsk-test"
     assert "UNRELATED_PASSWORD" not in seen
     assert "ASSAY_API_KEY" not in seen

@@ -8,8 +8,8 @@ import signal
 from pathlib import Path
 
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
-home, name = Path(os.environ["ASSAY_HOME"]), os.environ["ASSAY_SERVICE_NAME"]
-(home / f"{name}.env.json").write_text(json.dumps(dict(os.environ)))
+run, name = Path(os.environ["ASSAY_READY_FILE"]).parent, os.environ["ASSAY_SERVICE_NAME"]
+(run / f"{name}.env.json").write_text(json.dumps(dict(os.environ)))
 Path(os.environ["ASSAY_READY_FILE"]).touch()
 signal.sigwait([signal.SIGTERM])
-(home / f"{name}.ended").touch()
+(run / f"{name}.ended").touch()

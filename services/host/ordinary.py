@@ -1,0 +1,137 @@
+"""As root: the users that the processes run under instead, and what they have to reach for that."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from services.host import child, shown
+from services.host.folder import InstallationFolder
+from services.host.processes import Process
+
+#: What a process of root has there is closed to other users, or may be.
+_OF_ROOT = frozenset({"XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "USER", "TMPDIR"})
+_FIRST_OPEN_PORT = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
+_TRY_SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Account:
+    """Numbers that need no entry in ``/etc/passwd``; all processes have one group, which owns what they share."""
+
+    uid: int
+    gid: int
+    hidden: Sequence[str] = ()  #: folders that only root may enter
+    shown: Sequence[str] = ()  #: what the process sees of them
+
+
+@dataclass(frozen=True)
+class Accounts:
+    """Of each process the account that it gets; without one it runs as whoever starts it."""
+
+    by_name: Mapping[str, Account]
+    group: int | None
+    why_not: str = ""  #: what keeps processes from giving up being root
+
+    def of(self, name: str) -> Account | None:
+        return self.by_name.get(name)
+
+
+def accounts(
+    folder: InstallationFolder, processes: Iterable[Process], uid: int, port: int, blobs: str, ours: Mapping[str, str]
+) -> Accounts:
+    """Who runs as whom. Code of strangers is executed beside no keys: that process has a user of its own.
+
+    ``blobs`` is the URL of the files' contents, ``ours`` our environment.
+    """
+    if os.geteuid() != 0 or uid == 0:
+        return Accounts({}, None)
+    needed = _needed(folder, ours)
+    hidden = sorted({str(closed) for path in needed if (closed := child.closed_folder(Path(path)))})
+    own = Account(uid, uid, hidden, needed if hidden else ())
+    if reason := _obstacle(folder, own, blobs, needed):
+        return Accounts({}, None, f"The processes stay root: {reason}")
+    chosen = {**dict.fromkeys((process.name for process in processes), own), "scripted-llm": own}
+    reasons = []
+    if 0 < port < _first_open_port():
+        reasons.append(f"the gateway, as only root may listen on port {port}")
+        del chosen["gateway"]
+    if "execution" in chosen:
+        chosen["execution"] = Account(uid + 1, uid, own.hidden, own.shown)
+        if not _makes_user_namespaces(chosen["execution"]):
+            reasons.append("the execution worker, as here only root may make the namespaces of a sandbox")
+            del chosen["execution"]
+    return Accounts(chosen, uid, f"These stay root: {'; '.join(reasons)}." if reasons else "")
+
+
+def hand_over(folder: InstallationFolder, group: int) -> None:
+    """Give the group what the processes write; the supervisor, which is root, reaches it anyway."""
+    for name in ("blobs", "run", "search", "cache"):
+        path = folder.path / name
+        path.mkdir(mode=0o700, exist_ok=True)
+        inside = path.rglob("*") if path.stat().st_gid != group else ()
+        for each in (*inside, path):
+            if not each.is_symlink():
+                os.chown(each, group, group)
+                own = each.stat().st_mode & 0o700
+                each.chmod((0o2000 if each.is_dir() else 0) | own | own >> 3)
+
+
+def environment(ours: Mapping[str, str], folder: InstallationFolder) -> dict[str, str]:
+    """The environment without folders that are root's."""
+    return {**{name: value for name, value in ours.items() if name not in _OF_ROOT}, "HOME": str(folder.run)}
+
+
+def _needed(folder: InstallationFolder, ours: Mapping[str, str]) -> list[str]:
+    """What the processes read: Python and its packages, the installation, and what settings name."""
+    settings = [value for name, value in ours.items() if name.startswith("ASSAY_")]
+    named = [
+        *sys.path,
+        *ours.get("PYTHONPATH", "").split(":"),
+        *(path for each in settings for path in each.split(":")),
+    ]
+    python = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parents[1]]
+    paths = [*python, Path(__file__).parents[2], folder.path, *(Path(each) for each in named if each.startswith("/"))]
+    return sorted({str(path.absolute()) for path in paths if path.exists() or path == folder.path})
+
+
+def _obstacle(folder: InstallationFolder, account: Account, blobs: str, needed: Sequence[str]) -> str:
+    """What another user could not use, in words; empty when there is nothing."""
+    if not child.knows(account.uid + 1):
+        return f"this container knows no user {account.uid} (ASSAY_SERVICES_UID)."
+    if blobs.startswith("file:") and blobs != folder.blobs.as_uri():
+        place = Path(blobs.removeprefix("file://"))
+        if not place.exists() or place.stat().st_uid != account.uid:
+            return f"the folder that BLOB_URL names is not user {account.uid}'s (ASSAY_SERVICES_UID)."
+    folder.path.mkdir(mode=0o711, parents=True, exist_ok=True)
+    if not _works(account, needed):
+        what = ", ".join(Path(each).name for each in account.hidden)
+        return f"Python or Assay is in a folder that only root may enter ({what})." if what else "they may not change."
+    return ""
+
+
+def _first_open_port() -> int:
+    try:
+        return int(_FIRST_OPEN_PORT.read_text())
+    except (OSError, ValueError):
+        return 1024
+
+
+def _makes_user_namespaces(account: Account) -> bool:
+    """Whether this account may: some machines let only root."""
+    launch = [sys.executable, "-I", "-S", str(child.LAUNCH), str(os.getpid()), str(int(signal.SIGTERM))]
+    return _works(account, account.shown, *launch, "map", "1", "1", "--", "true")
+
+
+def _works(account: Account, shown_paths: Sequence[str], *command: str) -> bool:
+    words = [str(account.uid), str(account.gid), *account.hidden, "--", *shown_paths]
+    tried = [sys.executable, "-I", "-S", str(shown.__file__), *words, *(["--", *command] if command else [])]
+    try:
+        return subprocess.run(tried, capture_output=True, timeout=_TRY_SECONDS, check=False).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False

@@ -1,0 +1,70 @@
+"""Show a process that gives up being root what it needs of folders that only root may enter (``/root``).
+
+Such a folder is covered, in a mount namespace that the process has for itself, by an empty one which holds nothing but
+what is needed, at the same paths. As a program it tries whether all of that works here:
+``python -I -S shown.py UID GID hidden ... -- shown ... [-- command ...]``, with the standard library only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+_NEWNS, _BIND, _REC, _SLAVE, _NOSUID, _NODEV = 0x20000, 4096, 16384, 1 << 19, 2, 4
+
+
+def show(hidden: Sequence[str], shown: Sequence[str]) -> None:
+    """``hidden`` are the closed folders, ``shown`` what stays there. Raises: OSError when root may not do that here."""
+    if not hidden:
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(_NEWNS) != 0:
+        raise OSError(ctypes.get_errno(), "make a mount namespace")
+    _mount(libc, None, "/", None, _REC | _SLAVE)
+    paths = [path for path in shown if not any(Path(other) in Path(path).parents for other in shown)]
+    opened = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths}
+    for folder in hidden:
+        _mount(libc, "tmpfs", folder, "tmpfs", _NOSUID | _NODEV, "mode=711,size=1m")
+    before = os.umask(0o022)
+    for path, descriptor in opened.items():
+        if os.path.isdir(f"/proc/self/fd/{descriptor}"):
+            os.makedirs(path, exist_ok=True)
+        else:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o644))
+        _mount(libc, f"/proc/self/fd/{descriptor}", path, None, _BIND | _REC)
+        os.close(descriptor)
+    os.umask(before)
+
+
+def drop(uid: int, gid: int) -> None:
+    """Never to be root again."""
+    os.setgroups([])
+    os.setresgid(gid, gid, gid)
+    os.setresuid(uid, uid, uid)
+
+
+def _mount(libc: ctypes.CDLL, source: str | None, target: str, kind: str | None, flags: int, options: str = "") -> None:
+    texts = [None if text is None else text.encode() for text in (source, target, kind)]
+    if libc.mount(*texts, ctypes.c_ulong(flags), options.encode()) != 0:
+        raise OSError(ctypes.get_errno(), f"mount {target}")
+
+
+def _try(arguments: list[str]) -> int:
+    uid, gid, rest = int(arguments[0]), int(arguments[1]), arguments[2:]
+    hidden, rest = rest[: rest.index("--")], rest[rest.index("--") + 1 :]
+    shown, command = (rest[: rest.index("--")], rest[rest.index("--") + 1 :]) if "--" in rest else (rest, [])
+    show(hidden, shown)
+    drop(uid, gid)
+    if not all(os.access(path, os.X_OK if os.path.isdir(path) else os.R_OK) for path in shown):
+        return 1
+    if command:
+        os.execv(command[0], command)  # noqa: S606
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_try(sys.argv[1:]))

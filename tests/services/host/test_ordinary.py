@@ -1,0 +1,97 @@
+"""As root, the processes of an installation are not root, wherever its parts are."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from services.host import ordinary, shown
+from services.host.folder import InstallationFolder
+from services.host.processes import PROCESSES
+from tests.services.host.root import gives_up_root
+
+pytestmark = gives_up_root
+_UID = 62001
+_WRITE = "import os, sys; open(sys.argv[1], 'w').close(); print(os.getuid(), sorted(os.listdir(sys.argv[2])))"
+
+
+@pytest.fixture
+def closed() -> Iterator[Path]:
+    """A folder that only root may enter."""
+    folder = Path(tempfile.mkdtemp(prefix="assay-closed-", dir="/tmp"))
+    yield folder
+    shutil.rmtree(folder)
+
+
+def chosen(home: Path, port: int = 8000, blobs: str = "", **ours: str) -> ordinary.Accounts:
+    folder = InstallationFolder(home)
+    return ordinary.accounts(folder, PROCESSES, _UID, port, blobs or folder.blobs.as_uri(), ours)
+
+
+def test_code_of_strangers_runs_under_another_user_than_what_holds_keys(servers_folder: Path) -> None:
+    accounts = chosen(servers_folder / "home")
+    gateway, execution = accounts.of("gateway"), accounts.of("execution")
+    assert gateway is not None, accounts.why_not
+    if execution is None:
+        pytest.skip(accounts.why_not)
+    assert (gateway.uid, execution.uid) == (_UID, _UID + 1)
+    assert {gateway.gid, execution.gid} == {_UID, accounts.group}
+    names = {process.name for process in PROCESSES}
+    assert {name for name, account in accounts.by_name.items() if account.uid == _UID} >= names - {"execution"}
+
+
+def test_only_root_listens_on_its_ports(servers_folder: Path) -> None:
+    if ordinary._first_open_port() <= 80:
+        pytest.skip("here anyone may listen on port 80")
+    accounts = chosen(servers_folder / "home", port=80)
+    assert accounts.of("gateway") is None
+    assert accounts.of("search") is not None
+    assert "only root may listen on port 80" in accounts.why_not
+
+
+def test_what_cannot_be_reached_keeps_all_of_them_root_and_is_told(servers_folder: Path, closed: Path) -> None:
+    accounts = chosen(servers_folder / "home", blobs=closed.as_uri())
+    assert accounts.by_name == {}
+    assert "the folder that BLOB_URL names is not" in accounts.why_not
+
+
+def test_of_a_folder_that_only_root_may_enter_no_more_is_seen_than_needed(closed: Path) -> None:
+    (closed / "secret").write_text("of root")
+    home = closed / "below" / "home"
+    accounts = chosen(home, PYTHONPATH=str(closed / "nothing"))
+    account = accounts.of("gateway")
+    assert account is not None, accounts.why_not
+    ordinary.hand_over(InstallationFolder(home), _UID)
+    words = [str(_UID), str(_UID), *account.hidden, "--", *account.shown, "--"]
+    python = [sys.executable, "-I", "-S", "-c", _WRITE, str(home / "blobs" / "written"), str(closed / "below")]
+    told = subprocess.run(
+        [sys.executable, "-I", "-S", str(shown.__file__), *words, *python], capture_output=True, text=True, check=False
+    )
+    assert told.stdout == f"{_UID} ['home']\n", told.stderr
+    written = home / "blobs" / "written"
+    assert (written.stat().st_uid, written.stat().st_gid) == (_UID, _UID)
+    read = [sys.executable, "-I", "-S", "-c", "import sys; open(sys.argv[1])", str(closed / "secret")]
+    refused = subprocess.run(
+        [sys.executable, "-I", "-S", str(shown.__file__), *words, *read], capture_output=True, text=True, check=False
+    )
+    assert "FileNotFoundError" in refused.stderr
+
+
+def test_what_an_older_installation_has_is_handed_over(servers_folder: Path) -> None:
+    home = servers_folder / "older"
+    (home / "blobs" / "ab").mkdir(parents=True)
+    (home / "blobs" / "ab" / "file").write_text("content")
+    (home / "blobs" / "link").symlink_to("/etc/shadow")
+    before = os.stat("/etc/shadow").st_uid
+    ordinary.hand_over(InstallationFolder(home), _UID)
+    inside = home / "blobs" / "ab" / "file"
+    assert (inside.stat().st_gid, inside.stat().st_mode & 0o777) == (_UID, 0o660)
+    assert inside.parent.stat().st_mode & 0o7777 == 0o2770
+    assert os.stat("/etc/shadow").st_uid == before
