@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
+from pydantic import JsonValue
+
 from services.flows.state import state_of
 from shared.flows.calls import Call, CallOutcome
 from shared.flows.document import Document, Json, description_of, label_of, text_of
-from shared.flows.tools.table import OFFERED
+from shared.flows.tools.table import OFFERED, ToolSpec
 from shared.flows.visuals import merged
 from shared.llm.chat import Prompts
 
@@ -17,12 +19,20 @@ _LISTED = 300  #: nodes, and edges, that a retry lists
 _SETTINGS = 20_000  #: characters of visual settings
 
 
-def request_message(prompts: Prompts, document: Document, message: str, topic: str, tokens: int) -> str:
-    """A message with the flow as it is now; of one that is larger than ``tokens``, what concerns the topic."""
-    tools = "\n\n".join(
-        f"{tool.name}: {tool.description}\nParameters: {json.dumps(tool.parameters, indent=2)}" for tool in OFFERED
-    )
-    settings = json.dumps(merged(document.settings), indent=2, ensure_ascii=False)[:_SETTINGS]
+def request_message(
+    prompts: Prompts, document: Document, message: str, topic: str, tokens: int, *, brief: bool = False
+) -> str:
+    """A message with the flow as it is now; of one that is larger than ``tokens``, what concerns the topic.
+
+    ``brief``: tools in a line each, and no visual settings, for a small window.
+    """
+    if brief:
+        tools, settings = "\n".join(map(_tool_line, OFFERED)), "(left out: the model's window is too small)"
+    else:
+        tools = "\n\n".join(
+            f"{tool.name}: {tool.description}\nParameters: {json.dumps(tool.parameters, indent=2)}" for tool in OFFERED
+        )
+        settings = json.dumps(merged(document.settings), indent=2, ensure_ascii=False)[:_SETTINGS]
     flow = state_of(document, topic, tokens)
     return prompts.render("flows.request", flow=flow, settings=settings, tools=tools, message=message).text.rstrip()
 
@@ -49,6 +59,20 @@ def call_text(call: Call) -> str:
     """``addNode({"label":"Login"})``."""
     params = json.dumps(call.params, ensure_ascii=False, separators=(",", ":"))
     return f"{call.name}({params if len(params) <= _PARAMETERS else params[:_PARAMETERS] + '…'})"
+
+
+def _tool_line(tool: ToolSpec) -> str:
+    """``addNode(label, id?, onConflict?: error|suffix|reuse): Creates a new node.``"""
+    properties, required = tool.parameters.get("properties"), tool.parameters.get("required")
+    assert isinstance(properties, dict)
+    assert isinstance(required, list)
+    told = [f"{name}{'' if name in required else '?'}{_choices(schema)}" for name, schema in properties.items()]
+    return f"{tool.name}({', '.join(told)}): {tool.description.partition('. ')[0].rstrip('.')}."
+
+
+def _choices(schema: JsonValue) -> str:
+    choices = schema.get("enum") if isinstance(schema, dict) else None
+    return f": {'|'.join(map(str, choices))}" if isinstance(choices, list) else ""
 
 
 def _outcome(outcome: CallOutcome) -> Mapping[str, object]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
+from services.flows.compact import compacted
 from services.flows.messages import request_message, retry_message, unreadable_message
 from services.flows.settings import EditSettings
 from shared.contracts.flow import FlowInput, FlowResult, ToolCall
@@ -102,14 +103,18 @@ class _EditLoop:
         request = request_message(
             self.context.prompts, self.session.draft, question, self.request.message, self.settings.state_tokens
         )
+        messages = (*self.messages, ChatMessage("user", request))
         reply = self.context.llm.complete(
             ChatRequest(
                 "flows.edit",
-                (*self.messages, ChatMessage("user", request)),
+                messages,
                 tools=_TOOLS if self.settings.native_tools else (),
                 max_tokens=self.settings.answer_tokens,
                 prompt=self.prompt.version,
                 turn=number,
+                compact=lambda tokens: compacted(
+                    self.context.prompts, self.session.draft, question, self.request.message, messages, tokens
+                ),
             )
         )
         if self.context.cancelled.is_set():

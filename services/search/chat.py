@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from pydantic import BaseModel, JsonValue
 
+from services.search.compact import compacted
 from services.search.replies import Shape, parse
 from shared.errors import AssayError, JobCancelled, NoProviderConfigured, ProvidersFailed
 from shared.jobs.job import Context
@@ -108,7 +109,8 @@ class StructuredChat:
         deadline = time.monotonic() + seconds
         try:
             self._context.budget.spend_turn()
-            prompt = self._context.prompts.render(role, **variables)
+            render = self._context.prompts.render
+            prompt = render(role, **variables)
             self._turn += 1
             content = json.dumps(question, ensure_ascii=False)
             request = ChatRequest(
@@ -119,6 +121,9 @@ class StructuredChat:
                 deadline=deadline,
                 prompt=prompt.version,
                 turn=self._turn,
+                compact=lambda tokens: compacted(
+                    lambda shorter: render(role, **shorter).text, question, variables, tokens
+                ),
             )
             return self._context.llm.complete(request)
         except BudgetSpent as spent:

@@ -54,9 +54,13 @@ class Feedback:
             skills="\n".join(f"\n# Guidance: {skill.name}\n\n{skill.text}" for skill in skills),
         )
 
-    def first(self, remarks: Sequence[str] = (), name: str = "first") -> str:
-        tokens = max(200, self.request.preview.tokens // len(self.data))
-        views = [self._view(each.shown(), tokens) for each in self.data]
+    def first(self, remarks: Sequence[str] = (), name: str = "first", tokens: int | None = None) -> str:
+        """``tokens``: of the previews, for a window that is too small for as many as were asked for."""
+        asked = self.request.preview.tokens
+        each_has = max(200, asked // len(self.data)) if tokens is None else min(tokens, asked) // len(self.data)
+        views = [self._view(each.shown(), each_has) for each in self.data]
+        if tokens is not None:
+            views.append("(The previews are shorter than usual: the model's window is small. Look at what you need.)")
         return self._text(
             name,
             data="\n\n".join(views),

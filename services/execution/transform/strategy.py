@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
+from services.execution.transform.compact import compacted
 from services.execution.transform.feedback import Feedback
 from services.execution.transform.replies import Code, find_code, is_done, said_beside
 from services.execution.transform.results import CodeRun, Entry, Progress
@@ -15,7 +16,7 @@ from services.execution.transform.stated import judge, stated_in
 from shared.contracts.transform import Iteration, Probe
 from shared.errors import JobCancelled
 from shared.jobs.job import Context
-from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Finish, PromptVersion, Tool
+from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, Compacted, Finish, PromptVersion, Tool
 from shared.loop import Again, Done, Turn, run_loop
 
 
@@ -47,8 +48,13 @@ class Strategy(ABC):
     system: str
     prompt: PromptVersion
     messages: list[ChatMessage]  #: the earlier exchanges and the first message of this one
+    opening: Callable[[int], str]  #: the first message again, with a preview of so many tokens
+    begins: int = field(init=False)  #: where in the messages this exchange does
     entries: list[Entry] = field(default_factory=list, init=False)
     tools: ClassVar[tuple[Tool, ...]] = ()
+
+    def __post_init__(self) -> None:
+        self.begins = len(self.messages) - 1
 
     def run(self) -> Ending:
         """Raises: BudgetSpent, ProvidersFailed, JobCancelled, SandboxUnavailable."""
@@ -69,11 +75,16 @@ class Strategy(ABC):
                 prompt=self.prompt,
                 turn=len(turns) + 1,
                 grows=True,
+                compact=self._compacted,
             )
         )
         self.entries.clear()
         self.messages.append(ChatMessage("assistant", reply.text or _empty(reply), tool_calls=reply.tool_calls))
         return reply
+
+    def _compacted(self, tokens: int) -> Compacted | None:
+        history, (first, *turns) = self.messages[: self.begins], self.messages[self.begins :]
+        return compacted(ChatMessage("system", self.system), history, first, turns, self.opening, tokens)
 
     @abstractmethod
     def execute(self, reply: ChatReply) -> Step:

@@ -209,10 +209,14 @@ class _Job:
         tools = request.strategy == "tools"
         system = feedback.system(self.skills, "execution.transform_tools" if tools else "execution.transform")
         remarks = [self.start.remark] if self.start.remark else []
-        first = ChatMessage("user", feedback.first(remarks, "tools_first" if tools else "first"))
+        name = "tools_first" if tools else "first"
+        first = ChatMessage("user", feedback.first(remarks, name))
         kind = ToolCalling if tools else Deterministic
         messages = [*self.context.history, first]
-        return kind(self.context, runner, feedback, self.progress, system.text, system.version, messages)
+        return kind(
+            self.context, runner, feedback, self.progress, system.text, system.version, messages,
+            lambda tokens: feedback.first(remarks, name, tokens),
+        )  # fmt: skip
 
     def _result(self, runner: CodeRunner, status: str, question: str | None) -> TransformResult:
         best = self.progress.best

@@ -8,26 +8,22 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from services.stacks.llm.answers import Fact, accept, parse, schema
-from services.stacks.llm.questions import KINDS, Subject, open_questions, redacted
+from services.stacks.llm.questions import KINDS, Subject, open_questions
+from services.stacks.llm.shown import Detail, compacted, shown
 from services.stacks.packages.package import Package, TechnologyFinding
 from services.stacks.packages.survey import Survey, split_off
 from services.stacks.rules.technologies import TechnologyRules
-from services.stacks.tree import join
 from shared.contracts.detect import Kind
 from shared.errors import NoProviderConfigured, ProvidersFailed
 from shared.llm.chat import ChatMessage, ChatRequest, Finish, Prompts, Provider
 from shared.loop import Again, Budget, BudgetSpent, Done, Turn, run_loop
 
 ROLE = "stacks.identify"
-_MOST_NAMES = 150
-_MOST_SHOWN = 6
-_SHOWN_CHARACTERS = 3000
 _MOST_CHARACTERS = 48_000
 _ENDED = {
     Finish.LENGTH: ("the answer was cut before its end: give fewer identifications",),
     Finish.REFUSAL: ("the model refused to answer",),
 }
-_MARK = ("BEGIN PACKAGE", "END PACKAGE")
 
 
 @dataclass
@@ -83,6 +79,11 @@ class Identifier:
         """What is still wrong with the model's answer after one correction. Raises: BudgetSpent, ProvidersFailed."""
         roots = {subject.root: subject for subject, _ in batch}
         prompt = self.prompts.render(ROLE, kinds=", ".join(KINDS), packages="\n\n".join(text for _, text in batch))
+
+        def shorter(detail: Detail) -> str:
+            texts = [shown(survey, subject, detail) for subject, _ in batch]
+            return self.prompts.render(ROLE, kinds=", ".join(KINDS), packages="\n\n".join(texts)).text
+
         answers: list[str] = []
         endings: list[Finish] = []
 
@@ -91,7 +92,11 @@ class Identifier:
             for turn in turns:
                 if isinstance(turn.outcome, Again):
                     messages += [ChatMessage("assistant", turn.proposal), ChatMessage("user", turn.outcome.feedback)]
-            reply = self.llm.complete(ChatRequest(ROLE, tuple(messages), schema=schema(), prompt=prompt.version))
+            request = ChatRequest(
+                ROLE, tuple(messages), schema=schema(), prompt=prompt.version,
+                compact=lambda tokens: compacted(shorter, messages[1:], tokens),
+            )  # fmt: skip
+            reply = self.llm.complete(request)
             self.calls += 1
             endings.append(reply.finish)
             return reply.text
@@ -155,41 +160,13 @@ def _batches(survey: Survey, subjects: list[Subject]) -> list[list[tuple[Subject
     batches: list[list[tuple[Subject, str]]] = []
     left = 0
     for subject in subjects:
-        text = _shown(survey, subject)
+        text = shown(survey, subject)
         if len(text) > left:
             batches.append([])
             left = _MOST_CHARACTERS
         batches[-1].append((subject, text))
         left -= len(text)
     return batches
-
-
-def _shown(survey: Survey, subject: Subject) -> str:
-    """A package as the model sees it: names, then the beginnings of what says most."""
-    paths = [join(folder.path, name) for folder in subject.folders for name in sorted(folder.files)]
-    names = "\n".join(f"  {path}" for path in paths[:_MOST_NAMES])
-    if len(paths) > _MOST_NAMES:
-        names += f"\n  ... and {len(paths) - _MOST_NAMES} more"
-    parts = [f'{_MARK[0]}\nroot: "{subject.root}"\nasked for: {", ".join(subject.kinds)}\nfiles:\n{names}']
-    shown = 0
-    for path in sorted(paths, key=lambda path: (path.count("/"), _dull(path), path)):
-        if shown == _MOST_SHOWN:
-            break
-        head = survey.scan.tree.read(path, _SHOWN_CHARACTERS)
-        if head is None or b"\0" in head or not head.strip():
-            continue
-        text = redacted(head.decode("utf-8", "replace"))
-        for mark in _MARK:
-            text = text.replace(mark, mark.lower())
-        parts.append(f"--- {path}\n{text.rstrip()}")
-        shown += 1
-    return "\n".join([*parts, _MARK[1]])
-
-
-def _dull(path: str) -> int:
-    name = path.rpartition("/")[2].lower()
-    secret = name.startswith(".env") or name.endswith((".pem", ".key", ".lock", "-lock.json", "-lock.yaml"))
-    return 2 if secret else int(name.startswith((".", "readme", "license")) or name.endswith((".md", ".txt", ".svg")))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from services.execution.documents.ask import generated, messages
+from services.execution.documents.ask.compact import body_of, compacted
 from services.execution.documents.ask.messages import FilledMessage
 from services.execution.documents.ask.replies import InstructionReplies, executes, pieces
 from services.execution.documents.ask.schemas import AnswerSchema, BadSchema, answer_schema
@@ -186,8 +187,8 @@ class Instructions:
         document = self.document
         schema_text = schema.text if schema else ""
         prompt = document.context.prompts.render(ROLE, type=node.type, prompt=system, schema=schema_text)
-        body = "\n\n".join(part for part in (message.text, content, self._errors(node)) if part)
-        user = ChatMessage("user", body, message.images)
+        parts = (message.text, content, self._errors(node))
+        user = ChatMessage("user", body_of(*parts), message.images)
         sent = (ChatMessage("system", prompt.text), *self._history(node), user)
         temperature = node.options.get("t", "")
         most = node.options.get("budget", "")
@@ -201,6 +202,7 @@ class Instructions:
             deadline=document.context.budget.deadline,
             prompt=prompt.version,
             selector=tuple(models),
+            compact=lambda tokens: compacted(sent, *parts, tokens),
         )
 
     def _history(self, node: Instruction) -> list[ChatMessage]:
