@@ -56,6 +56,9 @@ class Attempts:
         """Those that were passed over, and may be asked after all."""
         return [link for link in links if self.last_of(link) == SKIPPED and link not in self._too_small]
 
+    def not_skipped_of(self, links: Sequence[ChainLink]) -> list[ChainLink]:
+        return [link for link in links if self.last_of(link) != SKIPPED]
+
     def failure(self) -> Exception:
         """What to raise when there is nobody left to ask."""
         return no_answer(self.made, self.overflows)

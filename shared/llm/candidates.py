@@ -94,17 +94,36 @@ class Candidates:
         self.breaker.released(candidate.known.key)
         self.breaker.released(candidate.own.key)
 
+    def freer(self, waiting: ChainLink, links: Sequence[ChainLink]) -> Callable[[], bool] | None:
+        """Whether another of the links, which serves the same model, has a free slot; None where there is none."""
+        alike = next((group for group in self._alike(links) if waiting in group), [])
+        same = [link for link in alike if link != waiting]
+        if not same or self._concurrency(waiting) is None:
+            return None
+        keys = [self.adapters[link.provider].endpoint.key(link.model) for link in same]
+
+        def free() -> bool:
+            loads = zip(same, self.slots.loads(keys), strict=True)
+            return any(load < (self._concurrency(link) or 0) for link, load in loads)
+
+        return free
+
     def _by_load(self, links: Sequence[ChainLink]) -> list[ChainLink]:
         """Neighbours in the chain that serve the same model and count their calls: the least loaded one first."""
         ordered: list[ChainLink] = []
-        for (_, counted), group in groupby(links, key=lambda link: (link.model, self._concurrency(link) is not None)):
-            same = list(group)
-            if counted and len(same) > 1:
+        for same in self._alike(links):
+            if len(same) > 1 and self._concurrency(same[0]) is not None:
                 loads = self.slots.loads([self.adapters[link.provider].endpoint.key(link.model) for link in same])
                 shares = [load / (self._concurrency(link) or 1) for link, load in zip(same, loads, strict=True)]
-                same = [same[place] for place in sorted(range(len(same)), key=shares.__getitem__)]
-            ordered += same
+                ordered += [same[place] for place in sorted(range(len(same)), key=shares.__getitem__)]
+            else:
+                ordered += same
         return ordered
+
+    def _alike(self, links: Sequence[ChainLink]) -> Iterator[list[ChainLink]]:
+        """Neighbours that serve the same model, and that all count their calls or none of them."""
+        for _, group in groupby(links, key=lambda link: (link.model, self._concurrency(link) is not None)):
+            yield list(group)
 
     def _concurrency(self, link: ChainLink) -> int | None:
         return self.adapters[link.provider].endpoint.concurrency

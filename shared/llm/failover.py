@@ -15,7 +15,7 @@ from shared.llm.candidates import Candidate, Candidates
 from shared.llm.chat import ChainLink, ChatReply, ChatRequest, OnAttempt, Reason
 from shared.llm.faults import Busy, NextStep, Part, PartUnsupported, PromptTooLong, ProviderFault, TimedOut
 from shared.llm.hedge import race
-from shared.llm.slots import LocalSlots, Slots, SlotTaken, slot
+from shared.llm.slots import LocalSlots, SlotElsewhere, Slots, SlotTaken, slot
 from shared.llm.vendors.adapter import Adapter
 from shared.llm.watch import POLL_SECONDS, Watch
 from shared.llm.windows import cap_beside, smaller_cap
@@ -68,6 +68,7 @@ class _Round:
     request: ChatRequest
     attempts: Attempts
     candidates: Candidates
+    waited: list[float] = field(default_factory=list)  #: seconds for slots that were not taken in the end
 
     def run(self, links: Sequence[ChainLink]) -> ChatReply:
         """One after the other; when none of them answers, the resting ones after all, and those that are soon back."""
@@ -85,19 +86,41 @@ class _Round:
 
     def _pass(self, links: Sequence[ChainLink], again: bool = False, resting: bool = False) -> ChatReply | None:
         """Ask one after the other until one answers."""
-        settings = self.failover.settings
-        admitted = self.candidates.admitted(links, lambda: self._left() >= settings.least, again=again, resting=resting)
-        if settings.hedge_after is not None:
-            return race(admitted, self._ask, settings.hedge_after)
-        for candidate in admitted:
-            if (reply := self._ask(candidate)) is not None:
-                return reply
+        admitted = self._admitted(links, again, resting)
+        if (hedge_after := self.failover.settings.hedge_after) is not None:
+            return race(admitted, self._ask, hedge_after)
+        remaining, left = [*links], None
+        while (candidate := next(admitted, None)) is not None:
+            try:
+                # Who comes first again although another one is free stays: that one may be resting.
+                reply = self._ask(candidate, among=() if candidate.link == left else remaining)
+            except SlotElsewhere as free:
+                left = candidate.link
+                self.waited.append(free.waited)
+                self.candidates.released(candidate)
+            else:
+                if reply is not None:
+                    return reply
+                remaining.remove(candidate.link)
+            remaining = remaining if resting else self.attempts.not_skipped_of(remaining)
+            admitted = self._admitted(remaining, again, resting)
         return None
 
+    def _admitted(self, links: Sequence[ChainLink], again: bool, resting: bool) -> Iterator[Candidate]:
+        least = self.failover.settings.least
+        return self.candidates.admitted(links, lambda: self._left() >= least, again=again, resting=resting)
+
     def _ask(
-        self, candidate: Candidate, abandoned: Event | None = None, reason: Reason | None = None
+        self,
+        candidate: Candidate,
+        abandoned: Event | None = None,
+        reason: Reason | None = None,
+        among: Sequence[ChainLink] = (),
     ) -> ChatReply | None:
-        """Ask one provider, a second time after a fault that says so; None when it failed."""
+        """Ask one provider, a second time after a fault that says so; None when it failed.
+
+        Raises: SlotElsewhere when it is busy, and one of ``among`` that serves the same model is free.
+        """
         reason = reason or candidate.reason
         request, without, faults = self._fitting(candidate), frozenset[Part](), set[str]()
         if request is None:
@@ -106,7 +129,7 @@ class _Round:
         while True:
             watch = self._watch(candidate, abandoned)
             try:
-                with self._slot(candidate, watch) as queued:
+                with self._slot(candidate, watch, among) as queued:
                     watch.queued = queued
                     watch = self._watch(candidate, abandoned, queued)
                     return self._ask_once(candidate, watch, reason, request, without)
@@ -163,14 +186,15 @@ class _Round:
         return None
 
     @contextmanager
-    def _slot(self, candidate: Candidate, watch: Watch) -> Iterator[float | None]:
-        """A slot of the endpoint's model, where they are counted. Raises: Busy, JobCancelled."""
+    def _slot(self, candidate: Candidate, watch: Watch, among: Sequence[ChainLink]) -> Iterator[float | None]:
+        """A slot of the endpoint's model, where they are counted. Raises: Busy, SlotElsewhere, JobCancelled."""
         link, failover = candidate.link, self.failover
         endpoint = failover.adapters[link.provider].endpoint
         if endpoint.concurrency is None:
             yield None
             return
-        most = self._left() if candidate.last else min(failover.settings.patience, self._left())
+        waited = sum(self.waited)
+        most = self._left() if candidate.last else min(max(failover.settings.patience - waited, 0), self._left())
         until, held = time.monotonic() + most, endpoint.limits.total
 
         def check() -> None:
@@ -180,9 +204,9 @@ class _Round:
         try:
             with slot(
                 failover.slots, endpoint.key(link.model), failover.tenant, endpoint.concurrency,
-                held=held, until=until, check=check,
+                held=held, until=until, check=check, elsewhere=self.candidates.freer(link, among),
             ) as queued:  # fmt: skip
-                yield queued
+                yield waited + queued
         except SlotTaken:
             raise Busy(f"All of its {endpoint.concurrency} slots were taken for {most:.0f} s.") from None
         except JobCancelled:

@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 _ALIVE = 3.0  #: seconds after which a caller that does not come back has died
 _HELD = 60.0  #: seconds, beside the call's own limit, for which a slot is held by a worker that has died
 _SHORTEST, _LONGEST = 0.01, 1.0  #: seconds between two looks of the first and of the last in the queue
+_LOOKS = 0.1  #: seconds between two looks at other servers of the same model
 _WOKEN = 2  #: of this process's waiting calls, the first ones, look at once when a slot becomes free
 _PAUSE = 2.0  #: seconds for which a Redis that failed is not asked
 
@@ -66,6 +67,14 @@ return redis.call('ZCOUNT', KEYS[1], now, '+inf') + redis.call('ZCOUNT', KEYS[2]
 
 class SlotTaken(Exception):
     """No slot became free in time."""
+
+
+class SlotElsewhere(Exception):
+    """A slot that will do as well is free now; ``waited``: seconds for which this one was waited for."""
+
+    def __init__(self, waited: float) -> None:
+        super().__init__()
+        self.waited = waited
 
 
 @dataclass
@@ -206,10 +215,12 @@ def slot(
     held: float,
     until: float,
     check: Callable[[], None],
+    elsewhere: Callable[[], bool] | None = None,
 ) -> Iterator[float]:
     """Hold a slot for at most ``held`` seconds; gives the seconds that it was waited for.
 
-    ``until``: monotonic; ``check`` is called while it is waited for. Raises: SlotTaken; what ``check`` raises.
+    ``until``: monotonic; ``check`` is called while it is waited for, and ``elsewhere``, where there are other servers
+    of the same model, whether one of them has a free slot. Raises: SlotTaken, SlotElsewhere; what ``check`` raises.
     """
     id, began = f"{tenant}:{uuid.uuid4().hex}", time.monotonic()
     try:
@@ -217,7 +228,10 @@ def slot(
             check()
             if time.monotonic() >= until:
                 raise SlotTaken
-            slots.waiting_here.wait(key, id, before, min(_SHORTEST * 2 ** min(before, 10), _LONGEST))
+            if elsewhere is not None and elsewhere():
+                raise SlotElsewhere(time.monotonic() - began)
+            longest = _LONGEST if elsewhere is None else _LOOKS
+            slots.waiting_here.wait(key, id, before, min(_SHORTEST * 2 ** min(before, 10), longest))
         yield time.monotonic() - began
     finally:
         slots.free(key, id)

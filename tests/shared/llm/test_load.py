@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+import redis
 
 from shared.llm.layer import LlmLayer
 from shared.llm.settings import CallSettings, ProviderSettings
 from shared.llm.slots import SharedSlots
 from tests.shared.llm.support import ask
 from tests.support.scripted import ScriptedLlm, started
+from tests.support.wait import until
 
 BOTH = ("gpu1/m", "gpu2/m")
 
@@ -58,6 +61,13 @@ def held(llm: LlmLayer, redis_url: str, endpoint: str, count: int) -> Iterator[N
         yield
 
 
+def waits(llm: LlmLayer, redis_url: str) -> int:
+    """Calls in the queues of both."""
+    with redis.Redis.from_url(redis_url) as client:
+        keys = [f"assay:llm:slots:{{{llm.endpoints[name].key('m')}}}:waiting" for name in ("gpu1", "gpu2")]
+        return sum(int(client.zcard(key)) for key in keys)
+
+
 def test_equal_ones_are_asked_in_the_order_of_the_chain(llm: LlmLayer) -> None:
     assert ask(llm, *BOTH).attempts("provider", "outcome") == [("gpu1", "ok")]
     assert ask(llm, *reversed(BOTH)).attempts("provider", "outcome") == [("gpu2", "ok")]
@@ -87,3 +97,32 @@ def test_another_model_and_one_that_counts_no_calls_keep_their_places(llm: LlmLa
     with held(llm, redis_url, "gpu1", 1):
         assert ask(llm, "gpu1/m", "gpu2/other").attempts("provider") == [("gpu1",)]
         assert ask(llm, "gpu1/m", "uncounted/m", "gpu2/m").attempts("provider") == [("gpu1",)]
+
+
+def test_who_waits_for_a_slot_goes_to_the_server_that_is_free_first(
+    llm: LlmLayer, redis_url: str, second: ScriptedLlm
+) -> None:
+    """Both are taken; the one that it does not wait for becomes free, and the other never does."""
+    second.play({"reply": "second"}, server={"models": ["m"]})
+    with ExitStack() as stack:
+        stack.enter_context(held(llm, redis_url, "gpu1", 2))
+        free = stack.enter_context(ExitStack())
+        free.enter_context(held(llm, redis_url, "gpu2", 4))
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(ask, llm, *BOTH)
+            until(lambda: waits(llm, redis_url) == 1, "the call in a queue")
+            free.close()
+            assert asked.result(60).attempts("provider", "reason", "outcome") == [("gpu2", "primary", "ok")]
+            assert waits(llm, redis_url) == 0, "it has left the other queue"
+
+
+def test_a_free_server_that_rests_is_no_place_to_go_to(llm: LlmLayer, redis_url: str, second: ScriptedLlm) -> None:
+    second.play({"fault": "rate_limit"}, server={"models": ["m"]})
+    with held(llm, redis_url, "gpu1", 1):
+        assert ask(llm, *BOTH).attempts("provider", "outcome") == [("gpu2", "rate_limited"), ("gpu1", "ok")]
+    with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
+        stack.enter_context(held(llm, redis_url, "gpu1", 2))
+        asked = pool.submit(ask, llm, *BOTH)
+        until(lambda: waits(llm, redis_url) == 1, "the call in the queue of the server that does not rest")
+        stack.close()
+        assert asked.result(60).attempts("provider", "outcome") == [("gpu1", "ok")]
