@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 from cyclopts import App, CycloptsError
 
@@ -27,13 +27,15 @@ from assay.commands.session import (
     Globals,
     UsageError,
     begin,
+    current,
 )
 from shared import VERSION
 
 _HELP = "LLM jobs whose answers are executed and checked before they are returned."
 _EPILOGUE = """\
-Everywhere: --json, --quiet, --url URL, --api-key KEY
-(else ASSAY_URL, ASSAY_API_KEY; else the installation that runs in ASSAY_HOME).
+Everywhere: --json, --quiet, --url URL, --api-key KEY, --profile NAME
+(else ASSAY_PROFILE; ASSAY_URL, ASSAY_API_KEY; the installation in ASSAY_HOME;
+the default of `assay config`; the installation that is found).
 Exit status: 0 done, 1 failed, 2 usage, 3 not found, 4 not authorised,
 5 unreachable, no provider or no worker, 6 the model asked a question,
 124 timed out, 130 interrupted."""
@@ -98,6 +100,8 @@ def build() -> App:
     for command in commands:
         app.command(command)
     app.command("assay.commands.login:login", help="Print a link that signs a browser in to the console.")
+    app.command("assay.commands.config:app", name="config")
+    app.command(completion)
     app.command("assay.commands.mcp:mcp", help="Serve Assay as tools of an agent, on standard input and output.")
     app.command("assay.commands.operate:queues", help="What waits and what runs, by kind of job.")
     app.command("assay.commands.operate:workers", help="The workers of the last ten minutes.")
@@ -135,6 +139,11 @@ def build() -> App:
     return app
 
 
+def completion(shell: Literal["bash", "zsh", "fish"]) -> None:
+    """Print what a shell needs to complete this command: source <(assay completion bash)."""
+    current().out(build().generate_completion(prog_name="assay", shell=shell))
+
+
 def _add_plugged_kinds(app: App) -> None:
     """A command for every kind whose row names one that is not there."""
     from shared.kinds import KINDS  # noqa: PLC0415 - pydantic costs a tenth of a second
@@ -154,7 +163,7 @@ def take_globals(arguments: Sequence[str]) -> tuple[Globals, list[str]]:
         name, equals, value = word.partition("=")
         if word == "--":
             rest += [word, *words]
-        elif name in ("--url", "--api-key"):
+        elif name in ("--url", "--api-key", "--profile"):
             given = value if equals else next(words, None)
             if not given:
                 raise UsageError(f"{name} needs a value")
@@ -163,8 +172,8 @@ def take_globals(arguments: Sequence[str]) -> tuple[Globals, list[str]]:
             switches.add("--quiet" if word == "-q" else word)
         else:
             rest.append(word)
-    flags = Globals(values.get("--url"), values.get("--api-key"), "--json" in switches, "--quiet" in switches)
-    return flags, rest
+    server = (values.get("--url"), values.get("--api-key"))
+    return Globals(*server, "--json" in switches, "--quiet" in switches, values.get("--profile")), rest
 
 
 def _explain(session: CommandLine, error: BaseException) -> int:

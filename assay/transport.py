@@ -10,10 +10,12 @@ from typing import NoReturn
 
 import httpx2
 
+from assay import profiles
 from assay.calls.call import Reply
 from assay.errors import APIConnectionError, APITimeoutError
 from assay.exchange import error_of
 from assay.installations import home_of, read_status
+from assay.profiles import Profile
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 
@@ -25,18 +27,44 @@ class Target:
 
 
 def find_target(
-    url: str | None = None, api_key: str | None = None, environment: Mapping[str, str] | None = None
+    url: str | None = None,
+    api_key: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    profile: str | None = None,
 ) -> Target:
-    """The installation's own key is shown to the installation's own URL only."""
+    """What is given, else the profile that is named (also by ASSAY_PROFILE), else ASSAY_URL and ASSAY_API_KEY, else the
+    installation in ASSAY_HOME, else the default profile, else the installation that is found.
+
+    A key is shown to its own URL only: an installation's, and a profile's. Raises: ProfileError.
+    """
     if url and api_key:
         return Target(url.rstrip("/"), api_key)
     env = os.environ if environment is None else environment
+    if chosen := chosen_profile(profile, env):
+        return _of_profile(chosen, url, api_key, env)
     given = url or env.get("ASSAY_URL") or None
     key = api_key or env.get("ASSAY_API_KEY") or None
     local = _local(home_of(env))
     if local is not None and (given is None or given.rstrip("/") == local.url.rstrip("/")):
         return Target(local.url.rstrip("/"), key or local.api_key)
     return Target((given or DEFAULT_URL).rstrip("/"), key)
+
+
+def chosen_profile(profile: str | None, env: Mapping[str, str]) -> Profile | None:
+    """The profile that is named, or the default where nothing else says which server is meant. Raises: ProfileError."""
+    if name := profile or env.get("ASSAY_PROFILE"):
+        return profiles.read(env).profile(name)
+    if env.get("ASSAY_URL") or env.get("ASSAY_HOME"):
+        return None
+    config = profiles.read(env)
+    return config.profile(config.default) if config.default else None
+
+
+def _of_profile(profile: Profile, url: str | None, api_key: str | None, env: Mapping[str, str]) -> Target:
+    own, other = profile.url.rstrip("/"), (url or profile.url).rstrip("/")
+    if api_key or other != own:
+        return Target(other, api_key)
+    return Target(own, profile.api_key(env))
 
 
 def _local(home: Path) -> Target | None:

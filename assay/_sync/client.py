@@ -42,11 +42,12 @@ class Client:
         url: str | None = None,
         api_key: str | None = None,
         *,
+        profile: str | None = None,
         timeout: float = 30.0,
         max_retries: int = 2,
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
-        self.target: Target = find_target(url, api_key)
+        self.target: Target = find_target(url, api_key, profile=profile)
         self.options = ClientOptions(timeout, max_retries)
         headers = {"User-Agent": "assay-python"}
         if self.target.api_key:

@@ -33,6 +33,6 @@ def mcp(
     for given in folders:
         if not given.is_dir():
             raise UsageError(f"{given} is no folder")
-    flags = current().flags
-    serve(flags.url, flags.api_key, folders, VERSION, read_only=readonly)
+    target = current().client.target
+    serve(target.url, target.api_key, folders, VERSION, read_only=readonly)
     return 0

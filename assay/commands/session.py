@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +33,7 @@ class Globals:
     api_key: str | None = None
     json: bool = False
     quiet: bool = False
+    profile: str | None = None
 
 
 class CommandLine:
@@ -43,17 +46,24 @@ class CommandLine:
     def client(self) -> Client:
         from assay import Client  # noqa: PLC0415 - httpx2 costs a tenth of a second
 
-        return Client(self.flags.url, self.flags.api_key)
+        return Client(self.flags.url, self.flags.api_key, profile=self.flags.profile)
 
-    @property
+    @cached_property
     def json(self) -> bool:
-        return self.flags.json
+        """Whether answers are printed as JSON: as --json says, else the profile."""
+        if self.flags.json:
+            return True
+        from assay import profiles  # noqa: PLC0415
+        from assay.transport import chosen_profile  # noqa: PLC0415
+
+        with suppress(profiles.ProfileError):  # whoever asks the server is told
+            profile = chosen_profile(self.flags.profile, os.environ)
+            return profile is not None and profile.output == "json"
+        return False
 
     @property
     def lively(self) -> bool:
         """Whether a person watches: progress may be drawn."""
-        import os  # noqa: PLC0415
-
         return sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not self.flags.quiet and not self.json
 
     def show(self, data: Any, text: Callable[[Any], str | None]) -> None:
