@@ -94,7 +94,9 @@ def read(environment: Mapping[str, str]) -> Config:
 def write(environment: Mapping[str, str], config: Config) -> Path:
     """Replace the file; comments in it are lost. Raises: ProfileError."""
     _config({"default": config.default, "profiles": {name: _said(each) for name, each in config.profiles.items()}})
-    file = config_file(environment)
+    file = config_file(environment).resolve()  # a link stays one
+    if file.exists() and not file.is_file():
+        raise ProfileError(f"{file} is no file")
     lines = ["# Servers by name; `assay config` writes this file anew."]
     lines += [f"default = {json.dumps(config.default)}"] if config.default else []
     for name, profile in sorted(config.profiles.items()):

@@ -41,7 +41,7 @@ def plain() -> dict[str, str]:
     """An environment that says nothing of other installations and providers."""
     foreign = ("ASSAY_", "DATABASE_URL", "REDIS_URL", "QDRANT_URL", "BLOB_URL", "GROQ_", "CEREBRAS_", "OPENAI_")
     env = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
-    return {**env, "ASSAY_PORT": "0", "ASSAY_CONFIG": os.devnull, "PYTHONPATH": str(ROOT)}
+    return {**env, "ASSAY_PORT": "0", "ASSAY_CONFIG": str(ROOT / "no" / "profiles"), "PYTHONPATH": str(ROOT)}
 
 
 def written(shell: Shell, name: str, text: str) -> str:

@@ -100,6 +100,18 @@ def test_what_is_written_is_read_back_and_is_its_owners(env: Mapping[str, str]) 
     assert profiles.read(env) == config
 
 
+def test_what_is_no_file_is_not_replaced_by_one_and_a_link_stays(env: Mapping[str, str], tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(ProfileError, match="is no file"):
+        profiles.write({"ASSAY_CONFIG": str(pipe)}, Config())
+    link = tmp_path / "link"
+    link.symlink_to(env["ASSAY_CONFIG"])
+    profiles.write({"ASSAY_CONFIG": str(link)}, Config())
+    assert link.is_symlink()
+    assert profiles.read(env) == Config()
+
+
 def test_somebody_keeps_profiles_by_commands(env: Mapping[str, str], tmp_path: Path) -> None:
     shell = Shell(tmp_path, {**plain(), "ASSAY_CONFIG": str(tmp_path / "mine" / "config.toml")})
     assert shell("config", "set", "work").status == 2

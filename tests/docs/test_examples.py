@@ -33,7 +33,8 @@ def reader(servers_folder: Path) -> Iterator[Shell]:
     shutil.copytree(FILES, folder)
     (folder / ".venv").symlink_to(sys.prefix)  # as in a clone
     commands = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    shell = Shell(folder, {**plain(), "ASSAY_HOME": str(servers_folder / "examples"), "PATH": commands})
+    own = {"ASSAY_HOME": str(servers_folder / "examples"), "ASSAY_CONFIG": str(servers_folder / "profiles.toml")}
+    shell = Shell(folder, {**plain(), **own, "PATH": commands})
     try:
         ran = shell("up", "-d", "--script", "models.yaml")
         assert ran.status == 0, ran.talk
