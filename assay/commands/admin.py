@@ -194,15 +194,17 @@ def _listed(parameters: dict[str, Any]) -> str:
 
 
 def _available(answer: Any) -> str:
-    """``refuses``: what an endpoint's model was found not to take (schema, tools, images, system, stream_usage)."""
+    """``takes`` and ``refuses``: of schema, tools, images, system, stream_usage; in neither: not tried."""
     return show.table(
-        ["provider", "model", "configured", "window", "refuses", "retired"],
+        ["provider", "model", "configured", "window", "tokenizer", "takes", "refuses", "retired"],
         [
             [
                 each["provider"],
                 each["model"],
                 "yes" if each["configured"] else "no",
                 each.get("window"),
+                "yes" if each.get("tokenizer") else None,
+                ", ".join(each.get("takes") or ()) or None,
                 ", ".join(each.get("refuses") or ()) or None,
                 each.get("retired"),
             ]

@@ -24,6 +24,17 @@ class IsolationState(Answer):
     claimed: str | None = None
 
 
+class ModelState(Answer):
+    """A model that jobs ask, as far as its server tells and `POST /v1/endpoints/{name}/test` has tried."""
+
+    provider: str
+    model: str
+    window: int | None  #: tokens of prompt and answer; null: not known
+    tokenizer: bool  #: its server counts the tokens of a text itself
+    takes: list[str]  #: of schema, tools, images, system, stream_usage: what it was found to take
+    refuses: list[str]  #: and what not; in neither list: not tried
+
+
 class DependencyState(Answer):
     """Something that the gateway needs: it answers as it should, or not, and then why."""
 
@@ -35,3 +46,4 @@ class Capabilities(Answer):
     kinds: dict[str, KindState]
     languages: dict[str, LanguageState]
     isolation: IsolationState
+    models: list[ModelState] = []  #: that the chains name and whose provider is configured

@@ -151,7 +151,7 @@ class EndpointRegistry(Mapping[str, Endpoint]):
     def _limited(self, vendor: Endpoint, kept: Kept | None) -> Endpoint:
         """A vendor of the environment with what an operator has set."""
         facts = self._facts_of(vendor.name)
-        vendor = replace(vendor, refuses=_refused(facts))
+        vendor = replace(vendor, probed=_probed(facts))
         if kept is None:
             return vendor
         given = kept.given
@@ -178,7 +178,7 @@ class EndpointRegistry(Mapping[str, Endpoint]):
             needs_key=given.key_env is not None,
             vendor=NAMED_WIRE,
             models=models,
-            refuses=_refused(facts),
+            probed=_probed(facts),
             tokenizer=_tokenizer(facts),
             concurrency=given.concurrency or (facts.slots if facts else None),
             window=given.window,
@@ -249,5 +249,5 @@ def _tokenizer(facts: EndpointFacts | None) -> Literal["llama.cpp", "vllm"] | No
     return "vllm" if facts.server == "vllm" else "llama.cpp"
 
 
-def _refused(facts: EndpointFacts | None) -> frozenset[str]:
-    return frozenset(part for part, taken in facts.probed.items() if not taken) if facts else frozenset()
+def _probed(facts: EndpointFacts | None) -> tuple[tuple[str, bool], ...]:
+    return tuple(sorted(facts.probed.items())) if facts else ()

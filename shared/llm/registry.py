@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from sqlalchemy import Connection, Engine, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
+from shared.contracts.capabilities import ModelState
 from shared.errors import NotFound
 from shared.kinds import KINDS
 from shared.llm.catalog import retirement, table
@@ -120,14 +121,26 @@ class ModelRegistry:
         ]
 
     def _found_out(self, provider: str, model: str) -> dict[str, JsonValue]:
-        """What is known of a model by looking at its server: its window in tokens, and what requests it refuses."""
+        """What is known of a model by looking at its server: its window in tokens, and what it takes and refuses."""
         endpoint = self._endpoints.get(provider)
         if endpoint is None:
-            return {"window": None, "refuses": []}
+            return {"window": None, "tokenizer": False, "takes": [], "refuses": []}
+        probed = endpoint.probed if model == endpoint.model else ()
         return {
             "window": endpoint.window_of(model),
-            "refuses": [*sorted(endpoint.refuses)] if model == endpoint.model else [],
+            "tokenizer": endpoint.tokenizer is not None,
+            "takes": [part for part, taken in probed if taken],
+            "refuses": [part for part, taken in probed if not taken],
         }
+
+    def asked(self) -> list[ModelState]:
+        """What is known of every model that a chain names and whose provider is configured."""
+        links = {(link.provider, link.model) for chain in self.chains().values() for link in chain}
+        return [
+            ModelState.model_validate({"provider": provider, "model": model, **self._found_out(provider, model)})
+            for provider, model in sorted(links)
+            if self._is_configured(provider)
+        ]
 
     def configured(self, role: str) -> bool:
         """Whether a provider of the role's chain is configured."""

@@ -18,7 +18,8 @@ def of_doctor(shell: Shell, name: str) -> dict[str, Any] | None:
 @pytest.mark.slow(seconds=4)
 def test_doctor_looks_at_every_endpoint_and_says_what_to_do(shell: Shell, scripted_llm: ScriptedLlm) -> None:
     scripted_llm.play(
-        {"reply": "yes"}, server={"kind": "llama.cpp", "version": "1", "models": ["small"], "window": 2048}
+        {"reply": "yes"},
+        server={"kind": "llama.cpp", "version": "1", "models": ["small"], "window": 2048, "tokenizes": True},
     )
     added = shell("endpoints", "add", "gpu1", scripted_llm.base_url("openai"))
     assert added.status == 0, added.talk
@@ -37,8 +38,11 @@ def test_doctor_looks_at_every_endpoint_and_says_what_to_do(shell: Shell, script
         assert sources["gpu1"] == "api"
         assert sources["groq"] in ("built_in", "environment")
         listed = [line.split("\t") for line in shell("models", "ls", "--all").out.splitlines()]
-        assert listed[0] == ["provider", "model", "configured", "window", "refuses", "retired"]
-        assert ["gpu1", "small", "yes", "2048"] in [line[:4] for line in listed]
+        assert listed[0] == [
+            "provider", "model", "configured", "window", "tokenizer", "takes", "refuses", "retired",
+        ]  # fmt: skip
+        small = next(line for line in listed if line[:2] == ["gpu1", "small"])
+        assert small[2:6] == ["yes", "2048", "yes", "images, schema, stream_usage, system, tools"]
     finally:
         for name in ("gpu1", "away"):
             shell("endpoints", "rm", name)

@@ -35,7 +35,8 @@ async def get_capabilities(caller: CurrentCaller, deps: Deps) -> Capabilities:
     kinds = {
         name: _kind(kind, workers, with_model, deps.workforce.absence(name), missing) for name, kind in KINDS.items()
     }
-    return Capabilities(kinds=kinds, languages=_languages(workers), isolation=isolation_of(workers))
+    models = await deps.llm.ask(deps.llm.layer.models.asked)
+    return Capabilities(kinds=kinds, languages=_languages(workers), isolation=isolation_of(workers), models=models)
 
 
 def _kind(

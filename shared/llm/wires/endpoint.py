@@ -38,11 +38,16 @@ class Endpoint:
     concurrency: int | None = None  #: calls at once, of all workers
     window: int | None = None  #: tokens, of every model, whatever its server tells
     tokenizer: Literal["llama.cpp", "vllm"] | None = None  #: in whose words its server counts tokens, where it does
-    refuses: frozenset[str] = frozenset()  #: parts of requests that its chosen model was found not to take
+    probed: tuple[tuple[str, bool], ...] = ()  #: parts of requests, and whether its chosen model was found to take them
 
     def window_of(self, model: str) -> int | None:
         """Tokens of prompt and answer together; None when nobody has said."""
         return self.window or dict(self.models).get(model)
+
+    @property
+    def refuses(self) -> frozenset[str]:
+        """Parts of requests that its chosen model was found not to take."""
+        return frozenset(part for part, taken in self.probed if not taken)
 
     @property
     def configured(self) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Engine, delete
 
 from shared import db
+from shared.contracts.capabilities import ModelState
 from shared.contracts.models import EndpointInput
 from shared.errors import Conflict, InvalidRequest, NotFound
 from shared.llm.endpoints import read_file
@@ -107,7 +108,7 @@ def test_what_a_server_in_a_vendors_place_was_found_to_take_is_known_to_every_pr
 ) -> None:
     refused = {"kind": "seen", "name": "llama.cpp images"}
     once = {"when": {"any": "single word"}, "times": 1}
-    served = {"kind": "llama.cpp", "version": "1", "models": ["smollm2"], "window": 2048}
+    served = {"kind": "llama.cpp", "version": "1", "models": ["smollm2"], "window": 2048, "tokenizes": True}
     scripted_llm.play(*[{**once, "reply": "ready"}] * 4, {**once, "fault": refused}, {"reply": "ready"}, server=served)
     named = ProviderSettings({"OPENAI_BASE_URL": scripted_llm.base_url("openai")})
     layers = [LlmLayer(named, CallSettings(), engine, None) for _ in range(2)]
@@ -120,6 +121,10 @@ def test_what_a_server_in_a_vendors_place_was_found_to_take_is_known_to_every_pr
         view = layers[1].endpoints.view("openai")
         assert view.facts is not None
         assert (view.facts.server, view.facts.probed["images"], view.settings) == ("llama.cpp", False, {})
+        (told,) = {each.model_dump_json() for each in layers[1].models.asked()}
+        state = ModelState.model_validate_json(told)
+        assert (state.provider, state.model, state.window, state.tokenizer) == ("openai", "smollm2", 2048, True)
+        assert (state.takes, state.refuses) == (["schema", "stream_usage", "system", "tools"], ["images"])
     finally:
         for layer in layers:
             layer.close()
