@@ -10,14 +10,15 @@ from contextlib import suppress
 
 import httpx2 as httpx
 
-from benchmarks.attacks.attacker import Attack, Attacker
+from benchmarks.attacks.attacker import ADDRESS, Attack, Attacker
 from benchmarks.attacks.table import ATTACKS
 
 
 async def run(attack: Attack, host: str, port: int, key: str, seconds: float) -> dict[str, int]:
     """Attack for some seconds, at least until something is answered; how often it was answered what."""
     limits = httpx.Limits(max_connections=None)
-    async with httpx.AsyncClient(base_url=f"http://{host}:{port}", timeout=60, limits=limits) as client:
+    transport = httpx.AsyncHTTPTransport(limits=limits, local_address=ADDRESS)
+    async with httpx.AsyncClient(base_url=f"http://{host}:{port}", timeout=60, transport=transport) as client:
         attacker = Attacker(host, port, key, client)
         under_way = asyncio.ensure_future(attack(attacker))
         await asyncio.wait({under_way}, timeout=seconds)

@@ -12,6 +12,8 @@ from typing import TypeAlias
 
 import httpx2 as httpx
 
+#: Another of loopback's addresses: an attacker is on another machine than whoever is measured.
+ADDRESS = "127.0.0.2"
 Act: TypeAlias = Callable[[], Awaitable[object]]
 
 
@@ -68,7 +70,7 @@ class Attacker:
 
         async def one() -> None:
             with suppress(OSError, asyncio.IncompleteReadError):
-                _, writer = await asyncio.open_connection(self.host, self.port)
+                _, writer = await asyncio.open_connection(self.host, self.port, local_addr=(ADDRESS, 0))
                 self.outcomes["connected"] += 1
                 async with AsyncExitStack() as stack:
                     stack.callback(writer.close)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from benchmarks.attacks.attacker import Attack, Attacker
+from benchmarks.attacks.attacker import ADDRESS, Attack, Attacker
 
 
 async def sockets_that_say_nothing(attacker: Attacker) -> None:
@@ -73,7 +73,7 @@ async def one_idempotency_key_at_once(attacker: Attacker) -> None:
 
 async def connections_opened_and_dropped(attacker: Attacker) -> None:
     async def once() -> None:
-        _, writer = await asyncio.open_connection(attacker.host, attacker.port)
+        _, writer = await asyncio.open_connection(attacker.host, attacker.port, local_addr=(ADDRESS, 0))
         writer.write(attacker.head)
         writer.transport.abort()
         attacker.outcomes["dropped"] += 1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
@@ -14,45 +16,76 @@ EVERYONE = "*"
 UNAVAILABLE = "Postgres does not answer; nothing was written. Try again shortly."
 _LOOK_SECONDS = 0.1
 _MOST_SECONDS = 10.0
+#: After the last change of the tenant, how long several count as served.
+_SEVERAL_SECONDS = 1.0
+
+
+class _Tenant:
+    """How many places it holds, and what waits for one."""
+
+    def __init__(self) -> None:
+        self.held = 0
+        self.waiting: deque[asyncio.Future[None]] = deque()
 
 
 class Places:
-    """``gives_up`` says, of the seconds that a request has waited, whether Postgres counts as away."""
+    """``alone`` places for a tenant while no other is served, else ``beside``.
 
-    def __init__(self, most: int, gives_up: Callable[[float], bool]) -> None:
-        self._most = most
+    ``gives_up`` says, of the seconds that a request has waited, whether Postgres counts as away.
+    """
+
+    def __init__(self, alone: int, beside: int, gives_up: Callable[[float], bool]) -> None:
+        self._alone = alone
+        self._beside = beside
         self._gives_up = gives_up
-        self._places: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._tenants: WeakValueDictionary[str, _Tenant] = WeakValueDictionary()
+        self._last = ""
+        self._several_until = 0.0
 
     @asynccontextmanager
-    async def of(self, tenant: str) -> AsyncIterator[None]:
+    async def of(self, name: str) -> AsyncIterator[None]:
         """Hold one of the tenant's places. Raises: DatabaseUnavailable, TooManyRequests."""
-        if tenant == EVERYONE:
+        if name == EVERYONE:
             yield
             return
-        places = self._places.setdefault(tenant, asyncio.Semaphore(self._most))
-        if places.locked():
-            await self._wait(places)
+        tenant = self._tenants.setdefault(name, _Tenant())
+        if name != self._last:
+            self._last, self._several_until = name, time.monotonic() + _SEVERAL_SECONDS
+        if tenant.waiting or tenant.held >= self._most():
+            await self._wait(tenant)
         else:
-            await places.acquire()
+            tenant.held += 1
         try:
             yield
         finally:
-            places.release()
+            tenant.held -= 1
+            self._grant(tenant)
 
-    async def _wait(self, places: asyncio.Semaphore) -> None:
-        attempt = asyncio.ensure_future(places.acquire())
+    def _most(self) -> int:
+        return self._beside if time.monotonic() < self._several_until else self._alone
+
+    def _grant(self, tenant: _Tenant) -> None:
+        while tenant.waiting and tenant.held < self._most():
+            place = tenant.waiting.popleft()
+            if not place.done():
+                tenant.held += 1
+                place.set_result(None)
+
+    async def _wait(self, tenant: _Tenant) -> None:
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        tenant.waiting.append(place)
         waited = 0.0
         try:
-            while not attempt.done():
-                await asyncio.wait({attempt}, timeout=_LOOK_SECONDS)
+            while not place.done():
+                await asyncio.wait({place}, timeout=_LOOK_SECONDS)
                 waited += _LOOK_SECONDS
-                if not attempt.done() and self._gives_up(waited):
+                if not place.done() and self._gives_up(waited):
                     raise DatabaseUnavailable(UNAVAILABLE)
-                if not attempt.done() and waited > _MOST_SECONDS:
-                    detail = f"The tenant has {self._most} requests at the database already; send fewer at once."
+                if not place.done() and waited > _MOST_SECONDS:
+                    detail = f"The tenant has {tenant.held} requests at the database already; send fewer at once."
                     raise TooManyRequests(detail, retry_after=1)
         except BaseException:
-            if not attempt.cancel():  # in this very moment it was given
-                places.release()
+            if not place.cancel():  # in this very moment it was given
+                tenant.held -= 1
+                self._grant(tenant)
             raise

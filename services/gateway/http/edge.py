@@ -99,8 +99,8 @@ class Edge:
             tenant = self._last_known(scope["app"], authorization.decode("latin-1"))
             if tenant is not None:
                 return f"tenant {tenant}"
-        place = "probe" if scope["path"] in _PROBES else "address"
-        return f"{place} {scope['client'][0] if scope['client'] else ''}"
+        probe = scope["path"] if scope["path"] in _PROBES else ""
+        return f"address {scope['client'][0] if scope['client'] else ''}{probe}"
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "none")

@@ -24,9 +24,9 @@ async def _settled() -> None:
 
 def test_one_tenant_has_only_its_places_and_others_have_theirs() -> None:
     async def held() -> tuple[list[str], list[str]]:
-        places, until, holding = Places(3, lambda waited: False), asyncio.Event(), list[str]()
+        places, until, holding = Places(9, 3, lambda waited: False), asyncio.Event(), list[str]()
         async with asyncio.TaskGroup() as group:
-            for tenant in [*["many"] * 10, "few", EVERYONE, *[EVERYONE] * 9]:
+            for tenant in ["few", *["many"] * 10, EVERYONE, *[EVERYONE] * 9]:
                 group.create_task(_hold(places, tenant, until, holding))
             await _settled()
             most = sorted(holding)
@@ -40,7 +40,7 @@ def test_one_tenant_has_only_its_places_and_others_have_theirs() -> None:
 
 def test_who_gives_up_waiting_takes_no_place_along() -> None:
     async def held() -> int:
-        places, until, holding = Places(2, lambda waited: False), asyncio.Event(), list[str]()
+        places, until, holding = Places(2, 2, lambda waited: False), asyncio.Event(), list[str]()
         first = [asyncio.ensure_future(_hold(places, "one", until, holding)) for _ in range(8)]
         await _settled()
         for request in first[2:5]:
@@ -63,7 +63,7 @@ def test_who_gives_up_waiting_takes_no_place_along() -> None:
 
 def test_while_postgres_answers_nobody_nobody_waits_for_a_place() -> None:
     async def held() -> None:
-        places, until = Places(1, lambda waited: True), asyncio.Event()
+        places, until = Places(1, 1, lambda waited: True), asyncio.Event()
         holder = asyncio.ensure_future(_hold(places, "one", until, []))
         await _settled()
         try:
