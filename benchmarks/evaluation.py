@@ -1,7 +1,8 @@
-"""The graded transform tasks as a suite, run by ``assay eval`` in an installation of its own with scripted models.
+"""Graded transform tasks and instructions for flows as suites, run by ``assay eval`` beside scripted models.
 
 ``python -m benchmarks.evaluation``         20 tasks, three models (right, subtly wrong, slow), two prompts
-``python -m benchmarks.evaluation --all``   every task, answered rightly, and ``evals/basics.yaml`` (``make eval``)
+``python -m benchmarks.evaluation --all``   every task and every instruction for a flow, answered rightly, and
+                                            ``evals/basics.yaml`` (``make eval``)
 ``python -m benchmarks.evaluation --live``  every task in the installation that ``assay`` finds, by its own models;
                                             what follows goes to ``assay eval run``: ``--model groq/... --repeat 3``
 """
@@ -19,6 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks.flow_tasks import TASKS as FLOW_TASKS
+from benchmarks.flow_tasks import diagram
 from benchmarks.installation import ROOT
 from benchmarks.transform_tasks import TASKS
 from benchmarks.transform_tasks.task import Task, content
@@ -35,10 +38,11 @@ def main(arguments: Sequence[str]) -> int:
         folder = Path(name)
         folder.chmod(0o755)
         if arguments[:1] == ["--live"]:
-            return _assay(os.environ, "eval", "run", str(write(folder, TASKS)), *arguments[1:])
+            suites = [write(folder, TASKS), write_flows(folder)]
+            return max([_assay(os.environ, "eval", "run", str(suite), *arguments[1:]) for suite in suites])
         if arguments[:1] == ["--all"]:
-            with installation(folder, script(TASKS)) as environment:
-                suites = [BASICS, write(folder, TASKS)]
+            with installation(folder, script(TASKS), "search=0") as environment:
+                suites = [BASICS, write(folder, TASKS), write_flows(folder)]
                 words = ["--require", "1", *arguments[1:]]
                 return max([_assay(environment, "eval", "run", str(suite), *words) for suite in suites])
         tasks = [task for task in TASKS if len(task.answer()) > 1][:_DEMONSTRATED]
@@ -72,6 +76,22 @@ def write(folder: Path, tasks: Sequence[Task]) -> Path:
     return path
 
 
+def write_flows(folder: Path) -> Path:
+    """The suite of instructions for flows."""
+    lines = [
+        {
+            "name": task.name,
+            "kind": "flow",
+            "input": {"flow": diagram(task.before), "message": task.message},
+            "expect": {"flow": diagram(task.after)},
+        }
+        for task in FLOW_TASKS
+    ]
+    path = folder / "flows.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    return path
+
+
 def script(tasks: Sequence[Task]) -> dict[str, Any]:
     """What the models answer: the task's own code; ``wrong`` loses the last row of every third table."""
     rules: list[dict[str, Any]] = []
@@ -89,17 +109,22 @@ def script(tasks: Sequence[Task]) -> dict[str, Any]:
         second = {"role": _PROMPT, "turn": 2, "model": "slow", "any": said}
         rules.append({"when": second, "latency_ms": 300, "reply": right})
         rules.append({"when": first, "reply": right})
-    return {"rules": [*rules, {"when": {"role": _PROMPT}, "reply": "DONE"}]}
+    flows = [
+        {"when": {"role": "flows.edit", "last": re.escape(task.message)}, "reply": task.reply} for task in FLOW_TASKS
+    ]
+    return {"rules": [*rules, {"when": {"role": _PROMPT}, "reply": "DONE"}, *flows]}
 
 
 @contextmanager
-def installation(folder: Path, script: Mapping[str, Any]) -> Iterator[Mapping[str, str]]:
+def installation(
+    folder: Path, script: Mapping[str, Any], replicas: str = "search=0,flows=0"
+) -> Iterator[Mapping[str, str]]:
     """The environment of a command beside an installation that runs for as long as this is open."""
     (folder / "script.json").write_text(json.dumps(script))
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
     environment = {
         **kept, "ASSAY_HOME": str(folder / "home"), "ASSAY_PORT": "0", "PYTHONPATH": str(ROOT),
-        "ASSAY_REPLICAS": "search=0,flows=0", "ASSAY_REQUESTS_PER_MINUTE": "0",
+        "ASSAY_REPLICAS": replicas, "ASSAY_REQUESTS_PER_MINUTE": "0",
     }  # fmt: skip
     begun = _assay(environment, "up", "-d", "--script", str(folder / "script.json"), output=subprocess.DEVNULL)
     if begun != 0:
