@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from cyclopts import Parameter
 
 from assay import submits
+from assay.commands.printed import Printed
 from assay.commands.run import Sending, given, readable, run, text_of
 from assay.commands.session import CommandLine, UsageError, current
 from shared.languages import LANGUAGES, language_of_file
@@ -43,7 +44,7 @@ def execute(
     check: Annotated[bool, Parameter(help="Exit with 1 unless the verdict is ok", negative="")] = False,
     sending: Sending = _PLAIN,
 ) -> int:
-    """Run a program in the sandbox and print what it printed.
+    """Run a program in the sandbox and print what it prints, while it runs.
 
     A program that fails is a job that succeeded, with a verdict: exit status 0, unless --check is given.
     """
@@ -58,18 +59,18 @@ def execute(
         session=True if session or continues else None,
         continues=continues,
     )
-    client = current().client
+    client, printed = current().client, Printed()
     input = client.drive(submits.execute_input(client.options, code, files, fields))
     bad = False
 
     def tell(session: CommandLine, job: dict[str, Any]) -> None:
         nonlocal bad
         bad = job["result"]["verdict"] != "ok"
-        _tell_execution(session, job["result"])
+        _tell_execution(session, job["result"], printed)
         if save is not None:
             _save_artifacts(session, job["result"], save)
 
-    status = run("execute", input, sending, tell)
+    status = run("execute", input, sending, tell, printed=printed)
     return status or int(check and bad)
 
 
@@ -90,11 +91,8 @@ def _attachment(text: str) -> tuple[str, str]:
     return (path, target) if equals else (path, Path(path).name)
 
 
-def _tell_execution(session: CommandLine, result: dict[str, Any]) -> None:
-    if result["stdout"]:
-        session.out(result["stdout"])
-    if result["stderr"]:
-        session.warn(result["stderr"].rstrip("\n"))
+def _tell_execution(session: CommandLine, result: dict[str, Any], printed: Printed) -> None:
+    printed.finish(result)
     for display in result["displays"]:
         if display.get("file_id"):
             session.say(f"display {display['media_type']}: assay files get {display['file_id']}")

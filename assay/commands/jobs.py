@@ -14,6 +14,7 @@ from assay.calls import jobs
 from assay.commands import show, tables
 from assay.commands.describe import describe, first_line
 from assay.commands.ids import JobId
+from assay.commands.printed import Printed
 from assay.commands.run import end, follow, pair
 from assay.commands.session import CommandLine, UsageError, answer, current
 from assay.events import JobEvent
@@ -49,14 +50,13 @@ def get(id: JobId) -> None:
 def watch(id: JobId, *, after: Annotated[int, Parameter(help="The number of the last event already seen")] = 0) -> int:
     """Print a job's events as they happen, until it ends."""
     session = current()
-    last = ""
+    last, printed = "", Printed()
     for event in session.client.events(id, after):
         last = event.type
         if session.json:
             session.out(json.dumps(event.data, ensure_ascii=False))
-        elif event.type == "output":
-            session.out(str(event.data.get("text", "")))
-        elif (line := describe(event)) is not None:
+        elif not printed.take(event) and (line := describe(event)) is not None:
+            printed.end_line()
             session.out(line)
     return int(last in ("job_failed", "job_dead", "job_cancelled"))
 

@@ -39,6 +39,10 @@ class Live:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._status.stop()
 
+    def pause(self) -> None:
+        """Draw no longer: a program writes to the terminal itself."""
+        self._status.stop()
+
     def tell(self, event: JobEvent) -> None:
         line = describe(event)
         if event.type == "llm_call":

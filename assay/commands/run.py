@@ -62,11 +62,12 @@ def run(
     *,
     keep: Callable[[CommandLine, dict[str, Any]], None] | None = None,
     warn: bool = True,
+    printed: Printed | None = None,
 ) -> int:
     """Submit, follow, and hand the finished job to ``tell``; the exit code.
 
     ``keep`` does with a job that succeeded what has to be done however it is shown, such as saving files; ``warn``
-    false: ``tell`` shows the job's warnings in its own way.
+    false: ``tell`` shows the job's warnings in its own way; ``printed`` shows what the program prints while it runs.
     """
     session = current()
     job = session.client.fetch(jobs.create(kind, input, sending.options()))
@@ -75,7 +76,7 @@ def run(
     if not sending.wait:
         session.show(job, lambda job: str(job["id"]))
         return 0
-    finished = follow(session, job, sending.timeout)
+    finished = follow(session, job, sending.timeout, None if session.json else printed)
     if keep is not None and finished["state"] == "succeeded":
         keep(session, finished)
     return end(session, finished, tell, warn=warn)
@@ -154,6 +155,7 @@ def given(**fields: object) -> dict[str, Any]:
 
 
 if TYPE_CHECKING:
+    from assay.commands.printed import Printed
     from assay.commands.session import CommandLine
     from assay.events import JobEvent
     from shared.kinds import KindSpec
@@ -167,7 +169,9 @@ class NoWorker(Exception):
     """The job is queued and nobody is there to take it."""
 
 
-def follow(session: CommandLine, job: Mapping[str, Any], timeout: float | None) -> dict[str, Any]:
+def follow(
+    session: CommandLine, job: Mapping[str, Any], timeout: float | None, printed: Printed | None = None
+) -> dict[str, Any]:
     """Tell what happens until the job has ended; answers the finished job.
 
     Raises: JobTimeout, NoWorker; either way the job goes on.
@@ -182,13 +186,25 @@ def follow(session: CommandLine, job: Mapping[str, Any], timeout: float | None) 
             left = _NO_WORKER_SECONDS if deadline is None else min(_NO_WORKER_SECONDS, deadline - time.monotonic())
             for event in _events(session, id, after, left, patient=known["state"] == "running", deadline=deadline):
                 after = event.seq
-                teller.tell(event)
+                _tell(teller, event, printed)
             known = session.client.fetch(jobs.get(id))
             if (known.get("waiting") or {}).get("reason") == "no_worker":
                 raise NoWorker(f"no live worker takes {known['kind']} jobs; job {id} stays queued")
             if deadline is not None and time.monotonic() >= deadline and known["state"] in ("queued", "running"):
                 raise JobTimeout(id, timeout or 0)
     return known
+
+
+def _tell(teller: _Teller, event: JobEvent, printed: Printed | None) -> None:
+    if printed is None:
+        teller.tell(event)
+        return
+    if event.type == "output":
+        teller.pause()
+    elif event.terminal:
+        printed.end_line()
+    if not printed.take(event):
+        teller.tell(event)
 
 
 def _events(
@@ -207,6 +223,7 @@ def _events(
 
 class _Teller(Protocol):
     def tell(self, event: JobEvent) -> None: ...
+    def pause(self) -> None: ...
 
 
 def _teller(session: CommandLine, id: str) -> AbstractContextManager[_Teller]:
@@ -223,6 +240,9 @@ class _Lines:
     def __init__(self, session: CommandLine) -> None:
         self._session = session
         self._attempts = Attempts()
+
+    def pause(self) -> None:
+        """Nothing is drawn."""
 
     def tell(self, event: JobEvent) -> None:
         if self._session.json:

@@ -83,7 +83,7 @@ def both(stdout: Capture, stderr: Capture, cap: int) -> tuple[str, str, bool]:
 
 
 _EVERY = 0.1  #: seconds between two pieces of one stream
-_PIECE = 8_000  #: characters
+_PIECE = 3_500  #: characters: an event of 16,000 bytes holds them whole, whichever they are
 _MOST = 256_000  #: characters in all; the result holds the rest
 _STREAMS: tuple[Literal["stdout", "stderr"], ...] = ("stdout", "stderr")
 
