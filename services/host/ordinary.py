@@ -16,6 +16,8 @@ from services.host.processes import Process
 
 #: What a process of root has there is closed to other users, or may be.
 _OF_ROOT = frozenset({"XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "USER", "TMPDIR"})
+#: Settings may name folders, which are shown too, and need not be open to other users.
+_NAMING = ("ASSAY_", "PYTHONPATH")
 _FIRST_OPEN_PORT = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
 _TRY_SECONDS = 30
 
@@ -51,9 +53,11 @@ def accounts(
     """
     if os.geteuid() != 0 or uid == 0:
         return Accounts({}, None)
-    needed = _needed(folder, ours)
+    folder.path.mkdir(mode=0o711, parents=True, exist_ok=True)
+    needed = _paths([*_python(), str(Path(__file__).parents[2]), *sys.path, str(folder.path)])
+    named = _paths(path for name, value in ours.items() if name.startswith(_NAMING) for path in value.split(":"))
     hidden = sorted({str(closed) for path in needed if (closed := child.closed_folder(Path(path)))})
-    own = Account(uid, uid, hidden, needed if hidden else ())
+    own = Account(uid, uid, hidden, sorted({*needed, *named}) if hidden else ())
     if reason := _obstacle(folder, own, blobs, needed):
         return Accounts({}, None, f"The processes stay root: {reason}")
     chosen = {**dict.fromkeys((process.name for process in processes), own), "scripted-llm": own}
@@ -87,17 +91,12 @@ def environment(ours: Mapping[str, str], folder: InstallationFolder) -> dict[str
     return {**{name: value for name, value in ours.items() if name not in _OF_ROOT}, "HOME": str(folder.run)}
 
 
-def _needed(folder: InstallationFolder, ours: Mapping[str, str]) -> list[str]:
-    """What the processes read: Python and its packages, the installation, and what settings name."""
-    settings = [value for name, value in ours.items() if name.startswith("ASSAY_")]
-    named = [
-        *sys.path,
-        *ours.get("PYTHONPATH", "").split(":"),
-        *(path for each in settings for path in each.split(":")),
-    ]
-    python = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parents[1]]
-    paths = [*python, Path(__file__).parents[2], folder.path, *(Path(each) for each in named if each.startswith("/"))]
-    return sorted({str(path.absolute()) for path in paths if path.exists() or path == folder.path})
+def _python() -> list[str]:
+    return [sys.prefix, sys.base_prefix, str(Path(sys.executable).resolve().parents[1])]
+
+
+def _paths(names: Iterable[str]) -> list[str]:
+    return sorted({os.path.abspath(name) for name in names if name.startswith("/") and os.path.exists(name)})
 
 
 def _obstacle(folder: InstallationFolder, account: Account, blobs: str, needed: Sequence[str]) -> str:
@@ -108,7 +107,6 @@ def _obstacle(folder: InstallationFolder, account: Account, blobs: str, needed: 
         place = Path(blobs.removeprefix("file://"))
         if not place.exists() or place.stat().st_uid != account.uid:
             return f"the folder that BLOB_URL names is not user {account.uid}'s (ASSAY_SERVICES_UID)."
-    folder.path.mkdir(mode=0o711, parents=True, exist_ok=True)
     if not _works(account, needed):
         what = ", ".join(Path(each).name for each in account.hidden)
         return f"Python or Assay is in a folder that only root may enter ({what})." if what else "they may not change."
@@ -125,7 +123,7 @@ def _first_open_port() -> int:
 def _makes_user_namespaces(account: Account) -> bool:
     """Whether this account may: some machines let only root."""
     launch = [sys.executable, "-I", "-S", str(child.LAUNCH), str(os.getpid()), str(int(signal.SIGTERM))]
-    return _works(account, account.shown, *launch, "map", "1", "1", "--", "true")
+    return _works(account, _paths(_python()), *launch, "map", "1", "1", "--", "true")
 
 
 def _works(account: Account, shown_paths: Sequence[str], *command: str) -> bool:

@@ -1,7 +1,7 @@
 """Show a process that gives up being root what it needs of folders that only root may enter (``/root``).
 
 Such a folder is covered, in a mount namespace that the process has for itself, by an empty one which holds nothing but
-what is needed, at the same paths. As a program it tries whether all of that works here:
+what is needed, at the same paths. As a program it tries whether that works here, and what is shown can be reached:
 ``python -I -S shown.py UID GID hidden ... -- shown ... [-- command ...]``, with the standard library only.
 """
 
@@ -25,7 +25,7 @@ def show(hidden: Sequence[str], shown: Sequence[str]) -> None:
         raise OSError(ctypes.get_errno(), "make a mount namespace")
     _mount(libc, None, "/", None, _REC | _SLAVE)
     paths = [path for path in shown if not any(Path(other) in Path(path).parents for other in shown)]
-    opened = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths}
+    opened = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths if os.path.exists(path)}
     for folder in hidden:
         _mount(libc, "tmpfs", folder, "tmpfs", _NOSUID | _NODEV, "mode=711,size=1m")
     before = os.umask(0o022)
@@ -59,11 +59,9 @@ def _try(arguments: list[str]) -> int:
     shown, command = (rest[: rest.index("--")], rest[rest.index("--") + 1 :]) if "--" in rest else (rest, [])
     show(hidden, shown)
     drop(uid, gid)
-    if not all(os.access(path, os.X_OK if os.path.isdir(path) else os.R_OK) for path in shown):
-        return 1
     if command:
         os.execv(command[0], command)  # noqa: S606
-    return 0
+    return 0 if all(os.access(path, os.X_OK if os.path.isdir(path) else os.R_OK) for path in shown) else 1
 
 
 if __name__ == "__main__":
