@@ -23,7 +23,7 @@ ALL = (
 
 
 #: Only when it is named: they take minutes, or need a browser.
-LONG = ("neighbours", "scale", "streams", "console")
+LONG = ("neighbours", "scale", "slot_jobs", "streams", "console")
 
 
 def main() -> int:

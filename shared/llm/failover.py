@@ -132,7 +132,7 @@ class _Round:
                 with self._slot(candidate, watch, among) as queued:
                     watch.queued = queued
                     watch = self._watch(candidate, abandoned, queued)
-                    return self._ask_once(candidate, watch, reason, request, without)
+                    reply = self._ask_once(candidate, watch, reason, request, without)
             except ProviderFault as fault:
                 self._faulted(candidate, watch, reason, fault)
                 if fault.code in faults:
@@ -146,6 +146,10 @@ class _Round:
                     case _ if fault.plan is not NextStep.SAME_AGAIN:
                         return None
                 reason = "retry"
+            else:  # the slot is free again before the answer is written down
+                self.candidates.answered(candidate, RateLimits.read(watch.headers).spent_for(reply.usage.total))
+                self.attempts.answered(candidate.link, watch, reason, reply)
+                return reply
 
     def _ask_once(
         self, candidate: Candidate, watch: Watch, reason: Reason, request: ChatRequest, without: frozenset[Part]
@@ -154,14 +158,11 @@ class _Round:
         parameters = {**link.parameters, **(request.parameters or {})}
         request = replace(request, provider=link.provider, model=link.model, parameters=parameters)
         try:
-            reply = self.failover.adapters[link.provider].ask(request, watch, without)
+            return self.failover.adapters[link.provider].ask(request, watch, without)
         except JobCancelled:
             self.candidates.released(candidate)
             self.attempts.abandoned(link, watch, reason)
             raise
-        self.candidates.answered(candidate, RateLimits.read(watch.headers).spent_for(reply.usage.total))
-        self.attempts.answered(link, watch, reason, reply)
-        return reply
 
     def _faulted(self, candidate: Candidate, watch: Watch, reason: Reason, fault: ProviderFault) -> None:
         hurried = isinstance(fault, TimedOut) and fault.http_status is None and watch.was_cut_short()

@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from shared.llm.chat import ChatMessage, ChatReply, ChatRequest, ImagePart, JsonSchema, Tool
-from shared.llm.faults import EmptyAnswer, ImagesUnsupported, RequestRefused, SchemaUnsupported, ServerError
+from shared.llm.faults import (
+    EmptyAnswer,
+    ImagesUnsupported,
+    RequestRefused,
+    SchemaUnsupported,
+    ServerError,
+    StaleConnection,
+)
 from shared.llm.vendors.adapter import Adapter
 from shared.llm.watch import Watch
 
@@ -52,7 +59,13 @@ def _taken(adapter: Adapter, plain: ChatRequest) -> Iterator[tuple[str, bool]]:
 def _asked(adapter: Adapter, request: ChatRequest) -> ChatReply | None:
     """None for an answer that says nothing, which so few tokens may do. Raises: ProviderFault."""
     limits = adapter.endpoint.limits
-    try:
+
+    def ask() -> ChatReply:
         return adapter.ask(request, Watch(limits, time.monotonic() + limits.total))
+
+    try:
+        return ask()
+    except StaleConnection:
+        return ask()
     except EmptyAnswer:
         return None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -17,6 +20,7 @@ from assay.calls.jobs import SubmitOptions
 from assay.transport import find_target
 from tests.assay.terminal import Shell, plain
 from tests.support.scripted import ScriptedLlm, started
+from tests.support.wait import until
 
 WINDOW = 2048
 SALES = "region,amount\nnorth,2\nsouth,3\nnorth,4\nwest,1\n"
@@ -24,6 +28,7 @@ SUM = "```python\nresult = data.groupby('region', as_index=False)['amount'].sum(
 ADDED = """<thinking>A step.</thinking>
 <response>[{"type": "tool_use", "id": "1", "name": "addNode", "input": {"label": "Review"}}]</response>"""
 RULES: list[Any] = [
+    {"when": {"last": "^HOLD$"}, "fault": "hang"},
     {"when": {"role": "execution.transform", "turn": 1}, "reply": SUM},
     {"when": {"role": "execution.transform"}, "reply": "DONE"},
     {"when": {"role": "documents.instruction"}, "reply": "A ship sails."},
@@ -49,9 +54,22 @@ class Small:
     client: Client
     model: ScriptedLlm
 
+    def of(self, tenant: str) -> Client:
+        key = self.client.keys.create(tenant, "test", ["read", "write"]).key
+        return Client(self.client.target.url, key, timeout=60)
+
     def play(self, **script: Any) -> None:
         served = {"kind": "llama.cpp", "models": ["small"], "window": WINDOW, "tokenizes": True, "slots": 1}
         self.model.play(*RULES, server=served, **script)
+
+    def slot(self) -> HTTPConnection:
+        """The model's only slot is taken until this is closed."""
+        address = urlsplit(self.model.base_url("openai"))
+        connection = HTTPConnection(address.netloc, timeout=60)
+        body = {"model": "small", "messages": [{"role": "user", "content": "HOLD"}]}
+        connection.request("POST", f"{address.path}/chat/completions", json.dumps(body))
+        until(lambda: len(self.model.requests()) == 1, "the slot")
+        return connection
 
     def ended(self, job: Job[Any]) -> Mapping[str, Any]:
         """The result of a job that asked for nothing that does not fit, and was refused nothing."""
@@ -199,3 +217,27 @@ def test_a_long_conversation_goes_on(small: Small) -> None:
         jobs.append(job)
     assert "earlier messages" in small.left_out(jobs[-1])
     assert any("earlier messages are left out here" in text for text in small.model.requests()[-1]["messages"])
+
+
+@pytest.mark.slow(seconds=3)
+def test_tenants_share_one_slot_fairly_and_nobody_times_out(small: Small) -> None:
+    """The busy one comes first with 16 jobs, then two others with 3 each: theirs do not wait for all of its."""
+    small.play(latency_ms=20)
+    asked = {"busy": 16, "calm-1": 3, "calm-2": 3}
+    jobs: list[tuple[str, Job[Any]]] = []
+    with ExitStack() as stack:
+        taken = stack.enter_context(closing(small.slot()))
+        for tenant, count in asked.items():
+            client = stack.enter_context(closing(small.of(tenant)))
+            for number in range(count):
+                markdown = f"::: describe Say hello to {tenant} for the time {number}. :::\n"
+                jobs.append((tenant, client.document(markdown=markdown)))
+        taken.close()
+        ended = [(job.wait(120).finished_at, tenant) for tenant, job in jobs]
+        calls = [call for _, job in jobs for call in job.llm_calls().items]
+    assert [call.outcome for call in calls] == ["ok"] * sum(asked.values())
+    order = [tenant for _, tenant in sorted(ended, key=lambda each: str(each[0]))]
+    last_calm = max(at for at, tenant in enumerate(order) if tenant != "busy")
+    # The worker had begun four before the others came; then each round has one call of each tenant.
+    assert order[: last_calm + 1].count("busy") <= 10
+    assert max(call.queue_seconds or 0 for call in calls) > 0, "they waited on our side"
