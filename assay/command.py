@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
-from types import FrameType
 from typing import Literal, NoReturn
 
 from cyclopts import App, CycloptsError
 
+from assay import interrupts
 from assay.commands import access, admin, code, definitions, detect, doc, endpoints, flow, jobs, local, transform, work
 from assay.commands import files as files_
 from assay.commands.run import submitting
@@ -41,30 +40,9 @@ Exit status: 0 done, 1 failed, 2 usage, 3 not found, 4 not authorised,
 124 timed out, 130 interrupted."""
 
 
-#: Between two raises of one interrupt, in seconds.
-_AGAIN_SECONDS = 0.2
-
-
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    repeat_interrupts()
+    interrupts.repeat()
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
-
-
-def repeat_interrupts() -> None:
-    """Raise `KeyboardInterrupt` again until `run` has it: Python ignores one that is raised inside a finalizer."""
-    if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGINT, _interrupt)
-        signal.signal(signal.SIGALRM, _interrupt)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
-    signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
-    raise KeyboardInterrupt
-
-
-def _interrupt_is_handled() -> None:
-    if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -81,7 +59,7 @@ def run(arguments: Sequence[str]) -> int:
     except CycloptsError:
         return USAGE
     except (Exception, KeyboardInterrupt) as error:
-        _interrupt_is_handled()
+        interrupts.is_handled()
         return _explain(session, error)
     return answer if isinstance(answer, int) else DONE
 
@@ -106,6 +84,7 @@ def build() -> App:
     app.command("assay.commands.operate:queues", help="What waits and what runs, by kind of job.")
     app.command("assay.commands.operate:workers", help="The workers of the last ten minutes.")
     app.command("assay.commands.operate:stats", help="Add up jobs and model calls.")
+    app.command("assay.commands.top:top", help="Watch queues, workers, providers and tenants. Ctrl-C ends it.")
     app.command("assay.commands.listen:listen", help="Bring webhooks to a server on this machine, for development.")
     app.command("assay.commands.evaluate:app", name="eval")
     app.command("assay.commands.doctor:doctor", help="Check this machine and the server, read-only.")

@@ -11,14 +11,14 @@ from tests.assay.terminal import plain
 
 _SWALLOWED = """
 import os, signal, time
-from assay.command import repeat_interrupts
+from assay import interrupts
 
 class Finalized:
     def __del__(self):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.01)
 
-repeat_interrupts()
+interrupts.repeat()
 try:
     Finalized()  # the first KeyboardInterrupt is raised in here, where Python ignores it
     time.sleep(60)
