@@ -52,7 +52,7 @@ class ExpectedTable(Request):
     order: Literal["any", "given"] = "any"
     columns: Literal["named", "positional"] = "named"  #: positional: whatever they are called
     #: A number is an absolute one.
-    tolerance: Amount | Tolerance = Tolerance(relative=1e-9)
+    tolerance: Amount | Tolerance = Field(default_factory=lambda: Tolerance(relative=1e-9))
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

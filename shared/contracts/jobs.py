@@ -164,7 +164,7 @@ class BatchView(Answer):
 
 
 class Event(Answer):
-    """One entry of a job's history; on the wire the fields of its type stand beside these."""
+    """One entry of a job's history; the fields of its type stand beside these, see `JobEvent`."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -128,7 +128,10 @@ async def lay_out_flow(service: Service, id: Id, body: LayoutInput | None = None
 
 
 _FORMS: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The text of the form that was asked for", "content": {"*/*": {"schema": {"type": "string"}}}}
+    200: {
+        "description": "The text of the form that was asked for, with its media type",
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+    }
 }
 #: An exported picture that is opened in a browser must not load or run anything.
 _INERT = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}

@@ -9,13 +9,14 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, JsonValue, TypeAdapter
 
 from services.gateway.http.descriptions import describe_properties
 from services.gateway.http.problems import MEDIA_TYPE
 from services.gateway.http.rules import EndpointRules
 from shared import errors
 from shared.contracts.common import FieldError, Problem
+from shared.contracts.events import JobEvent
 from shared.contracts.jobs import EventPage
 from shared.contracts.webhooks import JobFinished
 from shared.kinds import KINDS
@@ -66,6 +67,7 @@ def _document(app: FastAPI) -> Json:
         schema.pop("$defs", None)
         schemas[model.__name__] = schema
     _add_schema(schemas, EventPage)
+    _add_events(schemas)
     for kind in KINDS.values():
         _add_schema(schemas, kind.result)
     _add_schema(schemas, JobFinished)
@@ -88,6 +90,15 @@ def _add_schema(schemas: Json, model: type[BaseModel]) -> None:
     for name, part in {**schema.pop("$defs", {}), model.__name__: schema}.items():
         if schemas.setdefault(name, part).get("properties", {}).keys() != part.get("properties", {}).keys():
             raise ValueError(f"two models are named {name}: the description can hold one")
+
+
+def _add_events(schemas: Json) -> None:
+    """The events by type; ``JobEvent`` is any of them."""
+    union = TypeAdapter[JobEvent](JobEvent).json_schema(
+        mode="serialization", ref_template="#/components/schemas/{model}"
+    )
+    schemas.update(union.pop("$defs"))
+    schemas["JobEvent"] = {"title": "JobEvent", "description": "An event of a job, by its type", **union}
 
 
 def _routes(app: FastAPI) -> list[APIRoute]:

@@ -114,8 +114,11 @@ async def get_file(id: Id, caller: CurrentCaller, db: Db) -> Response:
 
 
 _CONTENT: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The bytes", "content": {"*/*": _BINARY}},
-    206: {"description": "The bytes of the range", "content": {"*/*": _BINARY}},
+    200: {
+        "description": "The bytes, with the media type that the file has",
+        "content": {"application/octet-stream": _BINARY},
+    },
+    206: {"description": "The bytes of the range, likewise", "content": {"application/octet-stream": _BINARY}},
     304: {"description": "Not modified"},
     416: {"description": "The range begins after the end", "content": {"application/problem+json": {}}},
 }

@@ -77,7 +77,10 @@ _FORMAT = "json: the result itself; of a table also csv, tsv, jsonl, arrow, parq
 _RESULT: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The result of the job's kind, or the form of it that was asked for",
-        "content": {"application/json": {"schema": {}}, "*/*": {"schema": {"type": "string"}}},
+        "content": {
+            "application/json": {"schema": {}},
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+        },
     }
 }
 

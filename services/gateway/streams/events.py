@@ -27,7 +27,7 @@ _MOST_SEQ = 2**31 - 1
 _PAGE_BYTES = 1_000_000  # a page ends early once it holds so much
 
 _ANSWERS = event_stream.described(
-    "`id:` is the sequence number, `event:` the type, `data:` a JSON object",
+    "`id:` is the sequence number, `event:` the type, `data:` a `JobEvent` (see its schema) on one line",
     'id: 1\nevent: job_queued\ndata: {"type": "job_queued", "seq": 1}\n\n',
 )
 _ANSWERS[200]["content"]["application/json"] = {"schema": {"$ref": "#/components/schemas/EventPage"}}
