@@ -22,7 +22,7 @@ from shared.llm.settings import CallSettings, ProviderSettings, endpoints
 from shared.llm.vendors.adapter import Adapter
 from shared.llm.vendors.table import VENDORS
 from shared.llm.watch import Timeouts
-from shared.llm.wires.endpoint import Endpoint
+from shared.llm.wires.endpoint import Endpoint, own_machine
 
 NAMED_WIRE = "openai"  #: the vendor whose SDK and wire every named endpoint has
 _FILE: TypeAdapter[dict[contract.EndpointName, EndpointInput]] = TypeAdapter(dict[contract.EndpointName, EndpointInput])
@@ -164,14 +164,15 @@ class EndpointRegistry(Mapping[str, Endpoint]):
         )
 
     def _endpoint(self, name: str, kept: Kept) -> Endpoint:
-        (given, facts, _), calls = kept, self._calls.timeouts
+        given, facts, _ = kept
         models = tuple((model.id, model.window) for model in facts.models) if facts else ()
-        # A server of one's own may have one slot: before the first token come the answers to others.
-        patient = replace(calls, first_token=given.total or calls.total)
+        base_url = base_url_of(given.url or "")
+        own = self._calls.own_timeouts if own_machine(base_url) else self._calls.timeouts
+        patient = replace(own, first_token=given.total or own.total)
         return Endpoint(
             name=name,
             api_key=self._providers.environment.get(given.key_env or "", "").strip() or None,
-            base_url=base_url_of(given.url or ""),
+            base_url=base_url,
             model=given.model or (models[0][0] if len(models) == 1 else None),
             timeouts=_timeouts(given, patient),
             stream=self._calls.stream,

@@ -18,6 +18,8 @@ from shared.llm.vendors.table import VENDORS
 from shared.llm.watch import Timeouts
 from shared.llm.wires.endpoint import Endpoint, own_machine
 
+_OWN_IDLE = 60.0  #: seconds between two pieces of an answer of a server of one's own
+
 
 @dataclass(frozen=True)
 class ProviderSettings:
@@ -68,6 +70,20 @@ class CallSettings(BaseSettings):
         return Timeouts(self.connect_seconds, self.first_token_seconds, self.idle_seconds, self.total_seconds)
 
     @property
+    def own_timeouts(self) -> Timeouts:
+        """Of a server of one's own, as far as they are not set.
+
+        It may have one slot: before the first token come the answers to everybody who asked earlier. And it may share
+        its processors with what else runs there: llama.cpp was silent for a quarter of a minute.
+        """
+        given = self.timeouts
+        if "first_token_seconds" not in self.model_fields_set:
+            given = replace(given, first_token=given.total)
+        if "idle_seconds" not in self.model_fields_set:
+            given = replace(given, idle=min(_OWN_IDLE, given.total))
+        return given
+
+    @property
     def failover(self) -> FailoverSettings:
         return FailoverSettings(
             patience=self.patience_seconds, starting=self.starting_seconds, hedge_after=self.hedge_seconds
@@ -86,10 +102,7 @@ def endpoints(providers: ProviderSettings, calls: CallSettings) -> tuple[Endpoin
 def _endpoint(vendor: VendorSpec, providers: ProviderSettings, calls: CallSettings) -> Endpoint:
     variables = vendor.variables
     base_url = providers.value(variables.base_url)
-    timeouts = calls.timeouts
-    if base_url and own_machine(base_url) and "first_token_seconds" not in calls.model_fields_set:
-        # It may have one slot: before the first token come the answers to everybody who asked earlier.
-        timeouts = replace(timeouts, first_token=timeouts.total)
+    timeouts = calls.own_timeouts if base_url and own_machine(base_url) else calls.timeouts
     return Endpoint(
         name=vendor.name,
         api_key=providers.value(variables.api_key),
