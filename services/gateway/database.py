@@ -65,7 +65,7 @@ class Database:
         self._lost_at = -_SILENT_SECONDS  #: when a connection was last found broken
         self._closed = False
         self._late: set[asyncio.Future[Any]] = set()  #: what goes on without a request
-        self._places = Places(max(1, connections * 3 // 4), max(1, connections // 2), self._gives_up)
+        self._places = Places(connections, max(1, connections // 3), connections * 3 // 2, self._gives_up)
         for engine in (self._engine, self._plain):
             event.listen(engine.sync_engine, "after_cursor_execute", self._answered)
             event.listen(engine.sync_engine, "handle_error", leave_former_primary)

@@ -15,6 +15,7 @@ from shared.errors import DatabaseUnavailable, TooManyRequests
 EVERYONE = "*"
 UNAVAILABLE = "Postgres does not answer; nothing was written. Try again shortly."
 _LOOK_SECONDS = 0.1
+_PATIENT_SECONDS = 0.1
 _MOST_SECONDS = 10.0
 #: After the last change of the tenant, how long several count as served.
 _SEVERAL_SECONDS = 1.0
@@ -31,12 +32,15 @@ class _Tenant:
 class Places:
     """``alone`` places for a tenant while no other is served, else ``beside``.
 
-    ``gives_up`` says, of the seconds that a request has waited, whether Postgres counts as away.
+    Where statements are slow that would be too few for whoever sends no more than its share: a request that has waited
+    for a moment goes on, as long as its tenant holds less than ``most``. ``gives_up`` says, of the seconds that a
+    request has waited, whether Postgres counts as away.
     """
 
-    def __init__(self, alone: int, beside: int, gives_up: Callable[[float], bool]) -> None:
+    def __init__(self, alone: int, beside: int, most: int, gives_up: Callable[[float], bool]) -> None:
         self._alone = alone
         self._beside = beside
+        self._most = most
         self._gives_up = gives_up
         self._tenants: WeakValueDictionary[str, _Tenant] = WeakValueDictionary()
         self._last = ""
@@ -51,7 +55,7 @@ class Places:
         tenant = self._tenants.setdefault(name, _Tenant())
         if name != self._last:
             self._last, self._several_until = name, time.monotonic() + _SEVERAL_SECONDS
-        if tenant.waiting or tenant.held >= self._most():
+        if tenant.waiting or tenant.held >= self._now():
             await self._wait(tenant)
         else:
             tenant.held += 1
@@ -61,11 +65,11 @@ class Places:
             tenant.held -= 1
             self._grant(tenant)
 
-    def _most(self) -> int:
+    def _now(self) -> int:
         return self._beside if time.monotonic() < self._several_until else self._alone
 
     def _grant(self, tenant: _Tenant) -> None:
-        while tenant.waiting and tenant.held < self._most():
+        while tenant.waiting and tenant.held < self._now():
             place = tenant.waiting.popleft()
             if not place.done():
                 tenant.held += 1
@@ -79,6 +83,9 @@ class Places:
             while not place.done():
                 await asyncio.wait({place}, timeout=_LOOK_SECONDS)
                 waited += _LOOK_SECONDS
+                if waited >= _PATIENT_SECONDS and tenant.held < self._most and place.cancel():
+                    tenant.held += 1
+                    return
                 if not place.done() and self._gives_up(waited):
                     raise DatabaseUnavailable(UNAVAILABLE)
                 if not place.done() and waited > _MOST_SECONDS:

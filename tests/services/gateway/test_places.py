@@ -24,7 +24,7 @@ async def _settled() -> None:
 
 def test_one_tenant_has_only_its_places_and_others_have_theirs() -> None:
     async def held() -> tuple[list[str], list[str]]:
-        places, until, holding = Places(9, 3, lambda waited: False), asyncio.Event(), list[str]()
+        places, until, holding = Places(9, 3, 3, lambda waited: False), asyncio.Event(), list[str]()
         async with asyncio.TaskGroup() as group:
             for tenant in ["few", *["many"] * 10, EVERYONE, *[EVERYONE] * 9]:
                 group.create_task(_hold(places, tenant, until, holding))
@@ -40,7 +40,7 @@ def test_one_tenant_has_only_its_places_and_others_have_theirs() -> None:
 
 def test_who_gives_up_waiting_takes_no_place_along() -> None:
     async def held() -> int:
-        places, until, holding = Places(2, 2, lambda waited: False), asyncio.Event(), list[str]()
+        places, until, holding = Places(2, 2, 2, lambda waited: False), asyncio.Event(), list[str]()
         first = [asyncio.ensure_future(_hold(places, "one", until, holding)) for _ in range(8)]
         await _settled()
         for request in first[2:5]:
@@ -61,9 +61,27 @@ def test_who_gives_up_waiting_takes_no_place_along() -> None:
     assert asyncio.run(held()) == 2
 
 
+def test_who_has_waited_goes_on_while_it_holds_less_than_the_most() -> None:
+    async def held() -> int:
+        places, until, holding = Places(9, 1, 4, lambda waited: False), asyncio.Event(), list[str]()
+        tenants = ["other", *["one"] * 9]
+        requests = [asyncio.ensure_future(_hold(places, tenant, until, holding)) for tenant in tenants]
+        async with asyncio.timeout(30):
+            while holding.count("one") < 4:  # noqa: ASYNC110 - nobody is told of places
+                await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
+        count = holding.count("one")
+        until.set()
+        await asyncio.gather(*requests)
+        assert holding == []
+        return count
+
+    assert asyncio.run(held()) == 4
+
+
 def test_while_postgres_answers_nobody_nobody_waits_for_a_place() -> None:
     async def held() -> None:
-        places, until = Places(1, 1, lambda waited: True), asyncio.Event()
+        places, until = Places(1, 1, 1, lambda waited: True), asyncio.Event()
         holder = asyncio.ensure_future(_hold(places, "one", until, []))
         await _settled()
         try:
