@@ -24,8 +24,10 @@ from benchmarks.flow_tasks import TASKS as FLOW_TASKS
 from benchmarks.flow_tasks import diagram
 from benchmarks.installation import ROOT
 from benchmarks.transform_tasks import TASKS
+from benchmarks.transform_tasks.shop import SHOP_TASKS
 from benchmarks.transform_tasks.task import Task, content
 
+GRADED = (*TASKS, *SHOP_TASKS)  #: over public tables, and over tables of our own
 BASICS = ROOT / "evals" / "basics.yaml"  #: what needs no model
 _PROMPT = "execution.transform"
 _ADDED = "Look at the last row before you answer."
@@ -38,11 +40,11 @@ def main(arguments: Sequence[str]) -> int:
         folder = Path(name)
         folder.chmod(0o755)
         if arguments[:1] == ["--live"]:
-            suites = [write(folder, TASKS), write_flows(folder)]
+            suites = [write(folder, GRADED), write_flows(folder)]
             return max([_assay(os.environ, "eval", "run", str(suite), *arguments[1:]) for suite in suites])
         if arguments[:1] == ["--all"]:
-            with installation(folder, script(TASKS), "search=0") as environment:
-                suites = [BASICS, write(folder, TASKS), write_flows(folder)]
+            with installation(folder, script(GRADED), "search=0") as environment:
+                suites = [BASICS, write(folder, GRADED), write_flows(folder)]
                 words = ["--require", "1", *arguments[1:]]
                 return max([_assay(environment, "eval", "run", str(suite), *words) for suite in suites])
         tasks = [task for task in TASKS if len(task.answer()) > 1][:_DEMONSTRATED]
