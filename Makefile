@@ -6,7 +6,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down test fuzz check bench real-model eval dist audit lock generate console venv clean
+.PHONY: help demo up down test fuzz check bench real-model eval dist docs audit lock generate console venv clean
 
 help: ## Show what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,9 @@ eval: venv ## Run the suite of graded tasks with scripted models; ARGS="--live -
 
 dist: venv ## The wheel, bills of materials and provenance, in dist/; ARGS=NAME@sha256:DIGEST names images
 	@$(BIN)/python -m scripts.supply_chain $(ARGS)
+
+docs: venv ## Build the pages of docs/ as a site, in site/
+	$(BIN)/python -m mkdocs build --strict --quiet --site-dir site
 
 audit: ## Known vulnerabilities of what is locked; needs the internet, fails without it
 	@test -x .venv/audit/bin/pip-audit || { $(PYTHON) -m venv .venv/audit && .venv/audit/bin/pip install -q pip-audit; }
