@@ -37,7 +37,15 @@ class Places:
     request has waited, whether Postgres counts as away.
     """
 
-    def __init__(self, alone: int, beside: int, most: int, gives_up: Callable[[float], bool]) -> None:
+    def __init__(
+        self,
+        alone: int,
+        beside: int,
+        most: int,
+        gives_up: Callable[[float], bool],
+        several_seconds: float = _SEVERAL_SECONDS,
+    ) -> None:
+        self._several_seconds = several_seconds
         self._alone = alone
         self._beside = beside
         self._most = most
@@ -54,7 +62,7 @@ class Places:
             return
         tenant = self._tenants.setdefault(name, _Tenant())
         if name != self._last:
-            self._last, self._several_until = name, time.monotonic() + _SEVERAL_SECONDS
+            self._last, self._several_until = name, time.monotonic() + self._several_seconds
         if tenant.waiting or tenant.held >= self._now():
             await self._wait(tenant)
         else:

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 Result = TypeVar("Result")
 
-#: After the last change of the caller, how long several count as served. A single one needs no turns.
+#: A single caller needs no turns.
 _SEVERAL_SECONDS = 1.0
 
 
@@ -45,9 +45,10 @@ class _Caller:
 
 
 class Turns:
-    """The callers of one event loop."""
+    """The callers of one event loop; after the last change of the caller several count as served for some seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, several_seconds: float = _SEVERAL_SECONDS) -> None:
+        self._several_seconds = several_seconds
         self._callers: WeakValueDictionary[str, _Caller] = WeakValueDictionary()
         self._last: _Caller | None = None
         self._several_until = 0.0
@@ -60,7 +61,7 @@ class Turns:
         """Whether somebody else has made a step within the last second."""
         now = time.monotonic()
         if caller is not self._last:
-            self._last, self._several_until = caller, now + _SEVERAL_SECONDS
+            self._last, self._several_until = caller, now + self._several_seconds
         return now < self._several_until
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from math import inf
 
 import pytest
 
@@ -24,7 +25,7 @@ async def _settled() -> None:
 
 def test_one_tenant_has_only_its_places_and_others_have_theirs() -> None:
     async def held() -> tuple[list[str], list[str]]:
-        places, until, holding = Places(9, 3, 3, lambda waited: False), asyncio.Event(), list[str]()
+        places, until, holding = Places(9, 3, 3, lambda waited: False, inf), asyncio.Event(), list[str]()
         async with asyncio.TaskGroup() as group:
             for tenant in ["few", *["many"] * 10, EVERYONE, *[EVERYONE] * 9]:
                 group.create_task(_hold(places, tenant, until, holding))
@@ -36,6 +37,19 @@ def test_one_tenant_has_only_its_places_and_others_have_theirs() -> None:
     most, left = asyncio.run(held())
     assert most == sorted(["many"] * 3 + ["few"] + [EVERYONE] * 10)
     assert left == []
+
+
+def test_a_tenant_alone_has_more_places() -> None:
+    async def held() -> int:
+        places, until, holding = Places(9, 3, 3, lambda waited: False, 0), asyncio.Event(), list[str]()
+        requests = [asyncio.ensure_future(_hold(places, "one", until, holding)) for _ in range(12)]
+        await _settled()
+        count = len(holding)
+        until.set()
+        await asyncio.gather(*requests)
+        return count
+
+    assert asyncio.run(held()) == 9
 
 
 def test_who_gives_up_waiting_takes_no_place_along() -> None:
@@ -63,7 +77,7 @@ def test_who_gives_up_waiting_takes_no_place_along() -> None:
 
 def test_who_has_waited_goes_on_while_it_holds_less_than_the_most() -> None:
     async def held() -> int:
-        places, until, holding = Places(9, 1, 4, lambda waited: False), asyncio.Event(), list[str]()
+        places, until, holding = Places(9, 1, 4, lambda waited: False, inf), asyncio.Event(), list[str]()
         tenants = ["other", *["one"] * 9]
         requests = [asyncio.ensure_future(_hold(places, tenant, until, holding)) for tenant in tenants]
         async with asyncio.timeout(30):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Coroutine
+from math import inf
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ def _made(*requests: tuple[str, int]) -> list[str]:
     made: list[str] = []
 
     async def served() -> None:
-        turns = Turns()
+        turns = Turns(inf)
         works = [turns.take(name, _steps(name, count, made)) for name, count in requests]
         assert await asyncio.gather(*works) == [name for name, _ in requests]
 
@@ -50,7 +51,7 @@ def test_what_a_request_raises_is_raised_and_its_turn_is_given_on() -> None:
         raise LookupError("of the request")
 
     async def served() -> list[Any]:
-        turns, made = Turns(), list[str]()
+        turns, made = Turns(inf), list[str]()
         works: list[Coroutine[Any, Any, Any]] = [turns.take("other", _steps("other", 9, made))]
         works += [turns.take("one", failing()) for _ in range(5)]
         works.append(turns.take("one", _steps("one", 9, made)))
@@ -63,7 +64,7 @@ def test_what_a_request_raises_is_raised_and_its_turn_is_given_on() -> None:
 
 def test_requests_that_are_cancelled_while_they_wait_keep_no_turn() -> None:
     async def served() -> str:
-        turns, made = Turns(), list[str]()
+        turns, made = Turns(inf), list[str]()
         others = asyncio.ensure_future(turns.take("other", _steps("other", 1_000, made)))
         requests = [asyncio.ensure_future(turns.take("one", _steps("one", 1_000, made))) for _ in range(20)]
         for victim in requests:
