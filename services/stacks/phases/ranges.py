@@ -7,40 +7,60 @@ import re
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-#: Node's release lines by code name, and the newest one in long-term support. As of 2026-11.
+#: Node's release lines by code name, and the newest one in long-term support.
+#: Source: https://raw.githubusercontent.com/nodejs/Release/main/schedule.json, and the notes of v26.13.0.
 NODE_LTS = {
     "argon": "4", "boron": "6", "carbon": "8", "dubnium": "10", "erbium": "12", "fermium": "14", "gallium": "16",
-    "hydrogen": "18", "iron": "20", "jod": "22", "krypton": "24",
+    "hydrogen": "18", "iron": "20", "jod": "22", "krypton": "24", "lithium": "26",
 }  # fmt: skip
-NODE_NEWEST_LTS = "24"
-#: The first release line of each runtime that is still supported. As of 2026-11.
+NODE_NEWEST_LTS = "26"
+#: The first release line of each runtime that is still supported.
+#: Go keeps the two newest (https://go.dev/doc/devel/release#policy; 1.27 is out), Elixir the five newest
+#: (https://hexdocs.pm/elixir/compatibility-and-deprecations.html); the others as in the table below.
 SUPPORTED_FROM = {
-    "node": (22,), "python": (3, 11), "ruby": (3, 3), "php": (8, 2), "dotnet": (8, 0), "go": (1, 24), "java": (8,),
+    "node": (22,), "python": (3, 11), "ruby": (3, 3), "php": (8, 2), "dotnet": (10, 0), "go": (1, 26), "java": (8,),
     "deno": (2,), "elixir": (1, 16),
 }  # fmt: skip
 #: The day of the tables: what ends later is in support.
-LIFECYCLES_AS_OF = "2026-11-22"
+LIFECYCLES_AS_OF = "2026-11-23"
 #: The last day of support of release lines, as their makers announced it.
 SUPPORTED_UNTIL = {
+    # https://raw.githubusercontent.com/nodejs/Release/main/schedule.json
     "node": {
-        "4": "2018-04-30", "6": "2019-04-30", "8": "2019-12-31", "10": "2021-04-30", "12": "2022-04-30",
-        "14": "2023-04-30", "16": "2023-09-11", "17": "2022-06-01", "18": "2025-04-30", "19": "2023-06-01",
-        "20": "2026-04-30", "21": "2024-06-01", "22": "2027-04-30", "23": "2025-06-01", "24": "2028-04-30",
+        "4": "2018-04-30", "5": "2016-06-30", "6": "2019-04-30", "7": "2017-06-30", "8": "2019-12-31",
+        "9": "2018-06-30", "10": "2021-04-30", "11": "2019-06-01", "12": "2022-04-30", "13": "2020-06-01",
+        "14": "2023-04-30", "15": "2021-06-01", "16": "2023-09-11", "17": "2022-06-01", "18": "2025-04-30",
+        "19": "2023-06-01", "20": "2026-04-30", "21": "2024-06-01", "22": "2027-04-30", "23": "2025-06-01",
+        "24": "2028-04-30", "25": "2026-06-01", "26": "2029-04-30",
     },
+    # https://raw.githubusercontent.com/python/devguide/main/include/release-cycle.json
     "python": {
-        "2.7": "2020-01-01", "3.5": "2020-09-30", "3.6": "2021-12-23", "3.7": "2023-06-27", "3.8": "2024-10-07",
-        "3.9": "2025-10-31", "3.10": "2026-10-31", "3.11": "2027-10-31", "3.12": "2028-10-31", "3.13": "2029-10-31",
+        "2.6": "2013-10-29", "2.7": "2020-01-01", "3.3": "2017-09-29", "3.4": "2019-03-18", "3.5": "2020-09-30",
+        "3.6": "2021-12-23", "3.7": "2023-06-27", "3.8": "2024-10-07", "3.9": "2025-10-31", "3.10": "2026-10-31",
+        "3.11": "2027-10-31", "3.12": "2028-10-31", "3.13": "2029-10-31", "3.14": "2030-10-31",
     },
-    "ruby": {"2.7": "2023-03-31", "3.0": "2024-04-23", "3.1": "2025-03-26", "3.2": "2026-03-31"},
+    # https://endoflife.date/api/ruby.json
+    "ruby": {
+        "2.3": "2019-03-31", "2.4": "2020-03-31", "2.5": "2021-03-31", "2.6": "2022-03-31", "2.7": "2023-03-31",
+        "3.0": "2024-04-23", "3.1": "2025-03-31", "3.2": "2026-03-31", "3.3": "2027-03-31", "3.4": "2028-03-31",
+        "4.0": "2029-03-31",
+    },
+    # https://www.php.net/supported-versions.php, https://www.php.net/eol.php
     "php": {
         "5.6": "2018-12-31", "7.0": "2019-01-10", "7.1": "2019-12-01", "7.2": "2020-11-30", "7.3": "2021-12-06",
-        "7.4": "2022-11-28", "8.0": "2023-11-26", "8.1": "2025-12-31",
+        "7.4": "2022-11-28", "8.0": "2023-11-26", "8.1": "2025-12-31", "8.2": "2026-12-31", "8.3": "2027-12-31",
+        "8.4": "2028-12-31", "8.5": "2029-12-31",
     },
+    # https://dotnet.microsoft.com/platform/support/policy
     "dotnet": {
         "3.1": "2022-12-13", "5.0": "2022-05-10", "6.0": "2024-11-12", "7.0": "2024-05-14", "8.0": "2026-11-10",
-        "9.0": "2026-11-10",
+        "9.0": "2026-11-10", "10.0": "2028-11-14",
     },
-    "go": {"1.20": "2024-02-06", "1.21": "2024-08-13", "1.22": "2025-02-11", "1.23": "2025-08-12"},
+    # https://endoflife.date/api/go.json
+    "go": {
+        "1.15": "2021-08-16", "1.16": "2022-03-15", "1.17": "2022-08-02", "1.18": "2023-02-01", "1.19": "2023-09-06",
+        "1.20": "2024-02-06", "1.21": "2024-08-13", "1.22": "2025-02-11", "1.23": "2025-08-12", "1.24": "2026-02-11",
+    },
 }  # fmt: skip
 _PREFIX = re.compile(r"^(?:v|=+\s*v?|python-|ruby-|node-|php-|go|jruby-|cpython-)(?=\d)")
 _VENDOR = re.compile(r"^[A-Za-z][A-Za-z_]*(?:-[A-Za-z]+)*-(\d[\w.+-]*)$")

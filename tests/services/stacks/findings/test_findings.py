@@ -20,7 +20,7 @@ def told(files: Files, rule: str) -> list[tuple[str | None, int | None]]:
 def test_a_version_out_of_support_has_its_last_day() -> None:
     (finding,) = detected({**APP, ".nvmrc": "20.1.0\n"}).findings[:1]
     assert (finding.rule, finding.since, finding.file, finding.line) == ("eol", "2026-04-30", ".nvmrc", 1)
-    assert "2026-11-22" in finding.message
+    assert "2026-11-23" in finding.message
     assert told({**APP, ".nvmrc": "24\n"}, "eol") == []
 
 

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from services.stacks.phases.ranges import clean, end_of_life, is_pin, numbers, satisfies
+from services.stacks.phases.ranges import (
+    LIFECYCLES_AS_OF,
+    SUPPORTED_FROM,
+    SUPPORTED_UNTIL,
+    clean,
+    end_of_life,
+    is_pin,
+    numbers,
+    satisfies,
+    supported_until,
+)
 
 
 @pytest.mark.parametrize(
     ("runtime", "said", "meant"),
     [
-        ("node", "lts/iron", "20"), ("node", "lts/hydrogen", "18"), ("node", "v18.1.0", "18.1.0"), ("node", "lts/*", "24"),
+        ("node", "lts/iron", "20"), ("node", "lts/hydrogen", "18"), ("node", "v18.1.0", "18.1.0"), ("node", "lts/*", "26"),
         ("python", "python-3.11.4", "3.11.4"), ("ruby", "ruby-3.2.2", "3.2.2"), ("java", "21.0.2-tem", "21.0.2"),
         ("java", "temurin-21.0.2+13.0.LTS", "21.0.2+13.0.LTS"), ("java", "1.8", "8"), ("go", "go1.22.1", "1.22.1"),
         ("node", ">=18", ">=18"),
@@ -40,6 +50,31 @@ def test_old_release_lines_are_told() -> None:
     assert end_of_life("python", "3.8") is True
     assert end_of_life("zig", "0.12") is None
     assert end_of_life("node", ">=14") is None
+
+
+@pytest.mark.parametrize(
+    ("runtime", "value", "day", "ended"),
+    [
+        ("node", "25.2.0", "2026-06-01", True), ("node", "lts/lithium", "2029-04-30", False), ("node", "7", "2017-06-30", True),
+        ("python", "3.14.1", "2030-10-31", False), ("ruby", "3.1.6", "2025-03-31", True), ("ruby", "4.0.1", "2029-03-31", False),
+        ("php", "8.1", "2025-12-31", True), ("php", "8.2", "2026-12-31", False), ("dotnet", "9.0", "2026-11-10", True),
+        ("dotnet", "10.0", "2028-11-14", False), ("go", "1.24.3", "2026-02-11", True), ("go", "1.25.1", None, True),
+        ("go", "1.27.0", None, False), ("elixir", "1.15.7", None, True),
+    ],
+)  # fmt: skip
+def test_the_last_day_of_support_is_what_its_makers_announced(
+    runtime: str, value: str, day: str | None, ended: bool
+) -> None:
+    line = clean(runtime, value)
+    assert (supported_until(runtime, line), end_of_life(runtime, line)) == (day, ended)
+
+
+def test_a_release_line_with_a_day_to_come_is_supported() -> None:
+    for runtime, lines in SUPPORTED_UNTIL.items():
+        for line, day in lines.items():
+            assert end_of_life(runtime, line) is (day <= LIFECYCLES_AS_OF), (runtime, line)
+            if day > LIFECYCLES_AS_OF:
+                assert numbers(line) >= SUPPORTED_FROM[runtime], (runtime, line)
 
 
 @pytest.mark.parametrize(
