@@ -6,6 +6,7 @@ import asyncio
 import secrets
 import socket
 import struct
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -88,7 +89,8 @@ class Protocol(HttpToolsProtocol):
 
     def timeout_keep_alive_handler(self) -> None:
         super().timeout_keep_alive_handler()
-        self._watch_reading()  # of an answer too small to pause for, and closing waits until it is read
+        if self.transport.get_write_buffer_size():  # of an answer too small to pause for: closing waits for its reader
+            self._watch_reading()
 
     def _watch_reading(self) -> None:
         """Break the connection off unless its client reads on: what it leaves unread is held in memory."""
@@ -96,11 +98,12 @@ class Protocol(HttpToolsProtocol):
         self._reading_timer = self.loop.call_later(self._answer_pause_seconds, self._look_at_reading)
 
     def _look_at_reading(self) -> None:
-        if self.transport.get_write_buffer_size() >= self._unread_bytes:
-            connection = self.transport.get_extra_info("socket")
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+        left = self.transport.get_write_buffer_size()
+        if left and left >= self._unread_bytes:
+            with suppress(OSError):  # it was closed meanwhile
+                self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
             self.transport.abort()
-        else:
+        elif left:
             self._watch_reading()
 
     def _stop_watching(self) -> None:
