@@ -14,6 +14,7 @@ from assay.calls import rest
 from assay.commands.session import CommandLine, current
 from assay.errors import APIError, NotAuthenticated
 from assay.installations import home_of, read_status
+from shared import VERSION
 
 if TYPE_CHECKING:
     from assay import Client
@@ -62,6 +63,10 @@ def _checks(session: CommandLine) -> Iterator[Check]:
         yield Check("key", False, str(error), "look into the gateway's log")
         return
     yield Check("key", True, "accepted")
+    theirs = capabilities.get("version") or "an older one"
+    yield Check(
+        "version", theirs == VERSION, f"server {theirs}, command {VERSION}", "install the same of both", grave=False
+    )
     for kind, state in capabilities["kinds"].items():
         finding = f"{state['state']} {state.get('reason') or ''}".strip()
         grave = state["state"] == "no_worker"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from shared.contracts.common import Answer
 
 
@@ -43,6 +45,7 @@ class DependencyState(Answer):
 
 
 class Capabilities(Answer):
+    version: str | None = Field(default=None, description="Of the server: that of its release", examples=["0.1.0"])
     kinds: dict[str, KindState]
     languages: dict[str, LanguageState]
     isolation: IsolationState

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from assay.webhooks import verify
+from shared import VERSION
 from tests.assay.terminal import Shell
 from tests.support.wait import until
 
@@ -53,6 +54,7 @@ def test_status_and_doctor_name_a_frozen_redis(shell: Shell) -> None:
         doctor = shell("doctor")
         assert doctor.status == 1
         assert "FAIL redis" in doctor.out
+        assert f"server {VERSION}, command {VERSION}" in doctor.out
     until(lambda: shell("status").status == 0, "it is ready again", 30)
 
 

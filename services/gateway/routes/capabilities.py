@@ -18,6 +18,7 @@ from services.gateway.http.responses import Json
 from services.gateway.http.rules import EndpointRules
 from services.gateway.routing import routes
 from services.gateway.workers import LiveWorker
+from shared import VERSION
 from shared.contracts.capabilities import Capabilities, DependencyState, IsolationState, KindState, LanguageState
 from shared.errors import DatabaseUnavailable
 from shared.kinds import KINDS, KindSpec
@@ -36,7 +37,9 @@ async def get_capabilities(caller: CurrentCaller, deps: Deps) -> Capabilities:
         name: _kind(kind, workers, with_model, deps.workforce.absence(name), missing) for name, kind in KINDS.items()
     }
     models = await deps.llm.ask(deps.llm.layer.models.asked)
-    return Capabilities(kinds=kinds, languages=_languages(workers), isolation=isolation_of(workers), models=models)
+    return Capabilities(
+        version=VERSION, kinds=kinds, languages=_languages(workers), isolation=isolation_of(workers), models=models
+    )
 
 
 def _kind(

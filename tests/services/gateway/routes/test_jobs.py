@@ -12,6 +12,7 @@ import pytest
 from pydantic import JsonValue
 
 from services.gateway.settings import Settings
+from shared import VERSION
 from shared.contracts.jobs import BatchView, JobView
 from shared.jobs import statements
 from tests.services.gateway import workers
@@ -165,6 +166,7 @@ def test_a_language_that_no_worker_has_is_refused(client: httpx.Client, gateway:
     assert client.post("/v1/jobs", json=EXECUTE).status_code == 202
     can = client.get("/v1/capabilities").json()
     assert can["languages"]["r"] == {"available": False, "version": None, "reason": "no Rscript"}
+    assert can["version"] == VERSION
     assert can["isolation"] == {"tier": "bubblewrap", "minimum": "x", "claimed": None}
     assert can["kinds"]["execute"]["state"] == "ready"
     assert can["kinds"]["transform"]["state"] == "needs_provider"
