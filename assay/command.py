@@ -33,8 +33,8 @@ from shared import VERSION
 _HELP = "LLM jobs whose answers are executed and checked before they are returned."
 _EPILOGUE = """\
 Everywhere: --json, --quiet, --url URL, --api-key KEY, --profile NAME
-(else ASSAY_PROFILE; ASSAY_URL, ASSAY_API_KEY; the installation in ASSAY_HOME;
-the default of `assay config`; the installation that is found).
+(else ASSAY_PROFILE; ASSAY_URL, ASSAY_API_KEY; the installation in ASSAY_HOME,
+or in .assay here or above; the default of `assay config`; the one started last).
 Exit status: 0 done, 1 failed, 2 usage, 3 not found, 4 not authorised,
 5 unreachable, no provider or no worker, 6 the model asked a question,
 124 timed out, 130 interrupted."""

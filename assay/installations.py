@@ -14,12 +14,17 @@ def home_of(environment: Mapping[str, str]) -> Path:
     that was started last and runs, else where one would be made."""
     if given := environment.get("ASSAY_HOME"):
         return Path(given).expanduser().absolute()
-    here = Path.cwd()
-    near = (folder / ".assay" for folder in (here, *here.parents))
-    for home in (*near, *_registered(environment)):
-        if _is_ours(home / "status.json"):
+    for home in (near_home(), *_registered(environment)):
+        if home is not None and _is_ours(home / "status.json"):
             return home
-    return here / ".assay"
+    return Path.cwd() / ".assay"
+
+
+def near_home() -> Path | None:
+    """The folder of the installation that runs in ``.assay`` here or in a folder above."""
+    here = Path.cwd()
+    homes = (folder / ".assay" for folder in (here, *here.parents))
+    return next((home for home in homes if _is_ours(home / "status.json")), None)
 
 
 def registry(environment: Mapping[str, str]) -> Path:

@@ -14,7 +14,7 @@ from assay import profiles
 from assay.calls.call import Reply
 from assay.errors import APIConnectionError, APITimeoutError
 from assay.exchange import error_of
-from assay.installations import home_of, read_status
+from assay.installations import home_of, near_home, read_status
 from assay.profiles import Profile
 
 DEFAULT_URL = "http://127.0.0.1:8000"
@@ -33,7 +33,7 @@ def find_target(
     profile: str | None = None,
 ) -> Target:
     """What is given, else the profile that is named (also by ASSAY_PROFILE), else ASSAY_URL and ASSAY_API_KEY, else the
-    installation in ASSAY_HOME, else the default profile, else the installation that is found.
+    installation in ASSAY_HOME or in ``.assay`` here or above, else the default profile, else the one started last.
 
     A key is shown to its own URL only: an installation's, and a profile's. Raises: ProfileError.
     """
@@ -54,7 +54,7 @@ def chosen_profile(profile: str | None, env: Mapping[str, str]) -> Profile | Non
     """The profile that is named, or the default where nothing else says which server is meant. Raises: ProfileError."""
     if name := profile or env.get("ASSAY_PROFILE"):
         return profiles.read(env).profile(name)
-    if env.get("ASSAY_URL") or env.get("ASSAY_HOME"):
+    if env.get("ASSAY_URL") or env.get("ASSAY_HOME") or near_home() is not None:
         return None
     config = profiles.read(env)
     return config.profile(config.default) if config.default else None

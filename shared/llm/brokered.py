@@ -259,7 +259,7 @@ def address_of(url: str) -> tuple[str, int]:
 
 def _question(request: ChatRequest) -> Question:
     left = None if request.deadline is None else request.deadline - time.monotonic()
-    return Question(replace(request, deadline=None), seconds=left)
+    return Question(replace(request, deadline=None, compact=None), seconds=left)
 
 
 def _error(fault: Fault | None) -> Exception:

@@ -75,6 +75,7 @@ def test_a_document_is_checked_without_running(shell: Shell) -> None:
 @pytest.mark.slow
 def test_a_document_is_estimated(shell: Shell) -> None:
     ran = shell("doc", "run", written(shell, "report.md", DOCUMENT), "--dry-run")
+    assert ran.out, ran.talk
     assert ran.out.splitlines()[0] == "line 8: Describe these values: 4 and hello"
     assert "1 model call," in ran.out.splitlines()[1]
     wrong = shell("doc", "run", "report.md", "--set", "n=50")

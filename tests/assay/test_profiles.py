@@ -38,7 +38,11 @@ def env(tmp_path: Path) -> dict[str, str]:
     return {"ASSAY_CONFIG": str(file), "HOME": str(tmp_path), "WORK_KEY": "work-key"}
 
 
-def test_the_one_that_is_named_comes_before_the_environment_and_that_before_the_default(env: Mapping[str, str]) -> None:
+def test_the_one_that_is_named_comes_before_the_environment_and_that_before_the_default(
+    env: Mapping[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
     def meant(profile: str | None = None, **more: str) -> tuple[str, str | None]:
         target = find_target(environment={**env, **more}, profile=profile)
         return target.url, target.api_key
@@ -48,6 +52,10 @@ def test_the_one_that_is_named_comes_before_the_environment_and_that_before_the_
     assert meant("work", ASSAY_PROFILE="lab", ASSAY_URL="http://x") == (WORK, "work-key")
     assert meant(ASSAY_URL="http://x", ASSAY_API_KEY="k") == ("http://x", "k")
     assert meant(ASSAY_HOME="/nowhere") == ("http://127.0.0.1:8000", None), "an installation was named"
+    (tmp_path / ".assay").mkdir()
+    (tmp_path / ".assay" / "status.json").write_text('{"url": "http://127.0.0.1:7", "api_key": "own"}')
+    assert meant() == ("http://127.0.0.1:7", "own"), "one runs in this folder"
+    assert meant("work") == (WORK, "work-key")
 
 
 def test_a_key_is_shown_to_its_own_server_only(env: Mapping[str, str]) -> None:
