@@ -85,7 +85,7 @@ describe("events", () => {
 });
 
 describe("timeline", () => {
-  test("10,000 events are drawn as no more bars than there is room for, and every fault is among them", () => {
+  test("10,000 events are drawn as no more bars than fit, and every fault is among them", () => {
     const events = [event(1, "job_queued", 0), event(2, "job_started", 1)];
     for (let turn = 0; turn < 5000; turn += 1) {
       events.push(event(2 * turn + 3, "llm_call", 2 + turn, { outcome: turn === 77 ? "timeout" : "ok", provider: "p", seconds: 0.5 }));

@@ -48,13 +48,13 @@ def cut_lines(text: str, characters: int) -> str:
     """The first and the last lines that fit, and between them how many are left out."""
     if len(text) <= characters:
         return text
-    room, lines = max(0, characters - _SAID), text.splitlines()
-    head = sum(size <= room * 2 // 3 for size in accumulate(len(line) + 1 for line in lines))
-    room -= sum(len(line) + 1 for line in lines[:head])
-    tail = sum(size <= room for size in accumulate(len(line) + 1 for line in reversed(lines[head:])))
+    left, lines = max(0, characters - _SAID), text.splitlines()
+    head = sum(size <= left * 2 // 3 for size in accumulate(len(line) + 1 for line in lines))
+    left -= sum(len(line) + 1 for line in lines[:head])
+    tail = sum(size <= left for size in accumulate(len(line) + 1 for line in reversed(lines[head:])))
     left_out = len(lines) - head - tail
     if head + tail == 0:  # one line that is longer than all there is
-        return f"{text[:room]}\n... {len(text) - room:,} characters are left out ..."
+        return f"{text[:left]}\n... {len(text) - left:,} characters are left out ..."
     return "\n".join([*lines[:head], f"... {left_out:,} lines are left out ...", *lines[len(lines) - tail :]])
 
 

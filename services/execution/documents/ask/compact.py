@@ -25,11 +25,11 @@ def compacted(sent: Sequence[ChatMessage], message: str, content: str, errors: s
     kept = latest(history, rest // 4)
     dropped = len(history) - len(kept)
     bare = tokens_in([*kept, replace(user, content=body_of(message, "", ""))])
-    room = characters_of(rest - bare - NOTE) - 8
-    if room < _LEAST:
+    left = characters_of(rest - bare - NOTE) - 8
+    if left < _LEAST:
         return None
-    told = cut_lines(errors, room // 3)
-    about = cut_lines(content, room - len(told))
+    told = cut_lines(errors, left // 3)
+    about = cut_lines(content, left - len(told))
     left_out = (
         (EARLIER, dropped > 0),
         ("lines of the document", about != content),

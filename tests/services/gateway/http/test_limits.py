@@ -99,7 +99,7 @@ def test_who_stores_too_much_submits_nothing_until_it_deletes(gateway: Gateway, 
         assert client.get("/v1/limits").json()["quotas"]["storage_bytes"]["used"] >= 20_000
         client.post(job.json()["links"]["cancel"])
         assert client.delete(job.json()["links"]["self"]).status_code == 204
-        until(lambda: client.post("/v1/jobs", json=EXECUTE).status_code == 202, "room after the deletion")
+        until(lambda: client.post("/v1/jobs", json=EXECUTE).status_code == 202, "place after the deletion")
 
 
 @pytest.mark.slow
