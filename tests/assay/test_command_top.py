@@ -55,7 +55,7 @@ def test_a_terminal_is_drawn_until_ctrl_c(shell: Shell) -> None:
         return bytes(drawn)
 
     try:
-        until(lambda: read().count(b"tenants today") >= 2, "a second screen", 120)
+        until(lambda: read().count(b"queues") >= 2, "a second screen", 120)
         running.send_signal(signal.SIGINT)
         until(lambda: read() is not None and running.poll() is not None, "its end", 120)
         assert running.returncode == 0

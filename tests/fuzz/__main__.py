@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,8 @@ from tests.fuzz.child import CORPUS
 from tests.fuzz.targets import TARGETS
 
 _EXAMPLES = 300  #: of a round
+#: Seconds after which a process hangs: threads of a library that got no memory may wait for each other for ever.
+_HANGS = 60.0
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,10 @@ class Fuzzed:
 
 
 def fuzz(*names: str, seconds: float, examples: int = _EXAMPLES, first: int = 0) -> Fuzzed:
-    """In processes of their own; one that ends by a signal is replaced, where all of its targets are contained."""
+    """In processes of their own; one that ends by a signal, or not at all, is replaced where its targets are contained.
+
+    Such a target runs in a process with a time of its own wherever it is used.
+    """
     name, may_end = ",".join(names), all(TARGETS[name].contained for name in names)
     ends, inputs, contained, seed = time.monotonic() + seconds, 0, 0, first
     with tempfile.TemporaryDirectory() as folder:
@@ -34,10 +40,13 @@ def fuzz(*names: str, seconds: float, examples: int = _EXAMPLES, first: int = 0)
         while True:
             left = max(0.0, ends - time.monotonic())
             arguments = [name, str(seed), str(examples), str(left), str(current)]
-            process = subprocess.run(
-                [sys.executable, "-m", "tests.fuzz.child", *arguments],
-                capture_output=True, text=True, check=False, cwd=CORPUS.parents[2],
-            )  # fmt: skip
+            try:
+                process = subprocess.run(
+                    [sys.executable, "-m", "tests.fuzz.child", *arguments], capture_output=True, text=True, check=False,
+                    cwd=CORPUS.parents[2], timeout=left + _HANGS if may_end else None,
+                )  # fmt: skip
+            except subprocess.TimeoutExpired as hung:
+                process = subprocess.CompletedProcess(hung.cmd, -signal.SIGKILL, "", "")
             if process.returncode == 0:
                 return Fuzzed(name, inputs + int(process.stdout.split()[0]), contained)
             if process.returncode > 0 or not may_end:
