@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import threading
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -36,16 +37,22 @@ _PAGE = 500
 _LAYOUT = "layout.json"
 #: Below this many points a plain scan is as fast as an index, and building one would block for seconds.
 _INDEX_FROM = 50_000
+#: Shards that are open at once. Each takes two dozen memory maps, of which Linux gives a process 65,530; opening one
+#: takes some 5 ms.
+_MOST_OPEN = 64
+#: The engine starts a pool for each shard, and searches no faster with more.
+_SEARCH_THREADS = 1
 
 
 class EdgeStore:
     """Every bucket under ``folder``, which only one process may use at a time."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, most_open: int = _MOST_OPEN) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._owner = _own(folder)
-        self._shards: dict[Bucket, edge.EdgeShard] = {}
+        self._most_open = most_open
+        self._shards: OrderedDict[Bucket, edge.EdgeShard] = OrderedDict()  # the longest unused first
         self._lock = threading.RLock()
         self.concurrent = False  # measured: threads make the engine no faster
 
@@ -173,28 +180,34 @@ class EdgeStore:
 
     def _shard(self, bucket: Bucket) -> edge.EdgeShard | None:
         """The open shard; None when the bucket is not there."""
-        if bucket not in self._shards:
-            path = self._path(bucket)
-            if not (path / _LAYOUT).is_file():
-                return None
-            self._shards[bucket] = _guarded(lambda: edge.EdgeShard.load(str(path)))
-        return self._shards[bucket]
+        if bucket in self._shards:
+            self._shards.move_to_end(bucket)
+            return self._shards[bucket]
+        layout = self.layout(bucket)
+        return None if layout is None else self._load(bucket, layout)
+
+    def _load(self, bucket: Bucket, layout: Layout) -> edge.EdgeShard:
+        path, config = str(self._path(bucket)), _config(layout)
+        return self._keep(bucket, _guarded(lambda: edge.EdgeShard.load(path, config)))
+
+    def _keep(self, bucket: Bucket, shard: edge.EdgeShard) -> edge.EdgeShard:
+        """Keep the shard open, and close those beyond the bound; their log holds what was not flushed."""
+        self._shards[bucket] = shard
+        while len(self._shards) > self._most_open:
+            _, unused = self._shards.popitem(last=False)
+            _guarded(unused.close)
+        return shard
 
     def _create(self, bucket: Bucket, layout: Layout) -> None:
         path = self._path(bucket)
         shutil.rmtree(path, ignore_errors=True)  # left by a crash before the layout was written
         path.mkdir()
-        dense = {"dense": edge.EdgeVectorParams(layout.size, edge.Distance.Cosine)} if layout.size else None
-        sparse = {name.value: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf) for name in SparseName}
-        config = edge.EdgeConfig(vectors=dense, sparse_vectors=sparse, wal_enabled=True)
-        self._shards[bucket] = _guarded(lambda: edge.EdgeShard.create(str(path), config))
+        self._keep(bucket, _guarded(lambda: edge.EdgeShard.create(str(path), _config(layout))))
         self._index(bucket, layout)
 
     def _index(self, bucket: Bucket, layout: Layout) -> None:
         """Index every field, then write the layout, which makes the bucket exist."""
-        path = self._path(bucket)
-        shard = self._shards.get(bucket) or _guarded(lambda: edge.EdgeShard.load(str(path)))
-        self._shards[bucket] = shard
+        shard = self._shards.get(bucket) or self._load(bucket, layout)
         for key, params in edge_filters.indexes(layout.fields):
             operation = edge.UpdateOperation.create_field_index(key, params)
             _guarded(lambda: shard.update(operation))  # noqa: B023 - called at once
@@ -211,6 +224,12 @@ class EdgeStore:
             shard = self._shard(bucket)
             if shard is not None:
                 _guarded(lambda: shard.update(operation))
+
+
+def _config(layout: Layout) -> edge.EdgeConfig:
+    dense = {"dense": edge.EdgeVectorParams(layout.size, edge.Distance.Cosine)} if layout.size else None
+    sparse = {name.value: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf) for name in SparseName}
+    return edge.EdgeConfig(vectors=dense, sparse_vectors=sparse, wal_enabled=True, max_search_threads=_SEARCH_THREADS)
 
 
 def _own(folder: Path) -> int:

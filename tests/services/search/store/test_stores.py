@@ -305,6 +305,20 @@ def test_the_embedded_store_keeps_everything_across_a_restart(tmp_path: Path) ->
     second.close()
 
 
+def test_more_buckets_than_may_be_open_are_written_and_read(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path, most_open=2)
+    buckets = [Bucket("c1", f"t{number}", TablePart.MASTER) for number in range(5)]
+    for _ in range(2):
+        for number, bucket in enumerate(buckets):
+            store.ensure(bucket, LAYOUT)
+            store.upsert(bucket, [point(number)])
+    assert [store.count(bucket) for bucket in buckets] == [1] * 5
+    assert store.payloads(buckets[0], [identity(0)], ["record"]) == {identity(0): {"record": "r0"}}
+    mapped = Path("/proc/self/maps").read_text()
+    assert sum(str(tmp_path / bucket.name) in mapped for bucket in buckets) == 2
+    store.close()
+
+
 @pytest.mark.slow
 def test_a_killed_owner_loses_nothing_and_frees_the_store(tmp_path: Path) -> None:
     script = (
