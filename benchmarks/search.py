@@ -1,15 +1,17 @@
-"""Search: what it finds and costs. ``python -m benchmarks.search [quality|near|languages|cost|job|many]``."""
+"""Search: what it finds and costs. ``python -m benchmarks.search [goals|quality|near|languages|cost|job|many]``."""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import search_cost, search_job, search_languages, search_many, search_near, search_quality
+from benchmarks import search_cost, search_goals, search_job, search_languages, search_many, search_near, search_quality
 from benchmarks.table import show
 
 
 def main() -> None:
-    wanted = set(sys.argv[1:]) or {"quality", "near", "languages", "cost", "job"}
+    wanted = set(sys.argv[1:]) or {"goals", "quality", "near", "languages", "cost", "job"}
+    if "goals" in wanted:
+        show("Goals: eight sets of known answers, four of them of titles only", search_goals.lines())
     if "quality" in wanted:
         show(
             "Finding: 142 questions without a hit at first, over ruff's rules and the standard library",

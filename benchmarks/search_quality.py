@@ -144,15 +144,14 @@ def _retrieve(service: MemorySearchService, asked: Sequence[Asked]) -> Scores:
             runs[retriever][question.id] = ids
         fused = engine.run(Query(question.table, "master", question.text, 10, 0.0, (), cut=True))
         runs["fused"][question.id] = [match.id for match in fused]
-        runs["by ranks"][question.id] = _by_ranks(*alone[:2])
-    qrels = [Qrel(question.id, item, 1) for question in asked for item in question.relevant]
-    each = {retriever: _scores(qrels, run) for retriever, run in runs.items()}
+        runs["by ranks"][question.id] = by_ranks(*alone[:2])
+    each = {retriever: gains(asked, run) for retriever, run in runs.items()}
     best = [max(each[retriever].get(question.id, 0.0) for retriever in SINGLE) for question in asked]
     means = {retriever: sum(scores.values()) / len(asked) for retriever, scores in each.items()}
     return {**means, "best of each": sum(best) / len(asked)}
 
 
-def _by_ranks(*rankings: Sequence[str]) -> list[str]:
+def by_ranks(*rankings: Sequence[str]) -> list[str]:
     """Reciprocal rank fusion with its usual constant, the common way to do it."""
     scores: Counter[str] = Counter()
     for ranking in rankings:
@@ -171,10 +170,11 @@ def _fused_lines(what: str, scored: Scores) -> list[Line]:
     ]
 
 
-def _scores(qrels: Iterable[Qrel], run: Ranked) -> Scores:
+def gains(asked: Sequence[Asked], run: Ranked) -> Scores:
     """nDCG@10 by question."""
-    docs = [ScoredDoc(asked, item, 1.0 / rank) for asked, ids in run.items() for rank, item in enumerate(ids[:10], 1)]
-    return {str(scored.query_id): float(scored.value) for scored in iter_calc([nDCG @ 10], list(qrels), docs)}
+    qrels = [Qrel(question.id, item, 1) for question in asked for item in question.relevant]
+    docs = [ScoredDoc(text, item, 1.0 / rank) for text, ids in run.items() for rank, item in enumerate(ids[:10], 1)]
+    return {str(scored.query_id): float(scored.value) for scored in iter_calc([nDCG @ 10], qrels, docs)}
 
 
 def _share(flags: Iterable[bool]) -> float:

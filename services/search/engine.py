@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from services.search import filters, ranking
+from services.search import feedback, filters, ranking
 from services.search.answerability import NEIGHBOURS, answerable
-from services.search.embed.port import Vectors, unit
+from services.search.embed.port import Vectors
 from services.search.filters import Among, AnyOf, Conditions
 from services.search.library import Library, OpenTable
 from services.search.points import point_id
@@ -23,8 +23,6 @@ from shared.contracts.search import Hit
 _LEAST_RETRIEVED = 50
 _MOST_COUNTED = 10_000
 _SHORTEST_PAIRED = 10  # characters of a profile's facet
-#: Measured on the tables of ``benchmarks``: a gain where questions have several answers, no loss where they have one.
-_FEEDBACK_RECORDS, _FEEDBACK_SHARE = 3, 0.15
 _KEYS = ("record", "name", "fields")
 _FACET_KEYS = (*_KEYS, "facet")
 _TEXT_KEYS = ("name", "text", "facets")
@@ -172,29 +170,13 @@ class SearchEngine:
         else:
             if max(cosines.values(), default=0.0) < self.threshold(query):
                 return []
-            scores = self._with_feedback(table, query.text, retrieved)
-        ranked = _ranked(scores, cosines)
+            bucket = table.bucket(TablePart.MASTER)
+            scores = feedback.scores(self._store, bucket, self._library.question(table, query.text), retrieved)
+        ranked = ranking.ordered(scores, cosines)
         order, weak = self._listed(table, query, ranked, cosines)
         payloads = self._store.payloads(table.bucket(TablePart.MASTER), order, _KEYS)
         existing = [key for key in order if key in payloads]  # some may have been deleted meanwhile
         return [_match(payloads[key], scores[key], cosines.get(key), key in weak, ()) for key in existing]
-
-    def _with_feedback(self, table: OpenTable, text: str, retrieved: Retrieved) -> dict[str, float]:
-        """The fused scores, for a question moved a little towards its first records: what they have in common counts.
-
-        Only the order changes; whether a record is weak is decided by the question as it was asked.
-        """
-        scores = ranking.fused(retrieved.cosines, retrieved.words, retrieved.ngrams)
-        asked, bucket = self._library.question(table, text), table.bucket(TablePart.MASTER)
-        if asked is None or len(scores) <= _FEEDBACK_RECORDS:
-            return scores
-        first = self._store.vectors(bucket, _ranked(scores, retrieved.cosines)[:_FEEDBACK_RECORDS])
-        if not len(first):
-            return scores
-        moved = unit(asked + _FEEDBACK_SHARE * first.mean(axis=0))
-        every = NearestQuery(moved, len(scores), (Among(tuple(scores)),))
-        cosines = {point.id: bounded(point.score) for point in search_each(self._store, bucket, every)[0]}
-        return ranking.fused({**retrieved.cosines, **cosines}, retrieved.words, retrieved.ngrams)
 
     def _listed(
         self, table: OpenTable, query: Query, ranked: Sequence[str], cosines: Mapping[str, float]
@@ -222,13 +204,17 @@ class SearchEngine:
         return {key for key, share in needed.items() if shares.get(key, 0.0) < share}
 
     def word_shares(self, table: OpenTable, ids: Sequence[str], text: str) -> dict[str, float]:
-        """The share of the text's words (stop words left out) that each record holds; 1 for a text without any."""
+        """The share of the text's words (stop words left out) that each record holds; 1 for a text without any.
+
+        Of a record with fewer words than the text, such as a title: how many of the record's the text holds.
+        """
         distinct = table.words(TablePart.MASTER).distinct
         asked = distinct(text)
         payloads = self._store.payloads(table.bucket(TablePart.MASTER), ids, _TEXT_KEYS)
         if not asked:
             return dict.fromkeys(payloads, 1.0)
-        return {key: len(asked & distinct(_full_text(payload))) / len(asked) for key, payload in payloads.items()}
+        held = {key: distinct(_full_text(payload)) for key, payload in payloads.items()}
+        return {key: len(asked & words) / max(min(len(asked), len(words)), 1) for key, words in held.items()}
 
     def _literal(self, table: OpenTable, query: Query, conditions: Conditions) -> list[Match]:
         """Records that hold every word, best by n-grams; weak matches unless the query holds a code."""
@@ -318,10 +304,6 @@ class SearchEngine:
         request = RetrievalRequest(text, vector, table.words(part), limit, conditions, threshold, keys)
         retrieved = retrieve(self._store, table.bucket(part), request)
         return retrieved if query.cut else retrieved.related(LOWEST)
-
-
-def _ranked(scores: Mapping[str, float], cosines: Mapping[str, float]) -> list[str]:
-    return sorted(scores, key=lambda key: (-scores[key], -cosines.get(key, 0.0), key))
 
 
 def part_of(query: Query) -> TablePart:

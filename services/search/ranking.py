@@ -27,6 +27,11 @@ def fused(cosines: Mapping[str, float], *words: Mapping[str, float], share: floa
     }
 
 
+def ordered(scores: Mapping[str, float], cosines: Mapping[str, float]) -> list[str]:
+    """The best first; of equal ones the more similar."""
+    return sorted(scores, key=lambda key: (-scores[key], -cosines.get(key, 0.0), key))
+
+
 def depth(scores: Mapping[str, float], weights: Mapping[str, float]) -> float:
     """The weighted mean of the facets' scores; an undeclared one weighs half, all alike if none is declared."""
     share = {facet: weights.get(facet, UNKNOWN_WEIGHT) if weights else 1.0 for facet in scores}

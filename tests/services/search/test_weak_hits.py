@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from services.search.embed.port import Vectors
+from services.search.engine import SearchEngine
+from services.search.points import point_id
 from shared.contracts.search import Hit, SearchResult
 from tests.services.search.service import HashedWords, MemorySearchService
 
@@ -17,6 +19,7 @@ RECORDS = [
     {"id": "far", "name": "vacuum cleaners and carpets of old hotels", "facets": {"session_topic": "vacuum carpets"}},
     {"id": "none", "name": "gardening", "facets": {"session_topic": "gardening"}},
 ]
+_PARTS = ("Brake", "Clutch", "Filter", "Gearbox", "Piston", "Radiator")
 
 
 @pytest.fixture
@@ -100,3 +103,20 @@ def test_weak_records_never_push_the_strong_one_out(empty: MemorySearchService) 
     assert flags(one)[1] == ("strong", False)
     assert len(flags(one)) == 2
     assert many.verdict == one.verdict == "found"
+
+
+def test_the_threshold_of_a_table_of_titles_is_not_that_of_a_title_with_itself(empty: MemorySearchService) -> None:
+    titles = [{"id": f"t{number}", "name": f"{word} maintenance of engines"} for number, word in enumerate(_PARTS)]
+    learned = empty.ingest("sessions", titles).thresholds
+    known = empty.library.probes(HashedWords()).known()
+    assert learned["master"] - learned["master_floor"] <= (known - learned["master_floor"]) * 0.25
+
+
+def test_a_title_need_not_hold_words_that_it_has_no_room_for(empty: MemorySearchService) -> None:
+    empty.ingest("sessions", [{"id": "title", "name": "Disk quotas"}, {"id": "other", "name": "Network adapters"}])
+    table = empty.library.open(empty.catalog.find("tenant", "c"), "sessions")
+    engine = SearchEngine(empty.library, {"sessions": table}, {})
+    ids = {name: point_id(name) for name in ("title", "other")}
+    question = "limit how much of the disk each person may use, by quotas"
+    assert engine.word_shares(table, list(ids.values()), question) == {ids["title"]: 1.0, ids["other"]: 0.0}
+    assert engine.word_shares(table, [ids["title"]], "disk printers")[ids["title"]] == 0.5
