@@ -139,7 +139,7 @@ async def opened(
         authenticator=Authenticator(key_database, Guesses(settings.http.wrong_keys_per_minute)),
         streams=OpenStreams(side_database),
         workforce=Workforce(side_database),
-        health=HealthMonitor(settings.stores, side_database, metrics),
+        health=HealthMonitor(settings.stores, database, side_database, metrics),
         quotas=quotas,
         admission=AdmissionControl(quotas, redis),
         watchers=Watchers(settings.stores.redis_url, partial(progress_of, side_database)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from urllib.parse import unquote, urlsplit
@@ -23,6 +24,7 @@ log = structlog.get_logger()
 
 _EVERY_SECONDS = 1.5
 _DEADLINE_SECONDS = 2.0
+_SHARED_SECONDS = 0.5  #: what has no answer for longer may never have one
 #: Less than this and Postgres stops soon, where both share a disk.
 _LEAST_FREE_BYTES = 256 * 1024 * 1024
 _READ_ONLY = text("SELECT pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on'")
@@ -32,8 +34,10 @@ Check = Callable[[], Awaitable[str | None]]  #: why the dependency cannot serve;
 class HealthMonitor:
     """The states of all dependencies, at most ``_EVERY_SECONDS + _DEADLINE_SECONDS`` old."""
 
-    def __init__(self, stores: StoreSettings, database: Database, metrics: Metrics) -> None:
-        self._database = database
+    def __init__(self, stores: StoreSettings, serving: Database, side: Database, metrics: Metrics) -> None:
+        """``serving`` has the connections of the requests, which readiness is about; ``side`` those of the looks."""
+        self._serving = serving
+        self._side = side
         self._metrics = metrics
         self._redis = Redis.from_url(
             stores.redis_url, socket_timeout=_DEADLINE_SECONDS, socket_connect_timeout=_DEADLINE_SECONDS, retry=None
@@ -48,6 +52,8 @@ class HealthMonitor:
         self._states: dict[str, DependencyState] = {}
         self._looked = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._asked: asyncio.Task[None] | None = None
+        self._asked_at = 0.0
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._watch())
@@ -63,6 +69,22 @@ class HealthMonitor:
         """By name; waits only for the very first look."""
         await self._looked.wait()
         return dict(self._states)
+
+    async def ask_postgres(self) -> None:
+        """Whoever asks while another does shares its question: a flood of them holds one connection.
+
+        Raises: DatabaseUnavailable.
+        """
+        now = time.monotonic()
+        if self._asked is None or self._asked.done() or now > self._asked_at + _SHARED_SECONDS:
+            self._asked_at = now
+            self._asked = asyncio.create_task(self._ask())
+            self._asked.add_done_callback(_look_at_error)
+        await asyncio.shield(self._asked)
+
+    async def _ask(self) -> None:
+        async with self._serving.read() as connection:
+            await connection.execute(text("SELECT 1"))
 
     async def _watch(self) -> None:
         while True:
@@ -83,7 +105,7 @@ class HealthMonitor:
         self._metrics.dependency_up.labels(name).set(reason is None)
 
     async def _of_postgres(self) -> str | None:
-        async with self._database.read() as connection:
+        async with self._side.read() as connection:
             read_only = (await connection.execute(_READ_ONLY)).scalar()
         return "Postgres is read-only: nothing can be submitted or changed." if read_only else None
 
@@ -118,6 +140,12 @@ _SILENT = {
     "files": "The folder of the files cannot be reached.",
     "qdrant": "Qdrant does not answer: search and ingest wait for it.",
 }
+
+
+def _look_at_error(asked: asyncio.Task[None]) -> None:
+    """All who asked may have gone before the answer."""
+    if not asked.cancelled():
+        asked.exception()
 
 
 def _folder(blob_url: str) -> str | None:

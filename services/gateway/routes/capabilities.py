@@ -9,9 +9,7 @@ from typing import Any
 
 from fastapi import Response
 from pydantic import BaseModel, ValidationError
-from sqlalchemy import text
 
-from services.gateway.database import Db
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.responses import Json
@@ -112,12 +110,12 @@ async def healthz() -> Response:
 
 @health_router.get("/readyz", summary="Can it serve, and does everything it needs answer?")
 @EndpointRules(public=True)
-async def readyz(db: Db, deps: Deps) -> Readiness:
+async def readyz(deps: Deps) -> Readiness:
     """503 while Postgres does not answer. `degraded`: some of what the gateway needs does not, and `dependencies` says
     which and why, at most five seconds after it began; what does not need it still works."""
     if deps.closing.is_set():
         raise DatabaseUnavailable("The gateway is stopping.")
-    await db.execute(text("SELECT 1"))
+    await deps.health.ask_postgres()
     states = await deps.health.states()
     degraded = any(state.state != "ok" for state in states.values())
     return Readiness(

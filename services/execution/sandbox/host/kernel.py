@@ -154,10 +154,11 @@ class KernelLink:
                 return None
             self._count += 1
             target = self._folder.path / f"get-{self._count}"
+            offset = 0
             with target.open("xb") as handle:
                 # Not to its end: the code lives, and may be writing on.
-                while size > 0 and (sent := os.sendfile(handle.fileno(), descriptor, None, size)):
-                    size -= sent
+                while offset < size and (sent := os.sendfile(handle.fileno(), descriptor, offset, size - offset)):
+                    offset += sent
             return target
         finally:
             facts.close()

@@ -147,6 +147,8 @@ def test_too_long_a_call_is_a_timeout_and_the_kernel_lives(sandbox: Sandbox, sam
 def process_of(session: Session) -> int:
     """The kernel itself, as this machine sees it: the child of its sandbox's first process."""
     assert isinstance(session, Session)
+    if os.environ.get("ASSAY_SANDBOX_RUNTIME") == "gvisor":
+        pytest.skip("the kernel is a process inside gVisor, which nothing outside can signal")
     (kernel,) = children_of(session._kernel.container.init)
     return kernel
 

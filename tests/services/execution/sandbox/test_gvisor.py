@@ -125,6 +125,24 @@ def test_a_call_that_runs_too_long_is_interrupted_and_the_session_goes_on(gvisor
         assert value.text == "42"
 
 
+@pytest.mark.parametrize(
+    ("language", "table"),
+    [("python", "import pandas\nt = pandas.DataFrame({'n': [1, 2]})"), ("sql", "CREATE TABLE t AS VALUES (1), (2)")],
+)
+def test_a_table_of_a_session_comes_out(language: str, table: str, gvisor: Sandbox) -> None:
+    with gvisor.session(language, Limits(wall_seconds=60, cpu_seconds=60), {}) as session:
+        assert session.execute(table).verdict is Verdict.OK
+        assert session.get("t").rows == 2
+
+
+def test_r_has_a_temporary_folder_when_a_run_begins(gvisor: Sandbox) -> None:
+    if gvisor.languages()["r"] is None:
+        pytest.skip("R is not installed; scripts/install-optional does")
+    with gvisor.session("r", Limits(wall_seconds=60, cpu_seconds=60), {}) as session:
+        assert "base" in session.packages()
+        assert session.execute("writeLines('x', tempfile())").verdict is Verdict.OK
+
+
 def test_without_runsc_the_worker_says_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(SandboxUnavailable, match="runsc is missing"):
         open_sandbox(SandboxSettings(runtime="gvisor", runsc=tmp_path / "none"))

@@ -280,6 +280,7 @@ local({
     source <- rawToChar(body)
     Encoding(source) <- "UTF-8"
     tryCatch(allowInterrupts(Sys.sleep(0)), interrupt = function(late) NULL)
+    tempdir(check = TRUE) # made anew: gVisor mounts another /tmp when a run begins
     answer(eval(parse(text = source, keep.source = FALSE, encoding = "UTF-8")))
   })
 })
