@@ -316,6 +316,7 @@ class AsyncClient:
         self.jobs = resources.Jobs(self)
         self.batches = resources.Batches(self)
         self.evaluations = resources.Evaluations(self)
+        self.shadows = resources.Shadows(self)
         self.files = resources.Files(self)
         self.flows = resources.Flows(self)
         self.prompts = resources.Prompts(self)

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack
 
-from assay.calls import evaluations, files, flows, jobs, rest, stacks
+from assay.calls import evaluations, files, flows, jobs, rest, shadows, stacks
 from assay.calls.call import ApiCall
 
 if TYPE_CHECKING:
@@ -103,6 +103,13 @@ class Evaluations(Noun):
     case_of = sends(evaluations.case_of)
     cancel = sends(evaluations.cancel)
     resume = sends(evaluations.resume)
+
+
+class Shadows(Noun):
+    start = sends(shadows.start)
+    list = sends(shadows.page)
+    get = sends(shadows.get)
+    stop = sends(shadows.stop)
 
 
 class Files(Noun):

@@ -308,6 +308,7 @@ class Client:
         self.jobs = resources.Jobs(self)
         self.batches = resources.Batches(self)
         self.evaluations = resources.Evaluations(self)
+        self.shadows = resources.Shadows(self)
         self.files = resources.Files(self)
         self.flows = resources.Flows(self)
         self.prompts = resources.Prompts(self)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from assay.calls import evaluations, files, flows, jobs
-from assay.commands import evaluation_page, show
+from assay.commands import evaluation_page, shadow, show
 from assay.commands import evaluation_table as table
 from assay.commands.evaluation_verdict import reported, unmet
 from assay.commands.session import CommandLine, UsageError, answer, current
@@ -22,6 +22,7 @@ from assay.suites.read import SuiteError, SuiteFile, in_suite, read_suite, told_
 from shared.declarations.cases import name_of
 
 app = App(name="eval", help="Evaluations: which model, which prompt, is it still right?")
+app.command(shadow.app)
 
 _MET, _NOT_MET, _UNREADABLE = 0, 1, 2
 _LOOK_FIRST, _LOOK_SLOWEST = 0.2, 2.0

@@ -47,6 +47,7 @@ from services.gateway.routes import (
     operations,
     registries,
     sessions,
+    shadows,
     stacks,
     webhooks,
 )
@@ -68,6 +69,7 @@ def _routers() -> tuple[APIRouter, ...]:
         batches.router,
         bulk.router,
         evaluations.router,
+        shadows.router,
         flow_cases.router,
         files.router,
         file_tables.router,

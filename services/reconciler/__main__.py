@@ -12,6 +12,7 @@ from services.reconciler.evaluations import advance_all
 from services.reconciler.reconciler import PeriodicTask, Reconciler
 from services.reconciler.recovery import notify_again, reclaim_expired
 from services.reconciler.retention import Retention, delete_tenants
+from services.reconciler.shadows import sample_all
 from services.reconciler.upkeep import Upkeep
 from services.reconciler.webhooks import Webhooks
 from shared import blobs, db, logs
@@ -36,6 +37,7 @@ def main() -> None:
             PeriodicTask("notifications", 1.0, lambda: notify_again(engine, redis)),
             PeriodicTask("upkeep", 1.0, Upkeep(engine).work),
             PeriodicTask("evaluations", 0.25, lambda: advance_all(engine, redis)),
+            PeriodicTask("shadows", 1.0, lambda: sample_all(engine)),
             PeriodicTask("webhooks", 1.0, webhooks.deliver_due),
             PeriodicTask("tenants", 5.0, lambda: delete_tenants(engine)),
             PeriodicTask("retention", 60.0, retention.delete_expired),

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Engine, RowMapping
 from sqlalchemy.exc import SQLAlchemyError
 from uuid_utils import uuid7
 
-from shared.contracts.evaluations import Case, Expectation
+from shared.contracts.evaluations import RUN_LABEL, Case, Expectation
 from shared.evaluations import statements
 from shared.evaluations.scoring import FinishedRun, Outcome, Used, score
 from shared.jobs import notifications, submission
@@ -100,7 +100,7 @@ def _go_on(connection: Connection, evaluation: Row) -> dict[str, list[str]]:
         connection.execute(statements.skip_pending(id, state))
         pending = 0
     begun = _begin(connection, evaluation, evaluation["concurrency"] - now["running"]) if pending else {}
-    if not pending and not now["running"]:
+    if not pending and not now["running"] and not (evaluation["grows"] and state == "running"):
         if state == "running":
             connection.execute(statements.set_state(id, "finished"))
         connection.execute(statements.close(id))
@@ -141,7 +141,7 @@ def job_of(evaluation: Row, run: Row) -> dict[str, Any]:
         "kind": case.kind,
         "priority": evaluation["priority"],
         "input": case.input,
-        "labels": {"evaluation": evaluation["id"], "case": case.name, "variant": variant["name"]},
+        "labels": {RUN_LABEL: evaluation["id"], "case": case.name, "variant": variant["name"]},
         "budget": {} if case.budget is None else case.budget.model_dump(exclude_none=True),
         "overrides": overrides,
         "conversation_id": str(uuid7()),

@@ -22,6 +22,7 @@ from services.search.query import Query
 from services.search.reflection import Reflector, Replan
 from services.search.relax import QueryEvidence
 from services.search.thresholds import Threshold
+from shared.contracts.evaluations import RUN_LABEL
 from shared.contracts.search import Evaluation, SearchInput, SearchResult
 from shared.errors import EmbeddingUnavailable, JobCancelled, SearchStoreUnavailable, UnknownField
 from shared.jobs.job import Context
@@ -294,6 +295,8 @@ class _SearchRun:
         catalog, job = self._library.catalog, self._context.job
         rows = self._ledger.rows(job.id, job.tenant_id, self._info.id)
         self._context.report.effect(catalog.save_attempts(rows))
+        if RUN_LABEL in job.labels:
+            return  # what was only measured teaches nothing: the next run would not be like this one
         for rewrite in self._ledger.successful_rewrites():
             self._context.report.effect(catalog.save_rewrite(self._info.id, rewrite))
 

@@ -14,6 +14,8 @@ MOST_CASES, MOST_VARIANTS, MOST_REPETITIONS, MOST_RUNS = 500, 50, 100, 10_000
 #: An expected table may have so many rows; a larger one is described by assertions.
 MOST_ROWS = 1_000
 
+#: The label of a job that is a run; its value is the evaluation's id.
+RUN_LABEL = "evaluation"
 #: ``finished``: every run has ended. ``budget_spent``: no further run was begun.
 EvaluationState = Literal["running", "finished", "cancelled", "budget_spent"]
 

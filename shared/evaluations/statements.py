@@ -42,7 +42,7 @@ def create(row: Mapping[str, Any]) -> TextClause:
 
 def open_of(tenant: str) -> TextClause:
     """How many evaluations of the tenant have something left to do."""
-    return sql("SELECT count(*) FROM evaluations WHERE open AND tenant_id = :tenant", tenant=tenant)
+    return sql("SELECT count(*) FROM evaluations WHERE open AND NOT grows AND tenant_id = :tenant", tenant=tenant)
 
 
 def find(id: str, tenant: str, *, suite: bool = False) -> TextClause:
@@ -177,7 +177,7 @@ def lock(id: str) -> TextClause:
     """The evaluation, locked; no row when another process has it, or when nothing is left to do."""
     return sql(
         """
-        SELECT id, tenant_id, name, state, suite, variants, budget, concurrency, priority, actor, request_id
+        SELECT id, tenant_id, name, state, suite, variants, budget, concurrency, priority, actor, request_id, grows
         FROM evaluations WHERE id = :id AND open FOR UPDATE SKIP LOCKED
         """,
         id=id,

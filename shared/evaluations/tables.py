@@ -40,8 +40,11 @@ evaluations = Table(
     Column("request_id", Text),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     Column("finished_at", DateTime(timezone=True)),
+    Column("shadow_id", Text),  # whose comparison it is
+    Column("grows", Boolean, nullable=False, server_default=text("false")),  # its shadow may add cases
     CheckConstraint("state IN ('running', 'finished', 'cancelled', 'budget_spent')", name="state"),
 )
+Index("ix_evaluations_shadow", evaluations.c.shadow_id, postgresql_where=text("shadow_id IS NOT NULL"))
 Index("ix_evaluations_list", evaluations.c.tenant_id, evaluations.c.created_at.desc(), evaluations.c.id.desc())
 Index("ix_evaluations_open", evaluations.c.created_at, postgresql_where=text("open"))
 
@@ -64,3 +67,29 @@ evaluation_runs = Table(
     Column("seconds", Double),
     CheckConstraint("state IN ('pending', 'running', 'finished', 'skipped')", name="state"),
 )
+
+shadows = Table(
+    "shadows",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("tenant_id", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("model", Text),
+    Column("prompt", Text),  # key@version
+    Column("share", Double, nullable=False),
+    Column("tokens_per_day", BigInteger, nullable=False),
+    Column("state", Text, nullable=False, server_default="running"),
+    Column(
+        "seen_at", DateTime(timezone=True), nullable=False, server_default=_NOW
+    ),  # jobs up to this one were looked at
+    Column("seen_id", Text, nullable=False, server_default=""),
+    Column("waiting", JSONB, nullable=False, server_default="[]"),  # chosen jobs that have not ended
+    Column("passed_over", JSONB, nullable=False, server_default="{}"),  # chosen jobs without a case, by cause
+    Column("actor", Text, nullable=False),
+    Column("request_id", Text),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    Column("stopped_at", DateTime(timezone=True)),
+    CheckConstraint("state IN ('running', 'stopped')", name="state"),
+)
+Index("ix_shadows_list", shadows.c.tenant_id, shadows.c.created_at.desc(), shadows.c.id.desc())
+Index("ix_shadows_running", shadows.c.id, postgresql_where=text("state = 'running'"))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.assay.terminal import DATA, ROOT, Shell, written
+from tests.support.wait import until
 
 SUITE = """\
 name: totals
@@ -107,3 +108,30 @@ def test_prompts_and_models_are_used_when_their_suite_passes(shell: Shell) -> No
     assert shell("models", "set", key, "groq/m", *capped, "--gated-by", good, "--require", "0.9").status == 0
     assert "top_p=0.5 max_tokens=500 reasoning_effort=low" in shell("models", "ls").out
     assert shell("models", "reset").status == 0
+
+
+@pytest.mark.slow(seconds=4)
+def test_a_shadow_does_live_jobs_again(shell: Shell) -> None:
+    written(shell, "cities.csv", DATA)
+    arguments = ("--model", "groq/b", "--share", "1", "--tokens-per-day", "1000000")
+    shadow = shell("eval", "shadow", "start", "transform", *arguments, "--json").json["id"]
+    try:
+        shell("transform", "cities.csv", "sum by city")
+
+        def compared() -> bool:
+            totals = [total for each in seen()["evaluations"] for total in each["totals"]]
+            return [(total["variant"], total["runs"]) for total in totals] == [("live", 1), ("shadow", 1)]
+
+        def seen() -> dict[str, Any]:
+            told: dict[str, Any] = shell("eval", "shadow", "show", shadow, "--json").json
+            return told
+
+        until(compared, "the job was done again")
+        assert seen()["tokens_today"] > 0
+        assert "again with groq/b" in shell("eval", "shadow", "show", shadow).out
+        assert shadow in shell("eval", "shadow", "ls").out
+        evaluation = shell("eval", "show", seen()["evaluations"][0]["id"]).out
+        assert "shadow of transform" in shell("eval", "ls").out
+        assert "live" in evaluation
+    finally:
+        assert "stopped" in shell("eval", "shadow", "stop", shadow).out

@@ -15,13 +15,13 @@ import pytest
 from pydantic import ValidationError
 
 import assay
-from assay.calls import evaluations, files, flows, jobs, rest, stacks
+from assay.calls import evaluations, files, flows, jobs, rest, shadows, stacks
 from assay.calls.call import ApiCall, Reply
 from services.gateway.app import create_app
 from services.gateway.settings import Settings
 from shared.settings import StoreSettings
 
-_MODULES = (evaluations, files, flows, jobs, rest, stacks)
+_MODULES = (evaluations, files, flows, jobs, rest, shadows, stacks)
 #: Read by other means, or meant for machines: streams, health, metrics, the routes of an older editor.
 _ELSEWHERE = frozenset(
     {

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 KINDS_OF: Mapping[str, str] = {
+    "passed_over": "Jobs that were chosen and not done again, by cause",
+    "share": "The share of the jobs, between 0 and 1",
+    "stopped_at": "When it was stopped",
+    "tokens_per_day": "How many tokens it may take within 24 hours",
+    "tokens_today": "How many tokens it took within 24 hours",
     "viewport": "What the page of a front end shows; accepted, and not kept",
     "ExecuteInput.code": "The program",
     "TransformResult.code": "The program that made the result",

@@ -18,6 +18,7 @@ from shared.contracts.evaluations import Case, EvaluationEstimate, EvaluationInp
 from shared.contracts.jobs import JobRequest
 from shared.errors import InvalidRequest, QuotaExceeded
 from shared.evaluations import expected_flow, expected_table, statements
+from shared.evaluations.cases import as_run
 from shared.kinds import KINDS
 from shared.llm.chat import ChatRequest
 from shared.llm.faults import NoSuchModel
@@ -38,7 +39,7 @@ async def prepare(deps: Dependencies, db: AsyncConnection, caller: Caller, body:
 
     Raises: InvalidRequest and what ``checks.check`` raises.
     """
-    cases = [_as_run(case) for case in body.suite.cases]
+    cases = [as_run(case) for case in body.suite.cases]
     located: list[checks.Located] = []
     for number, case in enumerate(cases):
         loc: Loc = ("body", "suite", "cases", number)
@@ -46,7 +47,10 @@ async def prepare(deps: Dependencies, db: AsyncConnection, caller: Caller, body:
         _check_expectation(loc, case)
     await checks.check(deps, db, caller, located)
     roles = sorted({role.name for case in cases for role in KINDS[case.kind].roles})
-    variants = [await _variant(deps, caller.tenant, number, given, roles) for number, given in enumerate(body.variants)]
+    variants = [
+        await variant_of(deps, caller.tenant, ("body", "variants", number), given, roles)
+        for number, given in enumerate(body.variants)
+    ]
     repeated = [name for name, count in Counter(variant.name for variant in variants).items() if count > 1]
     if repeated:
         raise _refused(("body", "variants"), f"two variants are called {repeated[0]!r}")
@@ -79,18 +83,6 @@ async def estimate(db: AsyncConnection, tenant: str, body: EvaluationInput) -> E
 
 def _asks(case: Case) -> bool:
     return bool(KINDS[case.kind].roles) and case.input.get("code") is None
-
-
-def _as_run(case: Case) -> Case:
-    """A flow is not changed by its evaluation; what has to be compared is asked for."""
-    more: dict[str, Any] = {}
-    if case.kind == "flow":
-        more["mode"] = "propose"
-    if case.kind == "transform" and case.expect.assertions:
-        more["observe"] = case.expect.assertions
-    if case.kind == "transform" and case.expect.table is not None:
-        more["result_rows"] = 1000
-    return case.model_copy(update={"input": {**case.input, **more}})
 
 
 def _request_of(loc: Loc, case: Case) -> JobRequest:
@@ -131,8 +123,11 @@ def _check_expectation(loc: Loc, case: Case) -> None:
         raise _refused((*loc, "expect", "flow"), str(fault)) from None
 
 
-async def _variant(deps: Dependencies, tenant: str, number: int, given: VariantInput, roles: Sequence[str]) -> Variant:
-    loc: Loc = ("body", "variants", number)
+async def variant_of(deps: Dependencies, tenant: str, loc: Loc, given: VariantInput, roles: Sequence[str]) -> Variant:
+    """The variant with the whole key of its prompt and its name.
+
+    Raises: InvalidRequest for what there is not, ModelNotAllowed when the tenant may not use the model.
+    """
     prompt = None if given.prompt is None else await _prompt(deps, (*loc, "prompt"), given.prompt)
     if given.model is not None:
         await _check_model(deps, tenant, (*loc, "model"), given.model, roles)

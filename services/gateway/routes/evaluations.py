@@ -93,7 +93,7 @@ async def list_evaluations(
     shown = rows[:limit]
     counted = (await db.execute(statements.totals([row["id"] for row in shown], caller.tenant))).mappings().all()
     more = cursor_after(shown[-1]["created_at"], shown[-1]["id"]) if len(rows) > limit else None
-    items = [_summary(row, [each for each in counted if each["evaluation_id"] == row["id"]]) for row in shown]
+    items = [summary(row, [each for each in counted if each["evaluation_id"] == row["id"]]) for row in shown]
     return Json({"items": items, "next_cursor": more})
 
 
@@ -176,7 +176,7 @@ async def _view(
     if baseline is not None:
         earlier = await _baseline(db, baseline, tenant)
     told = await asyncio.to_thread(_told, row, runs, earlier)
-    return {**_summary(row, counted), "cases": row["cases"], "budget": row["budget"], "suite": row.get("suite"), **told}
+    return {**summary(row, counted), "cases": row["cases"], "budget": row["budget"], "suite": row.get("suite"), **told}
 
 
 async def _baseline(db: AsyncConnection, id: str, tenant: str) -> tuple[RowMapping, Sequence[RowMapping]]:
@@ -210,7 +210,8 @@ def _told(row: _Row, runs: Sequence[_Row], earlier: tuple[_Row, Sequence[_Row]] 
     }
 
 
-def _summary(row: _Row, counted: Sequence[_Row]) -> dict[str, Any]:
+def summary(row: _Row, counted: Sequence[_Row]) -> dict[str, Any]:
+    """As lists show it: ``counted`` are its totals by variant."""
     names = [variant["name"] for variant in row["variants"]]
     sums = {name: sum(each[name] for each in counted) for name in ("runs", "pending", "running", "ended")}
     totals = [

@@ -1,0 +1,96 @@
+"""Shadows: a share of the tenant's jobs, done again with another model or prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import Request, Response
+from sqlalchemy import RowMapping
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.database import Db
+from services.gateway.dependencies import Deps
+from services.gateway.http.auth import CurrentCaller
+from services.gateway.http.responses import Cursor, Json, Limit, cursor_after, read_cursor
+from services.gateway.http.rules import EndpointRules, Id
+from services.gateway.jobs.submit import new_id
+from services.gateway.jobs.suites import variant_of
+from services.gateway.routes.evaluations import summary
+from services.gateway.routing import routes
+from shared.contracts.common import Page
+from shared.contracts.evaluations import VariantInput
+from shared.contracts.shadows import ShadowInput, ShadowSummary, ShadowView
+from shared.errors import Conflict, NotFound, QuotaExceeded
+from shared.evaluations import shadows as statements
+from shared.evaluations import statements as evaluation_statements
+from shared.kinds import KINDS
+
+router = routes("/v1/shadows", "Evaluations")
+
+#: Each looks at every job of the tenant.
+_MOST_RUNNING = 5
+_MOST_EVALUATIONS = 20
+
+
+@router.post("", summary="Start a shadow", status_code=201, response_model=ShadowView)
+@EndpointRules(scope="tenant_admin", audit="shadows.start")
+async def start_shadow(request: Request, body: ShadowInput, caller: CurrentCaller, db: Db, deps: Deps) -> Response:
+    """From now on, that share of the tenant's jobs of the kind is done again once they have ended. What came of them
+    is an evaluation with the variants `live` and `shadow`; the answers that were given stay as they are."""
+    roles = [role.name for role in KINDS[body.kind].roles]
+    given = VariantInput(model=body.model, prompt=body.prompt)
+    variant = await variant_of(deps, caller.tenant, ("body",), given, roles)
+    if (await db.execute(statements.running_of(caller.tenant))).scalar_one() >= _MOST_RUNNING:
+        detail = f"The tenant has {_MOST_RUNNING} shadows already; stop one of them."
+        raise QuotaExceeded(detail, retry_after=10, quota="shadows", limit=_MOST_RUNNING)
+    row = {
+        **body.model_dump(),
+        "id": new_id(),
+        "tenant_id": caller.tenant,
+        "prompt": variant.prompt,
+        "actor": caller.key_id,
+        "request_id": request.state.request_id,
+    }
+    await db.execute(statements.create(row))
+    return Json(await _view(db, row["id"], caller.tenant), 201, {"Location": f"/v1/shadows/{row['id']}"})
+
+
+@router.get("", summary="List shadows, newest first", response_model=Page[ShadowSummary])
+async def list_shadows(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    rows = (await db.execute(statements.page(caller.tenant, limit + 1, read_cursor(cursor)))).mappings().all()
+    shown = rows[:limit]
+    more = cursor_after(shown[-1]["created_at"], shown[-1]["id"]) if len(rows) > limit else None
+    return Json({"items": [dict(row) for row in shown], "next_cursor": more})
+
+
+@router.get("/{id}", summary="Look at a shadow", response_model=ShadowView)
+async def get_shadow(id: Id, caller: CurrentCaller, db: Db) -> Response:
+    """What it has spent and passed over, and its evaluations."""
+    return Json(await _view(db, id, caller.tenant))
+
+
+@router.post("/{id}/stop", summary="Stop a shadow", response_model=ShadowView)
+@EndpointRules(scope="tenant_admin", audit="shadows.stop")
+async def stop_shadow(id: Id, caller: CurrentCaller, db: Db) -> Response:
+    """No further job is chosen, and its evaluation ends with the runs that it has. 409 when it was stopped before."""
+    await _find(db, id, caller.tenant)
+    if (await db.execute(statements.stop(id, caller.tenant))).one_or_none() is None:
+        raise Conflict("The shadow was stopped before.")
+    return Json(await _view(db, id, caller.tenant))
+
+
+async def _find(db: AsyncConnection, id: str, tenant: str) -> RowMapping:
+    row = (await db.execute(statements.find(id, tenant))).mappings().one_or_none()
+    if row is None:
+        raise NotFound(f"There is no shadow {id}.")
+    return row
+
+
+async def _view(db: AsyncConnection, id: str, tenant: str) -> Mapping[str, Any]:
+    shadow = await _find(db, id, tenant)
+    rows = (await db.execute(statements.evaluations(id, tenant, _MOST_EVALUATIONS))).mappings().all()
+    ids = [row["id"] for row in rows]
+    counted = (await db.execute(evaluation_statements.totals(ids, tenant))).mappings().all()
+    found = [summary(row, [each for each in counted if each["evaluation_id"] == row["id"]]) for row in rows]
+    return {**shadow, "evaluations": found}
