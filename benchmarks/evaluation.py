@@ -1,9 +1,9 @@
-"""Graded transform tasks and instructions for flows as suites, run by ``assay eval`` beside scripted models.
+"""The suites of graded tasks, run by ``assay eval`` beside scripted models.
 
 ``python -m benchmarks.evaluation``         20 tasks, three models (right, subtly wrong, slow), two prompts
-``python -m benchmarks.evaluation --all``   every task and every instruction for a flow, answered rightly, and
+``python -m benchmarks.evaluation --all``   transform, flows, documents, detect and search, answered rightly, and
                                             ``evals/basics.yaml`` (``make eval``)
-``python -m benchmarks.evaluation --live``  every task in the installation that ``assay`` finds, by its own models;
+``python -m benchmarks.evaluation --live``  all but search in the installation that ``assay`` finds, by its own models;
                                             what follows goes to ``assay eval run``: ``--model groq/... --repeat 3``
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -20,17 +19,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.flow_tasks import TASKS as FLOW_TASKS
-from benchmarks.flow_tasks import diagram
+from benchmarks.evaluation_suites import (
+    ADDED,
+    GOLDEN,
+    PROMPT,
+    script,
+    write_detect,
+    write_documents,
+    write_flows,
+    write_search,
+    write_transform,
+)
+from benchmarks.golden import corpus
 from benchmarks.installation import ROOT
 from benchmarks.transform_tasks import TASKS
 from benchmarks.transform_tasks.shop import SHOP_TASKS
-from benchmarks.transform_tasks.task import Task, content
 
 GRADED = (*TASKS, *SHOP_TASKS)  #: over public tables, and over tables of our own
 BASICS = ROOT / "evals" / "basics.yaml"  #: what needs no model
-_PROMPT = "execution.transform"
-_ADDED = "Look at the last row before you answer."
 _DEMONSTRATED = 20
 _FOREIGN = ("ASSAY_", "DATABASE_URL", "REDIS_URL", "QDRANT_", "BLOB_URL", "ANTHROPIC_", "GROQ_", "CEREBRAS_", "OPENAI_")
 
@@ -40,81 +46,38 @@ def main(arguments: Sequence[str]) -> int:
         folder = Path(name)
         folder.chmod(0o755)
         if arguments[:1] == ["--live"]:
-            suites = [write(folder, GRADED), write_flows(folder)]
-            return max([_assay(os.environ, "eval", "run", str(suite), *arguments[1:]) for suite in suites])
+            return max([_assay(os.environ, "eval", "run", str(suite), *arguments[1:]) for suite in _every(folder)])
         if arguments[:1] == ["--all"]:
-            with installation(folder, script(GRADED), "search=0") as environment:
-                suites = [BASICS, write(folder, GRADED), write_flows(folder)]
+            with installation(folder, script(GRADED), "") as environment:
+                fill(folder, environment)
                 words = ["--require", "1", *arguments[1:]]
+                suites = [BASICS, *_every(folder), write_search(folder)]
                 return max([_assay(environment, "eval", "run", str(suite), *words) for suite in suites])
         tasks = [task for task in TASKS if len(task.answer()) > 1][:_DEMONSTRATED]
         with installation(folder, script(tasks)) as environment:
             models = [word for name in ("right", "wrong", "slow") for word in ("--model", f"groq/{name}")]
             prompts = [word for number in _versions(environment) for word in ("--prompt", f"transform@{number}")]
-            return _assay(environment, "eval", "run", str(write(folder, tasks)), *models, *prompts, *arguments)
+            return _assay(
+                environment, "eval", "run", str(write_transform(folder, tasks)), *models, *prompts, *arguments
+            )
 
 
-def write(folder: Path, tasks: Sequence[Task]) -> Path:
-    """The suite with its files beside it."""
-    lines = []
-    for task in tasks:
-        data: list[dict[str, Any]] = []
-        for name in task.data:
-            file, body = content(name)
-            (folder / file).write_bytes(body)
-            data.append({"name": name, "file": file})
-        data += [{"name": name, "rows": list(rows)} for name, rows in task.rows.items()]
-        rows = [{f"column {number}": cell for number, cell in enumerate(row)} for row in task.answer()]
-        expected = {
-            "rows": rows,
-            "columns": "positional",
-            "order": "given" if task.ordered else "any",
-            "tolerance": {"absolute": 1e-6, "relative": 1e-6},
-        }
-        case = {"name": task.name, "kind": "transform", "input": {"task": task.text, "data": data}}
-        lines.append(json.dumps({**case, "expect": {"table": expected}}))
-    path = folder / "transform.jsonl"
-    path.write_text("\n".join(lines))
-    return path
+def fill(folder: Path, environment: Mapping[str, str]) -> None:
+    """The collection that the golden questions ask, of what this machine has."""
+    tables = folder / "tables.json"
+    tables.write_text(json.dumps(corpus.TABLES))
+    made = [_assay(environment, "collection", "create", GOLDEN, str(tables), output=subprocess.DEVNULL)]
+    for table, records in corpus.tables().items():
+        path = folder / f"{table}.jsonl"
+        path.write_text("\n".join(map(json.dumps, records)))
+        made.append(_assay(environment, "ingest", str(path), "-c", GOLDEN, "-t", table, output=subprocess.DEVNULL))
+    if any(made):
+        raise SystemExit("the golden collection could not be filled")
 
 
-def write_flows(folder: Path) -> Path:
-    """The suite of instructions for flows."""
-    lines = [
-        {
-            "name": task.name,
-            "kind": "flow",
-            "input": {"flow": diagram(task.before), "message": task.message},
-            "expect": {"flow": diagram(task.after)},
-        }
-        for task in FLOW_TASKS
-    ]
-    path = folder / "flows.jsonl"
-    path.write_text("\n".join(map(json.dumps, lines)))
-    return path
-
-
-def script(tasks: Sequence[Task]) -> dict[str, Any]:
-    """What the models answer: the task's own code; ``wrong`` loses the last row of every third table."""
-    rules: list[dict[str, Any]] = []
-    for number, task in enumerate(tasks):
-        said = re.escape(task.text)
-        right = f"```python\n{task.pandas}\n```"
-        first = {"role": _PROMPT, "turn": 1, "last": said}
-        if number % 3 == 0:
-            lost = f"```python\n{task.pandas}\nresult = result.iloc[:-1]\n```"
-            if number % 2 == 0:
-                rules.append({"when": {**first, "model": "wrong", "any": re.escape(_ADDED)}, "reply": right})
-            rules.append({"when": {**first, "model": "wrong"}, "reply": lost})
-        missing = "```python\nresult = no_such_name\n```"
-        rules.append({"when": {**first, "model": "slow"}, "latency_ms": 300, "reply": missing})
-        second = {"role": _PROMPT, "turn": 2, "model": "slow", "any": said}
-        rules.append({"when": second, "latency_ms": 300, "reply": right})
-        rules.append({"when": first, "reply": right})
-    flows = [
-        {"when": {"role": "flows.edit", "last": re.escape(task.message)}, "reply": task.reply} for task in FLOW_TASKS
-    ]
-    return {"rules": [*rules, {"when": {"role": _PROMPT}, "reply": "DONE"}, *flows]}
+def _every(folder: Path) -> list[Path]:
+    """The suites that ask models, but the golden questions, which take a collection."""
+    return [write_transform(folder, GRADED), write_flows(folder), write_documents(folder), write_detect(folder)]
 
 
 @contextmanager
@@ -140,11 +103,11 @@ def installation(
 def _versions(environment: Mapping[str, str]) -> tuple[int, int]:
     """The version of the prompt in use, and one with a line more."""
     command = [sys.executable, "-m", "assay", "--json", "prompts"]
-    shown = subprocess.run([*command, "get", _PROMPT], env=environment, cwd=ROOT, check=True, capture_output=True)
+    shown = subprocess.run([*command, "get", PROMPT], env=environment, cwd=ROOT, check=True, capture_output=True)
     prompt = json.loads(shown.stdout)
-    text = f"{prompt['text'].rstrip()}\n\n{_ADDED}\n".encode()
+    text = f"{prompt['text'].rstrip()}\n\n{ADDED}\n".encode()
     saved = subprocess.run(
-        [*command, "set", _PROMPT, "-"], env=environment, cwd=ROOT, check=True, capture_output=True, input=text
+        [*command, "set", PROMPT, "-"], env=environment, cwd=ROOT, check=True, capture_output=True, input=text
     )
     return int(prompt["version"]), int(json.loads(saved.stdout)["version"])
 

@@ -53,9 +53,10 @@ def run_suite(
     session = current()
     _check_share(require, "--require")
     _check_share(alpha, "--alpha")
+    made: list[str] = []
     try:
         evaluation = _begin(session, suite, variants_of(model, prompt), repeat, _budget(max_tokens, max_cost),
-                            concurrency, yes=yes)  # fmt: skip
+                            concurrency, made, yes=yes)  # fmt: skip
     except SuiteError as error:
         session.warn(f"assay: {error}")
         return _UNREADABLE
@@ -64,7 +65,9 @@ def run_suite(
     if not wait:
         session.show(evaluation, lambda view: str(view["id"]))
         return _MET
-    return _see_through(session, evaluation["id"], require, baseline, alpha, html)
+    view = _waited(session, evaluation["id"], baseline)
+    _delete_flows(session, view, made)
+    return _tell(session, view, require, baseline, alpha, html)
 
 
 @app.command(name=["ls", "list"])
@@ -153,13 +156,15 @@ def add_case(
 def gate(suite: Path, variant: Mapping[str, str | None], require: float) -> str | None:
     """The id of an evaluation of this variant that meets the requirement; else None, and why is told."""
     session = current()
+    made: list[str] = []
     try:
-        evaluation = _begin(session, suite, [variant], 1, {}, None, yes=False)
+        evaluation = _begin(session, suite, [variant], 1, {}, None, made, yes=False)
     except SuiteError as error:
         raise UsageError(str(error)) from None
     if evaluation is None:
         return None
     view = _waited(session, evaluation["id"], None)
+    _delete_flows(session, view, made)
     session.say(table.told(view))
     reasons = unmet(view, require, None, None)
     for reason in reasons:
@@ -191,18 +196,27 @@ def _begin(
     repeat: int,
     budget: Mapping[str, float | None],
     concurrency: int | None,
+    made: list[str],
     *,
     yes: bool,
 ) -> dict[str, Any] | None:
-    """The evaluation that was begun; None when the person does not want it. Raises: SuiteError."""
+    """The evaluation that was begun; None when the person does not want it. Raises: SuiteError.
+
+    The flows that its cases begin with are ``made`` for it.
+    """
     from assay.errors import Invalid  # noqa: PLC0415
 
     suite = read_suite(path)
     client = session.client
+
+    def make_flow(flow: Mapping[str, Any]) -> str:
+        made.append(str(client.fetch(flows.create(flow))["id"]))
+        return made[-1]
+
     case_files = CaseFiles(
         suite,
         upload=lambda content, name: str(client.send(files.put(content, name=name)).id),
-        make_flow=lambda flow: str(client.fetch(flows.create(flow))["id"]),
+        make_flow=make_flow,
     )
     case_files.check()
     sent = case_files.sent()
@@ -217,6 +231,13 @@ def _begin(
     except Invalid as refusal:
         raise _in_file(suite, refusal) or refusal from None
     return evaluation
+
+
+def _delete_flows(session: CommandLine, view: Mapping[str, Any], made: Sequence[str]) -> None:
+    """What only the cases needed; an evaluation that may go on needs it still."""
+    if view["state"] == "finished":
+        for id in made:
+            session.client.send(flows.delete(id))
 
 
 def _in_file(suite: SuiteFile, refusal: Any) -> SuiteError | None:

@@ -93,7 +93,12 @@ def totals(ids: Sequence[str], tenant: str) -> TextClause:
         SELECT evaluation_id, variant_number, count(*) AS runs, count(*) FILTER (WHERE state = 'pending') AS pending,
                count(*) FILTER (WHERE state = 'running') AS running,
                count(*) FILTER (WHERE state IN ('finished', 'skipped')) AS ended,
-               count(*) FILTER (WHERE state = 'finished') AS finished, count(*) FILTER (WHERE success) AS successes
+               count(*) FILTER (WHERE state = 'finished') AS finished, count(*) FILTER (WHERE success) AS successes,
+               coalesce(sum(tokens) FILTER (WHERE state = 'finished'), 0)::bigint AS tokens,
+               CASE WHEN bool_and(cost_usd IS NOT NULL) FILTER (WHERE state = 'finished')
+                    THEN sum(cost_usd) FILTER (WHERE state = 'finished') END AS cost_usd,
+               avg(turns) FILTER (WHERE state = 'finished')::float AS turns,
+               avg(seconds) FILTER (WHERE state = 'finished') AS seconds
         FROM evaluation_runs WHERE evaluation_id = ANY(:ids) AND tenant_id = :tenant
         GROUP BY evaluation_id, variant_number ORDER BY evaluation_id, variant_number
         """,

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from assay.calls.call import ApiCall
+from assay.commands import evaluate
+from assay.commands.session import CommandLine
 from tests.assay.terminal import DATA, ROOT, Shell, written
 from tests.support.wait import until
 
@@ -135,3 +139,11 @@ def test_a_shadow_does_live_jobs_again(shell: Shell) -> None:
         assert "live" in evaluation
     finally:
         assert "stopped" in shell("eval", "shadow", "stop", shadow).out
+
+
+@pytest.mark.parametrize(("state", "deleted"), [("finished", ["/v1/flows/a", "/v1/flows/b"]), ("cancelled", [])])
+def test_flows_that_cases_began_with_go_when_no_run_can_follow(state: str, deleted: list[str]) -> None:
+    sent: list[ApiCall[None]] = []
+    session = cast("CommandLine", SimpleNamespace(client=SimpleNamespace(send=sent.append)))
+    evaluate._delete_flows(session, {"state": state}, ["a", "b"])
+    assert [(call.method, call.path) for call in sent] == [("DELETE", path) for path in deleted]

@@ -220,6 +220,7 @@ def summary(row: _Row, counted: Sequence[_Row]) -> dict[str, Any]:
             runs=each["finished"],
             successes=each["successes"],
             interval=wilson(each["successes"], each["finished"]),
+            **{name: each[name] for name in ("turns", "tokens", "cost_usd", "seconds")},
         )
         for each in counted
     ]
