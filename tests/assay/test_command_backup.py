@@ -2,15 +2,50 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.assay.terminal import Shell
+from tests.assay.terminal import Shell, plain, written
+from tests.support.platform import spawn
+
+TALKS = [
+    {
+        "id": "pg",
+        "name": "Scaling Postgres",
+        "text": "A relational database of many terabytes.",
+        "fields": {"year": 2025},
+    },
+    {"id": "roses", "name": "Growing roses", "text": "Soil, water and sun for the garden.", "fields": {"year": 2026}},
+]
+TABLES = {"talks": {"facets": {}, "fields": {"year": "integer"}}}
 
 
-@pytest.mark.slow(seconds=15)
+@contextmanager
+def search_worker(shell: Shell) -> Iterator[None]:
+    """One beside the installation, which has none; it ends cleanly, and so lets go of the store."""
+    status = shell("status", "-o", "json").json
+    home = shell.env["ASSAY_HOME"]
+    stores = {
+        "DATABASE_URL": status["database_url"],
+        "REDIS_URL": status["redis_url"],
+        "BLOB_URL": f"file://{home}/blobs",
+    }
+    worker = spawn("services.search", {**plain(), **stores, "ASSAY_HOME": home})
+    try:
+        yield
+    finally:
+        worker.send_signal(signal.SIGTERM)
+        worker.wait(60)
+
+
+@pytest.mark.slow(seconds=20)
 def test_a_backup_is_restored_into_a_fresh_installation(shell: Shell, servers_folder: Path) -> None:
     program = shell.folder / "kept.py"
     program.write_text("open('out.txt', 'w').write('kept')\n6 * 7\n")
@@ -18,9 +53,10 @@ def test_a_backup_is_restored_into_a_fresh_installation(shell: Shell, servers_fo
     data = shell.folder / "kept.csv"
     data.write_text("city,n\nOslo,1\n")
     uploaded = shell("files", "put", str(data), "--json").json
-    store = Path(shell.env["ASSAY_HOME"]) / "search"
-    store.mkdir(exist_ok=True)
-    (store / "probe").write_text("of the search store")
+    assert shell("collection", "create", "kept", written(shell, "tables.json", json.dumps(TABLES))).status == 0
+    talks = written(shell, "talks.jsonl", "\n".join(map(json.dumps, TALKS)))
+    with search_worker(shell):
+        assert asked(shell, "ingest", talks, "-c", "kept")["ingested"] == 2
     file = shell.folder / "all.backup"
     made = shell("backup", str(file))
     assert made.status == 0, made.talk
@@ -28,7 +64,7 @@ def test_a_backup_is_restored_into_a_fresh_installation(shell: Shell, servers_fo
     assert file.stat().st_mode & 0o077 == 0
 
     home = servers_folder / "restored"
-    fresh = Shell(shell.folder, {**shell.env, "ASSAY_HOME": str(home)})
+    fresh = Shell(shell.folder, {**shell.env, "ASSAY_HOME": str(home), "ASSAY_REPLICAS": "search=1,flows=0"})
     cut = shell.folder / "cut.backup"
     cut.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
     for bad in (cut, data, shell.folder / "none"):
@@ -42,12 +78,22 @@ def test_a_backup_is_restored_into_a_fresh_installation(shell: Shell, servers_fo
         assert again.status == 1
         assert "--replace" in again.talk
         assert fresh("restore", str(file), "--replace").status == 0
-        assert (home / "search" / "probe").read_text() == "of the search store"
         started = fresh("up", "-d")
         assert started.status == 0, started.talk
         assert fresh("jobs", "get", job["id"], "--json").json["result"] == job["result"]
         assert fresh("files", "get", uploaded["id"], "-").out == data.read_text()
+        found = asked(fresh, "search", "who speaks about databases?", "-c", "kept")
+        assert [hit["id"] for hit in found["hits"]["talks"]][:1] == ["pg"]
+        assert asked(fresh, "ingest", talks, "-c", "kept")["unchanged"] == 2
         assert shell("restore", str(file)).talk == "Assay is running here: `assay down` first.\n"
     finally:
         fresh("down")
+        shell("collection", "rm", "kept")
         shutil.rmtree(home, ignore_errors=True)
+
+
+def asked(shell: Shell, *words: str) -> Any:
+    """The result of the job that the command submits."""
+    ran = shell(*words, "--json")
+    assert ran.status == 0, ran.talk
+    return json.loads(ran.out.splitlines()[-1])["result"]

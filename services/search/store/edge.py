@@ -53,6 +53,8 @@ class EdgeStore:
         self._owner = _own(folder)
         self._most_open = most_open
         self._shards: OrderedDict[Bucket, edge.EdgeShard] = OrderedDict()  # the longest unused first
+        parsed = (Bucket.parse(path.name) for path in folder.iterdir() if path.is_dir())
+        self._buckets = dict.fromkeys(bucket for bucket in parsed if bucket is not None)
         self._lock = threading.RLock()
         self.concurrent = False  # measured: threads make the engine no faster
 
@@ -163,10 +165,11 @@ class EdgeStore:
             if shard is not None:
                 _guarded(shard.close)
             shutil.rmtree(self._path(bucket), ignore_errors=True)
+            self._buckets.pop(bucket, None)
 
     def buckets(self) -> list[Bucket]:
-        parsed = (Bucket.parse(path.name) for path in self._folder.iterdir() if path.is_dir())
-        return [bucket for bucket in parsed if bucket is not None]
+        with self._lock:
+            return list(self._buckets)
 
     def close(self) -> None:
         with self._lock:
@@ -202,6 +205,7 @@ class EdgeStore:
         path = self._path(bucket)
         shutil.rmtree(path, ignore_errors=True)  # left by a crash before the layout was written
         path.mkdir()
+        self._buckets[bucket] = None
         self._keep(bucket, _guarded(lambda: edge.EdgeShard.create(str(path), _config(layout))))
         self._index(bucket, layout)
 
