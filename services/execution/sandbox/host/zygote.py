@@ -166,7 +166,7 @@ def environment(runtime: Runtime) -> dict[str, str]:
         "PYTHONPATH": ":".join(runtime.packages),
         "MPLBACKEND": "Agg",
         "MPLCONFIGDIR": "/tmp/matplotlib",  # noqa: S108
-        "POLARS_MAX_THREADS": "2",
+        "POLARS_MAX_THREADS": str(max(2, min(4, len(os.sched_getaffinity(0))))),
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",
         "ARROW_IO_THREADS": "2",

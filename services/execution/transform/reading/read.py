@@ -145,7 +145,7 @@ def answer(path: str, name: str, reader: Reader, rows: int, *stated: str | None)
         source = Path(path)
         frame, notes, columns = (read_parts if source.is_dir() else read)(source, name, Stated(*stated))
         frame = _unrounded(frame, reader, columns)
-        _check_bytes(frame)
+        _check_bytes(frame, None if source.is_dir() or detect(source, name) != "csv" else source.stat().st_size)
     except Unreadable as refusal:
         _tell({"refused": str(refusal)})
         return None
@@ -182,10 +182,15 @@ def _unrounded(frame: pl.DataFrame, reader: Reader, notes: dict[str, str]) -> pl
     return frame.with_columns(pl.col(kept).cast(pl.String)) if kept else frame
 
 
-def _check_bytes(frame: pl.DataFrame) -> None:
-    """Cells may share what they hold, here but not on their way out: each one counts."""
-    text = sum(int(column.str.len_bytes().sum()) for column in frame.select(pl.col(pl.String)).iter_columns())
-    size = max(frame.estimated_size(), text)
+def _check_bytes(frame: pl.DataFrame, most_text: int | None) -> None:
+    """Cells may share what they hold, here but not on their way out: each one counts.
+
+    Those of a text file do not: together they have ``most_text`` bytes at most, so that they need not be counted.
+    """
+    if most_text is None or most_text > MOST_TABLE_BYTES // 3:  # in UTF-8 a sign has three bytes at most
+        strings = frame.select(pl.col(pl.String)).iter_columns()
+        most_text = sum(int(column.str.len_bytes().sum()) for column in strings)
+    size = max(frame.estimated_size(), most_text)
     if size > MOST_TABLE_BYTES:
         raise too_large(size)
 
