@@ -1,4 +1,7 @@
-"""Structured questions to the models of one search: never past its deadline, never again once no model answers."""
+"""Structured questions to the models of one search: never past its deadline, never again once no model answers.
+
+A model that is late loses that step: one that was being loaded answers the next. Late twice, it is asked no more.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,11 @@ class StructuredChat:
         self._deadline = deadline
         self._most_seconds = most_seconds
         self._turn = 0
+        self._late = False
+        self._tells_all = False  # the warning that no model answers is about every step
+        self._left_out: list[str] = []  # roles that were not asked, because no model answers
         self.down = False  #: no model answers this job any more
+        self.silent = False  #: the latest question got no reply
 
     def ask(
         self,
@@ -68,11 +75,12 @@ class StructuredChat:
 
         Raises: JobCancelled.
         """
-        if self.down:
+        if not self.available(role):
             return None
         began = time.monotonic()
         seconds = self._seconds(role)
         reply = None if seconds is None else self._reply(role, question, shape, seconds, variables, among)
+        self.silent = reply is None
         if reply is None:
             return None
         self._latencies.add(role, time.monotonic() - began)
@@ -84,6 +92,17 @@ class StructuredChat:
             problem = "was cut" if reply.finish is Finish.LENGTH else "could not be read"
             self._context.report.warn(f"The model's answer {problem} ({role}); the search went on without it.")
         return answer
+
+    def available(self, role: str) -> bool:
+        """Whether the role can be asked; if not, the step counts as left out."""
+        if self.down:
+            self._left_out.append(role)
+        return not self.down
+
+    def tell_left_out(self) -> None:
+        """Warn of the steps that were left out, in their order, because no model had answered an earlier one."""
+        if self._left_out and not self._tells_all:
+            self._context.report.warn(f"Left out, as no model answered: {', '.join(dict.fromkeys(self._left_out))}.")
 
     def warn(self, text: str) -> None:
         self._context.report.warn(text)
@@ -129,17 +148,24 @@ class StructuredChat:
         except BudgetSpent as spent:
             self._give_up(f"No model was asked ({role}): the budget of {spent.what} is spent.{spent.why}")
         except NoProviderConfigured:
-            self._give_up("No model provider is configured: the search went on without a model.")
+            self._give_up("No model provider is configured: the search went on without a model.", every_step=True)
         except AssayError as fault:
             if isinstance(fault, JobCancelled) or self._context.cancelled.is_set():
                 raise JobCancelled("the search was cancelled") from None
-            limit = f" within {seconds:.1f} s" if time.monotonic() >= deadline else ""
+            late = time.monotonic() >= deadline
+            limit = f" within {seconds:.1f} s" if late else ""
             why = f" {fault.tried}" if isinstance(fault, ProvidersFailed) else ""
-            self._give_up(f"No model answered ({role}: {fault.code}{limit}); the search went on without one.{why}")
+            warning = f"No model answered ({role}: {fault.code}{limit}); the search went on without one.{why}"
+            if late and not self._late:
+                self._late = True
+                self._context.report.warn(warning)
+            else:
+                self._give_up(warning)
         return None
 
-    def _give_up(self, warning: str) -> None:
+    def _give_up(self, warning: str, every_step: bool = False) -> None:
         self.down = True
+        self._tells_all = every_step
         self._context.report.warn(warning)
 
 

@@ -185,18 +185,18 @@ class _SearchRun:
 
     def _replan(self, latest: Sequence[QueryEvidence], first: Sequence[QueryEvidence]) -> Replan | None:
         """What to try next, by the evidence of the ``latest`` queries and, as a last resort, of the ``first`` ones."""
-        reflecting = self._request.reflection and self._library.settings.search_reflection and not self._chat.down
+        reflecting = self._request.reflection and self._library.settings.search_reflection
         if all(entry.closed for entry in latest):
             reflecting = False  # only other tables are left to look into
         replan = self._reflector.by_cause(latest)
         why = "No model was asked."
-        if replan is None and reflecting:
+        if replan is None and reflecting and self._chat.available("search.reflect"):
             self._progress("reflect_and_replan", "Thinking about why nothing was found.")
             left = self._request.max_reflections - len(self._ledger.attempts) + 1
             replan = self._reflector.by_model(latest, self._chat, left)
             if replan is not None and left == 1:
                 replan = self._reflector.last_resort(replan, first)
-            why = "No model answered." if self._chat.down else "The model had no plan that was new and could be run."
+            why = "No model answered." if self._chat.silent else "The model had no plan that was new and could be run."
         if replan is None:
             self._progress("relax_and_retry", "Broadening the search.")
             replan = self._reflector.by_steps(latest, why)
@@ -247,6 +247,7 @@ class _SearchRun:
             return result.model_copy(update={"evaluation": self._evaluation(result, None, None)})
         answerable = self._answerable(result)
         answer = self._compose(result, answerable)
+        self._chat.tell_left_out()
         for start in range(0, len(answer.text), _CHUNK):
             self._event("chunk", text=answer.text[start : start + _CHUNK])
         self._context.report.remember(self._request.question, answer.text)
@@ -274,7 +275,7 @@ class _SearchRun:
     def _compose(self, result: SearchResult, answerable: float | None) -> ComposedAnswer:
         if not result.hits:
             return answering.nothing_found(result.attempts, result.why_empty)
-        if not self._chat.down:
+        if self._chat.available("search.answer"):
             texts = answering.texts_of(self._library, self._tables, result.hits)
             answer = answering.from_model(self._chat, self._request.question, result.hits, result.attempts, texts)
             if answer is not None:
