@@ -1,9 +1,13 @@
-"""``python -m benchmarks [NAME ...]``: every benchmark, or those that are named, one after the other."""
+"""``python -m benchmarks [NAME ...] [--OPTION ...]``: every benchmark, or those that are named, one after the other.
+
+Options go to each of them: ``larger_than_memory --gb 5``.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 
 #: In this order; each prints its table and stands alone: ``python -m benchmarks.platform``.
 ALL = (
@@ -23,23 +27,25 @@ ALL = (
 
 
 #: Only when it is named: they take minutes, or need a browser.
-LONG = ("neighbours", "scale", "slot_jobs", "streams", "console")
+LONG = ("larger_than_memory", "neighbours", "scale", "slot_jobs", "streams", "console")
 
 
 def main() -> int:
-    wanted = sys.argv[1:] or list(ALL)
+    given = sys.argv[1:]
+    first = next((at for at, word in enumerate(given) if word.startswith("--")), len(given))
+    wanted = given[:first] or list(ALL)
     unknown = sorted(set(wanted) - {*ALL, *LONG})
     if unknown:
         sys.stderr.write(f"there is no benchmark {unknown[0]!r}; there are {', '.join((*ALL, *LONG))}\n")
         return 2
-    failed = [name for name in wanted if not _ran(name)]
+    failed = [name for name in wanted if not _ran(name, given[first:])]
     if failed:
         sys.stderr.write(f"failed: {', '.join(failed)}\n")
     return 1 if failed else 0
 
 
-def _ran(name: str) -> bool:
-    return subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=False).returncode == 0
+def _ran(name: str, options: Sequence[str]) -> bool:
+    return subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *options], check=False).returncode == 0
 
 
 if __name__ == "__main__":

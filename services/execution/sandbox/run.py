@@ -31,11 +31,12 @@ class Isolation:
 class Frame:
     """A table that crosses the wall: an Arrow IPC file; pandas or polars is how Python sees it.
 
-    ``source``, for code of ours only: the variable holds the file itself, as Arrow reads from it.
+    ``source``, for code of ours only: the variable holds the file itself, as Arrow reads from it. ``parquet``: a
+    Parquet file, read as far as the code asks: a LazyFrame of polars or a view of DuckDB; no other language has it.
     """
 
     path: Path
-    dataframe: Literal["pandas", "polars", "source"] = "pandas"
+    dataframe: Literal["pandas", "polars", "source", "parquet"] = "pandas"
 
 
 @dataclass(frozen=True)

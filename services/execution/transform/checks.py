@@ -58,6 +58,12 @@ def check(
     return checked
 
 
+def speaks_of_input(assertion: Assertion) -> bool:
+    """Whether the data are needed to check it, beside the result."""
+    against = (RowsUnchanged, RowsAgainstInput, SumUnchanged, SumAgainstInput, References)
+    return isinstance(assertion, against)
+
+
 def holds_of(  # noqa: PLR0911 - one answer for each form
     assertion: Assertion,
     before: pl.DataFrame,

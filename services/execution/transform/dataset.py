@@ -21,6 +21,7 @@ class LoadedTable:
 
     arrow: Path
     sha256: str
+    lazy: bool = False  #: it is the Parquet file itself, larger than memory: nothing but code in the sandbox reads it
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class DataRead:
     column_notes: Mapping[str, str] = field(default_factory=dict)
     file_id: str | None = None
     masked: frozenset[str] = field(default_factory=frozenset)  #: columns whose values no model may see
+    lazy: bool = False  #: larger than memory: it has no ``frame``
 
     @property
     def arrow(self) -> Path:

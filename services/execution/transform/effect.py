@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import polars as pl
 from pydantic import JsonValue
 
-from services.execution.transform.reading.columns import type_name
+from services.execution.transform.reading.columns import TypeName, type_name
 from shared.contracts.transform import Effect
 
 #: Beyond so many cells, what needs a hash of every row is left out.
@@ -53,6 +53,30 @@ def measure(before: pl.DataFrame, after: pl.DataFrame, others: Sequence[pl.DataF
         sums=_sums(before, after, shared),
         duplicates=_duplicates(before, after),
         keys=_keys(before, after, shared),
+    )
+    return effect.model_copy(update={"summary": summarise(effect)})
+
+
+def measure_shape(rows: int, types: Mapping[str, TypeName], after: pl.DataFrame) -> Effect:
+    """The effect on a table that is larger than memory: rows and columns, no cells."""
+    new = {name: type_name(dtype) for name, dtype in after.schema.items()}
+    retyped: dict[str, JsonValue] = {
+        name: [types[name], new[name]] for name in types if new.get(name, types[name]) != types[name]
+    }
+    effect = Effect(
+        summary="",
+        rows={"before": rows, "after": after.height},
+        columns={
+            "before": list(types),
+            "after": list(new),
+            "added": [name for name in new if name not in types],
+            "removed": [name for name in types if name not in new],
+            "renamed": {},
+            "types": retyped,
+            "changed": {},
+            "reordered": [name for name in types if name in new] != [name for name in new if name in types],
+        },
+        no_op=False,
     )
     return effect.model_copy(update={"summary": summarise(effect)})
 

@@ -195,7 +195,8 @@ class Feedback:
         """Whether the model may end the work with checks of its own: of masked values it can state nothing."""
         request = self.request
         plain = request.strategy == "deterministic" and request.output == "table" and not self.masked
-        return plain and request.confirm == "auto" and not request.assertions
+        large = any(each.lazy for each in self.data)
+        return plain and request.confirm == "auto" and not request.assertions and not large
 
     def _self_checks(self, name: str) -> list[str]:
         return [self._text("checks").strip()] if name == "first" and self.asks_for_checks else []

@@ -15,7 +15,7 @@ from threading import Event as Flag
 from pydantic import BaseModel, ValidationError
 
 from services.execution.sandbox.host.sandbox import Sandbox
-from services.execution.sandbox.run import Run
+from services.execution.sandbox.run import Frame, Run
 from services.execution.transform.dataset import DataRead, LoadedTable
 from services.execution.transform.preview import TableSummary
 from services.execution.transform.reading.columns import ColumnProfile, TypeName
@@ -33,6 +33,14 @@ _WHY = {
 }
 
 
+_IMPORT = "from services.execution.transform.reading.read import"  # the warm interpreter has it already
+#: By reader: what code has to know of a table that is larger than memory.
+_LAZY_NOTES = {
+    "polars": "larger than memory: it is a polars LazyFrame; filter, select and aggregate before collect()",
+    "sql": "larger than memory: read from its file as far as a query asks; filter and aggregate, never copy it",
+}
+
+
 class _Report(BaseModel):
     """What the reader prints."""
 
@@ -43,6 +51,7 @@ class _Report(BaseModel):
     height: int = 0
     profiles: list[ColumnProfile] = []
     head: list[list[object]] = []
+    lazy: bool = False  #: the table is larger than memory, and stays in its file
 
 
 @dataclass(frozen=True)
@@ -91,9 +100,10 @@ class Loader:
             return replace(self._parts(index, data, data.file_ids), stated=stated)
         if data.file_id is not None:
             info = self.files.info(data.file_id)
-            if info.size > self.limits.input_bytes:
-                raise _refused(data.name, ["input", "data", index, "file_id"], "it is larger than 1 GB")
             self.files.fetch(data.file_id, target)
+            if info.size > self.limits.input_bytes and not (_is_parquet(target) and self.reader in ("polars", "sql")):
+                why = "it is larger than 1 GB; larger Parquet files can be read by SQL and polars"
+                raise _refused(data.name, ["input", "data", index, "file_id"], why)
             return _DataFile(target, info.name, "file_id", info.sha256, stated=stated)
         if data.csv is not None:
             target.write_text(data.csv, encoding="utf-8", newline="")
@@ -128,26 +138,31 @@ class Loader:
             loaded=lambda: coming.result()[1],
             types=report.types,
             summary=TableSummary(report.profiles, report.head, report.height),
-            notes=tuple(report.notes),
+            notes=(*report.notes, *([_LAZY_NOTES[self.reader]] if report.lazy else [])),
             column_notes=report.columns,
             file_id=file_id,
+            lazy=report.lazy,
         )
 
     def _run(
         self, name: str, source: _DataFile, loc: list[str | int], early: Queue[_Report]
     ) -> tuple[_Report, LoadedTable]:
         """Read the file in the sandbox; the report is passed on before the table is copied out."""
-        code = (
-            "from services.execution.transform.reading.read import answer\n"  # the warm interpreter has it already
-            f"result = answer('input/data', {source.file_name!r}, {self.reader!r}, {self.rows}, *{source.stated!r})\n"
-        )
-        files = {f"input/data/{part.name}": part for part in source.parts} or {"input/data": source.path}
-        run = Run("python", code, files=files, limits=self.limits.read, take="table", collect=False, until="table")
+        run = Run("python", "", limits=self.limits.read, take="table", collect=False, until="table")
+        if not source.parts and not any(source.stated) and _is_parquet(source.path):
+            code = f"{_IMPORT} answer_parquet\nresult = answer_parquet(source, {self.reader!r}, {self.rows})\n"
+            run = replace(run, code=code, frames={"source": Frame(source.path, "source")})
+        else:
+            told = f"'input/data', {source.file_name!r}, {self.reader!r}, {self.rows}, *{source.stated!r}"
+            files = {f"input/data/{part.name}": part for part in source.parts} or {"input/data": source.path}
+            run = replace(run, code=f"{_IMPORT} answer\nresult = answer({told})\n", files=files)
         listener = _ReportListener(early)
         with self.sandbox.run(run, self.cancelled, listener) as outcome:
             report = _report(outcome.stdout)
             if report.refused is not None:
                 return report, LoadedTable(source.path, "")
+            if report.lazy:
+                return report, LoadedTable(source.path, source.sha256 or _sha256(source.path))
             if outcome.table is None or not report.types:
                 raise _refused(name, loc, _WHY.get(outcome.verdict, "it is damaged, or not what its name says"))
             target = self.scratch / f"{source.path.name}-{name}.arrow"
@@ -177,6 +192,11 @@ def _report(stdout: str) -> _Report:
         return _Report.model_validate_json(lines[-1]) if lines else _Report()
     except ValidationError:
         return _Report()
+
+
+def _is_parquet(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
 
 
 def _refused(name: str, loc: list[str | int], why: str) -> InvalidData:

@@ -13,11 +13,11 @@ from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.run import Frame, Outcome, Run
 from services.execution.transform.checks import check
 from services.execution.transform.dataset import DataRead
-from services.execution.transform.effect import measure
+from services.execution.transform.effect import measure, measure_shape
 from services.execution.transform.masking import masked_run
 from services.execution.transform.results import CodeRun, Plot, ResultTable, RunOutcome, read_result
 from shared.contracts.execute import Limits, Verdict
-from shared.contracts.transform import TransformInput
+from shared.contracts.transform import AssertionCheck, Effect, TransformInput
 from shared.languages import LANGUAGES
 from shared.loop import Budget, BudgetSpent
 
@@ -96,16 +96,27 @@ class CodeRunner:
             return self._judged(code, table, outcome.stdout)
 
     def _judged(self, code: str, table: ResultTable, stdout: str) -> CodeRun:
-        first, *others = [data.frame for data in self.data]
-        effect = measure(first, table.frame, others)
-        named = {data.name: data.frame for data in self.data} if self.request.assertions else {}
-        checks = check(self.request.assertions, first, table.frame, named)
+        effect, checks = self._measured(table)
         failing = [each for each in checks if not each.holds]
         outcome: RunOutcome = "assertion_failed" if failing else "no_op" if effect.no_op else "result"
         message = effect.summary
         if failing:
             message = "; ".join(f"assertion {each.text!r} does not hold: {each.detail}" for each in failing)
         return CodeRun(code, outcome, message, stdout, table, effect=effect, checks=checks)
+
+    def _measured(self, table: ResultTable) -> tuple[Effect, list[AssertionCheck]]:
+        if self.is_lazy:  # assertions speak of the result alone: others were refused
+            nothing = table.frame.clear()
+            effect = measure_shape(self.data[0].summary.height, self.data[0].types, table.frame)
+            return effect, check(self.request.assertions, nothing, table.frame)
+        first, *others = [data.frame for data in self.data]
+        named = {data.name: data.frame for data in self.data} if self.request.assertions else {}
+        return measure(first, table.frame, others), check(self.request.assertions, first, table.frame, named)
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether a data set is larger than memory."""
+        return any(data.lazy for data in self.data)
 
     def _within_budget(self, limits: Limits) -> Limits:
         """No longer than the job may still take. Raises: BudgetSpent when there is nothing left."""
@@ -117,7 +128,9 @@ class CodeRunner:
     def _execute(
         self, code: str, take: Literal["view", "table", "plot"], limits: Limits
     ) -> AbstractContextManager[Outcome]:
-        frames = {data.name: Frame(data.arrow, self.request.dataframe) for data in self.data}
+        frames = {
+            data.name: Frame(data.arrow, "parquet" if data.lazy else self.request.dataframe) for data in self.data
+        }
         run = Run(
             self.request.language,
             code,

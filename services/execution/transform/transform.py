@@ -13,7 +13,7 @@ import polars as pl
 from pydantic import JsonValue
 
 from services.execution.sandbox.host.sandbox import Sandbox
-from services.execution.transform.checks import check
+from services.execution.transform.checks import check, speaks_of_input
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.drift import breaks, drift_of, in_words
 from services.execution.transform.feedback import Feedback
@@ -26,6 +26,7 @@ from services.execution.transform.skills import SHIPPED, Skill, load_skills, mat
 from services.execution.transform.strategy import Deterministic, Strategy
 from services.execution.transform.tools import ToolCalling
 from shared.contracts.transform import AssertionCheck, Drift, Iteration, TransformInput, TransformResult
+from shared.declarations.assertions import parse_assertion
 from shared.errors import (
     BudgetSpentError,
     InternalError,
@@ -82,6 +83,8 @@ class _Job:
         self.context.report.thinking("reading the data")
         self.start = start_of(self.context.results, self.request)
         runner = self._runner(self._read())
+        if runner.is_lazy:
+            self._demand_little_of(runner)
         expected = expected_schema(self.context.results, self.request)
         columns = {data.name: data.columns() for data in runner.data}
         self.drift = drift_of(expected, columns)
@@ -128,6 +131,18 @@ class _Job:
         run.table.write_parquet(target)
         file_id = self.context.files.save("branch.parquet", target, _PARQUET).id
         return loader.load_result(data[0].name, file_id, self.start.masked)
+
+    def _demand_little_of(self, runner: CodeRunner) -> None:
+        """Raises: InvalidRequest for what would need all values of a table that is larger than memory."""
+        request, preview = self.request, self.request.preview
+        if preview.mask or self.start.masked or preview.rows == 0:
+            why = "columns of a data set that is larger than memory cannot be masked: leave them out of the file"
+            raise InvalidRequest(why, [(["input", "preview"], why)])
+        for place, texts in (("assertions", request.assertions), ("observe", request.observe)):
+            for index, text in enumerate(texts):
+                if speaks_of_input(parse_assertion(text)):
+                    why = f"{text!r} speaks of a data set that is larger than memory: say it of the result alone"
+                    raise InvalidRequest(why, [(["input", place, index], why)])
 
     def _runner(self, data: Sequence[DataRead], request: TransformInput | None = None) -> CodeRunner:
         return CodeRunner(
@@ -248,6 +263,8 @@ class _Job:
     def _observed(self, runner: CodeRunner, best: CodeRun | None) -> list[AssertionCheck]:
         if best is None or best.table is None:
             return []
+        if runner.is_lazy:
+            return check(self.request.observe, best.table.frame.clear(), best.table.frame)
         named = {data.name: data.frame for data in runner.data}
         return check(self.request.observe, runner.data[0].frame, best.table.frame, named)
 

@@ -22,7 +22,7 @@ MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
 
 PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 4, 22, 24, 38, 47
 _COLLAPSE = 25  #: MADV_COLLAPSE, since Linux 6.1
-_READ_AND_WRITE, _MAP_PRIVATE = 3, 2
+_READ, _READ_AND_WRITE, _MAP_PRIVATE = 1, 3, 2
 _CAPSET = {"x86_64": 126, "aarch64": 91}
 _CLONE = {"x86_64": 56, "aarch64": 220}
 
@@ -107,15 +107,20 @@ def install_filter(program: bytes) -> None:
     _checked(_libc.prctl(PR_SET_SECCOMP, 2, ctypes.create_string_buffer(holder), 0, 0), "seccomp")
 
 
-def map_privately(descriptor: int) -> memoryview:
-    """The file's content as memory of ours until we end. Python's own map would keep a descriptor. Raises: OSError."""
+def map_privately(descriptor: int, writable: bool = True) -> memoryview:
+    """The file's content as memory of ours until we end. Python's own map would keep a descriptor. Raises: OSError.
+
+    What may be written to counts as promised memory, all of it: a file larger than that can only be mapped for reading.
+    """
     size = os.fstat(descriptor).st_size
     _libc.mmap.restype = ctypes.c_void_p
-    where = _libc.mmap(None, ctypes.c_size_t(size), _READ_AND_WRITE, _MAP_PRIVATE, descriptor, ctypes.c_long(0))
+    access = _READ_AND_WRITE if writable else _READ
+    where = _libc.mmap(None, ctypes.c_size_t(size), access, _MAP_PRIVATE, descriptor, ctypes.c_long(0))
     if where is None or where == ctypes.c_void_p(-1).value:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
-    return memoryview((ctypes.c_char * size).from_address(where)).cast("B")
+    content = memoryview((ctypes.c_char * size).from_address(where)).cast("B")
+    return content if writable else content.toreadonly()
 
 
 def syscall(number: int, *arguments: int | ctypes.Array[ctypes.c_char] | None) -> int:

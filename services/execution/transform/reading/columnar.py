@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from .delimited import check_names
 from .portable import portable
 from .sizes import check_expanded
-from .source import MOST_CELLS, MOST_ROWS, MOST_TABLE_BYTES, MOST_UNPACKED_BYTES, Unreadable
+from .source import MOST_CELLS, MOST_ROWS, MOST_TABLE_BYTES, MOST_UNPACKED_BYTES, TooLarge, Unreadable
 
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3  #: kinds of message, from the format's Message.fbs
 #: Of the buffers of an Arrow file, which are in memory at once; a table that fits takes at least half of them.
@@ -23,16 +23,16 @@ _TAIL = 10  #: bytes behind the footer of the file form: its length, and six let
 _CONTINUES = 0xFFFFFFFF  #: before the length of a message, in all but old files
 
 
-def read_parquet(path: Path) -> pl.DataFrame:
+def read_parquet(source: Path | pa.NativeFile) -> pl.DataFrame:
     """Raises: Unreadable."""
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(source) as file:
             meta = file.metadata
             unpacked = sum(meta.row_group(index).total_byte_size for index in range(meta.num_row_groups))
             names = [field.name for field in file.schema_arrow]
             check_size(meta.num_rows, len(names), unpacked)
             check_names(names)
-        with pq.ParquetFile(path, read_dictionary=_repeating(meta)) as file:
+        with pq.ParquetFile(source, read_dictionary=_repeating(meta)) as file:
             table = file.read()
         table.validate()
     except (pa.ArrowException, OSError, OverflowError):
@@ -84,9 +84,9 @@ def _bounded(reader: pa_ipc.RecordBatchFileReader | pa_ipc.RecordBatchStreamRead
 def check_size(rows: int, columns: int, unpacked: int = 0, most: int = MOST_UNPACKED_BYTES) -> None:
     """Raises: Unreadable when the table is more than can be worked with."""
     if rows > MOST_ROWS or rows * columns > MOST_CELLS:
-        raise Unreadable(f"there are {rows:,} rows of {columns:,} columns, more than can be worked with")
+        raise TooLarge(f"there are {rows:,} rows of {columns:,} columns, more than can be worked with")
     if unpacked > most:
-        raise Unreadable(f"the data unpack to {unpacked / 1e9:.1f} GB, at most {most / 1e9:g} GB can be worked with")
+        raise TooLarge(f"the data unpack to {unpacked / 1e9:.1f} GB, at most {most / 1e9:g} GB can be worked with")
 
 
 def framed(table: pa.Table) -> pl.DataFrame:

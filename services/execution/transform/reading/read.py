@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Literal
 
 import polars as pl
+import pyarrow as pa
 
 from .cells import ColumnReading
 from .columnar import check_size, read_arrow, read_parquet
-from .columns import profile, type_name
+from .columns import ColumnProfile, TypeName, profile, type_name
 from .delimited import NotUtf8, read_delimited
 from .kinds import infer
+from .lazy import claimed_bytes, look_at
 from .objects import read_json, read_json_lines
 from .sizes import too_large
-from .source import MOST_TABLE_BYTES, Unreadable, decoded, detect, is_plain, read_text
+from .source import MOST_TABLE_BYTES, TooLarge, Unreadable, decoded, detect, is_plain, read_text
 
 Reader = Literal["pandas", "polars", "r", "sql"]
+_LAZY: frozenset[Reader] = frozenset({"polars", "sql"})  #: those that can read a Parquet file bit by bit
 _MOST_HEAD_CELLS = 20_000
 _LONGEST_CELL = 1000
 _EXACT = 2**53  #: the last whole number that a float tells from its neighbours
@@ -149,22 +152,53 @@ def answer(path: str, name: str, reader: Reader, rows: int, *stated: str | None)
     except Unreadable as refusal:
         _tell({"refused": str(refusal)})
         return None
-    types = {column: type_name(dtype) for column, dtype in frame.schema.items()}
-    shown = min(rows, _MOST_HEAD_CELLS // frame.width)
-    _tell(
-        {
-            "notes": notes,
-            "columns": columns,
-            "types": types,
-            "height": frame.height,
-            "profiles": [asdict(one) for one in profile(frame, types)],
-            "head": [
-                [cell[:_LONGEST_CELL] if isinstance(cell, str) else cell for cell in row]
-                for row in frame.head(shown).iter_rows()
-            ],
-        }
-    )
+    types = _types(frame)
+    _tell_of(frame, rows, notes=notes, columns=columns, height=frame.height, profiles=profile(frame, types))
     return as_seen_by(frame, reader)
+
+
+def answer_parquet(source: pa.NativeFile, reader: Reader, rows: int) -> pl.DataFrame | None:
+    """As ``answer``, of one Parquet file; when it is larger than memory, the report of it alone."""
+    columns: dict[str, str] = {}
+    try:
+        try:
+            if reader in _LAZY and claimed_bytes(source) > MOST_TABLE_BYTES:
+                _answer_lazily(source, rows)
+                return None
+            frame = _unrounded(read_parquet(source), reader, columns)
+            check_size(frame.height, frame.width)
+            _check_bytes(frame, None)
+        except TooLarge as refusal:
+            if reader in _LAZY:
+                _answer_lazily(source, rows)
+                return None
+            raise Unreadable(
+                f"{refusal}; of a Parquet file, SQL and polars read what they need: use one of them"
+            ) from None
+    except Unreadable as refusal:
+        _tell({"refused": str(refusal)})
+        return None
+    _tell_of(frame, rows, notes=[], columns=columns, height=frame.height, profiles=profile(frame, _types(frame)))
+    return as_seen_by(frame, reader)
+
+
+def _answer_lazily(source: pa.NativeFile, rows: int) -> None:
+    large = look_at(source)
+    columns = dict.fromkeys(sorted(large.uncounted), "missing values are not counted")
+    _tell_of(large.sample, rows, notes=[], columns=columns, height=large.rows, profiles=large.profiles, lazy=True)
+
+
+def _types(frame: pl.DataFrame) -> dict[str, TypeName]:
+    return {column: type_name(dtype) for column, dtype in frame.schema.items()}
+
+
+def _tell_of(frame: pl.DataFrame, rows: int, profiles: list[ColumnProfile], **more: object) -> None:
+    shown = min(rows, _MOST_HEAD_CELLS // frame.width)
+    head = [
+        [cell[:_LONGEST_CELL] if isinstance(cell, str) else cell for cell in row]
+        for row in frame.head(shown).iter_rows()
+    ]
+    _tell({**more, "types": _types(frame), "profiles": [asdict(one) for one in profiles], "head": head})
 
 
 def _unrounded(frame: pl.DataFrame, reader: Reader, notes: dict[str, str]) -> pl.DataFrame:

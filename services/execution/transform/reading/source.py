@@ -37,6 +37,10 @@ class Unreadable(Exception):
     """The file is not what it should be; the text says what is wrong and where."""
 
 
+class TooLarge(Unreadable):
+    """The table would not fit in memory."""
+
+
 @dataclass(frozen=True)
 class Text:
     """The content of a text file as UTF-8: no byte order mark, no line ends of lone carriage returns."""

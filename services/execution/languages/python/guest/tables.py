@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from services.execution.languages.python.guest import lazily
 from services.execution.sandbox.guest.linux import map_privately
 from services.execution.sandbox.protocol.wire import Json
 
@@ -143,8 +144,11 @@ def given(frame: Mapping[str, Any], dataframe: str) -> Any:
     import pyarrow
 
     # Closed before there is code that could open its file again, for writing; what it changes here is its own copy.
+    large = frame["dataframe"] == "parquet"
     with open(int(frame["descriptor"]), "rb") as handle:
-        content = map_privately(handle.fileno())
+        content = map_privately(handle.fileno(), writable=not large)
+    if large:
+        return lazily.dataset(content) if dataframe == "arrow" else lazily.scan(content)
     source = pyarrow.BufferReader(pyarrow.py_buffer(content))
     return mapped_frame(source, content) if dataframe == "pandas" else _as(source, dataframe)
 

@@ -48,7 +48,11 @@ class SqlKernel:
     def execute(self, request: Message) -> Message:
         self._lock(int(cast("int", request["memory_mb"])))
         for frame in cast("list[Mapping[str, str]]", request["frames"]):
-            self._create(frame["name"], tables.given(frame, "arrow"))
+            table = tables.given(frame, "arrow")
+            if frame["dataframe"] == "parquet":  # a view: what a query asks for is read when it asks
+                self._database.register(frame["name"], table)
+            else:
+                self._create(frame["name"], table)
         seed = request["seed"]
         if seed is not None:
             self._database.execute("SELECT setseed(?)", [int(cast("int", seed)) / 2**32]).fetchall()

@@ -1,0 +1,106 @@
+"""Parquet files larger than memory: told by the footer and a sample of rows; nothing else is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .columnar import framed
+from .columns import ColumnProfile, Distribution, profile
+from .delimited import check_names
+from .source import Unreadable
+
+_SAMPLED_GROUPS = 8  #: spread evenly over the file
+_SAMPLED_ROWS = 10_000
+_MOST_GROUP_BYTES = 2_000_000_000  #: unpacked; a group of rows is the least that is read of a column
+
+
+@dataclass(frozen=True)
+class LargeTable:
+    """What is told of a file whose rows stay where they are."""
+
+    rows: int
+    sample: pl.DataFrame  #: the first rows first
+    profiles: list[ColumnProfile]  #: missing, least and greatest of the whole file, where it tells them
+    uncounted: frozenset[str]  #: columns whose missing cells the file does not tell
+
+
+def claimed_bytes(source: pa.NativeFile) -> int:
+    """What the file unpacks to, as its footer says; 0 when it cannot be read."""
+    try:
+        with pq.ParquetFile(source) as file:
+            return sum(group.total_byte_size for group in _groups(file.metadata))
+    except (pa.ArrowException, OSError, OverflowError):
+        return 0
+
+
+def look_at(source: pa.NativeFile) -> LargeTable:
+    """Raises: Unreadable."""
+    try:
+        with pq.ParquetFile(source) as file:
+            meta = file.metadata
+            check_names(file.schema_arrow.names)
+            if max((group.total_byte_size for group in _groups(meta)), default=0) > _MOST_GROUP_BYTES:
+                raise Unreadable("a row group unpacks to more than 2 GB: write the file with smaller row groups")
+            sample = framed(pa.Table.from_batches(list(_sampled(file)), file.schema_arrow))
+            told = {name: _Told() for name in sample.columns}
+            for group in _groups(meta):
+                _take_in(told, group)
+    except (pa.ArrowException, OSError, OverflowError):
+        raise Unreadable("the Parquet file is damaged") from None
+    profiles = [_of_all(one, told[one.name]) for one in profile(sample)]
+    return LargeTable(meta.num_rows, sample, profiles, frozenset(n for n, one in told.items() if one.missing is None))
+
+
+@dataclass
+class _Told:
+    """What the footer says of a column; None from the first row group on that does not say it."""
+
+    missing: int | None = 0
+    spans: list[tuple[object, object]] | None = None
+
+
+def _groups(meta: pq.FileMetaData) -> Iterator[pq.RowGroupMetaData]:
+    return map(meta.row_group, range(meta.num_row_groups))
+
+
+def _sampled(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
+    count = file.metadata.num_row_groups
+    numbers = sorted({at * count // _SAMPLED_GROUPS for at in range(_SAMPLED_GROUPS)})
+    for number in numbers:
+        yield from _first(file.iter_batches(_SAMPLED_ROWS // len(numbers), row_groups=[number]))
+
+
+def _first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield batch
+        return
+
+
+def _take_in(told: dict[str, _Told], group: pq.RowGroupMetaData) -> None:
+    for chunk in map(group.column, range(group.num_columns)):
+        column = told.get(chunk.path_in_schema)
+        if column is None:  # within a list or a struct
+            continue
+        stats = chunk.statistics
+        counted = stats is not None and stats.has_null_count
+        column.missing = column.missing + stats.null_count if counted and column.missing is not None else None
+        if stats is not None and stats.has_min_max:
+            column.spans = [*(column.spans or []), (stats.min, stats.max)]
+        elif not counted or stats.null_count < chunk.num_values:
+            column.missing = None
+
+
+def _of_all(sampled: ColumnProfile, told: _Told) -> ColumnProfile:
+    """Sampled counts and quartiles; the rest is the whole file's or left out."""
+    spread = sampled.distribution
+    if spread is not None:
+        lows = [low for low, _ in told.spans or [] if isinstance(low, type(spread.least))]
+        highs = [high for _, high in told.spans or [] if isinstance(high, type(spread.least))]
+        complete = told.missing is not None and lows and len(lows) == len(highs) == len(told.spans or [])
+        spread = Distribution(min(lows), max(highs), spread.quartiles) if complete else None  # type: ignore[type-var]
+    return replace(sampled, missing=told.missing or 0, sampled=True, distribution=spread)
