@@ -11,7 +11,9 @@ from cyclopts import App, Parameter
 from assay import profiles
 from assay.commands import show
 from assay.commands.session import UsageError, current
+from assay.installations import home_of, near_home
 from assay.profiles import Config, Profile
+from assay.transport import DEFAULT_URL, chosen_profile, find_target
 
 app = App(name="config", help="Servers by name: profiles in a file of the user's.")
 
@@ -27,6 +29,31 @@ def list_profiles() -> None:
     file = str(profiles.config_file(os.environ))
     current().show({"file": file, "profiles": rows}, _table)
     current().say(f"in {file}" if rows else f"there are none in {file}: assay config set NAME --url URL")
+
+
+@app.command(name="show")
+def show_server() -> None:
+    """Show which server the commands talk to from here, and what says so; keys are not shown."""
+    flags = current().flags
+    target = find_target(flags.url, flags.api_key, os.environ, flags.profile)
+    told = {"url": target.url, "from": _reason(target.url), "key": "given" if target.api_key else "none"}
+    current().show(told, lambda each: f"{each['url']}\n{each['from']}\nkey: {each['key']}")
+
+
+def _reason(url: str) -> str:
+    """In the order of ``find_target``."""
+    flags = current().flags
+    if flags.url:
+        return "--url"
+    if name := flags.profile or os.environ.get("ASSAY_PROFILE"):
+        return f"the profile {name}"
+    if os.environ.get("ASSAY_URL"):
+        return "ASSAY_URL"
+    if os.environ.get("ASSAY_HOME") or near_home() is not None:
+        return f"the installation in {home_of(os.environ)}"
+    if chosen_profile(None, os.environ) is not None:
+        return f"the default profile {profiles.read(os.environ).default}"
+    return "the installation that was started last" if url != DEFAULT_URL else "nothing: this is where it usually is"
 
 
 @app.command(name="set")

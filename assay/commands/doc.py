@@ -1,4 +1,4 @@
-"""`assay doc run` and `assay doc check`: documents whose code runs before their prompts are asked."""
+"""`assay doc run`, `check` and `preview`: documents whose code runs before their prompts are asked."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from cyclopts import App, Parameter
 from assay.calls import files
 from assay.commands import show
 from assay.commands.describe import first_line
+from assay.commands.doc_output import content_of
+from assay.commands.doc_preview import watch
 from assay.commands.run import Sending, given, pair, readable, run
 from assay.commands.session import CommandLine, UsageError, current
 
@@ -37,7 +39,7 @@ def run_document(
     /,
     *,
     out: Annotated[
-        Path | None, Parameter(name=["-o", "--out"], help="Write the Markdown here; the page when it is an .html")
+        Path | None, Parameter(name=["-o", "--out"], help="Write it here, by its ending: .md .html .ipynb .pdf .docx")
     ] = None,
     html: Annotated[Path | None, Parameter(help="Write the page here")] = None,
     set: Set = (),
@@ -60,10 +62,7 @@ def run_document(
         **_document(file, flavour, set, attach),
         **given(execute=execute, previous_job_id=previous, model=model, dry_run=dry_run or None, on_missing=on_missing),
     }
-    if out is not None and out.suffix.lower() in (".html", ".htm"):
-        out, html, shown = None, out, False
-    else:
-        shown = out is None
+    content = None if out is None else content_of(out)
     bad = False
 
     def keep(session: CommandLine, job: dict[str, Any]) -> None:
@@ -73,8 +72,8 @@ def run_document(
         if html is not None and result.get("html_file_id"):
             session.client.files.save(result["html_file_id"], html)
             session.say(f"saved {html}")
-        if out is not None:
-            _replace(out, result["markdown"].encode())
+        if out is not None and content is not None:
+            _replace(out, content(session, result))
             session.say(f"saved {out}")
 
     def tell(session: CommandLine, job: dict[str, Any]) -> None:
@@ -85,7 +84,7 @@ def run_document(
             session.say(f"{each['path']} has new answers: assay files get {each['file_id']}")
         if dry_run:
             _tell_estimate(session, result)
-        elif shown:
+        elif out is None:
             session.out(result["markdown"])
 
     status = run("document", input, sending, tell, keep=keep, warn=False)
@@ -123,6 +122,23 @@ def check_document(
 
     status = run("document", input, sending, tell, keep=keep, warn=False)
     return status or int(bad)
+
+
+@app.command(name="preview")
+def preview_document(
+    file: Path,
+    /,
+    *,
+    set: Set = (),
+    attach: Attached = (),
+    flavour: Flavour | None = None,
+    model: str | None = None,
+    port: Annotated[int, Parameter(help="On this machine only; 0 takes a free one")] = 0,
+) -> None:
+    """Show a document's page in a browser, and make it anew whenever the document is saved."""
+    readable(file)
+    watched = [file, *(Path(each.partition("=")[0]) for each in attach)]
+    watch(current(), watched, port, lambda: {**_document(file, flavour, set, attach), **given(model=model)})
 
 
 def _document(file: Path, flavour: str | None, set: Sequence[str], attach: Sequence[str]) -> dict[str, Any]:

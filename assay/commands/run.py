@@ -129,8 +129,12 @@ def pair(text: str) -> tuple[str, str]:
 
 def readable(path: Path) -> Path:
     """Raises: UsageError when there is no such file."""
-    if not path.exists():
-        raise UsageError(f"there is no file {path}")
+    try:
+        there = path.exists()
+    except OSError:  # longer than a name can be
+        there = False
+    if not there:
+        raise UsageError(f"there is no file {str(path)[:200]}")
     return path
 
 

@@ -120,12 +120,13 @@ def ingest(
 
 
 @collection.command
-def create(name: str, tables: Annotated[Path, Parameter(help="JSON: table -> facets, fields, pair")]) -> None:
+def create(name: str, tables: Annotated[str, Parameter(help="FILE or JSON: table -> facets, fields, pair")]) -> None:
     """Create a collection."""
+    is_text = tables.lstrip().startswith("{")
     try:
-        spec = json.loads(text_of(tables))
+        spec = json.loads(tables if is_text else text_of(Path(tables)))
     except ValueError as error:
-        raise UsageError(f"{tables} is not JSON: {error}") from error
+        raise UsageError(f"{'the text' if is_text else tables} is not JSON: {error}") from error
     answer(rest.create_collection(name, spec), lambda made: str(made["name"]))
 
 

@@ -134,6 +134,11 @@ def test_somebody_keeps_profiles_by_commands(env: Mapping[str, str], tmp_path: P
     assert (ran.status, "WK, which is not set" in ran.talk) == (2, True)
     assert shell("jobs", "ls", WK="k").status == 5, "nobody listens there"
     assert shell("jobs", "ls", "--profile", "lab").status == 5
+    assert shell("config", "show", "--profile", "lab").json == {
+        "url": "http://127.0.0.1:8", "from": "the profile lab", "key": "none",
+    }  # fmt: skip
+    assert "the default profile work" in shell("config", "show", WK="k").out
+    assert shell("config", "show", "--url", "http://127.0.0.1:7/", "--json", WK="k").json["from"] == "--url"
     assert shell("config", "use", "lab").status == shell("config", "rm", "work").status == 0
     assert [each["name"] for each in shell("config", "ls").json["profiles"]] == ["lab"], "lab prints JSON"
     assert shell("config", "use", "work").status == 2

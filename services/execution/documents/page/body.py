@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Sequence
 
 from services.execution.documents.page.callouts import callouts
+from services.execution.documents.page.citations.citations import Citations
 from services.execution.documents.page.clean import cleaned
 from services.execution.documents.page.formulas import Formulas
 from services.execution.documents.page.front import Front
@@ -34,8 +35,10 @@ _OPTIONS = re.compile(r"\A(?:[ \t]*(?:#|//|--)\|[^\n]*\n)+")  #: of a cell, whic
 
 
 class PageBody:
-    def __init__(self, document: RunningDocument, tree: DocumentTree, front: Front) -> None:
-        self._document, self._tree, self._front = document, tree, front
+    def __init__(
+        self, document: RunningDocument, tree: DocumentTree, front: Front, citations: Citations | None = None
+    ) -> None:
+        self._document, self._tree, self._front, self._citations = document, tree, front, citations
         self._blocks = {block.id: block for block in document.blocks.values()}
         self._captions = _captions(tree)
         self._size = 0
@@ -46,7 +49,7 @@ class PageBody:
     def prose(self) -> Prose:
         """All of it: Markdown is read as a whole, so that footnotes and references find what they name."""
         labels = {id: f"{word} {number}" for id, (word, number, _) in self._captions.items()}
-        made = prose(self._source(), self._document.request.notation, labels, self.formulas)
+        made = prose(self._source(), self._document.request.notation, labels, self.formulas, self._citations)
         made.html = re.sub(rf"<p>{self._mark}-(\d+)</p>", lambda match: self._shown[int(match[1])], made.html)
         made.html = re.sub(rf"{self._mark}-\d+", "", made.html)  # where Markdown has put it into something else
         return made
@@ -105,7 +108,7 @@ class PageBody:
         if isinstance(node, Suggestion):
             inner = "".join(self._tree.lines[node.start + 1 : max(node.start + 1, node.end - 1)])
             by = f'<p class="by">{html.escape(node.by)}</p>' if node.by else ""
-            answer = prose(inner, self._document.request.notation, {}, self.formulas)
+            answer = prose(inner, self._document.request.notation, {}, self.formulas, self._citations)
             return f'<aside class="answer">{by}{answer.html}</aside>'
         block = self._blocks.get(node.id)
         parts: list[str] = []

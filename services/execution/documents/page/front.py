@@ -29,6 +29,10 @@ class Front:
         return self.values.get("toc") is True or _within(self.values.get("format"), "toc") is True
 
     @property
+    def references_title(self) -> str:
+        return _text(self.values.get("reference-section-title")) or "References"
+
+    @property
     def theme(self) -> Theme:
         wanted = self.values.get("theme") or _within(self.values.get("format"), "theme")
         return "light" if wanted == "light" else "dark" if wanted == "dark" else "auto"

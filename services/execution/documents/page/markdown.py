@@ -15,6 +15,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
 from services.execution.documents.page.changes import change
+from services.execution.documents.page.citations.citations import Citations
 from services.execution.documents.page.formulas import Formulas
 
 _MOST_SIGNS, _MOST_SECONDS = 500, 10.0  #: in one paragraph; for all of them
@@ -42,7 +43,9 @@ class Prose:
         return (heading for heading in self.headings if heading.level <= _DEEPEST_IN_TOC)
 
 
-def prose(source: str, flavour: str, labels: Mapping[str, str], formulas: Formulas) -> Prose:
+def prose(
+    source: str, flavour: str, labels: Mapping[str, str], formulas: Formulas, citations: Citations | None = None
+) -> Prose:
     """``labels``: what else can be referred to, such as figures, by its id."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table").enable("strikethrough")
     markdown.use(footnote_plugin, inline=False).use(
@@ -59,6 +62,8 @@ def prose(source: str, flavour: str, labels: Mapping[str, str], formulas: Formul
     for token in tokens:
         if token.type == "inline" and token.children:
             token.children = list(_referring(token.children, known))
+            if citations is not None:
+                token.children = list(_citing(token.children, citations))
     made.html = markdown.renderer.render(tokens, markdown.options, environment)
     return made
 
@@ -123,6 +128,17 @@ def _free(id: str, taken: set[str]) -> str:
         free = f"{id}-{number}"
     taken.add(free)
     return free
+
+
+def _citing(children: Sequence[Token], citations: Citations) -> Iterator[Token]:
+    """Citations as links to the list of works."""
+    depth = 0
+    for child in children:
+        depth += {"link_open": 1, "link_close": -1}.get(child.type, 0)
+        if child.type == "text" and not depth and "@" in child.content:
+            yield from citations.tokens(child.content)
+        else:
+            yield child
 
 
 def _referring(children: Sequence[Token], known: Mapping[str, str]) -> Iterator[Token]:

@@ -6,6 +6,8 @@ import html
 import re
 
 from services.execution.documents.page.body import PageBody
+from services.execution.documents.page.citations.citations import Citations
+from services.execution.documents.page.citations.library import library
 from services.execution.documents.page.clean import cleaned
 from services.execution.documents.page.front import front_of
 from services.execution.documents.page.markdown import Prose
@@ -17,10 +19,15 @@ from services.execution.documents.run.running import RunningDocument
 def page(document: RunningDocument, tree: DocumentTree) -> bytes:
     """The written document with the outputs of its blocks, in the order of its lines."""
     front = front_of(tree.lines)
-    body = PageBody(document, tree, front)
+    works = library(front.values, document.kernels.files, document.warn)
+    citations = Citations(works) if works or "bibliography" in front.values else None
+    body = PageBody(document, tree, front, citations)
     made = body.prose()
     contents = _toc(made) if front.toc else ""
-    clean = body.formulas.placed(cleaned(front.html() + contents + made.html, ids=True))
+    references = "" if citations is None else citations.references(front.references_title)
+    if citations is not None and citations.unknown:
+        document.warn(f"The bibliography has no {', '.join(list(citations.unknown)[:20])}.")
+    clean = body.formulas.placed(cleaned(front.html() + contents + made.html + references, ids=True))
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
