@@ -87,9 +87,7 @@ def test_any_request_can_be_sent(shell: Shell) -> None:
 @pytest.mark.slow
 def test_a_collection_is_named_by_option_or_first(shell: Shell) -> None:
     assert shell("collection", "create", "two", "--tables", written(shell, "t.json", '{"a": {}, "b": {}}')).status == 0
-    assert (
-        shell("collection", "create", "one", json.dumps({"a": {"fields": [f"f{n}" for n in range(100)]}})).status == 0
-    )
+    assert shell("collection", "create", "one", json.dumps({"a": {}}) + " " * 5000).status == 0
     assert "there is no file" in shell("collection", "create", "one", "x" * 5000).talk
     assert "the text is not JSON" in shell("collection", "create", "one", '{"a": ').talk
     rows = written(shell, "rows.jsonl", '{"id": "1", "name": "x"}')
