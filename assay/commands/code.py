@@ -23,9 +23,14 @@ _PLAIN = Sending()
 
 
 def execute(
-    file: Annotated[str, Parameter(help="The program; - reads it from standard input", allow_leading_hyphen=True)],
+    file: Annotated[
+        str | None, Parameter(help="The program; - reads it from standard input", allow_leading_hyphen=True)
+    ] = None,
     /,
     *,
+    code: Annotated[
+        str | None, Parameter(name=["-c", "--code"], help="The program itself", allow_leading_hyphen=True)
+    ] = None,
     language: _Language | None = None,
     attach: Annotated[
         Sequence[str], Parameter(name=["--file", "--attach"], help="FILE or FILE=PATH-IN-SANDBOX", negative="")
@@ -48,11 +53,16 @@ def execute(
 
     A program that fails is a job that succeeded, with a verdict: exit status 0, unless --check is given.
     """
-    code = sys.stdin.read() if file == "-" else text_of(Path(file))
+    if code is None:
+        if file is None:
+            raise UsageError("say which program: a file, - for standard input, or -c CODE")
+        code = sys.stdin.read() if file == "-" else text_of(Path(file))
+    elif file is not None:
+        raise UsageError("a file or -c CODE, not both")
     files = {target: readable(Path(path)) for path, target in map(_attachment, attach)}
     limits = given(wall_seconds=wall_seconds, cpu_seconds=cpu_seconds, memory_mb=memory_mb, processes=processes)
     fields = given(
-        language=language or _language_of(file),
+        language=language or _language_of(file or "-"),
         stdin=text_of(stdin) if stdin else None,
         limits=limits or None,
         seed=seed,

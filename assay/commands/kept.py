@@ -10,6 +10,7 @@ from typing import Any
 
 from assay.commands.run import text_of
 from assay.commands.session import UsageError
+from shared.languages import language_of_file
 
 _TITLE = "assay transform"
 _MARKS = {".sql": "--"}
@@ -24,6 +25,16 @@ class KeptCode:
     dataframe: str | None = None
     assertions: tuple[str, ...] = ()
     expects: Mapping[str, list[dict[str, str]]] = field(default_factory=dict)  #: data set -> name and type of columns
+
+
+def is_text(code: str) -> bool:
+    """Whether this is code, and no file's name: it holds blanks, and no language's files are called so."""
+    return len(code.split()) > 1 and language_of_file(code.strip()) is None
+
+
+def given_code(code: str) -> KeptCode:
+    """Of a file, or of the code itself. Raises: UsageError."""
+    return KeptCode(code) if is_text(code) else read(Path(code))
 
 
 def read(path: Path) -> KeptCode:

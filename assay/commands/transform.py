@@ -47,7 +47,10 @@ def transform(
     confirm: Literal["auto", "always", "never"] | None = None,
     mask: Annotated[Sequence[str], Parameter(help="A column whose values no model may see", negative="")] = (),
     rows: Annotated[int | None, Parameter(help="Rows of the preview that the model sees")] = None,
-    code: Annotated[Path | None, Parameter(help="Your own code instead of a model's, or a file of --code-out")] = None,
+    code: Annotated[
+        str | None,
+        Parameter(help="FILE with your own code instead of a model's, one of --code-out, or the code itself"),
+    ] = None,
     expects: Annotated[
         Sequence[str], Parameter(help="[DATA.]COLUMN[:TYPE] that the code was made for", negative="")
     ] = (),
@@ -69,11 +72,11 @@ def transform(
 
     A question of the model's goes to standard error, and the exit status is 6.
     """
-    kept = KeptCode("") if code is None else kept_code.read(code)
+    kept = KeptCode("") if code is None else kept_code.given_code(code)
     checks = (*check, *(text for text in kept.assertions if text not in check))
     task = task or kept.task
     dataframe = dataframe or kept.dataframe  # type: ignore[assignment]  # the server checks what a file says
-    saving = _Saving(out, code_out, format, task or f"Run {code}", dataframe, checks)
+    saving = _Saving(out, code_out, format, task or _run_task(code), dataframe, checks)
     saving.check(output)
     answers = list(answer)
     if sending.conversation is not None and answers and task is None:
@@ -91,7 +94,7 @@ def transform(
     expected = {**kept.expects, **kept_code.expected(expects, list(sets))}
     if expected:
         fields |= {"expects": expected, "on_drift": "report" if allow_drift else "fail"}
-    input = client.drive(submits.transform_input(client.options, task or f"Run {code}", sets, fields))
+    input = client.drive(submits.transform_input(client.options, task or _run_task(code), sets, fields))
     while True:
         status = run("transform", input, sending, saving.tell, keep=saving.keep)
         if status or saving.asked is None:
@@ -149,11 +152,17 @@ class _Saving:
         tables.show_table(session, job["id"], result["table"], self.format)
 
 
-def _language_of(code: Path | None) -> str | None:
+def _run_task(code: str | None) -> str:
+    return "Run own code" if code is None or kept_code.is_text(code) else f"Run {code}"
+
+
+def _language_of(code: str | None) -> str | None:
     """The language that the code's ending says. Raises: UsageError when no transform is written in it."""
     if code is None:
         return None
-    known = language_of_file(str(code))
+    if kept_code.is_text(code):
+        raise UsageError("say what the code is written in: --language sql, for example")
+    known = language_of_file(code)
     if known is None or not known.transforms:
         endings = [
             f"{ending} ({row.title})" for row in LANGUAGES.values() if row.transforms for ending in row.extensions

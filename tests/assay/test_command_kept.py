@@ -41,3 +41,17 @@ def test_a_head_that_cannot_be_read_is_a_slip(shell: Shell) -> None:
     code = written(shell, "bad.py", "# assay transform: x\n# expects data: nonsense\nresult = data\n")
     ran = shell("transform", written(shell, "d.csv", DATA), "--code", code)
     assert (ran.status, "no JSON object of columns" in ran.talk) == (2, True)
+
+
+@pytest.mark.slow
+def test_code_stands_on_the_command_line_too(shell: Shell) -> None:
+    data = written(shell, "d.csv", DATA)
+    sums = "SELECT city, sum(n) AS n FROM data GROUP BY city ORDER BY city"
+    ran = shell("transform", data, "--code", sums, "--language", "sql", "-q", "--format", "csv")
+    assert (ran.status, ran.out) == (0, "city,n\nOslo,4\nRome,2\n"), ran.talk
+    assert "say what the code is written in" in shell("transform", data, "--code", sums).talk
+    assert "there is no file my code.sql" in shell("transform", data, "--code", "my code.sql").talk
+    ran = shell("execute", "-c", "print(6 * 7)", "-q")
+    assert (ran.status, ran.out) == (0, "42\n"), ran.talk
+    assert "not both" in shell("execute", data, "-c", "1").talk
+    assert "say which program" in shell("execute").talk
