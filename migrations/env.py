@@ -20,6 +20,7 @@ import shared.jobs.counts
 import shared.jobs.deletion
 import shared.jobs.quotas
 import shared.jobs.tables
+import shared.jobs.uploads
 import shared.jobs.webhooks
 import shared.keys
 import shared.llm.tables

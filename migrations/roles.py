@@ -77,6 +77,7 @@ SERVICES: Mapping[str, Grants] = {
         "tenant_deletions": (_READ, _ADD),
         "tenant_limits": _ALL,
         "tenant_models": _ALL,
+        "uploads": _ALL,
         "webhook_deliveries": (_READ,),
         "webhook_secrets": (_READ, _ADD, _REMOVE),
         "workers": (_READ,),

@@ -14,7 +14,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 from urllib.parse import unquote, urlsplit
@@ -59,6 +59,9 @@ blobs = Table(
 
 _CHUNK = 1 << 20
 _INCOMING = "incoming"
+_UPLOADS = "uploads"
+#: From its beginning on; what of an upload is there after that is deleted.
+UPLOAD_KEPT = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,42 @@ async def receive(store: ObjectStore, chunks: AsyncIterator[bytes]) -> Blob:
     return blob
 
 
+async def keep_part(store: ObjectStore, upload: str, offset: int, content: bytes) -> None:
+    """A part of an upload, in the place of one that begins there already. Raises: StorageFull."""
+    try:
+        await obstore.put_async(store, f"{_UPLOADS}/{upload}/{offset:020}", content)
+    except Exception as fault:
+        if _is_full(fault):
+            raise StorageFull from fault
+        raise
+
+
+async def parts(store: ObjectStore, upload: str) -> AsyncIterator[bytes]:
+    """What has come of an upload, in chunks. Raises: FileNotFoundError when a part is gone."""
+    end = 0
+    for path, size in await _parts_of(store, upload):
+        start = int(path.rpartition("/")[2])
+        if start != end:
+            raise FileNotFoundError(path)
+        end = start + size
+        answer = await obstore.get_async(store, path)
+        async for chunk in answer.stream(min_chunk_size=_CHUNK):
+            yield bytes(chunk)
+
+
+async def drop_parts(store: ObjectStore, upload: str) -> None:
+    """Delete what has come of an upload."""
+    for path, _ in await _parts_of(store, upload):
+        with suppress(FileNotFoundError):
+            await obstore.delete_async(store, path)
+
+
+async def _parts_of(store: ObjectStore, upload: str) -> list[tuple[str, int]]:
+    """Path and size, in order."""
+    listed = [entry async for page in obstore.list(store, prefix=f"{_UPLOADS}/{upload}") for entry in page]
+    return sorted((entry["path"], entry["size"]) for entry in listed)
+
+
 #: As the Rust library behind obstore words ENOSPC and EDQUOT: its exceptions carry no number.
 _FULL = tuple(f"(os error {number})" for number in (errno.ENOSPC, errno.EDQUOT))
 
@@ -178,9 +217,10 @@ def sweep(
     row is not committed yet.
     """
     listed = deleted = 0
-    for objects in obstore.list(store, prefix=_INCOMING):
-        stale = [entry["path"] for entry in objects if entry["last_modified"] < older_than]
-        deleted += sum(_delete_old(store, path, older_than) for path in stale)
+    for prefix, before in ((_INCOMING, older_than), (_UPLOADS, older_than - UPLOAD_KEPT)):
+        for objects in obstore.list(store, prefix=prefix):
+            stale = [entry["path"] for entry in objects if entry["last_modified"] < before]
+            deleted += sum(_delete_old(store, path, before) for path in stale)
     if isinstance(store, LocalStore) and store.prefix is not None:
         deleted += _delete_staged(Path(store.prefix) / _INCOMING, older_than)
     for objects in obstore.list(store, prefix="sha256" if shard is None else f"sha256/{shard:02x}"):

@@ -318,6 +318,7 @@ class AsyncClient:
         self.evaluations = resources.Evaluations(self)
         self.shadows = resources.Shadows(self)
         self.files = resources.Files(self)
+        self.uploads = resources.Uploads(self)
         self.flows = resources.Flows(self)
         self.prompts = resources.Prompts(self)
         self.models = resources.Models(self)

@@ -310,6 +310,7 @@ class Client:
         self.evaluations = resources.Evaluations(self)
         self.shadows = resources.Shadows(self)
         self.files = resources.Files(self)
+        self.uploads = resources.Uploads(self)
         self.flows = resources.Flows(self)
         self.prompts = resources.Prompts(self)
         self.models = resources.Models(self)

@@ -7,9 +7,9 @@ import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, BinaryIO, Concatenate, ParamSpec, TypeVar, Unpack
 
-from assay.calls import evaluations, files, flows, jobs, rest, shadows, stacks
+from assay.calls import evaluations, files, flows, jobs, rest, shadows, stacks, uploads
 from assay.calls.call import ApiCall
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
+_PART_BYTES = 8_000_000  #: of an upload in parts, sent and kept at once
 
 
 class Noun:
@@ -125,6 +126,32 @@ class Files(Noun):
         return self._client.save(files.content_path(id), target)
 
     delete = sends(files.delete)
+
+
+class Uploads(Noun):
+    begin = sends(uploads.begin)
+    get = sends(uploads.get)
+    append = sends(uploads.append)
+    delete = sends(uploads.delete)
+
+    def send(self, id: str, content: BinaryIO) -> Iterator[int]:
+        """Send what of a seekable file the server does not have yet; yields how far it has come, from the beginning.
+
+        After an interruption, call it again with the same id. Raises: APIError, ValueError when the file is shorter.
+        """
+        upload = self.get(id)
+        offset = upload.received
+        yield offset
+        content.seek(offset)
+        while upload.file_id is None:
+            part = content.read(min(_PART_BYTES, upload.size - offset))
+            if not part and offset < upload.size:
+                raise ValueError(f"the file ends before byte {upload.size}: it has changed since the upload began")
+            self.append(id, part, offset)
+            offset += len(part)
+            yield offset
+            if offset == upload.size:
+                return
 
 
 class Flows(Noun):

@@ -8,14 +8,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from assay.commands.run import pair
 from assay.commands.session import UsageError, current
+from assay.commands.uploading import UploadBar
 from assay.submits import TableFiles
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
 
 _TABLES = (
     ".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".feather", ".ipc",
@@ -94,28 +92,9 @@ class _Watched(io.BufferedReader):
 
     def __init__(self, path: Path) -> None:
         super().__init__(io.FileIO(path))
-        self._path = path
-        self._size = path.stat().st_size
-        self._bar: tuple[Progress, TaskID] | None = None
+        self._bar = UploadBar(path)
 
     def read(self, size: int | None = -1, /) -> bytes:
         chunk = super().read(size)
-        self._show()
+        self._bar.show(self.tell())
         return chunk
-
-    def _show(self) -> None:
-        from rich.console import Console  # noqa: PLC0415
-        from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn  # noqa: PLC0415
-
-        if self._bar is None:
-            progress = Progress(
-                "{task.description}", BarColumn(), DownloadColumn(), TransferSpeedColumn(),
-                console=Console(stderr=True), transient=True,
-            )  # fmt: skip
-            progress.start()
-            self._bar = progress, progress.add_task(f"uploading {self._path.name}", total=self._size)
-        progress, task = self._bar
-        at = self.tell()
-        progress.update(task, completed=at)
-        if at >= self._size:
-            progress.stop()

@@ -12,14 +12,19 @@ from assay.calls import files
 from assay.commands import show
 from assay.commands.run import readable
 from assay.commands.session import answer, current
+from assay.commands.uploading import IN_PARTS_BYTES, in_parts
 
 app = App(name="files", help="Upload files for jobs, and fetch the files that jobs made.")
 
 
-@app.command
+@app.command(name=["put", "add"])
 def put(file: Path, *, name: str | None = None, media_type: str | None = None) -> None:
-    """Upload a file and print its id."""
-    answer(files.put(readable(file), name, media_type), lambda info: str(info["id"]))
+    """Upload a file and print its id. A large one goes in parts: after an interruption, the same command goes on."""
+    if readable(file).is_file() and file.stat().st_size >= IN_PARTS_BYTES:
+        call = files.get(in_parts(file, name, media_type))
+    else:
+        call = files.put(file, name, media_type)
+    answer(call, lambda info: str(info["id"]))
 
 
 @app.command(name="ls")

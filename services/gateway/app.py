@@ -49,6 +49,7 @@ from services.gateway.routes import (
     sessions,
     shadows,
     stacks,
+    uploads,
     webhooks,
 )
 from services.gateway.settings import Settings
@@ -73,6 +74,7 @@ def _routers() -> tuple[APIRouter, ...]:
         flow_cases.router,
         files.router,
         file_tables.router,
+        uploads.router,
         conversations.router,
         flow_documents.router,
         flow_versions.router,

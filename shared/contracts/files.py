@@ -17,6 +17,18 @@ class FileInfo(Answer):
     created_at: Time | None = None
 
 
+class UploadInfo(Answer):
+    """An upload in parts."""
+
+    id: str
+    name: str
+    media_type: str
+    size: int  #: bytes of the whole file
+    received: int  #: bytes that are there; the next part begins here
+    file_id: str | None  #: the file, once it is whole
+    expires_at: Time  #: then its parts are deleted
+
+
 class FileRows(Answer):
     """Some rows of a table. Long texts are cut, and say so by an ellipsis; the file has them whole."""
 

@@ -15,13 +15,13 @@ import pytest
 from pydantic import ValidationError
 
 import assay
-from assay.calls import evaluations, files, flows, jobs, rest, shadows, stacks
+from assay.calls import evaluations, files, flows, jobs, rest, shadows, stacks, uploads
 from assay.calls.call import ApiCall, Reply
 from services.gateway.app import create_app
 from services.gateway.settings import Settings
 from shared.settings import StoreSettings
 
-_MODULES = (evaluations, files, flows, jobs, rest, shadows, stacks)
+_MODULES = (evaluations, files, flows, jobs, rest, shadows, stacks, uploads)
 #: Read by other means, or meant for machines: streams, health, metrics, the routes of an older editor.
 _ELSEWHERE = frozenset(
     {
@@ -32,7 +32,7 @@ _ELSEWHERE = frozenset(
 _SAMPLES: dict[str, object] = {
     "kind": "execute", "input": {}, "jobs": [], "content": io.BytesIO(b"x"), "name": "x.csv", "flow": {},
     "tool_calls": [], "number": 7, "old": 7, "new": 7, "version": 7, "chain": [], "scopes": ["read"], "tables": {},
-    "format": "json", "limits": {}, "suite": {},
+    "format": "json", "limits": {}, "suite": {}, "part": b"x", "size": 7,
 }  # fmt: skip
 
 

@@ -104,6 +104,25 @@ def test_a_sweep_takes_what_is_old_and_unused(store: ObjectStore) -> None:
     assert unused.sha256 != used.sha256
 
 
+def test_parts_of_an_upload_are_joined_and_kept_for_a_day(store: ObjectStore) -> None:
+    async def join() -> bytes:
+        for offset, part in ((4, b"efg"), (0, b"xxxx"), (0, b"abcd")):  # the last of those that begin at one place
+            await blobs.keep_part(store, "one", offset, part)
+        await blobs.keep_part(store, "one-more", 0, b"other")
+        return b"".join([chunk async for chunk in blobs.parts(store, "one")])
+
+    async def join_with_a_gap() -> None:
+        await blobs.keep_part(store, "gap", 3, b"d")
+        [chunk async for chunk in blobs.parts(store, "gap")]
+
+    assert asyncio.run(join()) == b"abcdefg"
+    with pytest.raises(FileNotFoundError):
+        asyncio.run(join_with_a_gap())
+    now = datetime.now(UTC)
+    assert blobs.sweep(store, now + timedelta(hours=1), lambda hashes: set()).deleted == 0
+    assert blobs.sweep(store, now + timedelta(hours=1) + blobs.UPLOAD_KEPT, lambda hashes: set()).deleted == 4
+
+
 def test_what_is_uploaded_again_during_a_sweep_stays(store: ObjectStore) -> None:
     blobs.write(store, b"again")
     listed = _moment_after_all_that_is_there()

@@ -105,6 +105,16 @@ def _routes(app: FastAPI) -> list[APIRoute]:
     return [route for route in app.routes if isinstance(route, APIRoute) and route.include_in_schema]
 
 
+#: PATCH sends parts, and one may begin elsewhere than the upload stands.
+_OF_BODIES: Mapping[str, frozenset[int]] = MappingProxyType(
+    {
+        "POST": frozenset({400, 413, 415, 422}),
+        "PUT": frozenset({400, 413, 415, 422}),
+        "PATCH": frozenset({400, 409, 413, 415, 422}),
+    }
+)
+
+
 def _complete(operation: Json, method: str, route: APIRoute) -> None:
     """Add what every operation has: the key, the errors, and the idempotency key of a POST."""
     rules = getattr(route.endpoint, "rules", EndpointRules())
@@ -118,11 +128,10 @@ def _complete(operation: Json, method: str, route: APIRoute) -> None:
     if method == "POST" and not rules.public:
         operation.setdefault("parameters", []).append(_IDEMPOTENCY)
         statuses.add(409)
-    if method in ("POST", "PUT"):
-        statuses |= {400, 413, 415, 422}
+    statuses |= _OF_BODIES.get(method, frozenset())
     if parameters:
         statuses.add(422)
-    if any(parameter["name"].lower() == "if-match" for parameter in parameters):
+    if any(parameter["name"].lower() in ("if-match", "tus-resumable") for parameter in parameters):
         statuses.add(412)
     example = _BODIES.get(operation["operationId"])
     for content in operation.get("requestBody", {}).get("content", {}).values():

@@ -1,0 +1,205 @@
+"""Uploads that can be interrupted: a file in parts, as tus 1.0 says (core, creation, expiration, termination)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import AsyncIterator
+from datetime import datetime
+from email.utils import format_datetime
+from typing import Annotated, Any
+
+from fastapi import Header, Request, Response
+from sqlalchemy import RowMapping
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.database import Db
+from services.gateway.dependencies import Dependencies, Deps
+from services.gateway.http import bodies
+from services.gateway.http.auth import CurrentCaller
+from services.gateway.http.responses import Json
+from services.gateway.http.rules import EndpointRules, Id
+from services.gateway.http.uploads import media_type, safe_name
+from services.gateway.jobs.submit import new_id
+from services.gateway.routing import routes
+from shared import blobs
+from shared.contracts.files import UploadInfo
+from shared.errors import Conflict, InvalidRequest, NotFound, PreconditionFailed, UnsupportedMediaType
+from shared.jobs import files, uploads
+
+router = routes("/v1/uploads", "Files")
+
+_VERSION = "1.0.0"
+_PART_BYTES = 8_000_000  #: kept at once; what of a part has come when a connection breaks is lost
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/offset+octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+Version = Annotated[str, Header(alias="Tus-Resumable", description="The version of tus: 1.0.0")]
+_TOLD: dict[int | str, dict[str, Any]] = {
+    200: {"description": "`Upload-Offset` says how many bytes are there, `Upload-Length` how many there will be"}
+}
+
+
+@router.post("", summary="Begin an upload that can be interrupted", status_code=201, response_model=UploadInfo)
+async def begin_upload(
+    caller: CurrentCaller,
+    db: Db,
+    deps: Deps,
+    length: Annotated[int, Header(alias="Upload-Length", ge=0, description="Bytes of the whole file")],
+    metadata: Annotated[
+        str, Header(alias="Upload-Metadata", max_length=4000, description="`filename` and `filetype`, in Base64")
+    ] = "",
+    version: Version = _VERSION,
+) -> Response:
+    """`Location` is where its parts go, by PATCH; it is kept for a day."""
+    _check(version)
+    most = deps.settings.http.upload_bytes
+    if length > most:
+        raise bodies.upload_too_large(most)
+    told = _metadata(metadata)
+    name = safe_name(told.get("filename"))
+    await db.execute(uploads.remove_expired(caller.tenant))
+    expected = (await db.execute(uploads.expected_bytes(caller.tenant))).scalar_one()
+    await deps.quotas.admit_bytes(caller.tenant, length + int(expected))
+    kind = media_type(told.get("filetype", ""), name)
+    row = (await db.execute(uploads.create(new_id(), caller.tenant, name, kind, length))).mappings().one()
+    return Json(_view(row), 201, {**_headers(row), "Location": f"/v1/uploads/{row['id']}"})
+
+
+@router.get("/{id}", summary="How far an upload has come", response_model=UploadInfo, responses=_TOLD)
+async def get_upload(id: Id, caller: CurrentCaller, db: Db, version: Version = _VERSION) -> Response:
+    """The next part begins at `received`. HEAD tells it in the headers `Upload-Offset` and `Upload-Length`."""
+    _check(version)
+    row = await _find(db, id, caller.tenant)
+    return Json(_view(row), 200, {**_headers(row), "Cache-Control": "no-store"})
+
+
+@router.patch(
+    "/{id}", summary="Send a part of an upload", status_code=204, response_class=Response, openapi_extra=_BODY
+)
+@EndpointRules(raw=True)
+async def append_to_upload(
+    request: Request,
+    id: Id,
+    caller: CurrentCaller,
+    deps: Deps,
+    offset: Annotated[int, Header(alias="Upload-Offset", ge=0, description="Where the part begins")],
+    version: Version = _VERSION,
+) -> Response:
+    """What has come is kept when the connection breaks, in steps of 8 MB. With the last part the file is made."""
+    _check(version)
+    if request.headers.get("content-type") != "application/offset+octet-stream":
+        raise UnsupportedMediaType("Send a part as application/offset+octet-stream.")
+    async with deps.database.read(caller.tenant) as db:  # not held while bytes come
+        row = await _find(db, id, caller.tenant)
+    _demand(row, offset)
+    http = deps.settings.http
+    body = bodies.stream(request, row["size"] - offset, http.body_pause_seconds, bodies.upload_too_large)
+    async for part in _parts(body):
+        row = await _keep(deps, id, caller.tenant, offset, part)
+        offset += len(part)
+    if offset == row["size"] and row["file_id"] is None:
+        row = await _finish(deps, row)
+    return Response(status_code=204, headers=_headers(row))
+
+
+@router.delete("/{id}", summary="Give up an upload", status_code=204, response_class=Response)
+async def delete_upload(id: Id, caller: CurrentCaller, db: Db, deps: Deps, version: Version = _VERSION) -> Response:
+    """Its parts are deleted; a file that it has become stays."""
+    _check(version)
+    await _find(db, id, caller.tenant)
+    await db.execute(uploads.remove(id, caller.tenant))
+    await blobs.drop_parts(deps.blobs, id)
+    return Response(status_code=204, headers={"Tus-Resumable": _VERSION})
+
+
+async def _parts(body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    part = bytearray()
+    async for chunk in body:
+        part += chunk
+        if len(part) >= _PART_BYTES:
+            yield bytes(part)
+            part.clear()
+    if part:
+        yield bytes(part)
+
+
+async def _keep(deps: Dependencies, id: str, tenant: str, offset: int, part: bytes) -> RowMapping:
+    """Write a part that is here already, under the lock of the upload: of two that begin at one place, one is kept."""
+    async with deps.database.write(tenant) as db:
+        found = (await db.execute(uploads.find(id, tenant).with_for_update())).mappings().one_or_none()
+        _demand(_known(found, id), offset)
+        await blobs.keep_part(deps.blobs, id, offset, part)
+        await db.execute(uploads.receive(id, tenant, offset + len(part)))
+        return await _find(db, id, tenant)
+
+
+async def _finish(deps: Dependencies, row: RowMapping) -> RowMapping:
+    """Join the parts to the file. When that is interrupted, an empty part at the end begins it anew."""
+    id, tenant = row["id"], row["tenant_id"]
+    await deps.quotas.admit_bytes(tenant, row["size"])
+    blob = await blobs.receive(deps.blobs, blobs.parts(deps.blobs, id))
+    async with deps.database.write(tenant) as db:
+        locked = _known((await db.execute(uploads.find(id, tenant).with_for_update())).mappings().one_or_none(), id)
+        if locked["file_id"] is not None:
+            return locked
+        file_id = new_id()
+        await db.execute(files.add(file_id, tenant, row["name"], row["media_type"], blob.sha256, blob.size))
+        await db.execute(uploads.finish(id, tenant, file_id))
+        whole = await _find(db, id, tenant)
+    deps.quotas.stored(tenant, blob.size)
+    await blobs.drop_parts(deps.blobs, id)
+    return whole
+
+
+async def _find(db: AsyncConnection, id: str, tenant: str) -> RowMapping:
+    """Raises: NotFound."""
+    return _known((await db.execute(uploads.find(id, tenant))).mappings().one_or_none(), id)
+
+
+def _known(row: RowMapping | None, id: str) -> RowMapping:
+    if row is None:
+        raise NotFound(f"There is no upload {id}, or it is older than a day; begin it anew.")
+    return row
+
+
+def _demand(row: RowMapping, offset: int) -> None:
+    """Raises: Conflict when the part begins elsewhere than the upload stands."""
+    if row["received"] != offset:
+        raise Conflict(f"The upload stands at {row['received']}, not {offset}; go on from there.")
+
+
+def _check(version: str) -> None:
+    if version != _VERSION:
+        raise PreconditionFailed(f"Only tus {_VERSION} is spoken here.")
+
+
+def _metadata(header: str) -> dict[str, str]:
+    """Raises: InvalidRequest."""
+    told = {}
+    for pair in filter(None, map(str.strip, header.split(","))):
+        key, _, value = pair.partition(" ")
+        try:
+            told[key] = base64.b64decode(value, validate=True).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            raise InvalidRequest(f"Upload-Metadata: the value of {key[:50]!r} is not text in Base64.") from None
+    return told
+
+
+def _view(row: RowMapping) -> dict[str, Any]:
+    told = {name: row[name] for name in ("id", "name", "media_type", "size", "received", "file_id")}
+    return {**told, "expires_at": row["created_at"] + blobs.UPLOAD_KEPT}
+
+
+def _headers(row: RowMapping) -> dict[str, str]:
+    created: datetime = row["created_at"]
+    headers = {
+        "Tus-Resumable": _VERSION,
+        "Upload-Offset": str(row["received"]),
+        "Upload-Length": str(row["size"]),
+        "Upload-Expires": format_datetime(created + blobs.UPLOAD_KEPT),
+    }
+    return headers if row["file_id"] is None else {**headers, "Location": f"/v1/files/{row['file_id']}"}
