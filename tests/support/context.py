@@ -170,6 +170,7 @@ class MemoryContext:
     history: Sequence[ChatMessage] = ()
     cancelled: Flag = field(default_factory=Flag)
     tenant: str = "tenant"
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def context(self, kind: str) -> Context:
         job = Job(
@@ -182,7 +183,7 @@ class MemoryContext:
             fence=1,
             lease_until=datetime.now(UTC),
             conversation_id="conversation-1",
-            labels={},
+            labels=self.labels,
             actor="key-1",
         )
         return Context(

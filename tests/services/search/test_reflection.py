@@ -565,6 +565,15 @@ def test_a_rewrite_that_worked_is_remembered_and_used_when_no_model_answers(serv
     assert result.hits["sessions"][0].label == "rewritten"
 
 
+def test_a_run_of_an_evaluation_teaches_no_rewrite(service: MemorySearchService) -> None:
+    plan = [query("elephant housekeeping")]
+    measured = replace(job(reflect=REWRITE), labels={"evaluation": "e"})
+    assert strategies(service.search("q", job=measured, plan=plan)) == ["initial", "rewrite"]
+    assert service.catalog.kept_rewrites == []
+    service.search("q", job=job(reflect=REWRITE), plan=plan)
+    assert len(service.catalog.kept_rewrites) == 1
+
+
 def test_a_rewrite_keeps_the_callers_filters(service: MemorySearchService) -> None:
     held = job(reflect=reflection("rewrite", query("postgres python language models")))
     result = service.search("q", job=held, plan=[query("elephants", filters={"track": "web"})], max_reflections=1)
