@@ -31,10 +31,12 @@ router = routes("/v1/uploads", "Files")
 
 _VERSION = "1.0.0"
 _PART_BYTES = 8_000_000  #: kept at once; what of a part has come when a connection breaks is lost
+#: That of tus; and the one that generators of clients know, which is the one in the document.
+_TYPES = ("application/offset+octet-stream", "application/octet-stream")
 _BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "content": {"application/offset+octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
 Version = Annotated[str, Header(alias="Tus-Resumable", description="The version of tus: 1.0.0")]
@@ -91,8 +93,8 @@ async def append_to_upload(
 ) -> Response:
     """What has come is kept when the connection breaks, in steps of 8 MB. With the last part the file is made."""
     _check(version)
-    if request.headers.get("content-type") != "application/offset+octet-stream":
-        raise UnsupportedMediaType("Send a part as application/offset+octet-stream.")
+    if request.headers.get("content-type") not in _TYPES:
+        raise UnsupportedMediaType(f"Send a part as {_TYPES[0]}.")
     async with deps.database.read(caller.tenant) as db:  # not held while bytes come
         row = await _find(db, id, caller.tenant)
     _demand(row, offset)

@@ -12,7 +12,6 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import checks
 from schemathesis.generation import GenerationMode
 
-schemathesis.serializer.alias("application/offset+octet-stream", "application/octet-stream")
 _CHECKS = [
     checks.status_code_conformance,
     checks.content_type_conformance,
