@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -24,6 +23,7 @@ from shared.settings import JobSettings, StoreSettings
 from tests.services.gateway import workers
 from tests.services.gateway.conftest import Gateway, serving, settings_of
 from tests.services.gateway.http.test_problems import EXECUTE, assert_problem
+from tests.support.ports import free_port
 from tests.support.wait import until
 
 
@@ -40,10 +40,7 @@ def servers(tmp_path: Path) -> Iterator[tuple[Gateway, Postgres, Redis]]:
             database_url=postgres.url, redis_url=redis.url, blob_url=(tmp_path / "b").as_uri(), qdrant_url=None
         )
         engine = connect(postgres.url)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            metrics_port = free.getsockname()[1]
-        settings = replace(settings_of(stores), jobs=JobSettings(metrics_port=metrics_port))
+        settings = replace(settings_of(stores), jobs=JobSettings(metrics_port=free_port()))
         with serving(settings) as url:
             yield Gateway(url, engine, settings), postgres, redis
         engine.dispose()

@@ -15,6 +15,7 @@ from services.host.prefork import PreforkedProcess
 from shared import keys
 from shared.settings import StoreSettings
 from tests.support.platform import Platform, check_history, wait_for
+from tests.support.ports import free_port
 
 CASES, VARIANTS, REPETITIONS = 20, 2, 3
 RUNS = CASES * VARIANTS * REPETITIONS
@@ -49,9 +50,7 @@ def finished(platform: Platform, least: int) -> bool:
 def test_no_run_is_lost_or_doubled_when_everything_is_killed_in_the_middle(platform: Platform) -> None:
     with platform.engine.begin() as connection:
         _, key = keys.create(connection, tenant="t", name="test", scopes=["read", "write"])
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    port = free_port()
     reconcilers, workers = [platform.reconciler()], [platform.ready_worker()]
     gateways = [gateway(platform, port)]
     url, headers = f"http://127.0.0.1:{port}/v1/evaluations", {"Authorization": f"Bearer {key}"}

@@ -16,6 +16,7 @@ from services.host.prefork import PreforkedProcess
 from shared import keys
 from shared.settings import StoreSettings
 from tests.support.platform import Platform, check_history, wait_for
+from tests.support.ports import free_port
 
 JOBS = 150
 
@@ -25,12 +26,6 @@ def platform(stores: StoreSettings) -> Iterator[Platform]:
     started = Platform(stores)
     yield started
     started.stop()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def gateway(platform: Platform, port: int) -> PreforkedProcess:

@@ -18,8 +18,9 @@ from sqlalchemy import text
 
 from shared import blobs, keys
 from shared.settings import StoreSettings
-from tests.shared.jobs.test_gateway_killed import free_port, gateway
+from tests.shared.jobs.test_gateway_killed import gateway
 from tests.support.platform import Platform, wait_for
+from tests.support.ports import free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 REFUSED = [

@@ -148,7 +148,7 @@ def answer(path: str, name: str, reader: Reader, rows: int, *stated: str | None)
         source = Path(path)
         frame, notes, columns = (read_parts if source.is_dir() else read)(source, name, Stated(*stated))
         frame = _unrounded(frame, reader, columns)
-        _check_bytes(frame, None if source.is_dir() or detect(source, name) != "csv" else source.stat().st_size)
+        _check_bytes(frame, _most_text(source, name, Stated(*stated)))
     except Unreadable as refusal:
         _tell({"refused": str(refusal)})
         return None
@@ -214,6 +214,13 @@ def _unrounded(frame: pl.DataFrame, reader: Reader, notes: dict[str, str]) -> pl
         note = "kept as text: more digits than a number keeps" + (" beside missing cells" if reader == "pandas" else "")
         notes[name] = "; ".join(part for part in (note, notes.get(name)) if part)
     return frame.with_columns(pl.col(kept).cast(pl.String)) if kept else frame
+
+
+def _most_text(source: Path, name: str, stated: Stated) -> int | None:
+    """The bytes of a text table's file: its cells hold no more. None for other files, and where it is not known."""
+    if source.is_dir() or stated.encoding is not None or detect(source, name) != "csv":
+        return None
+    return source.stat().st_size
 
 
 def _check_bytes(frame: pl.DataFrame, most_text: int | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 
 import httpx2 as httpx
@@ -12,6 +11,7 @@ from shared import keys
 from shared.settings import StoreSettings
 from tests.services.execution.languages import toy_calc
 from tests.support.platform import Platform
+from tests.support.ports import free_port
 from tests.support.wait import until
 
 pytestmark = pytest.mark.slow
@@ -22,9 +22,7 @@ _PLUGIN = {"ASSAY_PLUGINS": toy_calc.__name__}
 def client(stores: StoreSettings) -> Iterator[httpx.Client]:
     """A gateway and an execution worker that load the plugin."""
     platform = Platform(stores)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
+    port = str(free_port())
     platform.start("services.gateway", ASSAY_HOST="127.0.0.1", ASSAY_PORT=port, **_PLUGIN)
     platform.start("services.execution", **_PLUGIN)
     with platform.engine.begin() as connection:

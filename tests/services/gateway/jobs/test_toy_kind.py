@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from shared import keys
 from shared.settings import StoreSettings
 from tests.services.gateway.jobs import toy_kind
 from tests.support.platform import ROOT, Platform
+from tests.support.ports import free_port
 from tests.support.scripted import ScriptedLlm
 from tests.support.wait import until
 
@@ -33,9 +33,7 @@ def platform(stores: StoreSettings) -> Iterator[Platform]:
 @pytest.fixture(scope="module")
 def url(platform: Platform, scripted_llm: ScriptedLlm) -> str:
     """A gateway and a worker that load the plugin, and ask the scripted server."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
+    port = str(free_port())
     variables = {"ASSAY_PLUGINS": toy_kind.__name__, **scripted_llm.environment()}
     platform.start("services.gateway", ASSAY_HOST="127.0.0.1", ASSAY_PORT=port, **variables)
     platform.start(toy_kind.__name__, **variables)
