@@ -6,7 +6,6 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from urllib.parse import unquote, urlsplit
 
 import structlog
@@ -59,10 +58,10 @@ class HealthMonitor:
         self._task = asyncio.create_task(self._watch())
 
     async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        tasks = [task for task in (self._task, self._asked) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._redis.aclose()
 
     async def states(self) -> Mapping[str, DependencyState]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -85,7 +86,8 @@ def test_an_upload_that_was_killed_goes_on_where_it_was(shell: Shell) -> None:
             begun.communicate()
         between.open()
         ran = shell(*words)
-    assert (ran.status, "goes on from byte 16,000,000" in ran.talk) == (0, True), ran.talk
+    assert ran.status == 0, ran.talk
+    assert re.search(r"goes on from byte (16|24),000,000", ran.talk), ran.talk  # some more was on its way
     told = json.loads(shell("files", "get", ran.out.strip(), "--json").out)
     assert (told["name"], told["size"]) == ("large.bin", SIZE)
     assert told["sha256"] == hashlib.sha256(content).hexdigest()
