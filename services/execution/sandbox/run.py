@@ -31,12 +31,13 @@ class Isolation:
 class Frame:
     """A table that crosses the wall: an Arrow IPC file; pandas or polars is how Python sees it.
 
-    ``source``, for code of ours only: the variable holds the file itself, as Arrow reads from it. ``parquet``: a
-    Parquet file, read as far as the code asks: a LazyFrame of polars or a view of DuckDB; no other language has it.
+    ``source`` and ``file``, for code of ours only: the variable holds the file itself, as Arrow reads from its memory,
+    or opened. ``parquet``: a Parquet file, read as far as the code asks: a LazyFrame of polars or a view of DuckDB; no
+    other language has it.
     """
 
     path: Path
-    dataframe: Literal["pandas", "polars", "source", "parquet"] = "pandas"
+    dataframe: Literal["pandas", "polars", "source", "file", "parquet"] = "pandas"
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class Run:
     seed: int | None = None
     take: Literal["view", "table", "plot"] = "view"  #: what of the result to bring out beside its view
     collect: bool = True  #: bring artifacts and displays out
+    artifact_mb: int = 50  #: of all artifacts
     until: Until = "end"
 
 

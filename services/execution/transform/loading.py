@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shutil
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,10 +16,11 @@ from threading import Event as Flag
 from pydantic import BaseModel, ValidationError
 
 from services.execution.sandbox.host.sandbox import Sandbox
-from services.execution.sandbox.run import Frame, Run
+from services.execution.sandbox.run import Frame, Outcome, Run
 from services.execution.transform.dataset import DataRead, LoadedTable
 from services.execution.transform.preview import TableSummary
 from services.execution.transform.reading.columns import ColumnProfile, TypeName
+from services.execution.transform.reading.source import MOST_TABLE_BYTES
 from services.execution.transform.runner import TransformLimits
 from shared.contracts.execute import Verdict
 from shared.contracts.transform import DataSet
@@ -33,6 +35,7 @@ _WHY = {
 }
 
 
+_STREAMED = "streamed.parquet"
 _IMPORT = "from services.execution.transform.reading.read import"  # the warm interpreter has it already
 #: By reader: what code has to know of a table that is larger than memory.
 _LAZY_NOTES = {
@@ -45,6 +48,7 @@ class _Report(BaseModel):
     """What the reader prints."""
 
     refused: str | None = None
+    too_large: bool = False  #: refused, because it would not fit in memory
     notes: list[str] = []
     columns: dict[str, str] = {}
     types: dict[str, TypeName] = {}
@@ -101,8 +105,8 @@ class Loader:
         if data.file_id is not None:
             info = self.files.info(data.file_id)
             self.files.fetch(data.file_id, target)
-            if info.size > self.limits.input_bytes and not (_is_parquet(target) and self.reader in ("polars", "sql")):
-                why = "it is larger than 1 GB; larger Parquet files can be read by SQL and polars"
+            if info.size > self._most_bytes(target):
+                why = "it is larger than 1 GB; SQL and polars read text tables up to 2 GB, and Parquet of any size"
                 raise _refused(data.name, ["input", "data", index, "file_id"], why)
             return _DataFile(target, info.name, "file_id", info.sha256, stated=stated)
         if data.csv is not None:
@@ -110,6 +114,11 @@ class Loader:
             return _DataFile(target, "data.csv", "csv", stated=(None, data.delimiter, None))
         target.write_text(json.dumps(data.rows, ensure_ascii=False), encoding="utf-8")
         return _DataFile(target, "data.json", "rows")
+
+    def _most_bytes(self, path: Path) -> float:
+        if self.reader not in _LAZY_NOTES:
+            return self.limits.input_bytes
+        return math.inf if _is_parquet(path) else self.limits.streamed_bytes
 
     def _parts(self, index: int, data: DataSet, ids: Sequence[str]) -> _DataFile:
         """Several files as one. Raises: InvalidData, NotFound."""
@@ -148,6 +157,8 @@ class Loader:
         self, name: str, source: _DataFile, loc: list[str | int], early: Queue[_Report]
     ) -> tuple[_Report, LoadedTable]:
         """Read the file in the sandbox; the report is passed on before the table is copied out."""
+        if self._can_stream(source) and source.path.stat().st_size > MOST_TABLE_BYTES:
+            return self._stream(name, source, loc, early)
         run = Run("python", "", limits=self.limits.read, take="table", collect=False, until="table")
         if not source.parts and not any(source.stated) and _is_parquet(source.path):
             code = f"{_IMPORT} answer_parquet\nresult = answer_parquet(source, {self.reader!r}, {self.rows})\n"
@@ -156,23 +167,51 @@ class Loader:
             told = f"'input/data', {source.file_name!r}, {self.reader!r}, {self.rows}, *{source.stated!r}"
             files = {f"input/data/{part.name}": part for part in source.parts} or {"input/data": source.path}
             run = replace(run, code=f"{_IMPORT} answer\nresult = answer({told})\n", files=files)
-        listener = _ReportListener(early)
-        with self.sandbox.run(run, self.cancelled, listener) as outcome:
+        with self.sandbox.run(run, self.cancelled, _ReportListener(early)) as outcome:
+            report = _report(outcome.stdout)
+            if report.refused is None and not report.lazy:
+                if outcome.table is None or not report.types:
+                    raise _refused(name, loc, _why(outcome))
+                target = self.scratch / f"{source.path.name}-{name}.arrow"
+                shutil.copyfile(outcome.table, target)
+                return report, LoadedTable(target, source.sha256 or _sha256(source.path))
+        if report.too_large and self._can_stream(source):
+            return self._stream(name, source, loc, early)
+        if report.refused is not None:
+            return report, LoadedTable(source.path, "")
+        return report, LoadedTable(source.path, source.sha256 or _sha256(source.path))
+
+    def _can_stream(self, source: _DataFile) -> bool:
+        """Whether code could read the file as Parquet, bit by bit."""
+        return self.reader in _LAZY_NOTES and not source.parts and not _is_parquet(source.path)
+
+    def _stream(
+        self, name: str, source: _DataFile, loc: list[str | int], early: Queue[_Report]
+    ) -> tuple[_Report, LoadedTable]:
+        """Make a Parquet file of a text table that is larger than memory."""
+        told = f"source, {source.file_name!r}, {self.rows}, {_STREAMED!r}, *{source.stated!r}"
+        code = f"{_IMPORT} answer_streamed\nanswer_streamed({told})\n"
+        frames = {"source": Frame(source.path, "file")}
+        run = Run("python", code, frames=frames, limits=self.limits.read, artifact_mb=self.limits.read.disk_mb)
+        with self.sandbox.run(run, self.cancelled, _ReportListener(early)) as outcome:
             report = _report(outcome.stdout)
             if report.refused is not None:
                 return report, LoadedTable(source.path, "")
-            if report.lazy:
-                return report, LoadedTable(source.path, source.sha256 or _sha256(source.path))
-            if outcome.table is None or not report.types:
-                raise _refused(name, loc, _WHY.get(outcome.verdict, "it is damaged, or not what its name says"))
-            target = self.scratch / f"{source.path.name}-{name}.arrow"
-            shutil.copyfile(outcome.table, target)
+            made = next((each.content for each in outcome.artifacts if each.path == _STREAMED), None)
+            if made is None or not report.types:
+                raise _refused(name, loc, _why(outcome))
+            target = self.scratch / f"{source.path.name}-{name}.parquet"
+            shutil.copyfile(made, target)
         return report, LoadedTable(target, source.sha256 or _sha256(source.path))
+
+
+def _why(outcome: Outcome) -> str:
+    return _WHY.get(outcome.verdict, "it is damaged, or not what its name says")
 
 
 @dataclass
 class _ReportListener:
-    """Listens for the line that is the report."""
+    """Listens for the line that is the report; a table that is too large may yet be read in another way."""
 
     early: Queue[_Report]
     text: str = ""
@@ -182,7 +221,7 @@ class _ReportListener:
             self.text += text
             if self.text.endswith("\n"):
                 report = _report(self.text)
-                if report.types or report.refused is not None:
+                if report.types or (report.refused is not None and not report.too_large):
                     self.early.put(report)
 
 

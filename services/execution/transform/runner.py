@@ -44,6 +44,7 @@ class TransformLimits:
     code: Limits = field(default_factory=_code)
     look: Limits = field(default_factory=_look)
     input_bytes: int = 1_000_000_000  #: of one file
+    streamed_bytes: int = 2 << 30  #: of one text table that SQL or polars reads
     probes: int = 8
     nudges: int = 3
     feedback_characters: int = 4000  #: of an error or of printed output in a message to the model

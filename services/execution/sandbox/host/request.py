@@ -63,7 +63,7 @@ class PreparedRun:
             "memory_mb": limits.memory_mb,
             "processes": limits.processes,
             "disk_mb": limits.disk_mb,
-            "collect": [ARTIFACTS, ARTIFACT_BYTES] if run.collect else [0, 0],
+            "collect": [ARTIFACTS, run.artifact_mb * 1_000_000] if run.collect else [0, 0],
         }
         self.request = {
             "op": "execute",

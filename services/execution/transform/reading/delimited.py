@@ -54,6 +54,16 @@ class NotUtf8(Exception):
     """The text is in another encoding."""
 
 
+class BadLine(Unreadable):
+    """A row that does not fit."""
+
+    def __init__(self, line: int, what: str) -> None:
+        """``what`` follows the number of the line, from 1."""
+        super().__init__(f"line {line}{what}")
+        self.line = line
+        self.what = what
+
+
 def _head(source: Path | bytes) -> bytes:
     if isinstance(source, bytes):
         return source[:_HEAD]
@@ -154,11 +164,9 @@ def _complaint(content: bytes, delimiter: str, width: int) -> Unreadable:
     try:
         for row in reader:
             if row and len(row) != width:
-                return Unreadable(
-                    f"line {line} has {len(row)} fields, the header has {width}: "
-                    "every row needs as many as there are columns"
-                )
+                what = f" has {len(row)} fields, the header has {width}: every row needs as many as there are columns"
+                return BadLine(line, what)
             line = reader.line_num + 1
     except csv.Error as error:
-        return Unreadable(f"line {reader.line_num}: {error}")
+        return BadLine(reader.line_num, f": {error}")
     return Unreadable("a quoted cell is not closed or is followed by text before the next delimiter")

@@ -28,10 +28,12 @@ _SPACE_THOUSANDS = re.compile(r"[+-]?\d{1,3}([ '\u00a0\u202f\u2019]\d{3})+([.,]\
 _TRUTH = {"true", "false"}
 
 
-def infer(frame: pl.DataFrame, delimiter: str) -> tuple[pl.DataFrame, dict[str, ColumnReading]]:
-    """Type every column of text; what is typed already stays as it is."""
+def infer(
+    frame: pl.DataFrame, delimiter: str, as_text: Iterable[str] = ()
+) -> tuple[pl.DataFrame, dict[str, ColumnReading]]:
+    """Type every column of text but those of ``as_text``; what is typed already stays as it is."""
     text = frame.select(pl.col(pl.String))
-    samples = _samples(text)
+    samples = {**_samples(text), **{name: [] for name in as_text}}  # nothing seen, nothing claimed
     comma_decimal = has_comma_decimals(delimiter, samples.values())
     quick = {} if comma_decimal else typed_at_once(text, samples)
     readings = {name: ColumnReading() for name in frame.columns}

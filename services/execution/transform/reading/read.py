@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
+from typing import BinaryIO, Literal
 
 import polars as pl
 import pyarrow as pa
@@ -18,7 +20,8 @@ from .kinds import infer
 from .lazy import claimed_bytes, look_at
 from .objects import read_json, read_json_lines
 from .sizes import too_large
-from .source import MOST_TABLE_BYTES, TooLarge, Unreadable, decoded, detect, is_plain, read_text
+from .source import MOST_TABLE_BYTES, TooLarge, Unreadable, decoded, detect, format_of, is_plain, read_text
+from .streamed import to_parquet
 
 Reader = Literal["pandas", "polars", "r", "sql"]
 _LAZY: frozenset[Reader] = frozenset({"polars", "sql"})  #: those that can read a Parquet file bit by bit
@@ -74,17 +77,24 @@ def read(path: Path, name: str, stated: Stated = _NOTHING) -> tuple[pl.DataFrame
         case _:
             tabs = name.lower().endswith((".tsv", ".tab"))
             frame, readings, delimiter, encoding = _read_text_table(path, tabs, stated)
-            if encoding != "utf-8":
-                notes.append(f"encoding {encoding}")
-            if delimiter != ",":
-                notes.append(f"delimiter {delimiter!r}")
-            for column, reading in readings.items():
-                missing = ", ".join(f"{text!r} x {count}" for text, count in sorted(reading.missing.items()))
-                parts = [reading.note] * bool(reading.note) + [f"read as missing: {missing}"] * bool(missing)
-                if parts:
-                    columns[column] = "; ".join(parts)
+            notes += _text_notes(encoding, delimiter)
+            columns = _column_notes(readings)
     check_size(frame.height, frame.width)
     return frame, notes, columns
+
+
+def _text_notes(encoding: str, delimiter: str) -> list[str]:
+    return [f"encoding {encoding}"] * (encoding != "utf-8") + [f"delimiter {delimiter!r}"] * (delimiter != ",")
+
+
+def _column_notes(readings: Mapping[str, ColumnReading]) -> dict[str, str]:
+    notes = {}
+    for column, reading in readings.items():
+        missing = ", ".join(f"{text!r} x {count}" for text, count in sorted(reading.missing.items()))
+        parts = [reading.note] * bool(reading.note) + [f"read as missing: {missing}"] * bool(missing)
+        if parts:
+            notes[column] = "; ".join(parts)
+    return notes
 
 
 def read_parts(folder: Path, name: str, stated: Stated) -> tuple[pl.DataFrame, list[str], dict[str, str]]:
@@ -149,6 +159,9 @@ def answer(path: str, name: str, reader: Reader, rows: int, *stated: str | None)
         frame, notes, columns = (read_parts if source.is_dir() else read)(source, name, Stated(*stated))
         frame = _unrounded(frame, reader, columns)
         _check_bytes(frame, _most_text(source, name, Stated(*stated)))
+    except TooLarge as refusal:
+        _tell({"refused": str(refusal), "too_large": True})
+        return None
     except Unreadable as refusal:
         _tell({"refused": str(refusal)})
         return None
@@ -182,10 +195,28 @@ def answer_parquet(source: pa.NativeFile, reader: Reader, rows: int) -> pl.DataF
     return as_seen_by(frame, reader)
 
 
-def _answer_lazily(source: pa.NativeFile, rows: int) -> None:
+def answer_streamed(source: BinaryIO, name: str, rows: int, target: str, *stated: str | None) -> None:
+    """As ``answer``, of a text table larger than memory, which becomes a Parquet file at ``target``."""
+    said = Stated(*stated)
+    try:
+        kind = "csv" if said.encoding or said.delimiter else format_of(source.read(1 << 16), name)
+        said.check(kind)
+        if kind != "csv":
+            raise Unreadable(f"the file is {kind}: of files beyond 300 MB, text tables and Parquet can be read")
+        tabs = name.lower().endswith((".tsv", ".tab"))
+        table = to_parquet(source, tabs, said.delimiter, said.encoding, Path(target))
+        with pa.memory_map(target) as written:
+            _answer_lazily(written, rows, _text_notes(table.encoding, table.delimiter), _column_notes(table.columns))
+    except Unreadable as refusal:
+        _tell({"refused": str(refusal)})
+
+
+def _answer_lazily(
+    source: pa.NativeFile, rows: int, notes: Sequence[str] = (), column_notes: Mapping[str, str] = MappingProxyType({})
+) -> None:
     large = look_at(source)
-    columns = dict.fromkeys(sorted(large.uncounted), "missing values are not counted")
-    _tell_of(large.sample, rows, notes=[], columns=columns, height=large.rows, profiles=large.profiles, lazy=True)
+    columns = {**dict.fromkeys(sorted(large.uncounted), "missing values are not counted"), **column_notes}
+    _tell_of(large.sample, rows, notes=notes, columns=columns, height=large.rows, profiles=large.profiles, lazy=True)
 
 
 def _types(frame: pl.DataFrame) -> dict[str, TypeName]:

@@ -17,6 +17,7 @@ MOST_TABLE_BYTES = 300_000_000  #: in memory, and on the way out of the sandbox
 
 Format = Literal["csv", "json", "jsonl", "parquet", "arrow", "excel"]
 _HEAD = 65536
+_ZIP = b"PK\x03\x04"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _FOREIGN = (
     (b"\x1f\x8b", "a gzip archive"),
@@ -53,16 +54,20 @@ def detect(path: Path, name: str) -> Format:
     """Raises: Unreadable for an empty or foreign file."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
+    return _workbook(path) if head.startswith(_ZIP) else format_of(head, name)
+
+
+def format_of(head: bytes, name: str) -> Format:
+    """As the first 64 kB say. Raises: Unreadable for an empty or foreign file."""
+    head = head[:_HEAD]
     if not head.strip(b" \t\r\n\x00\xef\xbb\xbf"):
         raise Unreadable("the file is empty")
     if head.startswith(b"PAR1"):
         return "parquet"
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return "arrow"
-    if head.startswith(_OLE):
+    if head.startswith((_OLE, _ZIP)):
         return "excel"
-    if head.startswith(b"PK\x03\x04"):
-        return _workbook(path)
     for magic, what in _FOREIGN:
         if head.startswith(magic):
             raise Unreadable(f"the file is {what}, not a table: {_READABLE}")

@@ -1,4 +1,4 @@
-"""A Parquet file that would not fit in memory is aggregated where it stands, by code that may use much less."""
+"""Files that would not fit in memory are aggregated where they stand, by code that may use much less."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from services.execution.transform import loading
 from services.execution.transform.runner import TransformLimits
 from shared.contracts.execute import Limits
 from shared.contracts.files import FileInfo
@@ -35,10 +36,11 @@ class OnDisk(MemoryFiles):
     """One upload that is a file already."""
 
     path: Path = field(kw_only=True)
+    name: str = "large.parquet"
 
     def info(self, file_id: str) -> FileInfo:
         size = self.path.stat().st_size
-        return FileInfo(id=file_id, name="large.parquet", size=size, sha256="00", media_type="x/parquet")
+        return FileInfo(id=file_id, name=self.name, size=size, sha256="00", media_type="x/parquet")
 
     def fetch(self, file_id: str, target: Path) -> FileInfo:
         os.link(self.path, target)
@@ -86,6 +88,43 @@ def test_it_is_aggregated_within_less_than_it_holds(
     assert "20,000,000 rows" in asked
     assert "larger than memory" in asked
     assert "from 0 to 9" in asked
+
+
+CSV_ROWS = 14_000_000  #: 84 MB of text, more than 300 MB as a table
+
+
+@pytest.mark.parametrize(
+    ("code", "wanted"), [(SQL, {"language": "sql"}), (POLARS, {"dataframe": "polars"})], ids=["sql", "polars"]
+)
+def test_a_text_table_becomes_a_parquet_file(
+    jobs: TransformJobs, tmp_path: Path, code: str, wanted: dict[str, object]
+) -> None:
+    path = tmp_path / "large.csv"
+    with path.open("wb") as file:
+        file.write(b"k,v,w\n")
+        for _ in range(10):
+            file.write(b"1,2,3\n" * (CSV_ROWS // 10))
+    limits = TransformLimits(code=Limits(wall_seconds=60, cpu_seconds=60, memory_mb=256, disk_mb=64))
+    small = replace(jobs, files=OnDisk(path=path, name="large.csv"), limits=limits)
+    result = run(small, code, assertions=["rows == 1"], **wanted)
+    assert result.table is not None
+    assert list(result.table.rows[0]) == [1, 2 * CSV_ROWS, CSV_ROWS]
+    asked = small.script.asked[0].messages[-1].content
+    assert "14,000,000 rows" in asked
+    assert "larger than memory" in asked
+
+
+def test_a_bad_row_of_a_large_text_table_is_named(
+    jobs: TransformJobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "MOST_TABLE_BYTES", 5)
+    path = tmp_path / "large.csv"
+    path.write_text("k,v\n1,2\n3\n")
+    with pytest.raises(InvalidData, match="line 3 has 1 fields"):
+        run(replace(jobs, files=OnDisk(path=path, name="large.csv")), language="sql")
+    path.write_text('[{"k": 1}]')
+    with pytest.raises(InvalidData, match="the file is json"):
+        run(replace(jobs, files=OnDisk(path=path, name="large.json")), language="sql")
 
 
 def test_the_whole_of_it_is_too_much(few_megabytes: TransformJobs) -> None:

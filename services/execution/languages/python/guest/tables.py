@@ -141,6 +141,8 @@ def given(frame: Mapping[str, Any], dataframe: str) -> Any:
     """A table of the request: an open file that was passed in, or one that stands at a path."""
     if "descriptor" not in frame:
         return read(str(frame["path"]), dataframe)
+    if frame["dataframe"] == "file":
+        return open(int(frame["descriptor"]), "rb")
     import pyarrow
 
     # Closed before there is code that could open its file again, for writing; what it changes here is its own copy.

@@ -1,0 +1,242 @@
+"""Text tables larger than memory: read piece by piece, and written as one Parquet file whose types fit every piece."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from .cells import ColumnReading
+from .delimited import BadLine, NotUtf8, check_names, find_delimiter, read_delimited
+from .kinds import infer
+from .source import Unreadable
+
+PIECE_BYTES = 48_000_000  #: of text; as cells it takes about three times as much
+_HEAD = 256 * 1024
+_BOM = b"\xef\xbb\xbf"
+_LONGEST_ROW = 16_000_000  #: bytes
+_WINDOW, _BLOCK = 1 << 16, 1 << 22
+_OTHER_TYPES = "kept as text: not all of its cells read as one type"
+
+
+@dataclass(frozen=True)
+class StreamedTable:
+    """What is known of the file once it has been read."""
+
+    columns: dict[str, ColumnReading]
+    delimiter: str
+    encoding: str
+
+
+@dataclass(frozen=True)
+class _Text:
+    """The file, and how it is written."""
+
+    file: BinaryIO
+    size: int
+    header: bytes  #: the line or lines of it, decoded
+    begins: int  #: behind the header
+    names: list[str]
+    delimiter: str
+    encoding: str
+
+
+@dataclass
+class _Type:
+    """What all pieces so far have a column as; ``dtype`` is None while all its cells are missing."""
+
+    dtype: pl.DataType | None
+    note: str
+
+    def joined(self, dtype: pl.DataType, note: str) -> _Type:
+        """The type that has room for the cells of another piece too."""
+        notes = {self.note, note}
+        if self.dtype is None:
+            return _Type(dtype, note)
+        if dtype == pl.String:
+            return self if self.dtype == dtype else _Type(dtype, note or _OTHER_TYPES)
+        # A piece with small numbers alone shows no separators; what they mean is the same.
+        if len(notes) > 1 and not ("" in notes and any(each.startswith("thousands") for each in notes)):
+            return _Type(pl.String(), _OTHER_TYPES)
+        if self.dtype == dtype:
+            return _Type(dtype, max(notes))
+        numeric = self.dtype.is_numeric() and dtype.is_numeric()
+        return _Type(pl.Float64(), max(notes)) if numeric else _Type(pl.String(), _OTHER_TYPES)
+
+
+@dataclass
+class _Types:
+    """Of all columns; what is learnt in one pass over the file holds in the next."""
+
+    of: dict[str, _Type] = field(default_factory=dict)
+
+    @property
+    def texts(self) -> list[str]:
+        return [name for name, each in self.of.items() if each.dtype == pl.String]
+
+    def learn(self, frame: pl.DataFrame, readings: dict[str, ColumnReading]) -> bool:
+        """Whether the piece fits what is known; types grow wider until it does."""
+        before = dict(self.of)
+        for name, dtype in frame.schema.items():
+            known = self.of.get(name, _Type(None, ""))
+            is_empty = frame[name].null_count() == frame.height
+            self.of[name] = known if is_empty else known.joined(dtype, readings[name].note)
+        return not before or all(before[name].dtype == each.dtype for name, each in self.of.items())
+
+    def fitted(self, frame: pl.DataFrame) -> pl.DataFrame:
+        return frame.with_columns(pl.col(name).cast(each.dtype or pl.String()) for name, each in self.of.items())
+
+
+def to_parquet(file: BinaryIO, tabs: bool, delimiter: str | None, encoding: str | None, to: Path) -> StreamedTable:
+    """Write the rows of a text table to ``to``, a row group for each piece.
+
+    Raises: Unreadable with the line of the first row that does not fit.
+    """
+    try:
+        text = _text(file, tabs, delimiter, encoding or "utf-8")
+        return _written(text, to)
+    except NotUtf8:
+        return _written(_text(file, tabs, delimiter, "windows-1252"), to)
+
+
+def _text(file: BinaryIO, tabs: bool, stated: str | None, encoding: str) -> _Text:
+    _check_encoding(encoding)
+    size = file.seek(0, os.SEEK_END)
+    head = _read(file, 0, _HEAD)
+    mark = len(_BOM) if head.startswith(_BOM) else 0
+    head = _utf8(head[mark:], encoding, cut=True)
+    delimiter = stated or find_delimiter(head, tabs)
+    reader = csv.reader(io.StringIO(head.decode(errors="replace"), newline=""), delimiter=delimiter)
+    try:
+        row = next((row for row in reader if row), [])
+    except csv.Error as error:
+        raise Unreadable(f"the header cannot be read: {error}") from None
+    names = [name.strip() for name in row]
+    check_names(names)
+    begins = mark
+    for _ in range(reader.line_num):
+        begins = _behind_line(file, begins)
+    return _Text(file, size, _utf8(_read(file, mark, begins), encoding), begins, names, delimiter, encoding)
+
+
+def _check_encoding(encoding: str) -> None:
+    """Line ends and quotes are looked for in the bytes as they are. Raises: Unreadable."""
+    try:
+        plain = '\n",;'.encode(encoding) == b'\n",;'
+    except LookupError:
+        raise Unreadable(f"there is no text encoding {encoding!r}") from None
+    if not plain:
+        raise Unreadable(f"text in {encoding} can be 300 MB at most: save larger files as UTF-8")
+
+
+def _utf8(piece: bytes, encoding: str, cut: bool = False) -> bytes:
+    """The piece in UTF-8; ``cut``: its last sign may be cut. Raises: NotUtf8, Unreadable."""
+    try:
+        if encoding == "utf-8":
+            return piece
+        lenient = cut or encoding == "windows-1252"
+        return piece.decode(encoding, errors="replace" if lenient else "strict").encode()
+    except UnicodeError:
+        raise Unreadable(f"the file is not text in {encoding}") from None
+
+
+def _written(text: _Text, to: Path) -> StreamedTable:
+    types, readings = _Types(), {name: ColumnReading() for name in text.names}
+    while not _attempt(text, types, readings, to):
+        readings = {name: ColumnReading() for name in text.names}
+    for name, reading in readings.items():
+        reading.note = types.of[name].note
+    return StreamedTable(readings, text.delimiter, text.encoding)
+
+
+def _attempt(text: _Text, types: _Types, readings: dict[str, ColumnReading], to: Path) -> bool:
+    """Whether all pieces had the types that the first ones had. If not, ``types`` fit all of them now."""
+    writer: pq.ParquetWriter | None = None
+    is_agreed = True
+    try:
+        for cells in _pieces(text):
+            frame, own = infer(cells, text.delimiter, as_text=types.texts)
+            is_agreed = types.learn(frame, own) and is_agreed
+            if not is_agreed:
+                continue
+            _add(readings, own)
+            table = types.fitted(frame).to_arrow(compat_level=pl.CompatLevel.oldest())
+            writer = writer or pq.ParquetWriter(to, table.schema, compression="zstd", compression_level=1)
+            writer.write_table(table)
+    finally:
+        if writer is not None:
+            writer.close()
+    if writer is None:
+        raise Unreadable("there is a header but no rows")
+    return is_agreed
+
+
+def _add(readings: dict[str, ColumnReading], own: dict[str, ColumnReading]) -> None:
+    for name, reading in own.items():
+        missing = readings[name].missing
+        for spelling, count in reading.missing.items():
+            missing[spelling] = missing.get(spelling, 0) + count
+
+
+def _pieces(text: _Text) -> Iterator[pl.DataFrame]:
+    """The cells of one piece after another, as text. Raises: Unreadable, NotUtf8."""
+    begins = text.begins
+    for ends in _ends(text):
+        piece = _read(text.file, begins, ends)
+        if piece.strip():
+            try:
+                source = text.header + _utf8(piece, text.encoding)
+                cells, _ = read_delimited(source, stated=text.delimiter)
+            except BadLine as bad:
+                # Each piece stands behind the header, whose lines are counted twice otherwise.
+                above = _count(text.file, 0, begins, b"\n") - text.header.count(b"\n")
+                raise BadLine(bad.line + above, bad.what) from None
+            cells.columns = text.names
+            yield cells
+        begins = ends
+
+
+def _ends(text: _Text) -> Iterator[int]:
+    """Where pieces end: behind a line end that is not within quotes."""
+    file, size = text.file, text.size
+    quoted = _count(file, text.begins, size, b'"') % 2 == 0  # stray quotes say nothing of line ends
+    at = text.begins
+    while at < size:
+        until = min(at + PIECE_BYTES, size)
+        inside = quoted and _count(file, at, until, b'"') % 2 == 1
+        while until < size:  # from line to line, until no cell is open
+            behind = _behind_line(file, until)
+            inside ^= quoted and _count(file, until, behind, b'"') % 2 == 1
+            until = behind
+            if not inside:
+                break
+            if until - at > PIECE_BYTES + _LONGEST_ROW:
+                raise Unreadable("a quoted cell is not closed, or is longer than 16 MB")
+        yield until
+        at = until
+
+
+def _read(file: BinaryIO, begin: int, end: int) -> bytes:
+    file.seek(begin)
+    return file.read(end - begin)
+
+
+def _behind_line(file: BinaryIO, at: int) -> int:
+    """The place behind the next line end, or the end of the file. Raises: Unreadable when there is none for long."""
+    for begin in range(at, at + _LONGEST_ROW, _WINDOW):
+        window = _read(file, begin, begin + _WINDOW)
+        place = window.find(b"\n")
+        if place >= 0 or len(window) < _WINDOW:
+            return begin + (place + 1 if place >= 0 else len(window))
+    raise Unreadable("a line is longer than 16 MB")
+
+
+def _count(file: BinaryIO, begin: int, end: int, sign: bytes) -> int:
+    return sum(_read(file, at, min(at + _BLOCK, end)).count(sign) for at in range(begin, end, _BLOCK))

@@ -1,0 +1,119 @@
+"""A text table that is read piece by piece has the cells, types and notes of one that is read at once."""
+
+from __future__ import annotations
+
+import io
+import random
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from services.execution.transform.reading import streamed
+from services.execution.transform.reading.read import Stated, read
+from services.execution.transform.reading.source import Unreadable
+from services.execution.transform.reading.streamed import StreamedTable, to_parquet
+
+PIECE = 150  #: bytes
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streamed, "PIECE_BYTES", PIECE)
+
+
+def stream(content: bytes, tmp_path: Path, encoding: str | None = None) -> tuple[pl.DataFrame, StreamedTable]:
+    table = to_parquet(io.BytesIO(content), False, None, encoding, tmp_path / "out.parquet")
+    return pl.read_parquet(tmp_path / "out.parquet"), table
+
+
+def rows_of(cells: list[str], header: str = "n,cell") -> bytes:
+    return "\n".join([header, *(f"{number},{cell}" for number, cell in enumerate(cells)), ""]).encode()
+
+
+WORDS = [f"word {number}" for number in range(60)]
+SAME = {
+    "whole numbers": [str(number) for number in range(100)],
+    "a fraction late": [*map(str, range(100)), "1.5"],
+    "a fraction first": ["1.5", *map(str, range(100))],
+    "text late": [*map(str, range(100)), "x"],
+    "text first": ["x", *map(str, range(100))],
+    "nothing at first": [*[""] * 100, "7"],
+    "nothing late": ["7", *[""] * 100],
+    "nothing at all": [""] * 100,
+    "spellings of missing": [*["NA", "1", "null"] * 40, "2"],
+    "missing in text": ["NA", *WORDS, "NULL", "-"],
+    "days": [f"2024-01-{day:02}" for day in range(1, 29)] * 3,
+    "days and text": [*[f"2024-01-{day:02}" for day in range(1, 29)] * 3, "soon"],
+    "moments": [f"2024-01-{day:02} 10:{day:02}:00" for day in range(1, 29)] * 3,
+    "truths": ["true", "false"] * 50,
+    "leading zeros": [*map(str, range(100, 200)), "007"],
+    "grouped": [*map(str, range(100)), '"1,234"', '"12,345"'],
+    "more digits than a number keeps": [*map(str, range(100)), "12345678901234567890"],
+    "line ends in cells": ['"a\nb"', '"say ""so"""', "c"] * 40,
+    "signs of many bytes": ["é", "日本", "🙂"] * 40,
+}
+
+
+@pytest.mark.parametrize("cells", SAME.values(), ids=SAME.keys())
+def test_it_is_read_like_a_small_file(cells: list[str], tmp_path: Path) -> None:
+    content = rows_of(cells)
+    (tmp_path / "in.csv").write_bytes(content)
+    assert len(content) > 2 * PIECE
+    expected, _, _ = read(tmp_path / "in.csv", "in.csv")
+    frame, _ = stream(content, tmp_path)
+    assert_frame_equal(frame, expected)
+
+
+def test_missing_cells_of_all_pieces_are_counted(tmp_path: Path) -> None:
+    _, table = stream(rows_of(["NA", "1"] * 60), tmp_path)
+    assert table.columns["cell"].missing == {"NA": 60}
+
+
+def test_what_parts_read_differently_is_text(tmp_path: Path) -> None:
+    """1.234 is a thousand where there are decimal commas, and only one part of the file shows them."""
+    content = "\n".join(["n;cell", *(f"{at};1.234" for at in range(60)), *(f"{at};1,5" for at in range(60))])
+    frame, table = stream(content.encode(), tmp_path)
+    assert frame.schema["cell"] == pl.String
+    assert "not all of its cells" in table.columns["cell"].note
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (rows_of([*WORDS, "a,b", *WORDS]), "line 62 has 3 fields, the header has 2"),
+        (rows_of(WORDS) + b"7\n" + rows_of(WORDS), "line 62 has 1 fields, the header has 2"),
+        (b'"a\nb",c\n' + rows_of([*WORDS, "a,b"], "1,2"), "line 64 has 3 fields"),
+        (b"a,b\n", "no rows"),
+        (b"a,a\n" + b"1,2\n" * 200, "more than once"),
+    ],
+)
+def test_bad_rows_are_named_by_their_line_in_the_file(content: bytes, message: str, tmp_path: Path) -> None:
+    with pytest.raises(Unreadable, match=message):
+        stream(content, tmp_path)
+
+
+def test_other_encodings(tmp_path: Path) -> None:
+    rows = rows_of(["naïve café"] * 60)
+    for encoding, stated in (("cp1252", None), ("latin-1", "latin-1"), ("utf-8-sig", None)):
+        frame, _ = stream(rows.decode().encode(encoding), tmp_path, stated)
+        assert frame["cell"].unique().to_list() == ["naïve café"]
+        assert frame.columns == ["n", "cell"]
+    with pytest.raises(Unreadable, match="save larger files as UTF-8"):
+        stream(rows.decode().encode("utf-16"), tmp_path, "utf-16")
+    with pytest.raises(Unreadable, match="no text encoding"):
+        stream(rows, tmp_path, "nonsense")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_tables(seed: int, tmp_path: Path) -> None:
+    """Quotes, delimiters and line ends anywhere: the cells come back."""
+    chance = random.Random(seed)
+    signs = ["a", "b", " ", ",", "\n", '"', "é", ";"]
+    cells = [["".join(chance.choices(signs, k=chance.randint(1, 30))) for _ in range(3)] for _ in range(80)]
+    text = "\n".join(",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in [["x", "y", "z"], *cells])
+    frame, _ = stream(text.encode() + b"\n", tmp_path)
+    small = tmp_path / "in.csv"
+    small.write_bytes(text.encode() + b"\n")
+    assert_frame_equal(frame, read(small, "in.csv", Stated(delimiter=","))[0])
