@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from shared.contracts.common import Page
-    from shared.contracts.jobs import BatchView, BulkOutcomes, EventPage, JobView
+    from shared.contracts.jobs import BatchView, BulkOutcomes, EventPage, JobChanges, JobView
     from shared.contracts.models import LlmCalls
     from shared.contracts.webhooks import Deliveries
 
@@ -65,6 +65,12 @@ def replay_many(
     headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
     body = without_none(ids=None if ids is None else list(ids), filter=filter, change=change)
     return ApiCall("POST", "/v1/jobs/replay", as_model("jobs.BulkOutcomes"), body=body, headers=headers)
+
+
+def changes(after: int | None = None) -> ApiCall[JobChanges]:
+    """Jobs submitted, begun or ended since ``after``, the ``next_after`` of a page; without it, from now on."""
+    headers = {"Accept": "application/json"}
+    return ApiCall("GET", "/v1/events", as_model("jobs.JobChanges"), query={"after": after}, headers=headers)
 
 
 def page(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -38,6 +39,32 @@ def list_jobs(
     """List jobs, newest first."""
     labels = dict(pair(each) for each in label)
     answer(jobs.page(kind, state, labels, limit, cursor), _rows)
+
+
+@app.command
+def tail(
+    *,
+    after: Annotated[int | None, Parameter(help="The `next_after` of a page of /v1/events")] = None,
+    count: Annotated[int | None, Parameter(help="End after so many lines")] = None,
+) -> None:
+    """Print every job as it is submitted, begun and ended, until Ctrl-C."""
+    session = current()
+    told: dict[str, str] = {}
+    printed = 0
+    while count is None or printed < count:
+        page = session.client.fetch(jobs.changes(after))
+        for job in page["items"]:
+            if told.get(job["id"]) != job["state"] and (count is None or printed < count):
+                told[job["id"]] = job["state"]
+                session.out(json.dumps(job, ensure_ascii=False) if session.json else _line(job))
+                printed += 1
+        if page["next_after"] == after:
+            time.sleep(1)
+        after = page["next_after"]
+
+
+def _line(job: Mapping[str, Any]) -> str:
+    return "  ".join([job["id"], f"{job['state']:9}", f"{job['kind']:9}", show.cell(job["title"])]).rstrip()
 
 
 @app.command

@@ -53,7 +53,7 @@ from services.gateway.routes import (
     webhooks,
 )
 from services.gateway.settings import Settings
-from services.gateway.streams import events
+from services.gateway.streams import changes, events
 from shared import VERSION
 from shared.kinds import KINDS
 
@@ -65,6 +65,7 @@ def _routers() -> tuple[APIRouter, ...]:
         job_list.router,
         jobs.router,
         events.router,
+        changes.router,
         jobs.calls_router,
         batches.submit_router(KINDS),
         batches.router,

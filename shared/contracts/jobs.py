@@ -188,3 +188,11 @@ class JobPage(Answer):
     items: list[JobView]
     next_cursor: str | None = None
     total: int | None = None
+
+
+class JobChanges(Answer):
+    """Jobs that were submitted, begun or ended, as they are now, the oldest change first."""
+
+    items: list[JobView]
+    next_after: int = Field(description="The `after` of the next page")
+    reset: Annotated[bool, Field(description="`after` is too long ago: read the list of jobs again")] = False

@@ -118,6 +118,28 @@ def page(tenant: str, wanted: JobFilter, limit: int, before: tuple[datetime, str
     return query.where(jobs.c.id.in_(select(ids.c.id))).order_by(*newest).limit(limit)
 
 
+def changed(tenant: str, since: datetime, limit: int) -> Select[Any]:
+    """Jobs submitted, begun or ended after that moment, as ``page`` gives them, with the moment as ``changed_at``.
+
+    The oldest change first. Each part is a scan of an index from ``since`` on.
+    """
+    of_tenant = jobs.c.tenant_id == tenant
+    moments = {
+        jobs.c.created_at: of_tenant,
+        jobs.c.started_at: and_(of_tenant, jobs.c.state == "running"),
+        jobs.c.finished_at: of_tenant,
+    }
+    parts = [
+        select(jobs.c.id.label("id"), moment.label("at")).where(condition, moment > since).order_by(moment).limit(limit)
+        for moment, condition in moments.items()
+    ]
+    each = union_all(*[select(part.subquery()) for part in parts]).subquery()
+    latest = select(each.c.id, func.max(each.c.at).label("changed_at")).group_by(each.c.id).subquery()
+    columns = [column for column in jobs.c if column.name not in _HEAVY]
+    query = select(*columns, title().label("title"), _VERDICT.label("verdict"), latest.c.changed_at)
+    return query.join(latest, latest.c.id == jobs.c.id).order_by(latest.c.changed_at, jobs.c.id).limit(limit)
+
+
 def _places(wanted: JobFilter) -> list[list[ColumnElement[bool]]]:
     """The kinds and states that are asked for, each with the columns of one index all fixed."""
     if wanted.kinds:

@@ -26,6 +26,15 @@ def test_json_is_the_job_and_nothing_else(shell: Shell) -> None:
 
 
 @pytest.mark.slow
+def test_all_jobs_are_followed_as_they_end(shell: Shell) -> None:
+    after = shell("api", "GET", "/v1/events").json["next_after"]
+    job = shell("execute", written(shell, "p.py", "print('x')"), "--json").json
+    changed = shell("api", "GET", f"/v1/events?after={after}").json["items"]
+    told = shell("jobs", "tail", "--after", str(after), "--count", str(len(changed))).out.splitlines()
+    assert [job["id"], "succeeded", "execute"] in [line.split()[:3] for line in told]
+
+
+@pytest.mark.slow
 def test_a_failing_program_is_a_verdict(shell: Shell) -> None:
     program = written(shell, "bad.py", "raise ValueError('broken')")
     ran = shell("execute", program)

@@ -17,7 +17,7 @@ from services.gateway.http.rules import EndpointRules
 from shared import errors
 from shared.contracts.common import FieldError, Problem
 from shared.contracts.events import JobEvent
-from shared.contracts.jobs import EventPage
+from shared.contracts.jobs import EventPage, JobChanges
 from shared.contracts.webhooks import JobFinished
 from shared.kinds import KINDS
 
@@ -67,6 +67,7 @@ def _document(app: FastAPI) -> Json:
         schema.pop("$defs", None)
         schemas[model.__name__] = schema
     _add_schema(schemas, EventPage)
+    _add_schema(schemas, JobChanges)
     _add_events(schemas)
     for kind in KINDS.values():
         _add_schema(schemas, kind.result)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Query, Response
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticKnownError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.database import Db
-from services.gateway.dependencies import Dependencies, Deps
+from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.responses import Json, page, read_cursor
-from services.gateway.jobs import views
+from services.gateway.jobs import items
 from services.gateway.routing import routes
 from shared.contracts.jobs import JobKind, JobPage, JobState
-from shared.jobs import listing, queries
+from shared.jobs import listing
 from shared.jobs.listing import JobFilter
 from shared.kinds import KINDS
 
@@ -112,50 +110,8 @@ async def list_jobs(caller: CurrentCaller, db: Db, deps: Deps, query: Annotated[
     wanted = query.wanted()
     statement = listing.page(caller.tenant, wanted, query.limit + 1, read_cursor(query.cursor))
     rows = (await db.execute(statement)).mappings().all()
-    waiting = await _waiting(db, deps, caller.tenant, rows)
-    calls = await _calls(db, [row["id"] for row in rows])
-
-    def view(row: views.Row) -> views.View:
-        told = {"title": row["title"] or None, "verdict": row["verdict"], **calls.get(row["id"], _NO_CALLS)}
-        return {**views.summary(row, waiting.get(row["id"])), **told}
-
+    view = await items.viewing(db, deps, caller.tenant, rows)
     answer = page(rows, query.limit, view)
     if query.total:
         answer["total"] = (await db.execute(listing.total(caller.tenant, wanted))).scalar_one()
     return Json(answer)
-
-
-_NO_CALLS: views.View = {"turns": 0, "served": None, "failed_over": False}
-
-
-async def _waiting(
-    db: AsyncConnection, deps: Dependencies, tenant: str, rows: Sequence[views.Row]
-) -> dict[str, views.View]:
-    """Why the queued ones wait, by id."""
-    queued = [row for row in rows if row["state"] == JobState.QUEUED]
-    if not queued:
-        return {}
-    placed = await db.execute(queries.queue_positions(tenant, [row["id"] for row in queued]))
-    ahead = {row.id: row.ahead for row in placed}
-    served = {kind for worker in await deps.workforce.all() for kind in worker.kinds}
-    return {
-        row["id"]: views.in_queue(ahead.get(row["id"], queries.MOST_AHEAD))
-        if row["kind"] in served
-        else views.no_worker(deps.workforce.absence(row["kind"]))
-        for row in queued
-    }
-
-
-async def _calls(db: AsyncConnection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """What the jobs asked of models, by id; those that asked none are left out."""
-    if not ids:
-        return {}
-    rows = (await db.execute(listing.calls_of(ids))).mappings().all()
-    return {
-        row["job_id"]: {
-            "turns": row["turns"],
-            "failed_over": row["failed_over"],
-            "served": row["provider"] and {"provider": row["provider"], "model": row["model"]},
-        }
-        for row in rows
-    }

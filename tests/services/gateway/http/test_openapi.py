@@ -129,7 +129,11 @@ def test_whatever_is_sent_the_answer_is_one_that_was_promised(
     from tests.services.gateway.http.promises import broken_promises  # noqa: PLC0415  # takes seconds, in every worker
 
     key = gateway.key("fuzz", "read", "write", "admin")
-    tried = [(method.upper(), path) for method, path, _ in operations(document) if path.startswith("/v1/")]
+    tried = [
+        (method.upper(), path)
+        for method, path, _ in operations(document)
+        if path.startswith("/v1/") and path != "/v1/events"  # a stream without an end: streams/test_changes.py
+    ]
     assert list(broken_promises(document, tried, gateway.url, key, fitting=fitting)) == []
 
 
