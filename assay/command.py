@@ -74,7 +74,14 @@ def build() -> App:
         suppress_keyboard_interrupt=False,
         version=VERSION,
     )
-    commands: list[Callable[..., object]] = [local.up, local.down, local.status, local.backup, local.restore]
+    commands: list[Callable[..., object]] = [
+        local.up,
+        local.down,
+        local.status,
+        local.backup,
+        local.restore,
+        local.upgrade,
+    ]
     for command in commands:
         app.command(command)
     app.command("assay.commands.login:login", help="Print a link that signs a browser in to the console.")

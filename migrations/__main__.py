@@ -1,7 +1,7 @@
 """``python -m migrations``: bring ``DATABASE_URL`` up to date.
 
 It connects as the owner of the tables. With ``ASSAY_DATABASE_PASSWORD_GATEWAY`` and so on the role of each service may
-log in: ``assay_gateway``.
+log in: ``assay_gateway``. It refuses to skip a minor version: what runs meanwhile is the one before.
 """
 
 from __future__ import annotations
@@ -10,14 +10,21 @@ import os
 import sys
 
 from migrations.roles import passwords_of
+from migrations.steps import Refused, check_step, remember
 from migrations.upgrade import upgrade
+from shared import VERSION
 
 
 def main() -> None:
     url = os.environ.get("DATABASE_URL")
     if not url:
         sys.exit("DATABASE_URL is not set: it names the Postgres database to bring up to date")
+    try:
+        check_step(url, VERSION)
+    except Refused as refusal:
+        sys.exit(str(refusal))
     upgrade(url, passwords=passwords_of(os.environ))
+    remember(url, VERSION)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,22 @@ def up(
     _become("services.host", "up", *words, *(["--script", str(script)] if script else []))
 
 
+def upgrade(
+    *,
+    demo: Annotated[bool, Parameter(help="As for up", negative="")] = False,
+    script: Annotated[Path | None, Parameter(help="As for up")] = None,
+    backup: Annotated[Path | None, Parameter(help="The file of the backup; else below ASSAY_HOME")] = None,
+    no_backup: Annotated[bool, Parameter(help="Make no backup", negative="")] = False,
+    other_settings: Annotated[bool, Parameter(help="Start with those of this shell", negative="")] = False,
+) -> None:
+    """Bring the installation to the version of this command: back up, stop, migrate, start."""
+    flags = {"--demo": demo, "--no-backup": no_backup, "--other-settings": other_settings}
+    files = {"--script": script, "--backup": backup}
+    words = [flag for flag, is_set in flags.items() if is_set]
+    words += [word for flag, file in files.items() if file is not None for word in (flag, str(file.absolute()))]
+    _become("services.host", "upgrade", *words, home=home_of(os.environ))
+
+
 def down() -> None:
     """Stop Assay on this machine."""
     _become("services.host", "down", home=home_of(os.environ))

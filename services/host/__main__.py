@@ -11,8 +11,10 @@ import traceback
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from shlex import quote
+from types import ModuleType
 
 from pydantic import ValidationError
 
@@ -46,17 +48,37 @@ def _main() -> int:
         _say(explained(error) or str(error))
         return USAGE
     folder = InstallationFolder(settings.home)
-    if options.command in ("backup", "restore"):
-        from services.host import keep  # noqa: PLC0415 - obstore, Alembic
+    commands: dict[str, Callable[[], int]] = {
+        "up": lambda: _up(folder, settings, options),
+        "down": lambda: _down(folder),
+        "status": lambda: _status(current_status(folder) or _nothing(settings), options.output),
+        "backup": lambda: _keep().back_up(folder, options.file),
+        "restore": lambda: _keep().bring_back(folder, options.file, replace=options.replace),
+        "upgrade": lambda: _upgrade(folder, settings, options),
+    }
+    return commands[options.command]()
 
-        if options.command == "backup":
-            return keep.back_up(folder, options.file)
-        return keep.bring_back(folder, options.file, replace=options.replace)
-    if options.command == "down":
-        return _down(folder)
-    if options.command == "status":
-        return _status(current_status(folder) or _nothing(settings), options.output)
-    return _up(folder, settings, options)
+
+def _keep() -> ModuleType:
+    from services.host import keep  # noqa: PLC0415 - obstore, Alembic
+
+    return keep
+
+
+def _upgrade(folder: InstallationFolder, settings: HostSettings, options: argparse.Namespace) -> int:
+    from services.host.upgrade import Upgrade  # noqa: PLC0415 - Alembic
+
+    options.detach = True
+    status = current_status(folder)
+    script = options.script or (DEMO_SCRIPT if options.demo else None)
+    if status is not None and status.supervisor is not None:
+        now = started_with.digests(folder, os.environ, script)
+        other = started_with.differences(folder.read_settings(), now)
+        if other and not options.other_settings:
+            _say(f"{other.split(':')[0]}. Set the same here, or give --other-settings.")
+            return USAGE
+    start = partial(_up, folder, settings, options)
+    return Upgrade(folder, start, options.backup, keeps=not options.no_backup)()
 
 
 def _up(folder: InstallationFolder, settings: HostSettings, options: argparse.Namespace) -> int:
@@ -253,6 +275,12 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument("--script", type=Path, help="the script that the scripted LLM server plays")
     up.add_argument("-d", "--detach", action="store_true", help="return when everything is ready")
     commands.add_parser("down", help="stop everything")
+    upgrade = commands.add_parser("upgrade", help="back up, stop, migrate and start this version")
+    upgrade.add_argument("--demo", action="store_true", help="as for up")
+    upgrade.add_argument("--script", type=Path, help="as for up")
+    upgrade.add_argument("--backup", type=Path, help="the file of the backup")
+    upgrade.add_argument("--no-backup", action="store_true", help="make none")
+    upgrade.add_argument("--other-settings", action="store_true", help="start with what is set here")
     backup = commands.add_parser("backup", help="keep everything in one file")
     backup.add_argument("file", type=Path)
     restore = commands.add_parser("restore", help="bring a backup back")

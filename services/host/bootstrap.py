@@ -6,15 +6,18 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import psycopg
 from psycopg import sql
 
 from migrations.roles import passwords_of
+from migrations.steps import Refused, check_step, remember, remembered
 from migrations.upgrade import current, upgrade
 from services.host.folder import InstallationFolder
 from services.host.postgres import DATABASE
+from shared import VERSION
 
 
 def prepared(url: str, service_url: str, api_key: str | None) -> bool:
@@ -25,7 +28,7 @@ def prepared(url: str, service_url: str, api_key: str | None) -> bool:
     if api_key is None:
         return False
     try:
-        return current(url) and _knows(url, api_key) and _admits(service_url)
+        return current(url) and remembered(url) == VERSION and _knows(url, api_key) and _admits(service_url)
     except psycopg.OperationalError as error:
         if f'database "{DATABASE}" does not exist' in str(error):
             return False
@@ -35,7 +38,9 @@ def prepared(url: str, service_url: str, api_key: str | None) -> bool:
 def prepare(url: str, folder: InstallationFolder) -> None:
     """Create what is missing; safe to repeat."""
     create_database(url)
+    check_step(url, VERSION)
     upgrade(url, passwords=passwords_of(os.environ))
+    remember(url, VERSION)
     key = folder.api_key
     if key is None or not _knows(url, key):
         folder.keep_api_key(_create_key(url))
@@ -82,4 +87,7 @@ def _create_key(url: str) -> str:
 
 
 if __name__ == "__main__":
-    prepare(os.environ["DATABASE_URL"], InstallationFolder(Path(os.environ["ASSAY_HOME"])))
+    try:
+        prepare(os.environ["DATABASE_URL"], InstallationFolder(Path(os.environ["ASSAY_HOME"])))
+    except Refused as refusal:
+        sys.exit(str(refusal))

@@ -24,7 +24,7 @@ DONE, FAILED = 0, 1
 def back_up(folder: InstallationFolder, file: Path) -> int:
     """Exit status of `assay backup FILE`."""
     try:
-        with _stores(folder, new=False) as (url, store):
+        with stores(folder, new=False) as (url, store):
             made = backup.write(file.absolute(), url, store, folder)
     except (RuntimeError, OSError, psycopg.Error, BaseError) as error:
         return _failed("backed up", error)
@@ -44,7 +44,7 @@ def bring_back(folder: InstallationFolder, file: Path, *, replace: bool) -> int:
         return FAILED
     try:
         restore.manifest_of(file)
-        with _stores(folder, new=True) as (url, store):
+        with stores(folder, new=True) as (url, store):
             made = restore.read(file, url, store, folder, replace=replace)
     except (RuntimeError, OSError, psycopg.Error, BaseError) as error:
         return _failed("restored", error)
@@ -53,7 +53,7 @@ def bring_back(folder: InstallationFolder, file: Path, *, replace: bool) -> int:
 
 
 @contextmanager
-def _stores(folder: InstallationFolder, *, new: bool) -> Iterator[tuple[str, ObjectStore]]:
+def stores(folder: InstallationFolder, *, new: bool) -> Iterator[tuple[str, ObjectStore]]:
     """The database, as its owner reaches it, and the files."""
     given = ServerSettings()
     if not new and given.database_url is None and not (folder.path / "postgres").is_dir():

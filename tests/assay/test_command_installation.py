@@ -16,7 +16,7 @@ import pytest
 
 from assay.webhooks import verify
 from shared import VERSION
-from tests.assay.terminal import Shell
+from tests.assay.terminal import SCRIPT, Shell
 from tests.support.wait import until
 
 
@@ -147,3 +147,36 @@ def test_the_last_administrators_key_is_not_revoked_by_mistake(shell: Shell) -> 
     assert refused.status == 1
     assert "--force" in refused.talk
     assert shell("keys", "ls").status == 0
+
+
+@pytest.mark.slow
+def test_an_upgrade_keeps_what_there_is(shell: Shell) -> None:
+    """Last here: the installation that the other tests use starts again."""
+    program = shell.folder / "upgraded.py"
+    program.write_text("6 * 7\n")
+    job = shell("execute", str(program), "--json").json["id"]
+    before = shell("status", "-o", "json").json["services"]
+    refused = shell("upgrade", ASSAY_LEASE_SECONDS="7")
+    assert refused.status == 2
+    assert "ASSAY_LEASE_SECONDS is different" in refused.talk
+    assert shell("status", "-o", "json").json["services"] == before
+
+    file = shell.folder / "before.backup"
+    ran = shell("upgrade", "--script", str(SCRIPT), "--backup", str(file))
+    assert ran.status == 0, ran.talk
+    assert f"Assay {VERSION} runs, after " in ran.talk
+    assert file.stat().st_size > 1000
+    after = shell("status", "-o", "json").json["services"]
+    assert {each["pid"] for each in before}.isdisjoint(each["pid"] for each in after)
+    assert shell("jobs", "get", job, "--json").json["state"] == "succeeded"
+
+
+@pytest.mark.slow
+def test_an_upgrade_whose_backup_fails_changes_nothing(shell: Shell) -> None:
+    before = shell("status", "-o", "json").json["services"]
+    nowhere = shell.folder / "not a folder"
+    nowhere.write_text("")
+    refused = shell("upgrade", "--script", str(SCRIPT), "--backup", str(nowhere / "x.backup"))
+    assert refused.status == 1
+    assert "Nothing was changed." in refused.talk
+    assert shell("status", "-o", "json").json["services"] == before

@@ -1,0 +1,67 @@
+"""Which version may follow which: migrations work under the version before, and under no older one."""
+
+from __future__ import annotations
+
+import re
+
+import psycopg
+from psycopg import sql
+
+from migrations.upgrade import HERE, heads
+
+_NAMED = re.compile(r"^revision\b[^=]*=\s*[\"']([^\"']+)", re.MULTILINE)
+
+
+class Refused(RuntimeError):
+    """The tables cannot be brought to this version at once."""
+
+
+def check_step(url: str, version: str) -> None:
+    """Look before migrating. Raises: Refused; psycopg.OperationalError when the server does not answer.
+
+    The tables say which version brought them up to date last, in the comment on ``alembic_version``.
+    """
+    with psycopg.connect(url, connect_timeout=5) as connection:
+        if connection.execute("SELECT to_regclass('alembic_version')").fetchone() == (None,):
+            return
+        there = {row[0] for row in connection.execute("SELECT version_num FROM alembic_version")}
+        before = _remembered(connection)
+    files = (HERE / "versions").glob("*.py")
+    if not there <= {name for file in files for name in _NAMED.findall(file.read_text("utf-8"))}:
+        newer = f"Assay {before}" if before else "a later version of Assay"
+        raise Refused(f"The tables are of {newer}, and this is {version}: install that one.")
+    if there != heads() and before is not None and not follows(version, before):
+        raise Refused(
+            f"The tables are of Assay {before}, and this is {version}: upgrade through the versions between, one minor "
+            "version at a time. What runs meanwhile is the version before, and migrations keep only that one working."
+        )
+
+
+def remembered(url: str) -> str | None:
+    """The version that brought the database up to date last; None when it is not known."""
+    with psycopg.connect(url, connect_timeout=5) as connection:
+        return _remembered(connection)
+
+
+def _remembered(connection: psycopg.Connection[tuple[str | None]]) -> str | None:
+    row = connection.execute("SELECT obj_description('alembic_version'::regclass, 'pg_class')").fetchone()
+    return row[0] if row is not None else None
+
+
+def remember(url: str, version: str) -> None:
+    """Say in the database which version it was brought up to date by."""
+    with psycopg.connect(url, connect_timeout=5) as connection:
+        connection.execute(sql.SQL("COMMENT ON TABLE alembic_version IS {}").format(sql.Literal(version)))
+
+
+def follows(version: str, before: str) -> bool:
+    """Whether it is of the same minor version, of the next, or of the next major one."""
+    (major, minor), (old_major, old_minor) = (_parts(each) for each in (version, before))
+    if major == old_major:
+        return minor in (old_minor, old_minor + 1)
+    return major == old_major + 1 and minor == 0
+
+
+def _parts(version: str) -> tuple[int, int]:
+    major, minor, *_ = version.split(".")
+    return int(major), int(minor)

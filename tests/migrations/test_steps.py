@@ -1,0 +1,76 @@
+"""No version is skipped, and no newer database touched."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+
+from migrations.steps import Refused, check_step, follows, remember, remembered
+from services.host.postgres import Postgres
+from shared import VERSION
+
+
+@pytest.mark.parametrize(
+    ("version", "before", "fits"),
+    [
+        ("0.1.0", "0.1.0", True),
+        ("0.1.4", "0.1.0", True),
+        ("0.2.0", "0.1.9", True),
+        ("0.3.0", "0.1.0", False),
+        ("0.1.0", "0.2.0", False),
+        ("1.0.0", "0.9.0", True),
+        ("1.1.0", "0.9.0", False),
+        ("2.0.0", "0.9.0", False),
+    ],
+)
+def test_which_version_follows_which(version: str, before: str, fits: bool) -> None:
+    assert follows(version, before) is fits
+
+
+def test_a_version_is_not_skipped(database_url: str) -> None:
+    remember(database_url, "0.1.0")
+    assert remembered(database_url) == "0.1.0"
+    check_step(database_url, "7.0.0")  # the tables are the newest: nothing is migrated
+    with _at_revision(database_url, "0001"):
+        check_step(database_url, "0.2.0")
+        with pytest.raises(Refused, match="through the versions between"):
+            check_step(database_url, "0.3.0")
+    with _at_revision(database_url, "9999"), pytest.raises(Refused, match=r"are of Assay 0\.1\.0.*install that one"):
+        check_step(database_url, "0.0.9")
+
+
+def test_the_program_says_why_it_refuses(database_url: str) -> None:
+    remember(database_url, "0.0.1")
+    with _at_revision(database_url, "9999"):
+        ran = subprocess.run(
+            [sys.executable, "-m", "migrations"],
+            check=False,
+            env={**os.environ, "DATABASE_URL": database_url},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+    assert ran.returncode == 1
+    assert ran.stderr == f"The tables are of Assay 0.0.1, and this is {VERSION}: install that one.\n"
+
+
+def test_an_empty_database_may_be_of_any_version(postgres_server: Postgres) -> None:
+    check_step(postgres_server.url_of("postgres"), "7.0.0")
+
+
+@contextmanager
+def _at_revision(url: str, revision: str) -> Iterator[None]:
+    """The tables, as if another revision had made them."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        [(before,)] = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+        connection.execute("UPDATE alembic_version SET version_num = %s", (revision,))
+        try:
+            yield
+        finally:
+            connection.execute("UPDATE alembic_version SET version_num = %s", (before,))
