@@ -119,6 +119,13 @@ SERVICES: Mapping[str, Grants] = {
     },
 }
 #: Of the version before; nobody writes them any more.
+#: As in ``shared.db.CONNECT``.
+_SETTINGS = {
+    "statement_timeout": "30000",
+    "idle_in_transaction_session_timeout": "60000",
+    "timezone": "'UTC'",
+    "plan_cache_mode": "force_generic_plan",
+}
 _RETIRED = frozenset({"blobs"})
 #: Read before it is known whose request it is; and the log, whose every row follows from the one before.
 _UNGUARDED = frozenset({"api_keys", "audit_log"})
@@ -137,6 +144,7 @@ def apply(connection: Connection) -> None:
     for service, grants in SERVICES.items():
         role = PREFIX + service
         _create(connection, role)
+        _settle(connection, role)
         _run(connection, f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {role}")
         _run(connection, f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {role}")
         wanted = {**grants, **dict.fromkeys(unnamed, _ALL)}
@@ -148,6 +156,13 @@ def apply(connection: Connection) -> None:
     if connection.exec_driver_sql("SELECT to_regprocedure(%s)", (function,)).scalar() is not None:
         _run(connection, f"GRANT EXECUTE ON FUNCTION {function} TO {PREFIX}reconciler")
     _guard(connection)
+
+
+def _settle(connection: Connection, role: str) -> None:
+    """What a service opens its connections with (``shared.db.CONNECT``), for those that a pooler opens."""
+    for name, value in _SETTINGS.items():
+        statement = f"ALTER ROLE {role} IN DATABASE %I SET {name} = {value}"
+        _run(connection, f"DO $$ BEGIN EXECUTE format($format${statement}$format$, current_database()); END $$")
 
 
 def _guard(connection: Connection) -> None:

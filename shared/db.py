@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import orjson
-from sqlalchemy import Engine, MetaData, create_engine, event
+from sqlalchemy import Connection, Engine, MetaData, create_engine, event
 from sqlalchemy.engine import ExceptionContext, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 metadata = MetaData(
@@ -24,12 +28,13 @@ CONNECT = {
     # A frozen server must not hold a request or a heartbeat without limit. Every statement of ours finds its rows by an
     # index whatever its parameters: planning each anew would cost more than running it.
     "options": "-c statement_timeout=30000 -c idle_in_transaction_session_timeout=60000 -c timezone=UTC"
-    " -c plan_cache_mode=force_generic_plan",
+    " -c plan_cache_mode=force_generic_plan -c assay.direct=on",
     "keepalives_idle": 5,
     "keepalives_interval": 2,
     "keepalives_count": 2,
 }
 
+_SHARED = "shares_sessions"
 _READ_ONLY = "25006"  # SQLSTATE read_only_sql_transaction
 #: ``jsonb`` gives 1e30 back as a whole number of 31 digits: what does not fit into 64 bits is read as the float it was.
 READ_JSON = orjson.loads
@@ -51,8 +56,38 @@ def connect(url: str, pool_size: int = 5) -> Engine:
         json_deserializer=READ_JSON,
         hide_parameters=True,  # an error is logged, and parameters are what tenants sent
     )
+    event.listen(engine, "connect", look_for_pooler)
+    event.listen(engine, "begin", _act_for_all)
     event.listen(engine, "handle_error", leave_former_primary)
     return engine
+
+
+def _act_for_all(connection: Connection) -> None:
+    if shares_sessions(connection.info):
+        connection.exec_driver_sql("SELECT set_config('assay.tenant', '*', true)")
+
+
+def look_for_pooler(connection: DBAPIConnection, record: ConnectionPoolEntry) -> None:
+    """Find out whether what the connection was opened with has reached Postgres.
+
+    A pooler like PgBouncer drops it (``ignore_startup_parameters = options``), and in its transaction mode two
+    transactions of one connection may be in different sessions: nothing that a session keeps can be relied on. The
+    settings are those of the service's role then (``migrations.roles``).
+    """
+    cursor = connection.cursor()
+    cursor.execute("SELECT current_setting('assay.direct', true)")
+    is_direct = cursor.fetchone() == ("on",)
+    cursor.close()
+    connection.rollback()
+    record.info[_SHARED] = not is_direct
+    if not is_direct:
+        driver: Any = getattr(connection, "driver_connection", connection)
+        driver.prepare_threshold = None  # a prepared statement is the session's
+
+
+def shares_sessions(info: Mapping[Any, Any]) -> bool:
+    """Whether a connection with this ``info`` goes through a pooler."""
+    return bool(info.get(_SHARED))
 
 
 def leave_former_primary(context: ExceptionContext) -> None:

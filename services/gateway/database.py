@@ -19,12 +19,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import QueuePool
 
 from services.gateway.places import EVERYONE, UNAVAILABLE, Places
-from shared.db import CONNECT, READ_JSON, leave_former_primary, with_driver
+from shared.db import CONNECT, READ_JSON, leave_former_primary, look_for_pooler, shares_sessions, with_driver
 from shared.errors import DatabaseUnavailable, InvalidRequest, QueryTooSlow, StorageFull
 
 _ACTS_FOR = "acts_for"
 _TESTED_AT = "tested_at"
 _ACT = text("SELECT set_config('assay.tenant', :tenant, false)")
+_ACT_ONCE = text("SELECT set_config('assay.tenant', :tenant, true)")  #: until the transaction ends
 #: SQLSTATE classes and codes that say that the server cannot serve now, whatever the statement is.
 _AWAY = ("08", "40", "53", "57", "58", "25006", "55P03")
 _DISK_FULL = "53100"
@@ -63,10 +64,12 @@ class Database:
         self._plain = _engine(url, connections, autocommit=True)
         self._answered_at = -_SILENT_SECONDS
         self._lost_at = -_SILENT_SECONDS  #: when a connection was last found broken
+        self._pooled = False  #: whether a pooler was met
         self._closed = False
         self._late: set[asyncio.Future[Any]] = set()  #: what goes on without a request
         self._places = Places(connections, max(1, connections // 3), connections * 3 // 2, self._gives_up)
         for engine in (self._engine, self._plain):
+            event.listen(engine.sync_engine, "connect", look_for_pooler)
             event.listen(engine.sync_engine, "after_cursor_execute", self._answered)
             event.listen(engine.sync_engine, "handle_error", leave_former_primary)
             event.listen(engine.sync_engine, "handle_error", self._failed)
@@ -80,16 +83,36 @@ class Database:
 
     @asynccontextmanager
     async def read(self, tenant: str = EVERYONE) -> AsyncIterator[AsyncConnection]:
-        """A connection on which every statement stands alone, and sees the rows of one tenant."""
-        async with self._places.of(tenant), self._connection(self._plain) as connection:
-            if await _act_for(connection, tenant):
-                _info(connection)[_ACTS_FOR] = tenant
-            yield connection
+        """A connection that sees the rows of one tenant; every statement on it stands alone.
+
+        Through a pooler they are one transaction: only that is sure to stay in the session that knows the tenant.
+        """
+        async with self._places.of(tenant):
+            if not self._pooled:
+                async with self._connection(self._plain) as connection:
+                    self._pooled = shares_sessions(_info(connection))
+                    if not self._pooled:
+                        if await _act_for(connection, tenant):
+                            _info(connection)[_ACTS_FOR] = tenant
+                        yield connection
+                        return
+            async with self._transaction(tenant) as connection:
+                yield connection
 
     @asynccontextmanager
     async def write(self, tenant: str = EVERYONE) -> AsyncIterator[AsyncConnection]:
         """A transaction; it is committed unless the block raises."""
-        async with self._places.of(tenant), self._connection(self._engine) as connection:
+        async with self._places.of(tenant), self._transaction(tenant) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def _transaction(self, tenant: str) -> AsyncIterator[AsyncConnection]:
+        async with self._connection(self._engine) as connection:
+            if shares_sessions(_info(connection)):
+                await connection.execute(_ACT_ONCE, {"tenant": tenant})
+                yield connection
+                await connection.commit()
+                return
             await _act_for(connection, tenant)
             yield connection
             await connection.commit()

@@ -1,6 +1,7 @@
 """The reconciler: finds in Postgres what was lost (notifications, leases, webhooks) and repairs it.
 
-Any number may run; the one that holds an advisory lock in Postgres leads, the others wait for its lock.
+Any number may run; the one that holds an advisory lock in Postgres leads, the others wait for its lock. It is held by
+a transaction that does nothing else: a pooler keeps that in one session, and no snapshot of it holds up vacuum.
 """
 
 from __future__ import annotations
@@ -8,12 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from threading import Event as Flag
 
 import structlog
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import Connection, Engine, func, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.jobs import metrics
@@ -54,10 +54,11 @@ class Reconciler:
             stop.wait(_AFTER_A_FAULT_SECONDS)
 
     def _lead(self, stop: Flag) -> None:
-        # The lock lives as long as this connection: a leader that dies releases it at once.
-        with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            if not connection.scalar(select(func.pg_try_advisory_lock(_LEADER_LOCK))):
+        # The lock lives as long as this transaction: a leader that dies releases it at once.
+        with self._engine.begin() as connection:
+            if not connection.scalar(select(func.pg_try_advisory_xact_lock(_LEADER_LOCK))):
                 return
+            connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
             log.info("leading")
             metrics.reconciler_leading.set(1)
             try:
@@ -65,8 +66,6 @@ class Reconciler:
                     self._tick(connection)
             finally:
                 metrics.reconciler_leading.set(0)
-                with suppress(SQLAlchemyError):
-                    connection.execute(select(func.pg_advisory_unlock(_LEADER_LOCK)))
 
     def _tick(self, leader: Connection) -> None:
         leader.scalar(select(1))  # raises when the connection, and with it the lead, is lost
