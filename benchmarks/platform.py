@@ -23,8 +23,8 @@ from benchmarks.installation import Installation, installation
 from benchmarks.load import Load, drive, post
 from benchmarks.table import Line, at_least, at_most, show
 from shared.jobs import statements
-from shared.jobs.celery_app import broker_url
 from shared.jobs.notifications import message, queue_name
+from shared.redis_urls import broker
 from tests.support.platform import Platform, wait_for
 
 SUBMITS = 3_000
@@ -43,7 +43,7 @@ def main() -> None:
 
 def measure(assay: Installation, platform: Platform) -> list[Line]:
     redis_url = assay.stores.redis_url
-    os.environ.update(BARE_BROKER=broker_url(f"{redis_url}?db=1"), BARE_BACKEND=broker_url(f"{redis_url}?db=2"))
+    os.environ.update(BARE_BROKER=broker(f"{redis_url}?db=1").url, BARE_BACKEND=broker(f"{redis_url}?db=2").url)
     with platform.engine.begin() as connection:
         connection.exec_driver_sql("CREATE TABLE plain_jobs (id text PRIMARY KEY, kind text, input jsonb)")
     return [

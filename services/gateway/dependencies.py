@@ -31,6 +31,7 @@ from services.gateway.tables.conversion import Conversions
 from services.gateway.workers import Workforce
 from shared import blobs
 from shared.flows.store import FlowStore
+from shared.redis_urls import async_client
 
 log = structlog.get_logger()
 
@@ -116,7 +117,7 @@ async def opened(
     app: FastAPI, settings: Settings, metrics: Metrics, *, is_behind: bool = False
 ) -> AsyncIterator[Dependencies]:
     """The resources for the life of the process; none of them has to be reachable yet."""
-    redis = Redis.from_url(
+    redis = async_client(
         settings.stores.redis_url,
         socket_timeout=_REDIS_TIMEOUT,
         socket_connect_timeout=_REDIS_TIMEOUT,

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import unquote, urlsplit
 
 import structlog
-from redis.asyncio import Redis
 from redis.exceptions import RedisError
 from sqlalchemy import text
 
@@ -17,6 +16,7 @@ from services.gateway.database import Database
 from services.gateway.metrics import Metrics
 from shared.contracts.capabilities import DependencyState
 from shared.errors import DatabaseUnavailable
+from shared.redis_urls import async_client
 from shared.settings import StoreSettings
 
 log = structlog.get_logger()
@@ -38,7 +38,7 @@ class HealthMonitor:
         self._serving = serving
         self._side = side
         self._metrics = metrics
-        self._redis = Redis.from_url(
+        self._redis = async_client(
             stores.redis_url, socket_timeout=_DEADLINE_SECONDS, socket_connect_timeout=_DEADLINE_SECONDS, retry=None
         )
         self._files = _folder(stores.blob_url)

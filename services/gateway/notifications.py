@@ -19,6 +19,7 @@ from redis.exceptions import RedisError
 
 from shared.errors import DatabaseUnavailable
 from shared.jobs import notifications
+from shared.redis_urls import async_client
 
 log = structlog.get_logger()
 
@@ -99,7 +100,7 @@ class Watchers:
     """Everyone in this process who waits for news of a job, or of a flow, which nobody looks at for them."""
 
     def __init__(self, redis_url: str, look_at: LookAt) -> None:
-        self._redis = Redis.from_url(redis_url, socket_connect_timeout=1, socket_timeout=10, retry=None)
+        self._redis = async_client(redis_url, socket_connect_timeout=1, socket_timeout=10, retry=None)
         self._look_at = look_at
         self._watchers: defaultdict[str, set[Watch]] = defaultdict(set)
         self._waiters: defaultdict[str, set[Watch]] = defaultdict(set)  #: for the end of a job only

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from services.host.installation import HostSettings, ServerSettings, plain_scheme
 from shared.flows.settings import FlowSettings
 from shared.llm.settings import CallSettings, ProviderSettings
+from shared.redis_urls import client
 from shared.settings import JobSettings, PluginSettings, explained
 
 #: Read by several processes; what only one reads, it checks itself (``preforker.run``).
@@ -36,14 +37,12 @@ def unreachable_redis(url: str | None) -> str | None:
     """Why the Redis server that was given cannot be used; None when it answers, or when none was given."""
     if url is None:
         return None
-    from redis import Redis  # noqa: PLC0415 - only for a server that is given
-    from redis.exceptions import RedisError  # noqa: PLC0415
+    from redis.exceptions import RedisError  # noqa: PLC0415 - only for a server that is given
 
     try:
-        with closing(
-            Redis.from_url(url, socket_timeout=_SECONDS, socket_connect_timeout=_SECONDS, retry=None)
-        ) as redis:
-            redis.ping()
+        with closing(client(url, socket_timeout=_SECONDS, socket_connect_timeout=_SECONDS, retry=None)) as redis:
+            if redis.info("cluster").get("cluster_enabled"):
+                return "REDIS_URL: this is a Redis Cluster, and Celery needs one server: use Sentinel for a standby."
     except ValueError as error:
         return f"REDIS_URL: {error}"
     except (RedisError, OSError) as error:

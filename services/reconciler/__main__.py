@@ -6,7 +6,6 @@ import signal
 from threading import Event
 
 from prometheus_client import start_http_server
-from redis import Redis
 
 from services.reconciler.evaluations import advance_all
 from services.reconciler.reconciler import PeriodicTask, Reconciler
@@ -18,6 +17,7 @@ from services.reconciler.webhooks import Webhooks
 from shared import blobs, db, logs
 from shared.jobs import metrics
 from shared.plugins import load_plugins
+from shared.redis_urls import client
 from shared.settings import JobSettings, PluginSettings, StoreSettings
 
 
@@ -26,7 +26,7 @@ def main() -> None:
     load_plugins(PluginSettings().modules)
     stores, settings = StoreSettings(), JobSettings()
     engine = db.connect(stores.database_url)
-    redis = Redis.from_url(stores.redis_url, socket_timeout=2, socket_connect_timeout=1)
+    redis = client(stores.redis_url, socket_timeout=2, socket_connect_timeout=1)
     store = blobs.open_store(stores.blob_url)
     webhooks = Webhooks(engine, allow_private=settings.webhook_private)
     retention = Retention(engine, store, settings.retention_days, settings.upload_days)

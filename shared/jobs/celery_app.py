@@ -6,18 +6,20 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
-from urllib.parse import urlsplit
 
 from celery import Celery
 from celery.concurrency.thread import ApplyResult, TaskPool
 
 from shared.jobs.notifications import queue_name
+from shared.redis_urls import broker
 
 
 def celery_app(redis_url: str, concurrency: int) -> Celery:
     """An app whose worker takes notifications: one for each free thread, acknowledged early, without results."""
-    app = Celery("assay", broker=broker_url(redis_url))
+    carried_by = broker(redis_url)
+    app = Celery("assay", broker=carried_by.url)
     app.conf.update(
+        **carried_by.settings,
         accept_content=["json"],
         task_serializer="json",
         task_protocol=2,
@@ -44,6 +46,7 @@ def celery_app(redis_url: str, concurrency: int) -> Celery:
             "socket_timeout": 5,
             "socket_connect_timeout": 2,
             "retry_on_timeout": True,
+            **carried_by.transport,
         },
     )
     return app
@@ -62,19 +65,6 @@ def arguments(kinds: Sequence[str], name: str) -> list[str]:
         "--without-mingle",
         "--without-heartbeat",
     ]
-
-
-def broker_url(redis_url: str) -> str:
-    """The URL as kombu spells it: a unix socket is ``redis+socket://``."""
-    parts = urlsplit(redis_url)
-    if parts.scheme != "unix":
-        return redis_url
-    login = f"{parts.netloc}" if "@" in parts.netloc else ""
-    return f"redis+socket://{login}{parts.path}?virtual_host={dict(_pairs(parts.query)).get('db', '0')}"
-
-
-def _pairs(query: str) -> list[tuple[str, str]]:
-    return [(name, value) for name, _, value in (part.partition("=") for part in query.split("&")) if name]
 
 
 class WakingPool(TaskPool):

@@ -18,7 +18,6 @@ from celery.exceptions import SecurityWarning
 from celery.signals import setup_logging, worker_ready, worker_shutdown, worker_shutting_down
 from prometheus_client import start_http_server
 from pydantic import JsonValue
-from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 from sqlalchemy.exc import SQLAlchemyError
@@ -32,6 +31,7 @@ from shared.jobs.notifications import TASK
 from shared.jobs.polling import Poller
 from shared.jobs.runner import Runner, ServedKind, Stores
 from shared.kinds import KINDS
+from shared.redis_urls import client
 from shared.settings import JobSettings, StoreSettings
 
 log = structlog.get_logger(__name__)
@@ -198,7 +198,7 @@ def open_stores(settings: StoreSettings, connections: int) -> Stores:
     engine = db.connect(settings.database_url, connections)
     # Tried once more at once, as a restart breaks connections, and not for seconds: a job waits for each notification.
     again = Retry(NoBackoff(), 1)
-    redis = Redis.from_url(settings.redis_url, socket_timeout=2, socket_connect_timeout=1, retry=again)
+    redis = client(settings.redis_url, socket_timeout=2, socket_connect_timeout=1, retry=again)
     return Stores(engine, redis, blobs.open_store(settings.blob_url), open_models(engine, settings.redis_url))
 
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from threading import Event, Lock
 from typing import Any, Protocol
 
+from shared.redis_urls import client
+
 log = logging.getLogger(__name__)
 
 _ALIVE = 3.0  #: seconds after which a caller that does not come back has died
@@ -160,7 +162,7 @@ class SharedSlots:
     def __init__(self, url: str) -> None:
         import redis  # noqa: PLC0415
 
-        self._redis: Any = redis.Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5, retry=None)
+        self._redis: Any = client(url, socket_timeout=0.5, socket_connect_timeout=0.5, retry=None)
         self._faults = (redis.RedisError, OSError)
         self._take = self._redis.register_script(_TAKE)
         self._load = self._redis.register_script(_LOAD)

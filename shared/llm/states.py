@@ -8,6 +8,8 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
+from shared.redis_urls import client
+
 log = logging.getLogger(__name__)
 
 _EXPIRY = 7200  #: seconds without a change after which a value is dropped
@@ -65,7 +67,7 @@ class SharedStates:
     def __init__(self, url: str) -> None:
         import redis  # noqa: PLC0415  # not loaded where health is kept in the process
 
-        self._redis = redis.Redis.from_url(url, socket_timeout=0.25, socket_connect_timeout=0.25, retry=None)
+        self._redis = client(url, socket_timeout=0.25, socket_connect_timeout=0.25, retry=None)
         self._faults = (redis.RedisError, OSError)
         self._swap = self._redis.register_script(_SWAP)
         self._local = LocalStates()

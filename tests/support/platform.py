@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from redis import Redis
 from sqlalchemy import RowMapping, select, text
 from sqlalchemy.exc import OperationalError
 
@@ -20,6 +19,7 @@ from shared.contracts.jobs import JobState
 from shared.db import connect
 from shared.jobs import notifications, submission
 from shared.jobs.tables import job_events, jobs
+from shared.redis_urls import client
 from shared.settings import StoreSettings
 from tests.support.rows import job_row
 from tests.support.wait import until
@@ -59,7 +59,7 @@ class Platform:
     def __init__(self, stores: StoreSettings, *, lease_seconds: float = 2.0, concurrency: int = 4) -> None:
         self.stores = stores
         self.engine = connect(stores.database_url, pool_size=8)
-        self.redis = Redis.from_url(stores.redis_url, socket_connect_timeout=1, socket_timeout=2)
+        self.redis = client(stores.redis_url, socket_connect_timeout=1, socket_timeout=2)
         self.processes: list[PreforkedProcess] = []
         self._environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Mapping
 
 from pydantic import BaseModel, JsonValue
-from redis import Redis
 from sqlalchemy import Connection, text
 
 from shared import blobs, db, logs
@@ -25,6 +24,7 @@ from shared.jobs.runner import Stores
 from shared.jobs.worker import Worker
 from shared.llm.chat import ChatReply, ChatRequest, RenderedPrompt
 from shared.loop import Budget
+from shared.redis_urls import client
 from shared.settings import JobSettings, StoreSettings
 
 
@@ -95,7 +95,7 @@ class NoModels:
 def main() -> None:
     logs.configure("test")
     stores, settings = StoreSettings(), JobSettings()
-    redis = Redis.from_url(stores.redis_url, socket_timeout=2, socket_connect_timeout=1)
+    redis = client(stores.redis_url, socket_timeout=2, socket_connect_timeout=1)
     connected = Stores(db.connect(stores.database_url), redis, blobs.open_store(stores.blob_url), NoModels())
     worker = Worker("execution", connected, settings, stores.redis_url, version="test")
     worker.serve("execute", obey)

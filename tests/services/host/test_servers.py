@@ -18,7 +18,7 @@ from services.host.folder import alive
 from services.host.postgres import Postgres
 from services.host.redis import Redis
 from services.host.server import socket_folder
-from shared.jobs.celery_app import broker_url
+from shared.redis_urls import broker
 from tests.support.wait import until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -68,7 +68,7 @@ def test_redis_with_passwords_admits_its_users_only_and_lets_none_administer(ser
             for command in ("FLUSHALL", "CONFIG GET dir", "ACL LIST", "SHUTDOWN", "KEYS *"):
                 with pytest.raises(NoPermissionError):
                     ours.execute_command(command)
-        with Celery(broker=broker_url(server.url_of("gateway"))).connection() as connection:
+        with Celery(broker=broker(server.url_of("gateway")).url).connection() as connection:
             connection.ensure_connection(max_retries=1)
 
 

@@ -9,8 +9,9 @@ from typing import cast
 from celery import Celery
 from redis import Redis
 
-from shared.jobs.celery_app import broker_url, celery_app
+from shared.jobs.celery_app import celery_app
 from shared.jobs.notifications import TASK, message, queue_name
+from shared.redis_urls import broker
 
 
 def test_the_message_is_what_celery_sends(redis_url: str) -> None:
@@ -39,5 +40,5 @@ def test_every_message_has_a_delivery_tag_of_its_own() -> None:
 
 
 def test_a_unix_socket_is_spelled_as_kombu_wants_it() -> None:
-    assert broker_url("unix:///run/r.sock?db=3") == "redis+socket:///run/r.sock?virtual_host=3"
-    assert broker_url("redis://host:6379/1") == "redis://host:6379/1"
+    assert broker("unix:///run/r.sock?db=3").url == "redis+socket:///run/r.sock?virtual_host=3"
+    assert broker("redis://host:6379/1").url == "redis://host:6379/1"
