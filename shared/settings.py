@@ -59,6 +59,7 @@ class JobSettings(BaseSettings):
     webhook_private: bool = Field(False, description="Allow webhooks to http and to private addresses")
     upload_days: float = Field(90, gt=0, description="How long an uploaded file is kept that no unfinished job names")
     retention_days: float = Field(30, gt=0, description="How long finished jobs and their files are kept")
+    llm_texts_days: float = Field(7, gt=0, description="How long the texts of model calls are kept")
 
 
 class PluginSettings(BaseSettings):

@@ -86,6 +86,7 @@ class Jobs(Noun):
         return await job.replay(input, model=model)
 
     llm_calls = sends(jobs.llm_calls)
+    llm_call = sends(jobs.llm_call)
     delete = sends(jobs.delete)
     deliveries = sends(jobs.deliveries)
     redeliver = sends(jobs.redeliver)
@@ -184,6 +185,8 @@ class Prompts(Noun):
     list = sends(rest.prompts)
     get = sends(rest.prompt)
     set = sends(rest.set_prompt)
+    test = sends(rest.try_prompt)
+    label = sends(rest.label_prompt)
     draft = sends(rest.draft_prompt)
     publish = sends(rest.publish_prompt)
     versions = sends(rest.prompt_versions)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from shared.contracts.common import Page
     from shared.contracts.jobs import BatchView, BulkOutcomes, EventPage, JobChanges, JobView
-    from shared.contracts.models import LlmCalls
+    from shared.contracts.models import LlmCalls, LlmCallText
     from shared.contracts.webhooks import Deliveries
 
 Input = "Mapping[str, Any] | BaseModel"
@@ -121,6 +121,11 @@ def replay(
 ) -> ApiCall[JobView]:
     body = without_none(input=input, model=model, budget=budget, prompt_version=prompt_version)
     return ApiCall("POST", f"/v1/jobs/{segment(id)}/replay", as_model("jobs.JobView"), body=body)
+
+
+def llm_call(id: str, call: int) -> ApiCall[LlmCallText]:
+    """One call with its messages and its answer, where the installation keeps them."""
+    return ApiCall("GET", f"/v1/jobs/{segment(id)}/llm-calls/{call}", as_model("models.LlmCallText"))
 
 
 def llm_calls(id: str) -> ApiCall[LlmCalls]:

@@ -9,7 +9,16 @@ from assay.calls.call import ApiCall, as_model, as_page, nothing, raw, segment, 
 
 if TYPE_CHECKING:
     from shared.contracts.common import Page
-    from shared.contracts.models import AllowedModels, Endpoint, EndpointTest, Models, ModelTest, Prompt, Providers
+    from shared.contracts.models import (
+        AllowedModels,
+        Endpoint,
+        EndpointTest,
+        Models,
+        ModelTest,
+        Prompt,
+        PromptTest,
+        Providers,
+    )
 
 
 def prompts() -> ApiCall[Page[Prompt]]:
@@ -20,10 +29,35 @@ def prompt(key: str) -> ApiCall[Prompt]:
     return ApiCall("GET", f"/v1/prompts/{segment(key)}", as_model("models.Prompt"))
 
 
-def set_prompt(key: str, text: str, if_match: str | None = None) -> ApiCall[Prompt]:
+def try_prompt(
+    key: str,
+    text: str | None = None,
+    *,
+    job_id: str | None = None,
+    variables: Mapping[str, Any] | None = None,
+    message: str | None = None,
+    model: str | None = None,
+) -> ApiCall[PromptTest]:
+    """Ask a model with a text, or with the one in use: on a job's words, or on ``variables`` and a ``message``."""
+    body = without_none(text=text, job_id=job_id, variables=variables, message=message, model=model)
+    path = f"/v1/prompts/{segment(key)}/test"
+    return ApiCall("POST", path, as_model("models.PromptTest"), body=body, wait_seconds=120)
+
+
+def label_prompt(key: str, label: str, version: int | None = None) -> ApiCall[None]:
+    """Let a label mean this version; without one it means none."""
+    body = {"label": label, "version": version}
+    return ApiCall("POST", f"/v1/prompts/{segment(key)}/labels", nothing, body=body)
+
+
+def set_prompt(key: str, text: str, if_match: str | None = None, note: str | None = None) -> ApiCall[Prompt]:
     headers = {"If-Match": if_match} if if_match is not None else {}
     return ApiCall(
-        "PUT", f"/v1/prompts/{segment(key)}", as_model("models.Prompt"), body={"text": text}, headers=headers
+        "PUT",
+        f"/v1/prompts/{segment(key)}",
+        as_model("models.Prompt"),
+        body=without_none(text=text, note=note),
+        headers=headers,
     )
 
 

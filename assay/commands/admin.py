@@ -42,11 +42,44 @@ def get_prompt(key: str) -> None:
 
 @prompts.command(name="set")
 def set_prompt(
-    key: str, file: Annotated[str, Parameter(help="The new text; - is standard input", allow_leading_hyphen=True)]
+    key: str,
+    file: Annotated[str, Parameter(help="The new text; - is standard input", allow_leading_hyphen=True)],
+    *,
+    note: Annotated[str | None, Parameter(help="Why, for the list of versions")] = None,
 ) -> None:
     """Make a file the new version of a prompt."""
     text = sys.stdin.read() if file == "-" else text_of(Path(file))
-    answer(rest.set_prompt(key, text), _version)
+    answer(rest.set_prompt(key, text, note=note), _version)
+
+
+@prompts.command(name="test")
+def try_prompt(
+    key: str,
+    source: Annotated[str | None, Parameter(name="FILE", help="The text; else the one in use")] = None,
+    *,
+    job: Annotated[str | None, Parameter(help="With the words of this job's latest call with the prompt")] = None,
+    variable: Annotated[Sequence[str], Parameter(help="NAME=VALUE", negative="")] = (),
+    message: Annotated[str | None, Parameter(help="What the user says")] = None,
+    model: str | None = None,
+) -> int:
+    """Ask a model with a text that nobody uses yet, and print its answer."""
+    text = None if source is None else text_of(Path(source))
+    variables = dict(pair(each) for each in variable)
+    session = current()
+    call = rest.try_prompt(key, text, job_id=job, variables=variables, message=message, model=model)
+    tried = session.client.fetch(call)
+    session.show(tried, lambda _: str(tried["answer"] or json.dumps(tried["tool_calls"])))
+    if not tried["ok"]:
+        session.warn(str(tried["error"]))
+    return 0 if tried["ok"] else 1
+
+
+@prompts.command(name="label")
+def label_prompt(
+    key: str, label: str, version: Annotated[int | None, Parameter(help="Without it the label goes")] = None
+) -> None:
+    """Name a version of a prompt."""
+    answer(rest.label_prompt(key, label, version), lambda _: f"{label}: {version or 'no version'}")
 
 
 @prompts.command(name="publish")

@@ -218,6 +218,19 @@ def llm_calls(id: JobId) -> None:
     answer(jobs.llm_calls(id), _calls)
 
 
+@app.command(name="llm-call")
+def llm_call(id: JobId, call: Annotated[int, Parameter(help="Its id, as llm-calls --json has it")]) -> None:
+    """What one call was asked and what it answered, where that is kept (`ASSAY_LLM_TEXTS`)."""
+    answer(jobs.llm_call(id, call), _words)
+
+
+def _words(call: Any) -> str:
+    if call["messages"] is None:
+        return f"its words are not kept: ASSAY_LLM_TEXTS is {call['keeps']}"
+    said = [(each["role"], each["content"]) for each in call["messages"]]
+    return "\n\n".join(f"--- {role}\n{text}" for role, text in [*said, ("answer", call["answer"] or "")])
+
+
 @app.command(name="rm")
 def delete(*id: JobId) -> None:
     """Delete jobs that have ended, with their events and files."""

@@ -62,8 +62,8 @@ describe("data", () => {
 });
 
 describe("events", () => {
-  test("a frame is its data, a comment is nothing", () => {
-    expect(parse('id: 3\nevent: x\ndata: {"seq":3}')).toEqual([{ seq: 3 }]);
+  test("a frame has an id, an event and its data, a comment is nothing", () => {
+    expect(parse('id: 3\nevent: x\ndata: {"seq":3}')).toEqual([{ id: "3", event: "x", data: '{"seq":3}' }]);
     expect(parse(": still here")).toEqual([]);
   });
   test("the timeline has a bar for the wait, each call and each run", () => {

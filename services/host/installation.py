@@ -68,6 +68,8 @@ def compose(
     common = {"ASSAY_HOME": str(folder.path), "ASSAY_HOST": host.host, "ASSAY_EMBEDDED": "true"}
     if "ASSAY_LLM_PRIVATE_ENDPOINTS" not in os.environ:  # on one machine the models' server is often a neighbour
         common["ASSAY_LLM_PRIVATE_ENDPOINTS"] = "true"
+    if "ASSAY_LLM_TEXTS" not in os.environ:  # the inputs of the jobs are here too
+        common["ASSAY_LLM_TEXTS"] = "all"
     scripted: list[Program] = []
     if script is not None:
         scripted_port = free_port("127.0.0.1", 0)

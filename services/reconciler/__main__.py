@@ -29,7 +29,7 @@ def main() -> None:
     redis = client(stores.redis_url, socket_timeout=2, socket_connect_timeout=1)
     store = blobs.open_store(stores.blob_url)
     webhooks = Webhooks(engine, allow_private=settings.webhook_private)
-    retention = Retention(engine, store, settings.retention_days, settings.upload_days)
+    retention = Retention(engine, store, settings.retention_days, settings.upload_days, settings.llm_texts_days)
     reconciler = Reconciler(
         engine,
         [

@@ -38,11 +38,14 @@ _WORKER_SILENT_SECONDS = 600
 class Retention:
     """Deletes all that is older than its retention; safe to stop anywhere and to run again."""
 
-    def __init__(self, engine: Engine, store: ObjectStore, retention_days: float, upload_days: float) -> None:
+    def __init__(
+        self, engine: Engine, store: ObjectStore, retention_days: float, upload_days: float, text_days: float
+    ) -> None:
         self._engine = engine
         self._store = store
         self._retention_days = retention_days
         self._upload_days = upload_days
+        self._text_days = text_days
         self._looked_through = {"files": "", "llm_calls": ""}  #: up to which job, for rows without one
         self._shard: int | None = None  #: of blobs, the next one; None while the store is small
 
@@ -51,6 +54,7 @@ class Retention:
         jobs = self._until_empty(self._expired_jobs)
         uploads = self._until_empty(self._expired_uploads)
         self._until_empty(self._expired_keys)
+        self._until_empty(self._expired_texts)
         self._forget_workers()
         for table in self._looked_through:
             self._delete_orphans(table)
@@ -80,6 +84,9 @@ class Retention:
 
     def _expired_keys(self, connection: Connection) -> int:
         return connection.execute(maintenance.expired_idempotency_keys(IDEMPOTENCY_HOURS, _BATCH)).rowcount
+
+    def _expired_texts(self, connection: Connection) -> int:
+        return connection.execute(maintenance.expired_texts(self._text_days, _BATCH)).rowcount
 
     def _forget_workers(self) -> None:
         silent = func.statement_timestamp() - func.make_interval(0, 0, 0, 0, 0, 0, _WORKER_SILENT_SECONDS)

@@ -148,11 +148,62 @@ class Prompt(Answer):
     variables: PromptVariables
     updated_at: Time | None
     gate: Gate | None = None  #: in the list of versions: what it passed before it was used
+    actor: str | None = None  #: the id of the API key that made the version
+    note: str | None = None  #: why it was made
+    labels: list[str] = []  #: in the list of versions: names that mean it
 
 
 class PromptInput(Request):
     text: Annotated[str, Field(min_length=1, max_length=200_000)]
     use: bool = True  #: False keeps it as a version that nobody uses until it is published
+    note: Annotated[str, Field(min_length=1, max_length=500)] | None = None  #: why it was made
+
+
+class LabelInput(Request):
+    """A name for a version; without a version the name is taken away."""
+
+    label: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
+    version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+
+
+class ModelName(Answer):
+    provider: str
+    model: str
+
+
+class PromptTestInput(Request):
+    """A text tried on a model: with the variables and messages of a job's call, or with variables of one's own."""
+
+    text: Annotated[str, Field(min_length=1, max_length=200_000)] | None = None  #: the one in use by default
+    job_id: Annotated[str, Field(min_length=1, max_length=64)] | None = None  #: whose latest call with the prompt
+    variables: dict[str, JsonValue] = {}  #: beside and before the job's
+    message: Annotated[str, Field(min_length=1, max_length=200_000)] | None = None  #: of the user; else the job's
+    model: Annotated[str, Field(min_length=1, max_length=200)] | None = None  #: else those of the role
+
+
+class CallMessage(Answer):
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str
+    images: int = 0  #: how many it had; they are not kept
+    tool_calls: list[dict[str, JsonValue]] = []
+    tool_call_id: str | None = None  #: of a tool's answer: the call that it answers
+
+
+class PromptTest(Answer):
+    """What a model was asked, and what it answered; ``before`` is the answer of the job's own call."""
+
+    ok: bool
+    messages: list[CallMessage]
+    answer: str | None = None
+    tool_calls: list[dict[str, JsonValue]] = []
+    served: ModelName | None = None
+    seconds: float
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    error: str | None = None
+    before: str | None = None  #: what the job's own call was answered
+    before_version: int | None = None  #: of the prompt, in the job's own call
 
 
 class PublishInput(Request):
@@ -165,11 +216,6 @@ class PublishInput(Request):
 
 class RollbackInput(Request):
     version: Annotated[int, Field(ge=1, le=2**31 - 1)]
-
-
-class ModelName(Answer):
-    provider: str
-    model: str
 
 
 class PromptUsed(Answer):
@@ -204,6 +250,19 @@ class LlmCall(Answer):
     first_token_seconds: float | None = None
     parameters: dict[str, JsonValue] = {}  #: of the call, as far as the model took them: temperature, seed and so on
     queue_seconds: float | None = None  #: for which it waited for a slot of its endpoint, before it was sent
+
+
+class LlmCallText(LlmCall):
+    """A call with its words; null where they are not kept."""
+
+    keeps: Literal["off", "failed", "all"]  #: of which calls the installation keeps the words
+    messages: list[CallMessage] | None = None
+    tools: list[dict[str, JsonValue]] = []  #: that the model could call
+    answer: str | None = None
+    reasoning: str | None = None  #: what the model thought, where it says so
+    tool_calls: list[dict[str, JsonValue]] = []
+    variables: dict[str, JsonValue] = {}  #: with which the prompt was filled in
+    cut: bool = False  #: the messages were longer than what is kept
 
 
 class LlmCalls(Answer):

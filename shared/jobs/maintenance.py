@@ -95,6 +95,17 @@ def expired_uploads(days: float, limit: int) -> TextClause:
     )
 
 
+def expired_texts(days: float, limit: int) -> TextClause:
+    """Delete texts of model calls that are older; the calls stay in the ledger."""
+    return sql(
+        f"""
+        DELETE FROM llm_texts WHERE call_id = ANY(ARRAY(
+            SELECT call_id FROM llm_texts WHERE at < {_AGE} ORDER BY at LIMIT {limit:d}))
+        """,  # noqa: S608 - a constant of ours
+        seconds=days * 86400,
+    )
+
+
 def orphaned_conversations(ids: Sequence[str]) -> TextClause:
     """Delete those of the conversations that have no message, and that no job and no flow refers to."""
     return sql(

@@ -71,6 +71,8 @@ Compact = Callable[[int], Compacted | None]
 class PromptVersion:
     key: str
     version: int
+    #: What the text was filled in with, where that is plain and short: a draft is tested with it.
+    variables: Json = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class LlmLayer:
         self._slots = SharedSlots(redis_url) if redis_url else LocalSlots()
         self._breaker = Breaker(self._states, calls.breaker)
         self._loaded: set[str] = set()
-        self.ledger = CallLedger(engine)
+        self.ledger = CallLedger(engine, calls.texts)
         self.models = ModelRegistry(engine, self.endpoints.current)
         self.allowed = AllowedModels(engine, calls.allowed_models)
         self._daily = DailyTokens(engine, calls.tenant_tokens_per_day)

@@ -15,9 +15,10 @@ from sqlalchemy import Connection, Engine, RowMapping, Select, func, insert, sel
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.contracts.models import LlmCall, ModelName, PromptUsed
+from shared.llm import texts
 from shared.llm.catalog import cost
 from shared.llm.chat import SKIPPED, ProviderAttempt, TokenUsage
-from shared.llm.tables import llm_calls
+from shared.llm.tables import llm_calls, llm_texts
 
 log = logging.getLogger(__name__)
 
@@ -81,18 +82,24 @@ class JobUsage:
 class CallLedger:
     """Writes rows; a row that cannot be written waits for the next one."""
 
-    def __init__(self, engine: Engine | None) -> None:
+    def __init__(self, engine: Engine | None, keep: texts.Keep = "off") -> None:
         self._engine = engine
-        self._waiting: deque[Mapping[str, object]] = deque(maxlen=_MAX_WAITING)
+        self._keep: texts.Keep = keep
+        self._waiting: deque[tuple[Mapping[str, object], bytes | None]] = deque(maxlen=_MAX_WAITING)
 
     def write(self, owner: Owner, attempt: ProviderAttempt) -> None:
-        self._waiting.append(row(owner, attempt))
+        kept = texts.packed(attempt) if texts.is_kept(self._keep, attempt) else None
+        self._waiting.append((row(owner, attempt), kept))
         if self._engine is None:
             return
         rows = [self._waiting.popleft() for _ in range(len(self._waiting))]
         try:
             with self._engine.begin() as connection:
-                connection.execute(insert(llm_calls), rows)
+                for call, kept in rows:
+                    id = connection.execute(insert(llm_calls).values(call).returning(llm_calls.c.id)).scalar_one()
+                    if kept is not None:
+                        values = {"call_id": id, "tenant_id": call["tenant_id"], "body": kept}
+                        connection.execute(insert(llm_texts).values(values))
         except SQLAlchemyError as error:
             self._waiting.extendleft(reversed(rows))
             log.warning("the ledger of model calls waits for the database: %s", type(error).__name__)
@@ -154,6 +161,27 @@ def calls_of(tenant: str, job: str) -> Select[*tuple[Any, ...]]:
         .where(llm_calls.c.tenant_id == tenant, llm_calls.c.job_id == job)
         .order_by(llm_calls.c.id)
         .limit(10_000)
+    )
+
+
+def call_with_text(tenant: str, job: str, call: int) -> Select[*tuple[Any, ...]]:
+    """The row of one attempt, with the ``body`` of ``llm_texts``, null where no text is kept."""
+    return (
+        select(llm_calls, llm_texts.c.body)
+        .outerjoin(llm_texts, llm_texts.c.call_id == llm_calls.c.id)
+        .where(llm_calls.c.tenant_id == tenant, llm_calls.c.job_id == job, llm_calls.c.id == call)
+    )
+
+
+def latest_text(tenant: str, job: str, prompt: str) -> Select[*tuple[Any, ...]]:
+    """The newest answered call of the job that used the prompt and whose text is kept."""
+    calls = llm_calls.c
+    return (
+        select(llm_calls, llm_texts.c.body)
+        .join(llm_texts, llm_texts.c.call_id == calls.id)
+        .where(calls.tenant_id == tenant, calls.job_id == job, calls.prompt_key == prompt)
+        .order_by((calls.outcome == "ok").desc(), calls.id.desc())
+        .limit(1)
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,12 +11,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, and_, func, select, text
+from pydantic import JsonValue
+from sqlalchemy import Connection, Engine, Row, and_, delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 import shared
 from shared.contracts.models import Gate, Prompt, PromptVariables
-from shared.errors import DatabaseUnavailable, NotFound, PreconditionFailed
+from shared.errors import DatabaseUnavailable, InvalidRequest, NotFound, PreconditionFailed
 from shared.kinds import KINDS
 from shared.llm import templates
 from shared.llm.chat import PromptVersion, RenderedPrompt
@@ -26,6 +28,7 @@ from shared.llm.tables import prompt_gates, prompt_labels, prompt_versions
 log = logging.getLogger(__name__)
 
 _ACTIVE = "active"
+_LONGEST_VARIABLES = 64_000  #: characters of JSON that go with a question
 _SERVICES = Path(shared.__file__).resolve().parent.parent / "services"
 
 
@@ -55,6 +58,8 @@ class Stored:
     text: str
     is_default: bool
     at: datetime | None = None
+    actor: str | None = None
+    note: str | None = None
 
 
 class PromptRegistry:
@@ -89,13 +94,41 @@ class PromptRegistry:
         with self._engine.connect() as connection:
             rows = connection.execute(of_key.order_by(prompt_versions.c.version.desc()).limit(limit)).all()
             passed = connection.execute(select(prompt_gates).where(prompt_gates.c.key == key)).mappings().all()
+            labelled = connection.execute(select(prompt_labels).where(prompt_labels.c.key == key)).all()
         gates = {row["version"]: Gate.model_validate(dict(row)) for row in passed}
-        return [self._shown(_stored(row)).model_copy(update={"gate": gates.get(row.version)}) for row in rows]
+        labels: dict[int, list[str]] = {}
+        for row in sorted(labelled, key=lambda row: str(row.label)):
+            labels.setdefault(row.version, []).extend([row.label] if row.label != _ACTIVE else [])
+        return [
+            self._shown(_stored(row)).model_copy(
+                update={"gate": gates.get(row.version), "labels": labels.get(row.version, [])}
+            )
+            for row in rows
+        ]
 
-    def draft(self, key: str, text: str, actor: str | None = None) -> Prompt:
+    def label(self, key: str, label: str, version: int | None) -> None:
+        """Let a label mean this version; None takes it away. Raises: NotFound, InvalidRequest, DatabaseUnavailable."""
+        if label == _ACTIVE:
+            raise InvalidRequest(
+                f"label: publish a version to make it {_ACTIVE}.", [(["body", "label"], "is not yours")]
+            )
+        if version is not None and self.version(key, version) is None:
+            raise NotFound(f"The prompt {key} has no version {version}.")
+        if self._engine is None:
+            raise DatabaseUnavailable("Prompts can only be changed where there is a database.")
+        self._default(key)
+        with self._engine.begin() as connection:
+            _lock(connection)
+            if version is not None:
+                _use(connection, key, version, label)
+                return
+            mine = and_(prompt_labels.c.key == key, prompt_labels.c.label == label)
+            connection.execute(delete(prompt_labels).where(mine))
+
+    def draft(self, key: str, text: str, actor: str | None = None, note: str | None = None) -> Prompt:
         """Make a text the newest version, and use the one before. Raises as ``save`` does."""
         templates.check(text, self._default(key))
-        return self._activate(key, text, actor, None, use=False)
+        return self._activate(key, text, actor, None, note, use=False)
 
     def publish(self, key: str, version: int, gate: Gate | None = None, tenant: str = "") -> Prompt:
         """Use a version that is there; ``gate`` is what it passed. Raises: NotFound, DatabaseUnavailable."""
@@ -113,21 +146,23 @@ class PromptRegistry:
         self._active.expire()
         return self._shown(stored).model_copy(update={"gate": gate})
 
-    def save(self, key: str, text: str, actor: str | None = None, expected: int | None = None) -> Prompt:
-        """Make a text the newest version, and use it.
+    def save(
+        self, key: str, text: str, actor: str | None = None, expected: int | None = None, note: str | None = None
+    ) -> Prompt:
+        """Make a text the newest version, and use it; ``note`` says why.
 
         Raises: NotFound; PromptBroken, PromptVariableUnknown, PromptVariableMissing;
         PreconditionFailed when the version in use is not the expected one.
         """
         templates.check(text, self._default(key))
-        return self._activate(key, text, actor, expected)
+        return self._activate(key, text, actor, expected, note)
 
     def rollback(self, key: str, version: int, actor: str | None = None, expected: int | None = None) -> Prompt:
         """Use an old text again, as a new version. Raises: NotFound, PreconditionFailed."""
         old = self.version(key, version)
         if old is None:
             raise NotFound(f"The prompt {key} has no version {version}.")
-        return self._activate(key, old.text, actor, expected)
+        return self._activate(key, old.text, actor, expected, f"as version {version} was")
 
     def reset(self, key: str, actor: str | None = None, expected: int | None = None) -> Prompt:
         """Use the file's text again, as a new version. Raises: NotFound, PreconditionFailed."""
@@ -139,6 +174,10 @@ class PromptRegistry:
         ``versions`` holds for the prompts of these keys, whatever they are named like.
         """
         return JobPrompts(self, version, versions or {})
+
+    def check(self, key: str, text: str) -> None:
+        """Whether a text may be a version. Raises: NotFound; PromptBroken and its like."""
+        templates.check(text, self._default(key))
 
     def render(self, key: str, **variables: object) -> RenderedPrompt:
         """Raises: NotFound, PromptNotRendered."""
@@ -170,9 +209,20 @@ class PromptRegistry:
             is_default=stored.is_default,
             variables=names,
             updated_at=stored.at,
+            actor=stored.actor,
+            note=stored.note,
         )
 
-    def _activate(self, key: str, text: str, actor: str | None, expected: int | None, *, use: bool = True) -> Prompt:
+    def _activate(
+        self,
+        key: str,
+        text: str,
+        actor: str | None,
+        expected: int | None,
+        note: str | None = None,
+        *,
+        use: bool = True,
+    ) -> Prompt:
         if self._engine is None:
             raise DatabaseUnavailable("Prompts can only be changed where there is a database.")
         self._active.get()
@@ -181,7 +231,7 @@ class PromptRegistry:
             current = _label(connection, key)
             if expected is not None and expected != current:
                 raise PreconditionFailed(f"The prompt {key} is at version {current}, not {expected}.")
-            stored = _add(connection, key, text, text == self._files[key], actor, use=use)
+            stored = _add(connection, key, text, text == self._files[key], actor, note, use=use)
         self._active.expire()
         return self._shown(stored)
 
@@ -224,7 +274,17 @@ class JobPrompts:
 
 
 def _rendered(stored: Stored, variables: Mapping[str, object]) -> RenderedPrompt:
-    return RenderedPrompt(templates.render(stored.text, variables), PromptVersion(stored.key, stored.version))
+    version = PromptVersion(stored.key, stored.version, _plain(variables))
+    return RenderedPrompt(templates.render(stored.text, variables), version)
+
+
+def _plain(variables: Mapping[str, object]) -> dict[str, JsonValue]:
+    """The variables as JSON; nothing when that would be long, as it goes with every question to the broker."""
+    try:
+        written = json.dumps(variables)
+    except (TypeError, ValueError, RecursionError):
+        return {}
+    return json.loads(written) if len(written) <= _LONGEST_VARIABLES else {}
 
 
 def _used(connection: Connection) -> dict[str, Stored]:
@@ -244,21 +304,28 @@ def _label(connection: Connection, key: str) -> int | None:
 
 
 def _add(
-    connection: Connection, key: str, body: str, is_default: bool, actor: str | None, *, use: bool = True
+    connection: Connection,
+    key: str,
+    body: str,
+    is_default: bool,
+    actor: str | None,
+    note: str | None = None,
+    *,
+    use: bool = True,
 ) -> Stored:
     newest = connection.scalar(select(func.max(prompt_versions.c.version)).where(prompt_versions.c.key == key)) or 0
-    added = insert(prompt_versions).values(key=key, version=newest + 1, text=body, is_default=is_default, actor=actor)
-    row = connection.execute(added.returning(prompt_versions)).one()
+    values = {"version": newest + 1, "text": body, "is_default": is_default, "actor": actor, "note": note}
+    row = connection.execute(insert(prompt_versions).values(key=key, **values).returning(prompt_versions)).one()
     if use:
         _use(connection, key, newest + 1)
     return _stored(row)
 
 
-def _use(connection: Connection, key: str, version: int) -> None:
-    label = insert(prompt_labels).values(key=key, label=_ACTIVE, version=version)
+def _use(connection: Connection, key: str, version: int, name: str = _ACTIVE) -> None:
+    label = insert(prompt_labels).values(key=key, label=name, version=version)
     moved = {"version": version, "updated_at": func.clock_timestamp()}
     connection.execute(label.on_conflict_do_update(index_elements=["key", "label"], set_=moved))
 
 
 def _stored(row: Row[*tuple[Any, ...]]) -> Stored:
-    return Stored(row.key, row.version, row.text, row.is_default, row.created_at)
+    return Stored(row.key, row.version, row.text, row.is_default, row.created_at, row.actor, row.note)

@@ -61,6 +61,12 @@ class CallSettings(BaseSettings):
     )
     tenant_tokens_per_day: int = Field(100_000_000, ge=0, description="Model tokens of a tenant in a day (UTC); 0: any")
 
+    texts: Literal["off", "failed", "all"] = Field(
+        "off",
+        description="Of which model calls the messages and the answer are kept, to be read and tried again; "
+        "`assay up` keeps all",
+    )
+
     @property
     def allowed_models(self) -> tuple[str, ...]:
         return tuple(pattern.strip() for pattern in self.tenant_models.split(",") if pattern.strip())

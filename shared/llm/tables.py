@@ -8,9 +8,11 @@ from sqlalchemy import (
     Column,
     DateTime,
     Double,
+    ForeignKey,
     Identity,
     Index,
     Integer,
+    LargeBinary,
     PrimaryKeyConstraint,
     Table,
     Text,
@@ -60,6 +62,17 @@ llm_calls = Table(
     Index(None, "tenant_id", "at"),
 )
 
+#: What calls were asked and answered, where ``ASSAY_LLM_TEXTS`` has them kept.
+llm_texts = Table(
+    "llm_texts",
+    metadata,
+    Column("call_id", BigInteger, ForeignKey("llm_calls.id", ondelete="CASCADE"), primary_key=True),
+    Column("tenant_id", Text, nullable=False),
+    Column("at", DateTime(timezone=True), nullable=False, server_default=_now),
+    Column("body", LargeBinary, nullable=False),  # shared.llm.texts
+    Index(None, "at"),
+)
+
 #: Immutable texts; a rollback or a reset adds a new version with an old text.
 prompt_versions = Table(
     "prompt_versions",
@@ -70,6 +83,7 @@ prompt_versions = Table(
     Column("is_default", Boolean, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=_now),
     Column("actor", Text),
+    Column("note", Text),  # why it was made, in a person's words
     PrimaryKeyConstraint("key", "version"),
 )
 

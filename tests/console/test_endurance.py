@@ -49,3 +49,36 @@ def test_seven_tabs_follow_seven_jobs(console: Console, visit: Visit) -> None:
         expect(tab.locator(".s-succeeded").first).to_be_visible(timeout=90_000)
         expect(tab.locator("pre.code.wrap")).to_contain_text("line 19")
     assert [len(_lines(tab)) for tab in tabs] == [20] * 7
+
+
+def test_seven_lists_follow_one_stream(console: Console, visit: Visit) -> None:
+    visitor = visit()
+    tabs = [visitor.tab() for _ in range(7)]
+    streams: list[str] = []
+    for tab in tabs:
+        tab.on("request", lambda request: streams.append(request.url) if "/v1/events" in request.url else None)
+        tab.goto("/jobs")
+        expect(tab.get_by_text("live", exact=True)).to_be_visible()
+    console.run("execute", language="python", code="print('followed by seven')")
+    for tab in tabs:
+        row = tab.get_by_role("row", name="followed by seven")
+        expect(row.locator(".s-succeeded")).to_be_visible()
+    assert len(streams) == 1, "one tab leads, the others are told"
+    tabs[0].close()
+    console.run("execute", language="python", code="print('and by six')")
+    for tab in tabs[1:]:
+        expect(tab.get_by_role("row", name="and by six").locator(".s-succeeded")).to_be_visible()
+    assert len(streams) == 2, "another leads once that one is gone"
+
+
+def test_new_jobs_wait_while_one_looks_at_old_ones(console: Console, visit: Visit) -> None:
+    tab = visit().tab()
+    console.run("execute", language="python", code="print('seen before')")
+    tab.goto("/jobs")
+    tab.get_by_role("row", name="seen before").get_by_role("checkbox").check()
+    console.run("execute", language="python", code="print('comes later')")
+    new = tab.get_by_role("button", name=re.compile(r"Show \d+ new"))
+    expect(new).to_be_visible()
+    expect(tab.get_by_role("row", name="comes later")).to_have_count(0)
+    new.click()
+    expect(tab.get_by_role("row", name="comes later")).to_be_visible()

@@ -77,29 +77,41 @@ async function poll(jobId: string, after: number, signal: AbortSignal, take: Tak
   return ended;
 }
 
-async function readStream(answer: Response, take: (batch: readonly JobEvent[]) => boolean): Promise<boolean> {
-  const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
+async function readStream(answer: Response, take: Take): Promise<boolean> {
   let ended = false;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    const parts = (rest + value).split("\n\n");
-    rest = parts.pop()!;
-    ended = take(parts.flatMap(parse)) || ended;
-  }
+  for await (const frames of framesOf(answer)) ended = take(frames.map((frame) => JSON.parse(frame.data) as JobEvent)) || ended;
   if (!ended) throw new Error("the stream broke off");
   return ended;
 }
 
-/** The events of one frame: none for a comment. */
-export function parse(frame: string): JobEvent[] {
-  const data = frame
-    .split("\n")
-    .filter((line) => line.startsWith("data:"))
-    .map((line) => line.slice(5).trimStart())
-    .join("\n");
-  return data === "" ? [] : [JSON.parse(data) as JobEvent];
+export interface Frame {
+  id: string;
+  event: string;
+  data: string;
+}
+
+/** The frames of a stream of events until it ends, as many at once as have come. */
+export async function* framesOf(answer: Response): AsyncGenerator<Frame[]> {
+  const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const parts = (rest + value).split("\n\n");
+    rest = parts.pop()!;
+    yield parts.flatMap(parse);
+  }
+}
+
+/** The frame: none for a comment. */
+export function parse(text: string): Frame[] {
+  const field = (name: string): string[] =>
+    text
+      .split("\n")
+      .filter((line) => line.startsWith(`${name}:`))
+      .map((line) => line.slice(name.length + 1).trimStart());
+  const data = field("data").join("\n");
+  return data === "" ? [] : [{ id: field("id")[0] ?? "", event: field("event")[0] ?? "", data }];
 }
 
 export function isEnd(type: string): boolean {
@@ -118,14 +130,14 @@ async function withSlot<T>(signal: AbortSignal, work: (own: boolean) => Promise<
   return work(false);
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
     signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
   });
 }
 
-function useVisible(): boolean {
+export function useVisible(): boolean {
   const [visible, setVisible] = useState(document.visibilityState === "visible");
   useEffect(() => {
     const look = (): void => setVisible(document.visibilityState === "visible");

@@ -13,13 +13,15 @@ interface Props<T> {
   onOpen: (id: string) => void;
   onEnd?: () => void;
   onPick?: (id: string) => void;
+  /** Whether the first row is in sight. */
+  onTop?: (top: boolean) => void;
   height?: string;
   /** Of a row, in pixels; a narrower place scrolls sideways. */
   minWidth?: number;
 }
 
 /** Many rows, of which only those in sight exist; plain elements and one handler, as library components cost too much. */
-export function Rows<T>({ items, titles, columns, idOf, cells, label, chosen, onOpen, onEnd, onPick, height = "calc(100vh - 190px)", minWidth }: Props<T>) {
+export function Rows<T>({ items, titles, columns, idOf, cells, label, chosen, onOpen, onEnd, onPick, onTop, height = "calc(100vh - 190px)", minWidth }: Props<T>) {
   const scroller = useRef<HTMLDivElement>(null);
   const rowHeight = window.matchMedia("(max-width: 700px)").matches ? 44 : 28;
   const virtual = useVirtualizer({ count: items.length, getScrollElement: () => scroller.current, estimateSize: () => rowHeight, overscan: 8 });
@@ -37,7 +39,7 @@ export function Rows<T>({ items, titles, columns, idOf, cells, label, chosen, on
     if (id !== undefined) onOpen(id);
   };
   return (
-    <div ref={scroller} className="rows" role="table" aria-label={label} aria-rowcount={items.length} style={{ height }} onClick={click} tabIndex={0}>
+    <div ref={scroller} className="rows" role="table" aria-label={label} aria-rowcount={items.length} style={{ height }} onClick={click} onScroll={onTop && ((event) => onTop(event.currentTarget.scrollTop < rowHeight))} tabIndex={0}>
       <div role="row" className="row titles" style={{ gridTemplateColumns: columns, minWidth }}>
         {titles}
       </div>

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, cast
 
-from fastapi import APIRouter, Body, Header, Query, Request, Response
+from fastapi import APIRouter, Body, Header, Path, Query, Request, Response
 from fastapi.openapi.models import Example
 from pydantic import JsonValue
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -25,11 +25,12 @@ from services.gateway.routing import narrowed, routes
 from services.gateway.streams.waits import find, hold, hold_replayed
 from services.gateway.tables.forms import FORMS
 from shared.contracts.jobs import JobRequest, JobState, JobView, ReplayInput
-from shared.contracts.models import LlmCalls
+from shared.contracts.models import LlmCalls, LlmCallText
 from shared.errors import JobFinished, JobNotFinished, NotFound, PreconditionFailed
 from shared.jobs import queries, statements
 from shared.kinds import KindSpec, request_type
-from shared.llm.ledger import as_call, calls_of
+from shared.llm.ledger import as_call, call_with_text, calls_of
+from shared.llm.texts import unpacked
 
 router = routes("/v1/jobs", "Jobs")
 calls_router = routes("/v1/jobs", "Jobs")  # after the events in the documentation
@@ -163,6 +164,25 @@ async def list_job_llm_calls(id: Id, caller: CurrentCaller, db: Db) -> LlmCalls:
         raise NotFound(f"There is no job {id}.")
     rows = (await db.execute(calls_of(caller.tenant, id))).all()
     return LlmCalls(items=[as_call({**row._mapping}) for row in rows])
+
+
+@calls_router.get("/{id}/llm-calls/{call}", summary="Read a model call's messages and answer")
+async def get_job_llm_call(
+    id: Id,
+    call: Annotated[int, Path(ge=1, le=2**63 - 1, description="The call's `id`")],
+    caller: CurrentCaller,
+    db: Db,
+    deps: Deps,
+) -> LlmCallText:
+    """As it was sent, after the job's masks, and as it was answered. Which calls' words are kept is the installation's
+    choice (`ASSAY_LLM_TEXTS`), told in `keeps`; without them `messages` is null."""
+    row = (await db.execute(call_with_text(caller.tenant, id, call))).mappings().one_or_none()
+    if row is None:
+        raise NotFound(f"There is no model call {call} of a job {id}.")
+    told = {} if row["body"] is None else await deps.llm.ask(lambda: unpacked(row["body"]))
+    return LlmCallText.model_validate(
+        {**as_call(row).model_dump(), **told, "keeps": deps.settings.calls.texts}, strict=False
+    )
 
 
 async def _check_unchanged(db: AsyncConnection, deps: Dependencies, id: str, tenant: str, if_match: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Path, Request, Response
+from sqlalchemy import RowMapping
 
 from services.gateway.database import Db
 from services.gateway.dependencies import Deps
@@ -18,17 +19,22 @@ from shared.contracts.models import (
     AllowedModels,
     AllowedModelsInput,
     ChainInput,
+    LabelInput,
     Link,
     Models,
     ModelTest,
     Prompt,
     PromptInput,
+    PromptTest,
+    PromptTestInput,
     Providers,
     PublishInput,
     RollbackInput,
 )
-from shared.errors import PreconditionFailed
+from shared.errors import InvalidRequest, PreconditionFailed
 from shared.llm.chat import ChainLink
+from shared.llm.ledger import latest_text
+from shared.llm.trial import trial_of
 
 prompts_router = routes("/v1/prompts", "Prompts")
 
@@ -53,10 +59,11 @@ async def set_prompt(
     id: Id, body: PromptInput, caller: CurrentCaller, deps: Deps, if_match: IfMatch = None
 ) -> Response:
     """A new version, in use at once unless `use` is false. 422 when a variable is unknown or a required one is gone."""
+    registry = deps.llm.layer.prompts
     if not body.use:
-        return _changed(await deps.llm.ask(lambda: deps.llm.layer.prompts.draft(id, body.text, caller.key_id)))
+        return _changed(await deps.llm.ask(lambda: registry.draft(id, body.text, caller.key_id, body.note)))
     expected = await _expected(deps, id, if_match)
-    return _changed(await deps.llm.ask(lambda: deps.llm.layer.prompts.save(id, body.text, caller.key_id, expected)))
+    return _changed(await deps.llm.ask(lambda: registry.save(id, body.text, caller.key_id, expected, body.note)))
 
 
 @prompts_router.get("/{id}/versions", summary="List a prompt's versions, newest first")
@@ -64,6 +71,30 @@ async def list_prompt_versions(
     id: Id, caller: CurrentCaller, deps: Deps, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[Prompt]:
     return page_of_list(await deps.llm.ask(lambda: deps.llm.layer.prompts.versions(id)), limit, cursor)
+
+
+@prompts_router.post("/{id}/labels", summary="Name a version of a prompt", status_code=204, response_class=Response)
+@EndpointRules(scope="admin", audit="prompts.label")
+async def label_prompt(id: Id, body: LabelInput, caller: CurrentCaller, deps: Deps) -> Response:
+    """The name means this version from now on, and no other; without a version it means none. The list of versions
+    shows the names. Jobs use the version that is published, whatever it is named."""
+    await deps.llm.ask(lambda: deps.llm.layer.prompts.label(id, body.label, body.version))
+    return Response(status_code=204)
+
+
+@prompts_router.post("/{id}/test", summary="Try a prompt on a model")
+async def test_prompt(id: Id, body: PromptTestInput, caller: CurrentCaller, db: Db, deps: Deps) -> PromptTest:
+    """A real call, which counts for the caller's tenant. With `job_id` the messages, tools and variables of that job's
+    latest call with this prompt, whose words have to be kept (`ASSAY_LLM_TEXTS`), and the text in the prompt's place.
+    What a provider refuses is an answer with `ok: false`."""
+    kept: RowMapping | None = None
+    if body.job_id is not None:
+        kept = (await db.execute(latest_text(caller.tenant, body.job_id, id))).mappings().one_or_none()
+        if kept is None:
+            message = "of no call of this job with the prompt the words are kept"
+            raise InvalidRequest(f"job_id: {message} (ASSAY_LLM_TEXTS).", [(["body", "job_id"], message)])
+    trial = await deps.llm.ask(lambda: trial_of(deps.llm.layer, id, body, None if kept is None else {**kept}))
+    return await deps.llm.call(caller.tenant, lambda: trial.run(deps.llm.layer, caller.tenant))
 
 
 @prompts_router.post("/{id}/publish", summary="Use a version that is there", response_model=Prompt)

@@ -46,7 +46,7 @@ def test_old_jobs_take_their_files_with_them_and_uploads_stay(stores: StoreSetti
         if path.is_file():
             os.utime(path, (time.time() - 7200,) * 2)
 
-    retention = Retention(engine, store, retention_days=30, upload_days=90)
+    retention = Retention(engine, store, retention_days=30, upload_days=90, text_days=7)
     retention.delete_expired()
     retention.delete_expired()
 
@@ -68,7 +68,7 @@ def test_an_old_upload_goes_unless_a_job_still_needs_it(stores: StoreSettings) -
         connection.execute(submission.submit(job_row(id="q", tenant_id="a", input={"files": [{"id": "needed"}]})))
         connection.execute(text("UPDATE files SET created_at = created_at - interval '91 days' WHERE id <> 'young'"))
 
-    Retention(engine, store, retention_days=30, upload_days=90).delete_expired()
+    Retention(engine, store, retention_days=30, upload_days=90, text_days=7).delete_expired()
 
     with engine.connect() as connection:
         assert set(connection.execute(select(files.c.id)).scalars()) == {"needed", "young"}
@@ -95,7 +95,7 @@ def test_a_round_goes_on_until_nothing_expired_is_left(stores: StoreSettings) ->
                 "SELECT 'a', 'k' || n, '', now() - (n || ' hours')::interval FROM generate_series(1, 5000) n"
             )
         )
-    Retention(engine, store, retention_days=30, upload_days=90).delete_expired()
+    Retention(engine, store, retention_days=30, upload_days=90, text_days=7).delete_expired()
     with engine.connect() as connection:
         left = "SELECT (SELECT count(*) FROM jobs), (SELECT count(*) FROM conversations)"
         assert tuple(connection.execute(text(left)).one()) == (0, 0)

@@ -39,6 +39,12 @@ export function queryOf(url: Url): Query {
   return { ...others, kind: kind?.split(","), state: state?.split(","), created_after: since };
 }
 
+/** Whether a new job may belong to the list, as far as that can be told here. */
+export function fits(url: Url, job: { kind: string; state: string }): boolean {
+  const among = (name: string, value: string): boolean => url[name] === undefined || url[name].split(",").includes(value);
+  return among("kind", job.kind) && among("state", job.state);
+}
+
 export function Filters({ url, change }: { url: Url; change: Change }) {
   const [words, setWords] = useState(url.q ?? "");
   const [label, setLabel] = useState(url.label ?? "");

@@ -1,18 +1,20 @@
 import { Button } from "@mantine/core";
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useCallback, useState } from "react";
+import { useCallback, useRef, useState } from "react";
+import { patch, useLiveJobs, useRefresh } from "../../api/live";
 import { jobsPage } from "../../api/queries";
 import type { Job } from "../../api/types";
+import { useSession } from "../../app/shell";
 import { visible } from "../../shared/ansi";
-import { StateMark } from "../../shared/marks";
+import { LiveTag, StateMark } from "../../shared/marks";
 import { cost } from "../../shared/numbers";
 import { Rows } from "../../shared/rows";
 import { Empty, Loaded } from "../../shared/states";
 import { between, took, When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
-import { chosen, Filters, queryOf } from "./filters";
+import { chosen, Filters, fits, queryOf } from "./filters";
 import { Selection } from "./selection";
 
 const COLUMNS = "24px 100px 80px minmax(140px, 1fr) minmax(0, 190px) 48px 104px 76px 76px";
@@ -23,21 +25,39 @@ export function Page() {
   const [url, change] = useUrl();
   const navigate = useNavigate();
   const filter = { ...queryOf(url), limit: 100 };
+  const names = chosen(url);
+  const filtered = names.length > 0;
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   const query = useInfiniteQuery({
     queryKey: ["jobs", filter],
     queryFn: ({ pageParam, signal }) => jobsPage({ ...filter, cursor: pageParam }, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
-    refetchInterval: (state) => ((state.state.data?.pages.length ?? 0) > 1 ? false : 3000),
+    refetchInterval: (state) => ((state.state.data?.pages.length ?? 0) > 1 ? false : 30_000),
     placeholderData: (before) => before,
   });
+  const [waiting, setWaiting] = useState<ReadonlySet<string>>(new Set());
+  const top = useRef(true);
+  const refresh = useRefresh(["jobs"]);
+  const client = useQueryClient();
+  const liveness = useLiveJobs(useSession()?.tenant, (job) => {
+    // Nothing moves under the pointer, and many pages are not read again for each change.
+    const still = !top.current || picked.size > 0 || (query.data?.pages.length ?? 0) > 1;
+    const patched = job !== null && patch(client, ["jobs", filter], job);
+    if (patched && !filtered) return;
+    if (!still) refresh();
+    else if (job !== null && !patched && fits(url, job)) setWaiting((now) => new Set(now).add(job.id));
+  });
+  const showNew = (): void => {
+    setWaiting(new Set());
+    setPicked(new Set());
+    document.querySelector(".rows")?.scrollTo({ top: 0 });
+    void client.resetQueries({ queryKey: ["jobs", filter] });
+  };
   const more = useCallback(() => {
     if (query.hasNextPage && !query.isFetching) void query.fetchNextPage();
   }, [query.hasNextPage, query.isFetching, query.fetchNextPage]);
   const open = useCallback((id: string) => void navigate({ to: "/jobs/$id", params: { id } }), [navigate]);
-  const names = chosen(url);
-  const filtered = names.length > 0;
   const clear = (): void => change(Object.fromEntries(names.map((name) => [name, null])));
   const pick = useCallback((id: string) => setPicked((now) => new Set(now.has(id) ? [...now].filter((each) => each !== id) : [...now, id])), []);
   const narrow = window.matchMedia("(max-width: 700px)").matches;
@@ -45,6 +65,7 @@ export function Page() {
     <>
       <div className="head">
         <h1>Jobs</h1>
+        <LiveTag liveness={liveness} />
         <Filters key={url.q} url={url} change={change} />
         {filtered ? (
           <Button variant="subtle" onClick={clear}>
@@ -59,6 +80,13 @@ export function Page() {
           const chosenJobs = items.filter((job) => picked.has(job.id));
           return (
             <div className="stack">
+              {waiting.size > 0 ? (
+                <span>
+                  <Button variant="light" onClick={showNew}>
+                    Show {waiting.size} new
+                  </Button>
+                </span>
+              ) : null}
               {chosenJobs.length > 0 ? <Selection jobs={chosenJobs} onClear={() => setPicked(new Set())} /> : null}
             <Rows
               label="Jobs"
@@ -70,6 +98,7 @@ export function Page() {
               onOpen={open}
               onEnd={more}
               onPick={pick}
+              onTop={(value) => (top.current = value)}
             />
             </div>
           );

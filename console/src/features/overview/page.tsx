@@ -2,10 +2,12 @@ import { Button } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { get, post } from "../../api/client";
+import { useLiveJobs, useRefresh } from "../../api/live";
 import { jobsPage } from "../../api/queries";
 import type { Capabilities, Job } from "../../api/types";
+import { useSession } from "../../app/shell";
 import { visible } from "../../shared/ansi";
-import { StateMark, Tag } from "../../shared/marks";
+import { LiveTag, StateMark, Tag } from "../../shared/marks";
 import { Failed, Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
@@ -23,12 +25,15 @@ interface Description {
 export function Page() {
   useTitle("Overview");
   const capabilities = useQuery({ queryKey: ["capabilities"], queryFn: () => get<Capabilities>("/v1/capabilities") });
-  const recent = useQuery({ queryKey: ["jobs", "recent"], queryFn: () => jobsPage({ limit: 8 }), refetchInterval: 5000 });
-  const failures = useQuery({ queryKey: ["jobs", "failures"], queryFn: () => jobsPage({ state: "failed", limit: 5 }), refetchInterval: 15_000 });
+  const recent = useQuery({ queryKey: ["jobs", "recent"], queryFn: () => jobsPage({ limit: 8 }), refetchInterval: 30_000 });
+  const failures = useQuery({ queryKey: ["jobs", "failures"], queryFn: () => jobsPage({ state: "failed", limit: 5 }), refetchInterval: 30_000 });
+  const refresh = useRefresh(["jobs", "recent"], ["jobs", "failures"]);
+  const liveness = useLiveJobs(useSession()?.tenant, refresh);
   return (
     <>
       <div className="head">
         <h1>Overview</h1>
+        <LiveTag liveness={liveness} />
       </div>
       <div className="cols">
         <div className="stack">

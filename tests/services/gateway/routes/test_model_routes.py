@@ -7,6 +7,8 @@ import httpx2 as httpx
 from shared import conversations
 from shared.contracts.conversations import Conversation
 from shared.contracts.models import Models, Prompt, Providers
+from shared.llm.chat import ChainLink, ChatMessage, ChatReply, ChatRequest, ProviderAttempt, ToolUse
+from shared.llm.ledger import CallLedger, Owner
 from shared.llm.tables import llm_calls
 from tests.services.gateway import workers
 from tests.services.gateway.conftest import Gateway
@@ -112,6 +114,60 @@ def test_the_calls_of_a_job_are_listed(client: httpx.Client, other: httpx.Client
     assert (item["requested"], item["served"]) == ({"provider": "groq", "model": "m"}, None)
     assert (item["outcome"], item["http_status"], item["input_tokens"]) == ("rate_limited", 429, None)
     assert_problem(other.get(f"/v1/jobs/{id}/llm-calls"), 404, "not_found")
+
+
+def test_a_call_shows_its_words_where_they_are_kept(
+    client: httpx.Client, other: httpx.Client, gateway: Gateway
+) -> None:
+    workers.advertise(gateway.engine)
+    id = client.post("/v1/jobs", json=EXECUTE).json()["id"]
+    link = ChainLink("groq", "m")
+    request = ChatRequest("flows.edit", (ChatMessage("system", "<b>Be brief</b>"), ChatMessage("user", "\ud83dhalf")))
+    reply = ChatReply("brief", "groq", "m", tool_calls=(ToolUse("1", "addNode", {"label": "A"}),))
+    answered = ProviderAttempt(1, request, link, "primary", "ok", reply=reply)
+    for keep in ("off", "all"):
+        CallLedger(gateway.engine, keep).write(Owner("acme", id), answered)
+    silent, told = (item["id"] for item in client.get(f"/v1/jobs/{id}/llm-calls").json()["items"])
+    shown = client.get(f"/v1/jobs/{id}/llm-calls/{told}").json()
+    assert [message["content"] for message in shown["messages"]] == ["<b>Be brief</b>", "?half"]
+    assert (shown["answer"], shown["tool_calls"][0]["name"], shown["outcome"]) == ("brief", "addNode", "ok")
+    assert client.get(f"/v1/jobs/{id}/llm-calls/{silent}").json()["messages"] is None
+    assert_problem(other.get(f"/v1/jobs/{id}/llm-calls/{told}"), 404, "not_found")
+    assert_problem(client.get(f"/v1/jobs/{id}/llm-calls/999999"), 404, "not_found")
+
+
+def test_versions_of_a_prompt_have_notes_and_names(admin: httpx.Client, client: httpx.Client) -> None:
+    path = "/v1/prompts/stacks.identify"
+    first = client.get(path).json()
+    changed = admin.put(path, json={"text": first["text"] + "\nBe sure.", "note": "it guessed"}).json()
+    label = {"label": "careful", "version": changed["version"]}
+    assert admin.post(f"{path}/labels", json=label).status_code == 204
+    assert_problem(client.post(f"{path}/labels", json=label), 403, "missing_scope")
+    assert_problem(admin.post(f"{path}/labels", json={**label, "version": 9999}), 404, "not_found")
+    assert_problem(admin.post(f"{path}/labels", json={**label, "label": "active"}), 422, "invalid_request")
+    newest, *_ = client.get(f"{path}/versions").json()["items"]
+    assert (newest["note"], newest["labels"]) == ("it guessed", ["careful"])
+    assert newest["actor"] is not None
+    admin.post(f"{path}/labels", json={"label": "careful"})
+    back = admin.post(f"{path}/rollback", json={"version": first["version"]}).json()
+    newest, older, *_ = client.get(f"{path}/versions").json()["items"]
+    assert (newest["note"], older["labels"]) == (f"as version {first['version']} was", [])
+    assert newest["version"] == back["version"]
+
+
+def test_a_prompt_is_tried_before_anybody_uses_it(client: httpx.Client) -> None:
+    path = "/v1/prompts/flows.unreadable/test"
+    refused = assert_problem(client.post(path, json={}), 422, "invalid_request")
+    assert "error" in str(refused["detail"])
+    tried = client.post(path, json={"variables": {"error": "no JSON"}, "message": "go on"}).json()
+    assert [message["role"] for message in tried["messages"]] == ["system", "user"]
+    assert "no JSON" in tried["messages"][0]["content"]
+    assert (tried["ok"], tried["answer"]) == (False, None)
+    assert tried["error"].startswith("no_provider_configured")
+    unknown = client.post(path, json={"text": "{{ error }} {{ nobody }}", "variables": {"error": "x"}})
+    assert_problem(unknown, 422, "prompt_variable_unknown")
+    assert_problem(client.post(path, json={"job_id": "none"}), 422, "invalid_request")
+    assert_problem(client.post("/v1/prompts/no.prompt/test", json={}), 404, "not_found")
 
 
 def test_a_conversation_is_started_read_and_forgotten(
