@@ -130,6 +130,14 @@ class Visitor:
         return url.startswith((self.url, "data:", "blob:", "about:"))
 
 
+def settled(tab: Page) -> None:
+    """Until nothing was fetched for half a second: a page that follows the jobs is never without a connection."""
+    tab.wait_for_load_state("load")
+    before = -1
+    while before != (before := tab.evaluate("performance.getEntriesByType('resource').length")):
+        tab.wait_for_timeout(500)
+
+
 def _said(message: ConsoleMessage) -> str:
     """With the address that it is about: of a refused request the text alone names none."""
     return f"{message.text} ({message.location.get('url', '')})"

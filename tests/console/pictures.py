@@ -24,6 +24,7 @@ from playwright.sync_api import BrowserContext, sync_playwright
 
 from services.host.demo import library
 from tests.console import browser as browsers
+from tests.console.conftest import settled
 
 _ROOT = Path(__file__).resolve().parents[2]
 _DEMO = _ROOT / "services" / "host" / "demo"
@@ -182,7 +183,7 @@ def _take(context: BrowserContext, server: Server, folder: Path, look: str, *, e
             continue
         tab = context.new_page()
         tab.goto(path)
-        tab.wait_for_load_state("networkidle")
+        settled(tab)
         tab.wait_for_function("document.querySelector('[aria-busy=true]') === null")
         picture = Image.open(io.BytesIO(tab.screenshot(full_page=everything)))
         name = f"{page}-{look}" if everything else f"{page}-{look.partition('-')[0]}"

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from services.gateway.console import DIST
-from tests.console.conftest import Visit
+from tests.console.conftest import Visit, settled
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
 
@@ -20,7 +20,7 @@ def _loaded(visit: Visit, path: str, sign: str) -> dict[str, float]:
     tab = visit().tab()
     tab.goto(path)
     expect(tab.locator(sign).first).to_be_visible()
-    tab.wait_for_load_state("networkidle")
+    settled(tab)
     names = tab.evaluate("performance.getEntriesByType('resource').map(each => each.name)")
     files = {name.rsplit("/", 1)[1] for name in names if re.search(r"/assets/[^/]+\.(js|css)$", name)}
     return {name: (DIST / "assets" / f"{name}.gz").stat().st_size / 1000 for name in files}

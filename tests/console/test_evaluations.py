@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.console.conftest import Console, Visit
+from tests.console.conftest import Console, Visit, settled
 from tests.console.test_journeys import AXE
 from tests.support.wait import until
 
@@ -111,7 +111,7 @@ def test_the_pages_of_an_evaluation_are_accessible(visit: Visit, evaluation: dic
     tab = visit(scheme=scheme).tab()
     for path in (f"/evaluations/{evaluation['id']}?a=0.0&b=0.1", "/evaluations?suite=cities"):
         tab.goto(path)
-        tab.wait_for_load_state("networkidle")
+        settled(tab)
         expect(tab.locator("[aria-busy=true]")).to_have_count(0)
         found = Axe().run(tab, options=AXE)
         assert found.violations_count == 0, f"{path}: {found.generate_report()}"

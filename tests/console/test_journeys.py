@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.console.conftest import Console, Visit
+from tests.console.conftest import Console, Visit, settled
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("console")]
 
@@ -218,7 +218,7 @@ def test_every_page_is_accessible(visit: Visit, repaired: str, scheme: str) -> N
     tabs = [f"/jobs/{repaired}?tab={name}" for name in ("result", "attempts", "models", "events", "input")]
     for path in [*PLACES, *tabs, f"/transform?job={repaired}"]:
         tab.goto(path)
-        tab.wait_for_load_state("networkidle")
+        settled(tab)
         expect(tab.locator("[aria-busy=true]")).to_have_count(0)
         found = Axe().run(tab, options=AXE)
         assert found.violations_count == 0, f"{path}: {found.generate_report()}"
@@ -229,5 +229,5 @@ def test_no_page_is_wider_than_a_phone(visit: Visit, repaired: str, width: int) 
     tab = visit(width=width).tab()
     for path in [*PLACES, f"/jobs/{repaired}", f"/jobs/{repaired}?tab=attempts", f"/transform?job={repaired}"]:
         tab.goto(path)
-        tab.wait_for_load_state("networkidle")
+        settled(tab)
         assert tab.evaluate("document.documentElement.scrollWidth") <= width, path
