@@ -137,3 +137,23 @@ def test_a_search_whose_filter_keeps_everything_out_says_why_and_runs_without_it
     assert "track" not in found["input"].get("filters", {})
     assert [hit["label"] for hit in found["result"]["hits"]["talks"]] == ["exact"] * 4
     expect(why).to_have_count(0)
+
+
+def test_a_prompt_is_tried_on_the_words_of_a_job(page: Page, console: Console) -> None:
+    data = [{"name": "d", "csv": "city,n\nOslo,1\nRome,2\nOslo,3\n"}]
+    task = "One row per month: the mean adjusted close, the number of trading days, and the total volume"
+    with console.api as api:
+        input = {"task": task, "data": data}
+        body = {"kind": "transform", "input": input, "budget": {"turns": 1}}
+        job = api.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
+    page.goto(f"/jobs/{job['id']}?tab=models")
+    page.get_by_role("button", name="Words of call 1", exact=True).click()
+    words = page.get_by_role("region", name=re.compile("The words of call"))
+    expect(words.locator("summary").first).to_contain_text("system")
+    expect(words).to_contain_text(task)
+    words.get_by_role("link", name=re.compile("Try another text")).click()
+    expect(page.get_by_role("textbox", name="On the words of a job")).to_have_value(job["id"])
+    page.get_by_role("button", name="Ask the model").click()
+    answer = page.get_by_role("region", name="What the model answered")
+    expect(answer).to_contain_text("What the job got with version")
+    expect(answer).to_contain_text("tokens in")

@@ -5,10 +5,13 @@ import { Tag } from "../shared/marks";
 import { cost, count } from "../shared/numbers";
 import { Loaded } from "../shared/states";
 import { took } from "../shared/time";
+import { useUrl } from "../shared/url";
+import { CallWords } from "./words";
 
 /** The failover trail: who was asked in each turn, who was passed over and why, who answered, what it cost. */
 export function ModelCalls({ jobId, ended }: { jobId: string; ended: boolean }) {
   const query = useQuery(callsQuery(jobId, ended));
+  const [url, change] = useUrl();
   return (
     <Loaded query={query}>
       {(calls) =>
@@ -19,7 +22,8 @@ export function ModelCalls({ jobId, ended }: { jobId: string; ended: boolean }) 
             {turnsOf(calls).map((turn) => (
               <Trail key={`${turn[0]!.turn}-${turn[0]!.role}`} calls={turn} />
             ))}
-            <CallTable calls={calls} />
+            <CallTable calls={calls} chosen={Number(url.call ?? 0)} onChoose={(id) => change({ call: String(id) })} />
+            {url.call === undefined ? null : <CallWords key={url.call} jobId={jobId} call={Number(url.call)} />}
           </div>
         )
       }
@@ -64,7 +68,7 @@ function told(call: LlmCall): string {
   return `${call.http_status ?? ""} ${call.outcome.replaceAll("_", " ")}`.trim();
 }
 
-function CallTable({ calls }: { calls: readonly LlmCall[] }) {
+function CallTable({ calls, chosen, onChoose }: { calls: readonly LlmCall[]; chosen: number; onChoose: (id: number) => void }) {
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label="Every model call">
       <table className="grid-table wide">
@@ -75,11 +79,13 @@ function CallTable({ calls }: { calls: readonly LlmCall[] }) {
             <th>Served</th>
             <th>Reason</th>
             <th>Outcome</th>
+            <th className="num">First token</th>
             <th className="num">In</th>
             <th className="num">Out</th>
             <th className="num">Took</th>
             <th className="num">Cost</th>
             <th>Prompt</th>
+            <th>Words</th>
           </tr>
         </thead>
         <tbody>
@@ -90,15 +96,28 @@ function CallTable({ calls }: { calls: readonly LlmCall[] }) {
                 {call.requested.provider}/{call.requested.model}
               </td>
               <td>{call.served ? `${call.served.provider}/${call.served.model}` : "–"}</td>
-              <td>{call.reason}</td>
+              <td title={[call.cause, call.detail].filter(Boolean).join(": ")}>
+                {call.reason}
+                {call.cause ? <span className="muted"> {call.cause.replaceAll("_", " ")}</span> : null}
+              </td>
               <td>
                 <span className={call.outcome === "ok" ? "good" : call.outcome === "skipped" ? "muted" : "bad"}>{call.outcome}</span> {call.http_status ?? ""}
               </td>
-              <td className="num">{count(call.input_tokens)}</td>
+              <td className="num">{took(call.first_token_seconds)}</td>
+              <td className="num" title={call.cached_tokens ? `${call.cached_tokens} of them cached` : undefined}>
+                {count(call.input_tokens)}
+              </td>
               <td className="num">{count(call.output_tokens)}</td>
               <td className="num">{took(call.seconds)}</td>
               <td className="num">{cost(call.cost_usd)}</td>
               <td>{call.prompt ? `${call.prompt.key} v${call.prompt.version}` : "–"}</td>
+              <td>
+                {call.id == null || call.outcome === "skipped" ? null : (
+                  <button type="button" className="link" aria-pressed={call.id === chosen} aria-label={`Words of call ${index + 1}`} onClick={() => onChoose(call.id!)}>
+                    read
+                  </button>
+                )}
+              </td>
             </tr>
           ))}
         </tbody>

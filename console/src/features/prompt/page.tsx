@@ -1,10 +1,11 @@
-import { Button, Select } from "@mantine/core";
+import { Button, Select, TextInput } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { get, post, Problem, put, tagged } from "../../api/client";
 import type { Page as PageOf, Prompt } from "../../api/types";
 import { useSession } from "../../app/shell";
+import { visible } from "../../shared/ansi";
 import { Diff } from "../../shared/code";
 import { CodeEditor } from "../../shared/editor";
 import { Tag } from "../../shared/marks";
@@ -12,6 +13,7 @@ import { Failed, Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
+import { Trial } from "./trial";
 import { faultsOf } from "./variables";
 
 export function Page() {
@@ -53,10 +55,11 @@ interface EditorProps {
 /** The text, checked for its variables while one types; publishing it is a version that workers follow within two seconds. */
 function Editor({ prompt, tag, onChanged, onReload }: EditorProps) {
   const [text, setText] = useState(prompt.text);
+  const [note, setNote] = useState("");
   const admin = useSession()?.scopes.includes("admin") ?? false;
   const faults = faultsOf(text, prompt.variables);
   const publish = useMutation({
-    mutationFn: () => put<Prompt>(`/v1/prompts/${prompt.key}`, { text }, tag === null ? {} : { "If-Match": tag }),
+    mutationFn: () => put<Prompt>(`/v1/prompts/${prompt.key}`, { text, note: note.trim() || undefined }, tag === null ? {} : { "If-Match": tag }),
     onSuccess: onChanged,
   });
   const reset = useMutation({ mutationFn: () => post<Prompt>(`/v1/prompts/${prompt.key}/reset`), onSuccess: onChanged });
@@ -90,8 +93,10 @@ function Editor({ prompt, tag, onChanged, onReload }: EditorProps) {
         <section>
           <h3>What would change</h3>
           <Diff before={prompt.text} after={text} />
+          <TextInput label="Why, for the list of versions" value={note} maxLength={500} onChange={(event) => setNote(event.currentTarget.value)} />
         </section>
       )}
+      {faults.length > 0 ? null : <Trial prompt={prompt} text={text} />}
     </div>
   );
 }
@@ -114,6 +119,12 @@ function Versions({ prompt, versions, onChanged }: { prompt: Prompt; versions: r
               <b className="mono">v{version.version}</b>
               <When at={version.updated_at} />
               {version.is_default ? <Tag>as it came</Tag> : null}
+              {(version.labels ?? []).map((label) => (
+                <Tag key={label} tone="accent">
+                  {label}
+                </Tag>
+              ))}
+              {version.note ? <span className="muted">{visible(version.note)}</span> : null}
               {version.version === prompt.version ? <Tag tone="good">in use</Tag> : null}
               <span className="spacer" />
               <Link to="/jobs" search={{ prompt: `${prompt.key}@${version.version}` } as never} className="plain">

@@ -1,0 +1,87 @@
+import { Button, Select, Textarea, TextInput } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { get, post } from "../../api/client";
+import type { components } from "../../api/schema";
+import type { Models, Prompt } from "../../api/types";
+import { Messages } from "../../results/words";
+import { visible } from "../../shared/ansi";
+import { Diff } from "../../shared/code";
+import { JsonTree } from "../../shared/json";
+import { Tag } from "../../shared/marks";
+import { cost, count } from "../../shared/numbers";
+import { Failed } from "../../shared/states";
+import { took } from "../../shared/time";
+import { useUrl } from "../../shared/url";
+
+type Tried = components["schemas"]["PromptTest"];
+
+/** The text as it stands in the editor, tried on a model: on the words of a job's call, or on words of one's own. */
+export function Trial({ prompt, text }: { prompt: Prompt; text: string }) {
+  const [url, change] = useUrl();
+  const [values, setValues] = useState<Readonly<Record<string, string>>>({});
+  const [message, setMessage] = useState("");
+  const [model, setModel] = useState<string | null>(null);
+  const models = useQuery({ queryKey: ["models"], queryFn: () => get<Models>("/v1/models") });
+  const job = url.job?.trim() || undefined;
+  const own = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
+  const body = { text, job_id: job, variables: own, message: message || undefined, model: model ?? undefined };
+  const run = useMutation({ mutationFn: () => post<Tried>(`/v1/prompts/${prompt.key}/test`, body) });
+  const names = (models.data?.available ?? []).map((each) => `${String(each.provider)}/${String(each.model)}`);
+  return (
+    <section className="panel stack" aria-label="Try it">
+      <h2>Try it</h2>
+      <div className="bar">
+        <TextInput label="On the words of a job" placeholder="its id" value={url.job ?? ""} onChange={(event) => change({ job: event.currentTarget.value || null })} w={300} />
+        <Select label="Model" placeholder="as the role says" data={[...new Set(names)]} value={model} onChange={setModel} searchable clearable w={240} />
+      </div>
+      {job === undefined
+        ? prompt.variables.required.map((name) => (
+            <Textarea key={name} label={name} autosize maxRows={8} value={values[name] ?? ""} onChange={(event) => setValues({ ...values, [name]: event.currentTarget.value })} />
+          ))
+        : null}
+      {job === undefined ? <Textarea label="What the user says" autosize maxRows={8} value={message} onChange={(event) => setMessage(event.currentTarget.value)} /> : null}
+      <div className="bar">
+        <Button loading={run.isPending} onClick={() => run.mutate()}>
+          Ask the model
+        </Button>
+        <span className="muted">a real call; nothing is published</span>
+      </div>
+      {run.error === null ? null : <Failed error={run.error} />}
+      {run.data === undefined ? null : <Answer tried={run.data} />}
+    </section>
+  );
+}
+
+function Answer({ tried }: { tried: Tried }) {
+  return (
+    <div className="stack" aria-label="What the model answered" role="region">
+      <div className="bar">
+        {tried.served ? (
+          <Tag>
+            {tried.served.provider}/{tried.served.model}
+          </Tag>
+        ) : null}
+        <span className="muted">
+          {took(tried.seconds)}, {count(tried.input_tokens)} tokens in, {count(tried.output_tokens)} out, {cost(tried.cost_usd)}
+        </span>
+      </div>
+      {tried.ok ? null : <p className="callout bad">{visible(tried.error ?? "")}</p>}
+      {tried.before != null && tried.answer != null ? (
+        <>
+          <h3>What the job got with version {tried.before_version} | what it would get</h3>
+          <Diff before={tried.before} after={tried.answer} />
+        </>
+      ) : tried.answer ? (
+        <pre className="code wrap" tabIndex={0}>
+          {visible(tried.answer)}
+        </pre>
+      ) : null}
+      {tried.tool_calls?.length ? <JsonTree value={tried.tool_calls} label="calls of tools" /> : null}
+      <details>
+        <summary>What was asked</summary>
+        <Messages messages={tried.messages} />
+      </details>
+    </div>
+  );
+}
