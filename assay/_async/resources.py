@@ -87,6 +87,7 @@ class Jobs(Noun):
 
     llm_calls = sends(jobs.llm_calls)
     llm_call = sends(jobs.llm_call)
+    source = sends(jobs.source)
     delete = sends(jobs.delete)
     deliveries = sends(jobs.deliveries)
     redeliver = sends(jobs.redeliver)

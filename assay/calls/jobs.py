@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from shared.contracts.common import Page
+    from shared.contracts.detect import DetectSource
     from shared.contracts.jobs import BatchView, BulkOutcomes, EventPage, JobChanges, JobView
     from shared.contracts.models import LlmCalls, LlmCallText
     from shared.contracts.webhooks import Deliveries
@@ -121,6 +122,14 @@ def replay(
 ) -> ApiCall[JobView]:
     body = without_none(input=input, model=model, budget=budget, prompt_version=prompt_version)
     return ApiCall("POST", f"/v1/jobs/{segment(id)}/replay", as_model("jobs.JobView"), body=body)
+
+
+def source(
+    id: str, path: str | None = None, *, first: int | None = None, last: int | None = None
+) -> ApiCall[DetectSource]:
+    """The files that a ``detect`` job read, by name; with a ``path`` the lines of one that a claim rests on."""
+    query: Query = {"path": path, "first": first, "last": last}
+    return ApiCall("GET", f"/v1/jobs/{segment(id)}/source", as_model("detect.DetectSource"), query=query)
 
 
 def llm_call(id: str, call: int) -> ApiCall[LlmCallText]:

@@ -218,6 +218,18 @@ def llm_calls(id: JobId) -> None:
     answer(jobs.llm_calls(id), _calls)
 
 
+@app.command
+def source(id: JobId, path: str | None = None) -> None:
+    """List the files that a detection has read, or print one that a claim rests on."""
+    answer(jobs.source(id, path), _source)
+
+
+def _source(told: Any) -> str:
+    if told["text"] is None:
+        return "\n".join(told["files"])
+    return "\n".join(f"{number:5} {line}" for number, line in enumerate(told["text"]["lines"], told["text"]["first"]))
+
+
 @app.command(name="llm-call")
 def llm_call(id: JobId, call: Annotated[int, Parameter(help="Its id, as llm-calls --json has it")]) -> None:
     """What one call was asked and what it answered, where that is kept (`ASSAY_LLM_TEXTS`)."""

@@ -16,7 +16,13 @@ from pydantic import BaseModel
 
 from shared.contracts.detect import DetectResult
 
-Answer = tuple[DetectResult, list[str]]  #: with its warnings about the source
+
+@dataclass(frozen=True)
+class Answer:
+    result: DetectResult
+    warnings: list[str]  #: about the source
+    source: bytes | None = None  #: the form of that name: ``outputs.source``
+
 
 #: What of the package decides an answer: code, rules, language data, prompts.
 _SOURCES = (".py", ".yaml", ".json", ".md")

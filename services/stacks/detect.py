@@ -19,6 +19,7 @@ from services.stacks.llm.identifier import Identifier, llm_detectors
 from services.stacks.outputs.cyclonedx import cyclonedx
 from services.stacks.outputs.dockerfile import dockerfile
 from services.stacks.outputs.sarif import sarif
+from services.stacks.outputs.source import source
 from services.stacks.outputs.spdx import spdx
 from services.stacks.outputs.universalbuild import universalbuild
 from services.stacks.selector import ArchiveSelector
@@ -94,14 +95,17 @@ class Detect:
         file_id = request.source.file_id
         archive = context.files.info(file_id) if file_id is not None else None
         run = DetectRun(context, request, own, "static" if without_model else request.mode, archive)
-        result, warnings = self._answer(run)
+        answer = self._answer(run)
+        warnings = answer.warnings
         if without_model:
             warnings = [*warnings, _NOT_ASKED]
         for warning in dict.fromkeys(warnings):
             context.report.warn(warning)
-        stats = result.stats.model_copy(update={"seconds": round(time.perf_counter() - began, 6)})
-        result = result.model_copy(update={"stats": stats})  # the cached one stays as it is
+        stats = answer.result.stats.model_copy(update={"seconds": round(time.perf_counter() - began, 6)})
+        result = answer.result.model_copy(update={"stats": stats})  # the cached one stays as it is
         self._forms(context, result)
+        if answer.source is not None:
+            context.report.form("source", "application/json", answer.source)
         return result
 
     def _answer(self, run: DetectRun) -> Answer:
@@ -148,11 +152,12 @@ class Detect:
         seen = custom_sightings(result, self._engine.rules, self._engine.tables)
         if seen and self._store:
             self._store.add_sightings(context, _repository(run, tree), seen)
+        answer = Answer(result, warnings, orjson.dumps(source(tree, result)))
         if key is not None and self._settings.cache_entries and not identifier.asked:  # a model may answer otherwise
-            self._cache.put(key, (result, warnings))
+            self._cache.put(key, answer)
             if run.shared and self._store:
                 self._store.keep_answer(context, key, warnings)
-        return result, warnings
+        return answer
 
     def _key(self, run: DetectRun, tree: str) -> str:
         request = run.request.model_dump_json(exclude={"source", "mode", "definitions_version"})
@@ -161,17 +166,17 @@ class Detect:
 
     @contextmanager
     def _opened(self, context: Context, request: DetectInput) -> Iterator[Tree]:
-        source, settings, stop = request.source, self._settings, context.cancelled.is_set
+        given, settings, stop = request.source, self._settings, context.cancelled.is_set
         select = ArchiveSelector(self._engine.tables)
-        if source.file_id is not None:
-            with context.files.open(source.file_id) as stream:
+        if given.file_id is not None:
+            with context.files.open(given.file_id) as stream:
                 tree = open_archive(stream, select, settings.limits, stop)
             yield tree
-        elif source.git is not None:
-            with open_git(source.git, source.ref, select, settings.limits, settings.git_limits, stop) as tree:
+        elif given.git is not None:
+            with open_git(given.git, given.ref, select, settings.limits, settings.git_limits, stop) as tree:
                 yield tree
         elif settings.local_paths:
-            yield open_folder(Path(source.path or ""), settings.max_entries)
+            yield open_folder(Path(given.path or ""), settings.max_entries)
         else:
             raise SourceNotAllowed("local paths are read by an installation on one machine only; upload an archive")
 
@@ -190,8 +195,8 @@ class Detect:
 
 def _repository(run: DetectRun, tree: Tree) -> str:
     """One hash for one repository, at whatever commit."""
-    source = run.request.source
-    known = source.git or source.path or "\0".join(sorted(tree.folders))
+    given = run.request.source
+    known = given.git or given.path or "\0".join(sorted(tree.folders))
     return hashlib.sha256(known.encode("utf-8", "replace")).hexdigest()[:32]
 
 

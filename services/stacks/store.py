@@ -53,7 +53,7 @@ class StackStore:
         if row is None:
             return None
         try:
-            return DetectResult.model_validate(row.result), list(row.warnings)
+            return Answer(DetectResult.model_validate(row.result), list(row.warnings), row.source)
         except ValidationError:
             return None  # not what this version writes: detect it again
 

@@ -265,4 +265,23 @@ class DetectResult(Answer):
     findings: list[StackFinding] = []  #: in the order of their rules, then of the files
 
 
+class SourceText(Answer):
+    """Lines of a file of the source, as far as it is kept."""
+
+    path: str
+    first: int  #: the number of the first of the lines, from 1
+    lines: list[str]
+    line_count: int  #: of what is kept of the file
+    cut: bool  #: the file goes on behind that
+
+
+class DetectSource(Answer):
+    """The files of a source; with a path the lines of one."""
+
+    files: list[str] = []
+    file_count: int  #: how many files the source has
+    readable: list[str] = []  #: the files whose text is kept: those that claims rest on
+    text: SourceText | None = None
+
+
 __all__ = ["Definition", "DependencyRule", "DetectInput", "DetectResult", "Kind"]

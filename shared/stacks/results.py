@@ -6,10 +6,10 @@ import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, func, select
+from sqlalchemy import Connection, Select, and_, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
-from shared.jobs.tables import jobs
+from shared.jobs.tables import job_forms, jobs
 from shared.stacks.tables import stack_results as table
 
 #: The newest of a tenant; the others are detected again when they are asked for.
@@ -19,10 +19,14 @@ _FORGET_EVERY = 50
 
 
 def find(tenant: str, identity: str) -> Select[Any]:
-    """The result and the warnings about its source; the tenant is part of the key, so that no tenant sees another's."""
+    """The result, the warnings about its source and the form ``source``.
+
+    The tenant is part of the key, so that no tenant sees another's.
+    """
     return (
-        select(jobs.c.result, table.c.warnings)
+        select(jobs.c.result, table.c.warnings, job_forms.c.body.label("source"))
         .join(jobs, jobs.c.id == table.c.job_id)
+        .outerjoin(job_forms, and_(job_forms.c.job_id == jobs.c.id, job_forms.c.name == "source"))
         .where(
             table.c.tenant_id == tenant,
             table.c.identity == identity,

@@ -3,11 +3,13 @@ import type { DetectResult } from "../api/types";
 import { visible } from "../shared/ansi";
 import { Tag } from "../shared/marks";
 import { bytes, cell } from "../shared/numbers";
+import { Findings, Place } from "./source";
 
 type Service = DetectResult["services"][number];
 type Candidate = Service["candidates"][number];
 
 interface Props {
+  jobId: string;
   result: DetectResult;
   /** Runs the detection again without a rule. */
   onDisable?: (rule: string) => void;
@@ -16,7 +18,7 @@ interface Props {
 }
 
 /** Services, and for each axis the winner with its evidence; what was overruled stands below with the rule that beat it. */
-export function DetectResultView({ result, onDisable, onRule }: Props) {
+export function DetectResultView({ jobId, result, onDisable, onRule }: Props) {
   const total = Object.values(result.languages).reduce((sum, size) => sum + size, 0);
   return (
     <div className="stack">
@@ -48,13 +50,14 @@ export function DetectResultView({ result, onDisable, onRule }: Props) {
           ))}
       </div>
       {result.services.map((service) => (
-        <ServiceView key={service.path} service={service} onDisable={onDisable} onRule={onRule} />
+        <ServiceView key={service.path} jobId={jobId} service={service} onDisable={onDisable} onRule={onRule} />
       ))}
+      <Findings jobId={jobId} findings={result.findings} />
     </div>
   );
 }
 
-function ServiceView({ service, onDisable, onRule }: { service: Service } & Omit<Props, "result">) {
+function ServiceView({ jobId, service, onDisable, onRule }: { service: Service } & Omit<Props, "result">) {
   const kinds = [...new Set(service.candidates.map((candidate) => candidate.kind))];
   return (
     <details className="panel" open={service.path === "" || undefined}>
@@ -64,14 +67,14 @@ function ServiceView({ service, onDisable, onRule }: { service: Service } & Omit
       </summary>
       <div className="stack">
         {kinds.map((kind) => (
-          <Axis key={kind} kind={kind} candidates={service.candidates.filter((each) => each.kind === kind)} onDisable={onDisable} onRule={onRule} />
+          <Axis key={kind} jobId={jobId} kind={kind} candidates={service.candidates.filter((each) => each.kind === kind)} onDisable={onDisable} onRule={onRule} />
         ))}
         {service.versions.map((trail) => (
           <div key={trail.runtime}>
             <b>
               {visible(trail.runtime)} {visible(trail.value)}
             </b>{" "}
-            said by <span className="mono">{visible(trail.source)}</span>
+            said by <span className="mono">{visible(trail.source)}</span> {trail.file ? <Place jobId={jobId} file={trail.file} line={trail.line} /> : null}
             {trail.eol ? <Tag tone="warn">out of support</Tag> : null}
             {trail.overridden.map((other, index) => (
               <span key={index} className="muted">
@@ -91,6 +94,19 @@ function ServiceView({ service, onDisable, onRule }: { service: Service } & Omit
             {visible(warning)}
           </p>
         ))}
+        {service.backing_services?.length ? (
+          <div className="tight">
+            <span className="muted">uses over the network</span>
+            {service.backing_services.map((backing) => (
+              <div key={backing.id} className="bar">
+                {visible(backing.name)} <Tag>{backing.category}</Tag>
+                {backing.evidence.slice(0, 3).map((evidence, index) => (
+                  <Place key={index} jobId={jobId} file={evidence.file} line={evidence.line} />
+                ))}
+              </div>
+            ))}
+          </div>
+        ) : null}
         <Facts service={service} />
       </div>
     </details>
@@ -98,18 +114,18 @@ function ServiceView({ service, onDisable, onRule }: { service: Service } & Omit
 }
 
 /** One axis (language, framework ...): the winner first, what it overruled below. */
-function Axis({ kind, candidates, onDisable, onRule }: { kind: string; candidates: readonly Candidate[] } & Omit<Props, "result">) {
+function Axis({ jobId, kind, candidates, onDisable, onRule }: { kind: string; candidates: readonly Candidate[] } & Omit<Props, "result">) {
   return (
     <div className="tight">
       <span className="muted">{kind.replace("_", " ")}</span>
       {candidates.map((candidate, index) => (
-        <CandidateView key={candidate.id} candidate={candidate} overruledBy={index > 0 ? candidates[0]! : null} onDisable={onDisable} onRule={onRule} />
+        <CandidateView key={candidate.id} jobId={jobId} candidate={candidate} overruledBy={index > 0 ? candidates[0]! : null} onDisable={onDisable} onRule={onRule} />
       ))}
     </div>
   );
 }
 
-function CandidateView({ candidate, overruledBy, onDisable, onRule }: { candidate: Candidate; overruledBy: Candidate | null } & Omit<Props, "result">) {
+function CandidateView({ jobId, candidate, overruledBy, onDisable, onRule }: { candidate: Candidate; overruledBy: Candidate | null } & Omit<Props, "result">) {
   const [open, setOpen] = useState(false);
   return (
     <div className={overruledBy === null ? "" : "indent"}>
@@ -128,10 +144,7 @@ function CandidateView({ candidate, overruledBy, onDisable, onRule }: { candidat
         ? candidate.evidence.map((evidence, index) => (
             <div key={index} className="callout tight">
               <span className="bar">
-                <span className="mono">
-                  {visible(evidence.file)}
-                  {evidence.line ? `:${evidence.line}` : ""}
-                </span>
+                <Place jobId={jobId} file={evidence.file} line={evidence.line} />
                 <Tag>{visible(evidence.rule)}</Tag>
                 {onDisable === undefined ? null : (
                   <button type="button" className="link" onClick={() => onDisable(evidence.rule)}>

@@ -26,7 +26,7 @@ export function ResultView({ job, onAssert }: { job: Job; onAssert?: (text: stri
       ) : job.kind === "flow" ? (
         <Flow result={result as FlowResult} flowId={String((job.input as { flow_id?: string } | null)?.flow_id ?? "")} />
       ) : job.kind === "detect" ? (
-        <Detect result={result as DetectResult} />
+        <Detect jobId={job.id} result={result as DetectResult} />
       ) : (
         <JsonTree value={result} label="result" />
       )}

@@ -9,7 +9,7 @@ import pytest
 from pydantic import create_model
 
 from services.stacks import cache
-from services.stacks.cache import ResultCache, cache_key, engine_version
+from services.stacks.cache import Answer, ResultCache, cache_key, engine_version
 from shared.contracts.detect import DetectResult
 from tests.services.stacks.trees import detected
 
@@ -66,7 +66,7 @@ def test_every_part_of_the_key_counts() -> None:
 
 
 def test_the_cache_keeps_the_newest_answers() -> None:
-    results, answer = ResultCache(most=2), (detected({}), ["a warning"])
+    results, answer = ResultCache(most=2), Answer(detected({}), ["a warning"])
     for key in ("a", "b"):
         results.put(key, answer)
     assert results.get("a") is answer
@@ -76,5 +76,5 @@ def test_the_cache_keeps_the_newest_answers() -> None:
 
 def test_a_cache_of_no_entries_keeps_none() -> None:
     results = ResultCache(most=0)
-    results.put("a", (detected({}), []))
+    results.put("a", Answer(detected({}), []))
     assert results.get("a") is None

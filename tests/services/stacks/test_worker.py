@@ -42,7 +42,7 @@ def test_a_folder_is_detected_with_every_form(platform: Platform, tmp_path: Path
     assert job["result"]["services"][0]["runtime"]["copy"] == []
     with platform.engine.connect() as connection:
         forms = connection.execute(select(job_forms.c.name).where(job_forms.c.job_id == job["id"])).scalars()
-        assert set(forms) == {"universalbuild", "cyclonedx", "spdx", "sarif", "dockerfile"}
+        assert set(forms) == {"universalbuild", "cyclonedx", "spdx", "sarif", "dockerfile", "source"}
 
 
 def test_a_source_that_cannot_be_read_fails_with_its_code(platform: Platform, tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ export function Page() {
             job.result ? (
               <>
                 <Forms id={job.id} />
-                <DetectResultView result={job.result as unknown as DetectResult} onDisable={without} onRule={(found) => makeRule.mutate(found)} />
+                <DetectResultView jobId={job.id} result={job.result as unknown as DetectResult} onDisable={without} onRule={(found) => makeRule.mutate(found)} />
               </>
             ) : null
           }

@@ -195,3 +195,33 @@ def test_a_root_that_is_not_there_and_a_rule_that_is_not_there(mine: httpx.Clien
     job = detected(mine, tar(OK), root="nowhere")
     assert (job["state"], job["error"]["code"]) == ("failed", "invalid_request")
     assert detected(mine, tar(OK), disable=["fw.nonsense"])["warnings"] == ["there is no rule fw.nonsense to disable"]
+
+
+def test_a_claim_is_read_where_it_was_found(mine: httpx.Client, gateway: Gateway) -> None:
+    files = {
+        **OK,
+        ".env": "TOKEN=x\n",
+        "package.json": '{\n "dependencies": {"express": "4"}\n}\n',
+        "data.txt": "no proof\n",
+    }
+    archive = tar(files)
+    for _ in range(2):  # the second is answered by what is known of the first
+        job = detected(mine, archive)
+        listed = mine.get(f"/v1/jobs/{job['id']}/source").json()
+        assert (listed["files"], listed["file_count"]) == (sorted(files), len(files))
+        assert "package.json" in listed["readable"]
+        evidence = [
+            each
+            for service in job["result"]["services"]
+            for found in service["candidates"]
+            for each in found["evidence"]
+        ]
+        [proof] = {each["line"] for each in evidence if "express" in (each["snippet"] or "")}
+        query = {"path": "package.json", "first": proof, "last": proof}
+        text = mine.get(f"/v1/jobs/{job['id']}/source", params=query).json()["text"]
+        assert (text["first"], text["lines"], text["line_count"]) == (2, [' "dependencies": {"express": "4"}'], 3)
+    for kept_back in (".env", "data.txt", "../x", "none"):
+        refused = mine.get(f"/v1/jobs/{job['id']}/source", params={"path": kept_back})
+        assert refused.status_code == 404, kept_back
+    with gateway.client_of(gateway.key("strangers")) as stranger:
+        assert stranger.get(f"/v1/jobs/{job['id']}/source").status_code == 404

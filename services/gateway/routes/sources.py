@@ -1,0 +1,59 @@
+"""What a ``detect`` job has read: its files by name, and the lines that its claims rest on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import orjson
+from fastapi import Query, Response
+
+from services.gateway.database import Db
+from services.gateway.http.auth import CurrentCaller
+from services.gateway.http.responses import Json
+from services.gateway.http.rules import Id
+from services.gateway.routing import routes
+from services.gateway.streams.waits import find
+from shared.contracts.detect import DetectSource
+from shared.errors import NotFound
+from shared.jobs import queries
+
+router = routes("/v1/jobs", "Jobs")
+
+_MOST_LINES = 2_000
+_LONGEST_LINE = 2_000
+Line = Annotated[int | None, Query(ge=1, le=10_000_000, description="The number of a line, from 1")]
+
+
+@router.get("/{id}/source", summary="Read the source of a detection", response_model=DetectSource)
+async def get_job_source(
+    id: Id,
+    caller: CurrentCaller,
+    db: Db,
+    path: Annotated[str | None, Query(max_length=4096, description="A file; without it the names of all")] = None,
+    first: Line = None,
+    last: Line = None,
+) -> Response:
+    """Of a job of the kind `detect`, as long as the job is kept: names (5,000 at most), and lines of the files that a
+    claim rests on (2,000 at most, each 2,000 characters). What holds credentials is not kept."""
+    await find(db, id, caller.tenant)
+    form = (await db.execute(queries.form(id, "source"))).one_or_none()
+    if form is None:
+        raise NotFound("Of this job no source is kept: it is no detection, or an earlier version of Assay ran it.")
+    kept: dict[str, Any] = orjson.loads(form.body)
+    readable = sorted(kept["texts"])
+    if path is None:
+        return Json({"files": kept["files"], "file_count": kept["file_count"], "readable": readable, "text": None})
+    text = kept["texts"].get(path)
+    if text is None:
+        raise NotFound("Of this file no text is kept: no claim rests on it, it is not text, or it holds credentials.")
+    lines = text.splitlines()
+    begin = (first or 1) - 1
+    shown = lines[begin : min(begin + _MOST_LINES, last or len(lines))]
+    told = {
+        "path": path,
+        "first": begin + 1,
+        "lines": [line[:_LONGEST_LINE] for line in shown],
+        "line_count": len(lines),
+        "cut": path in kept["cut"],
+    }
+    return Json({"files": [], "file_count": kept["file_count"], "readable": readable, "text": told})
