@@ -82,7 +82,7 @@ def test_a_flow_is_imported_and_exported(page: Page) -> None:
 def test_evidence_opens_and_a_rule_is_left_out(page: Page, console: Console) -> None:
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w:gz") as tar:
-        text = b'{"name": "shop", "dependencies": {"express": "^4.18.0"}, "scripts": {"start": "node ."}}'
+        text = b'{"name": "shop",\n "dependencies": {"express": "^4.18.0"},\n "scripts": {"start": "node ."}}'
         info = tarfile.TarInfo("shop/package.json")
         info.size = len(text)
         tar.addfile(info, io.BytesIO(text))
@@ -94,7 +94,11 @@ def test_evidence_opens_and_a_rule_is_left_out(page: Page, console: Console) -> 
     page.get_by_role("button", name="Detect", exact=True).click()
     express = page.get_by_role("button", name="Express")
     express.click()
-    expect(page.get_by_text("package.json").first).to_be_visible()
+    page.get_by_role("button", name="package.json:2").first.click()
+    source = page.get_by_role("region", name="Source of package.json")
+    expect(source.locator(".ln.mark")).to_contain_text('"dependencies": {"express"')
+    expect(source).to_contain_text('"scripts"')
+    expect(page.get_by_role("region", name="Findings")).to_contain_text("Not pinned")
     page.get_by_role("button", name="Disable this rule and run again").first.click()
     expect(page.get_by_text(re.compile("^without"))).to_be_visible()
     expect(express).to_have_count(0)
