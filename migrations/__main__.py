@@ -2,6 +2,7 @@
 
 It connects as the owner of the tables. With ``ASSAY_DATABASE_PASSWORD_GATEWAY`` and so on the role of each service may
 log in: ``assay_gateway``. It refuses to skip a minor version: what runs meanwhile is the one before.
+``--wait`` waits until somebody else has done it.
 """
 
 from __future__ import annotations
@@ -10,15 +11,21 @@ import os
 import sys
 
 from migrations.roles import passwords_of
-from migrations.steps import Refused, check_step, remember
+from migrations.steps import Refused, await_migrated, check_step, remember
 from migrations.upgrade import upgrade
 from shared import VERSION
+
+_WAIT_SECONDS = 300.0
 
 
 def main() -> None:
     url = os.environ.get("DATABASE_URL")
     if not url:
         sys.exit("DATABASE_URL is not set: it names the Postgres database to bring up to date")
+    if "--wait" in sys.argv[1:]:
+        if not await_migrated(url, _WAIT_SECONDS):
+            sys.exit(f"The tables were not of Assay {VERSION} within {_WAIT_SECONDS:.0f} s: has the job migrate run?")
+        return
     try:
         check_step(url, VERSION)
     except Refused as refusal:

@@ -46,12 +46,11 @@ _STACKS: Grants = dict.fromkeys(("stack_definitions", "stack_sightings", "stack_
 _SEARCH: Grants = dict.fromkeys(
     ("collections", "collection_tables", "dropped_collections", "search_attempts", "search_rewrites"), _ALL
 )
-SERVICES: Mapping[str, Grants] = {
+_OF_SERVICES: Mapping[str, Grants] = {
     "gateway": {
         **_FLOWS,
         **_STACKS,
         **_SEARCH,
-        "alembic_version": (_READ,),
         "api_keys": (_READ, _ADD, _CHANGE),
         "audit_log": (_READ, _ADD),
         "batches": (_READ, _ADD),
@@ -122,7 +121,7 @@ SERVICES: Mapping[str, Grants] = {
         "workers": (_READ, _REMOVE),
     },
 }
-#: Of the version before; nobody writes them any more.
+SERVICES = {name: {"alembic_version": (_READ,), **grants} for name, grants in _OF_SERVICES.items()}
 #: As in ``shared.db.CONNECT``.
 _SETTINGS = {
     "statement_timeout": "30000",
@@ -130,6 +129,7 @@ _SETTINGS = {
     "timezone": "'UTC'",
     "plan_cache_mode": "force_generic_plan",
 }
+#: Of the version before; nobody writes them any more.
 _RETIRED = frozenset({"blobs"})
 #: Read before it is known whose request it is; and the log, whose every row follows from the one before.
 _UNGUARDED = frozenset({"api_keys", "audit_log"})

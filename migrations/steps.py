@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from contextlib import suppress
 
 import psycopg
 from psycopg import sql
@@ -26,8 +28,7 @@ def check_step(url: str, version: str) -> None:
             return
         there = {row[0] for row in connection.execute("SELECT version_num FROM alembic_version")}
         before = _remembered(connection)
-    files = (HERE / "versions").glob("*.py")
-    if not there <= {name for file in files for name in _NAMED.findall(file.read_text("utf-8"))}:
+    if not there <= _known():
         newer = f"Assay {before}" if before else "a later version of Assay"
         raise Refused(f"The tables are of {newer}, and this is {version}: install that one.")
     if there != heads() and before is not None and not follows(version, before):
@@ -54,12 +55,31 @@ def remember(url: str, version: str) -> None:
         connection.execute(sql.SQL("COMMENT ON TABLE alembic_version IS {}").format(sql.Literal(version)))
 
 
+def await_migrated(url: str, seconds: float) -> bool:
+    """Wait until the tables are of this version, or of a later one; False when they are not yet."""
+    deadline = time.monotonic() + seconds
+    while True:
+        with suppress(psycopg.Error):  # the server, or the role, is not there yet
+            with psycopg.connect(url, connect_timeout=5) as connection:
+                rows = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+            if heads() & {row[0] for row in rows} or not {row[0] for row in rows} <= _known():
+                return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(1)
+
+
 def follows(version: str, before: str) -> bool:
     """Whether it is of the same minor version, of the next, or of the next major one."""
     (major, minor), (old_major, old_minor) = (_parts(each) for each in (version, before))
     if major == old_major:
         return minor in (old_minor, old_minor + 1)
     return major == old_major + 1 and minor == 0
+
+
+def _known() -> set[str]:
+    files = (HERE / "versions").glob("*.py")
+    return {name for file in files for name in _NAMED.findall(file.read_text("utf-8"))}
 
 
 def _parts(version: str) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -55,11 +56,19 @@ class JobSettings(BaseSettings):
     )
     default_seconds: float = Field(600, gt=0, description="How long a job may run that brings no budget of its own")
     metrics_port: int = Field(0, ge=0, description="Where a process answers Prometheus; 0: it does not")
-    ready_file: Path | None = Field(None, description="A file that a process makes when it has started to work")
+    ready_file: Path | None = Field(
+        None, description="A file that a process makes when it has started to work, and touches every few seconds"
+    )
     webhook_private: bool = Field(False, description="Allow webhooks to http and to private addresses")
     upload_days: float = Field(90, gt=0, description="How long an uploaded file is kept that no unfinished job names")
     retention_days: float = Field(30, gt=0, description="How long finished jobs and their files are kept")
     llm_texts_days: float = Field(7, gt=0, description="How long the texts of model calls are kept")
+
+    def say_ready(self) -> None:
+        """Make or touch the file: whoever finds it old knows that this process hangs."""
+        if self.ready_file is not None:
+            with suppress(OSError):  # on a full disk the work goes on
+                self.ready_file.touch()
 
 
 class PluginSettings(BaseSettings):

@@ -16,6 +16,7 @@ from shared.llm.settings import CallSettings, ProviderSettings
 from shared.plugins import load_plugins
 from shared.settings import JobSettings, PluginSettings, StoreSettings
 
+_ALIVE_SECONDS = 5.0  #: between two signs of life
 _CONNECTIONS = 8  #: to the database; a question holds one for a moment
 
 
@@ -31,11 +32,13 @@ def main() -> None:
         signal.signal(number, lambda *_: stopping.set())
     if settings.metrics_port:
         start_http_server(settings.metrics_port)
-    threading.Thread(target=server.serve_forever, name="broker", daemon=True).start()
+    serving = threading.Thread(target=server.serve_forever, name="broker", daemon=True)
+    serving.start()
     threading.Thread(target=_load, args=(layer,), name="load", daemon=True).start()
-    if settings.ready_file is not None:
-        settings.ready_file.touch()
-    stopping.wait()
+    settings.say_ready()
+    while not stopping.wait(_ALIVE_SECONDS):
+        if serving.is_alive():
+            settings.say_ready()
     if settings.ready_file is not None:
         settings.ready_file.unlink(missing_ok=True)
     server.stop(settings.grace_seconds)

@@ -42,6 +42,7 @@ def main() -> None:
             PeriodicTask("tenants", 5.0, lambda: delete_tenants(engine)),
             PeriodicTask("retention", 60.0, retention.delete_expired),
         ],
+        settings.say_ready,
     )
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -49,8 +50,6 @@ def main() -> None:
     metrics.watch_connections(engine)
     if settings.metrics_port:
         start_http_server(settings.metrics_port)
-    if settings.ready_file is not None:
-        settings.ready_file.touch()
     reconciler.run(stop)
 
 

@@ -39,7 +39,11 @@ class PeriodicTask:
 class Reconciler:
     """Runs its periodic tasks while it leads."""
 
-    def __init__(self, engine: Engine, tasks: Sequence[PeriodicTask]) -> None:
+    def __init__(
+        self, engine: Engine, tasks: Sequence[PeriodicTask], say_ready: Callable[[], None] = lambda: None
+    ) -> None:
+        """``say_ready`` is called in every round, whether this one leads or not."""
+        self._say_ready = say_ready
         self._engine = engine
         self._tasks = tasks
         self._threads = ThreadPoolExecutor(len(tasks), thread_name_prefix="task")
@@ -47,6 +51,7 @@ class Reconciler:
     def run(self, stop: Flag) -> None:
         """Lead while no other reconciler does, until ``stop`` is set; losing Postgres only loses the lead."""
         while not stop.is_set():
+            self._say_ready()
             try:
                 self._lead(stop)
             except SQLAlchemyError as fault:
@@ -68,6 +73,7 @@ class Reconciler:
                 metrics.reconciler_leading.set(0)
 
     def _tick(self, leader: Connection) -> None:
+        self._say_ready()
         leader.scalar(select(1))  # raises when the connection, and with it the lead, is lost
         now = time.monotonic()
         for task in self._tasks:

@@ -93,12 +93,15 @@ class Leases:
     def _beat(self) -> None:
         every = min(self._lease_seconds / 3, _MOST_SECONDS_BETWEEN)
         while not self._stop.wait(every):
-            try:
-                self._renew(self.all())
-                self._on_heartbeat()
-            except SQLAlchemyError as fault:
-                # Postgres is unreachable: the jobs go on, and the next heartbeat shows whether the leases survived.
-                log.warning("heartbeat_failed", reason=type(fault).__name__)
+            for work in (self._renew_all, self._on_heartbeat):
+                try:
+                    work()
+                except SQLAlchemyError as fault:
+                    # Postgres is unreachable: the jobs go on, and the next heartbeat shows whether the leases survived.
+                    log.warning("heartbeat_failed", reason=type(fault).__name__)
+
+    def _renew_all(self) -> None:
+        self._renew(self.all())
 
     def _renew(self, jobs: Sequence[Lease]) -> None:
         if not jobs:

@@ -144,6 +144,7 @@ class Worker:
         now = time.monotonic()
         if not self._listening.is_set() or now - self._advertised_at < ADVERTISE_SECONDS:
             return
+        self._settings.say_ready()
         statement = statements.advertise(
             self.runner.id,
             self._service,
@@ -161,8 +162,7 @@ class Worker:
         self._listening.set()
         with suppress(SQLAlchemyError):
             self._advertise_now_and_then()
-        if self._settings.ready_file is not None:
-            self._settings.ready_file.touch()
+        self._settings.say_ready()
 
     def _drain(self, **_: object) -> None:
         """Celery waits for running jobs without end; after the grace they are another worker's."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 
-from migrations.steps import Refused, check_step, follows, remember, remembered
+from migrations.steps import Refused, await_migrated, check_step, follows, remember, remembered
 from services.host.postgres import Postgres
 from shared import VERSION
 
@@ -58,6 +58,16 @@ def test_the_program_says_why_it_refuses(database_url: str) -> None:
         )
     assert ran.returncode == 1
     assert ran.stderr == f"The tables are of Assay 0.0.1, and this is {VERSION}: install that one.\n"
+
+
+def test_processes_wait_for_their_tables(database_url: str, postgres_server: Postgres) -> None:
+    assert await_migrated(database_url, 0)
+    with _at_revision(database_url, "0001"):
+        assert not await_migrated(database_url, 0)
+    with _at_revision(database_url, "9999"):  # of a version that came after this one
+        assert await_migrated(database_url, 0)
+    assert not await_migrated(postgres_server.url_of("postgres"), 0)
+    assert not await_migrated(postgres_server.url_of("nowhere"), 0)
 
 
 def test_an_empty_database_may_be_of_any_version(postgres_server: Postgres) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
 
 import pytest
 from sqlalchemy import text
@@ -27,6 +31,22 @@ def platform(stores: StoreSettings) -> Iterator[Platform]:
 def cancel(platform: Platform, job_id: str) -> None:
     with platform.engine.begin() as connection:
         connection.execute(statements.cancel(job_id, "t"))
+
+
+def test_a_process_that_lives_touches_its_file(platform: Platform, tmp_path: Path) -> None:
+    """And one that hangs does not, which the liveness probes of deploy/helm look at."""
+    for number, module in enumerate(("tests.support.worker_process", "services.reconciler")):
+        file = tmp_path / str(number)
+        process = platform.start(module, ASSAY_READY_FILE=str(file))
+        wait_for(file.exists, 60, "the process is ready")
+        os.utime(file, (0, 0))
+        wait_for(lambda file=file: file.stat().st_mtime > 0, 30, "it touches its file")  # type: ignore[misc]
+        process.send_signal(signal.SIGSTOP)
+        os.utime(file, (0, 0))
+        assert not Event().wait(2.5)
+        assert file.stat().st_mtime == 0
+        process.kill()
+        process.wait()
 
 
 def test_a_result_and_its_events_are_kept(platform: Platform) -> None:
