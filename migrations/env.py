@@ -18,6 +18,7 @@ import shared.evaluations.tables
 import shared.flows.tables
 import shared.jobs.counts
 import shared.jobs.deletion
+import shared.jobs.marks
 import shared.jobs.quotas
 import shared.jobs.tables
 import shared.jobs.uploads

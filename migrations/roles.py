@@ -63,6 +63,7 @@ _OF_SERVICES: Mapping[str, Grants] = {
         "job_deltas": (_READ,),
         "job_events": (_READ, _ADD),
         "job_forms": (_READ,),
+        "job_marks": (_READ,),
         "jobs": _ALL,
         "llm_calls": (_READ, _ADD),
         "llm_texts": (_READ, _ADD),

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 #: Whatever the statistics say, every row is found by an index: a queue may grow from nothing to a million in a minute.
 _BY_INDEX = "SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off"
+#: Written so that one index can serve it, ``ix_jobs_heads``: with ``state = 'queued' AND head`` the planner may take
+#: any index of queued jobs, and walk through all that wait behind the first of a conversation.
+HEADS = "CASE WHEN head THEN state END = 'queued'"
+_HEADS = HEADS.replace("head ", "j.head ").replace("state", "j.state")
 _OWNERS = f"LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp {_BY_INDEX}"
 
 # A tenant that was idle goes on where the others are (start-time fair queueing), not where it stopped. The key-share
@@ -135,8 +139,9 @@ END $$
 # claims do not wait for each other, unless it has a cap, which only one that holds the row can keep; whoever holds a
 # row waits for no other. The flag is cleared under a lock that no submit shares, after another look.
 CLAIM = f"""
-CREATE FUNCTION claim_job(wanted text, worker text, lease double precision, cap bigint, digest text)
-RETURNS SETOF jobs LANGUAGE plpgsql {_BY_INDEX} AS $$
+CREATE OR REPLACE FUNCTION claim_job(wanted text, worker text, lease double precision, cap bigint, digest text)
+RETURNS SETOF jobs LANGUAGE plpgsql {_BY_INDEX}
+SET enable_sort = off AS $$
 DECLARE
     place record;
     most bigint;
@@ -166,7 +171,7 @@ BEGIN
             FOR UPDATE SKIP LOCKED;
         IF FOUND THEN
             UPDATE job_turns t SET ready = false WHERE t.kind = wanted AND t.tenant_id = place.tenant_id
-                AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.state = 'queued' AND j.head AND j.kind = wanted
+                AND NOT EXISTS (SELECT 1 FROM jobs j WHERE {_HEADS} AND j.kind = wanted
                                 AND j.tenant_id = place.tenant_id);
         END IF;
     END LOOP;
@@ -190,8 +195,9 @@ BEGIN
 END $$
 """
 
-_TO_CLAIM = f"""
-CREATE FUNCTION job_to_claim(wanted text, tenant text, most bigint) RETURNS text LANGUAGE plpgsql {_BY_INDEX} AS $$
+TO_CLAIM = f"""
+CREATE OR REPLACE FUNCTION job_to_claim(wanted text, tenant text, most bigint) RETURNS text LANGUAGE plpgsql {_BY_INDEX}
+SET enable_sort = off AS $$
 DECLARE
     chosen text;
 BEGIN
@@ -200,7 +206,7 @@ BEGIN
         RETURN NULL;
     END IF;
     SELECT j.id INTO chosen FROM jobs j
-    WHERE j.state = 'queued' AND j.head AND j.kind = wanted AND j.tenant_id = tenant AND j.run_at <= clock_timestamp()
+    WHERE {_HEADS} AND j.kind = wanted AND j.tenant_id = tenant AND j.run_at <= clock_timestamp()
       AND NOT EXISTS (SELECT 1 FROM jobs r WHERE r.state = 'running' AND r.tenant_id = j.tenant_id
                       AND r.conversation_id = j.conversation_id)
     ORDER BY j.priority DESC, j.id LIMIT 1 FOR NO KEY UPDATE OF j SKIP LOCKED;
@@ -208,7 +214,17 @@ BEGIN
 END $$
 """
 
-FUNCTIONS = (_READY, _PROMOTE, _ADDED, _MOVED, _REMOVED, _EMPTIED, _TO_CLAIM, CLAIM)
+#: The first 10,000 queued jobs of a kind and tenant, and how many go before each.
+PLACES = f"""
+CREATE FUNCTION job_places(wanted text, tenant text) RETURNS TABLE (id text, ahead bigint) LANGUAGE sql STABLE
+{_BY_INDEX} SET enable_sort = off AS $$
+    SELECT id, row_number() OVER (ORDER BY priority DESC, id) - 1 FROM (
+        SELECT j.id, j.priority FROM jobs j WHERE j.state = 'queued' AND j.kind = wanted AND j.tenant_id = tenant
+        ORDER BY j.priority DESC, j.id LIMIT 10000) AS queue
+$$
+"""
+
+FUNCTIONS = (_READY, _PROMOTE, _ADDED, _MOVED, _REMOVED, _EMPTIED, TO_CLAIM, CLAIM)
 TRIGGERS = (
     "CREATE TRIGGER jobs_added AFTER INSERT ON jobs REFERENCING NEW TABLE AS added "
     "FOR EACH STATEMENT EXECUTE FUNCTION jobs_added()",

@@ -69,7 +69,8 @@ def depth() -> TextClause:
         """
         SELECT kind, sum(queued)::bigint AS queued, sum(running)::bigint AS running,
                coalesce(extract(epoch FROM clock_timestamp() - (
-                   SELECT j.created_at FROM jobs j WHERE j.state = 'queued' AND j.kind = counted.kind
+                   SELECT j.created_at FROM jobs j
+                   WHERE CASE state WHEN 'queued' THEN true END AND j.kind = counted.kind
                    ORDER BY j.created_at LIMIT 1)), 0) AS oldest_seconds
         FROM (SELECT kind, queued, running FROM job_counts WHERE tenant_id = ''
               UNION ALL SELECT kind, queued, running FROM job_deltas) AS counted
@@ -143,7 +144,7 @@ MEND_HEADS = text(
 MEND_TURNS = text(
     """
     SELECT job_ready(kind, tenant_id) FROM (
-        SELECT DISTINCT kind, tenant_id FROM jobs WHERE state = 'queued' AND head) AS waiting
+        SELECT DISTINCT kind, tenant_id FROM jobs WHERE CASE WHEN head THEN state END = 'queued') AS waiting
     WHERE NOT EXISTS (SELECT 1 FROM job_turns t
                       WHERE t.kind = waiting.kind AND t.tenant_id = waiting.tenant_id AND t.ready)
     """

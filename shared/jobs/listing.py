@@ -11,7 +11,9 @@ from typing import Any
 from sqlalchemy import (
     ARRAY,
     ColumnElement,
+    CompoundSelect,
     Select,
+    Table,
     Text,
     TextClause,
     and_,
@@ -20,15 +22,19 @@ from sqlalchemy import (
     cast,
     exists,
     func,
+    literal_column,
     null,
     or_,
     select,
     text,
+    true,
     tuple_,
+    union,
     union_all,
 )
 
 from shared.contracts.jobs import JobState
+from shared.jobs.marks import marks
 from shared.jobs.tables import jobs
 from shared.kinds import KINDS
 from shared.llm.tables import llm_calls
@@ -59,6 +65,7 @@ class JobFilter:
     words: str | None = None  #: in the title
 
     def conditions(self, tenant: str) -> list[ColumnElement[bool]]:
+        """All but those on kinds and states, and on when it was submitted."""
         columns = jobs.c
         exact = (
             (columns.conversation_id, self.conversation_id),
@@ -67,18 +74,26 @@ class JobFilter:
             (columns.error["code"].astext, self.error_code),
         )
         found = [columns.tenant_id == tenant, *(column == value for column, value in exact if value is not None)]
-        if self.kinds:
-            found.append(columns.kind.in_(self.kinds))
-        if self.states:
-            found.append(columns.state.in_(self.states))
         found += [or_(*(columns.labels.contains({key: value}) for key, value in either)) for either in self.labels]
-        if self.created_after is not None:
-            found.append(columns.created_at > self.created_after)
-        if self.created_before is not None:
-            found.append(columns.created_at < self.created_before)
         if self.words:
             found.append(title().icontains(self.words, autoescape=True))
         return [*found, *self._of_calls()]
+
+    def marks(self) -> list[tuple[str, str]]:
+        """The marks of which a job must have one: of several filters those of which there are likely the fewest."""
+        if self.conversation_id or self.batch_id or self.replayed_from:
+            return []  # they have indexes of their own
+        if self.error_code is not None:
+            return [("error", self.error_code)]
+        if self.labels:
+            return [("label", f"{key}={value}") for key, value in self.labels[0]]
+        single = (
+            ("prompt", None if self.prompt is None else f"{self.prompt[0]}@{self.prompt[1]}"),
+            ("failed_over", "" if self.failed_over else None),
+            ("model", self.model),
+            ("provider", self.provider),
+        )
+        return [(name, value) for name, value in single if value is not None][:1]
 
     def _of_calls(self) -> list[ColumnElement[bool]]:
         calls = llm_calls.c
@@ -102,20 +117,12 @@ def page(tenant: str, wanted: JobFilter, limit: int, before: tuple[datetime, str
     """Jobs without inputs and results, newest first; ``before``: (created_at, id) of the last one seen."""
     columns = [column for column in jobs.c if column.name not in _HEAVY]
     query = select(*columns, title().label("title"), _VERDICT.label("verdict"))
-    newest = (jobs.c.created_at.desc(), jobs.c.id.desc())
-    conditions = wanted.conditions(tenant)
-    if before is not None:
-        conditions.append(tuple_(jobs.c.created_at, jobs.c.id) < tuple_(before[0], before[1]))
+    ordered = query.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(_literal(limit))
     places = _places(wanted)
-    if len(places) == 1:
-        return query.where(*conditions, *places[0]).order_by(*newest).limit(limit)
-    # Of each place the newest, in the order of its index: together they would all have to be sorted.
-    parts = [
-        select(jobs.c.id.label("id")).where(*conditions, *place).order_by(*newest).limit(limit).subquery()
-        for place in places
-    ]
-    ids = union_all(*[select(part.c.id) for part in parts]).subquery()
-    return query.where(jobs.c.id.in_(select(ids.c.id))).order_by(*newest).limit(limit)
+    if not wanted.marks() and len(places) == 1:
+        return ordered.where(*wanted.conditions(tenant), *places[0], *_between(wanted, jobs, before))
+    # An array, so that the rows are found by their ids whatever the statistics say.
+    return ordered.where(jobs.c.id == func.any(func.array(_ids(tenant, wanted, limit, before).scalar_subquery())))
 
 
 def changed(tenant: str, since: datetime, limit: int) -> Select[Any]:
@@ -130,14 +137,66 @@ def changed(tenant: str, since: datetime, limit: int) -> Select[Any]:
         jobs.c.finished_at: of_tenant,
     }
     parts = [
-        select(jobs.c.id.label("id"), moment.label("at")).where(condition, moment > since).order_by(moment).limit(limit)
+        select(jobs.c.id.label("id"), moment.label("at"))
+        .where(condition, moment > since)
+        .order_by(moment)
+        .limit(_literal(limit))
         for moment, condition in moments.items()
     ]
     each = union_all(*[select(part.subquery()) for part in parts]).subquery()
     latest = select(each.c.id, func.max(each.c.at).label("changed_at")).group_by(each.c.id).subquery()
     columns = [column for column in jobs.c if column.name not in _HEAVY]
     query = select(*columns, title().label("title"), _VERDICT.label("verdict"), latest.c.changed_at)
-    return query.join(latest, latest.c.id == jobs.c.id).order_by(latest.c.changed_at, jobs.c.id).limit(limit)
+    return query.join(latest, latest.c.id == jobs.c.id).order_by(latest.c.changed_at, jobs.c.id).limit(_literal(limit))
+
+
+def total(tenant: str, wanted: JobFilter) -> Select[Any]:
+    """How many there are, counted no further than ``MOST_COUNTED``."""
+    counted = _ids(tenant, wanted, MOST_COUNTED).subquery()
+    return select(func.least(func.count(), MOST_COUNTED)).select_from(counted)
+
+
+def _ids(tenant: str, wanted: JobFilter, limit: int, before: tuple[datetime, str] | None = None) -> CompoundSelect[Any]:
+    """The ids of the newest of each mark or place, in the order of its index: together they would have to be sorted."""
+    if named := wanted.marks():
+        parts = [_marked(tenant, wanted, mark, before) for mark in named]
+    else:
+        conditions = [*wanted.conditions(tenant), *_between(wanted, jobs, before)]
+        newest = (jobs.c.created_at.desc(), jobs.c.id.desc())
+        parts = [select(jobs.c.id).where(*conditions, *place).order_by(*newest) for place in _places(wanted)]
+    return union(*[select(part.limit(_literal(limit)).subquery().c.id) for part in parts])
+
+
+def _marked(tenant: str, wanted: JobFilter, mark: tuple[str, str], before: tuple[datetime, str] | None) -> Select[Any]:
+    """The ids of the jobs with the mark, newest first; with OFFSET, each mark looks for its job, never the reverse."""
+    kept = [jobs.c.kind.in_(wanted.kinds)] if wanted.kinds else []
+    kept += [jobs.c.state.in_(wanted.states)] if wanted.states else []
+    of_mark = select(jobs.c.id).where(jobs.c.id == marks.c.job_id, *wanted.conditions(tenant), *kept)
+    job = of_mark.offset(_literal(0)).lateral()
+    return (
+        select(job.c.id)
+        .select_from(marks.join(job, true()))
+        .where(marks.c.tenant_id == tenant, marks.c.mark == func.job_mark(*mark), *_between(wanted, marks, before))
+        .order_by(marks.c.created_at.desc(), marks.c.job_id.desc())
+    )
+
+
+def _between(wanted: JobFilter, rows: Table, before: tuple[datetime, str] | None) -> list[ColumnElement[bool]]:
+    """The conditions on when the job was submitted, on columns that are in the index of ``rows``."""
+    created_at, id = rows.c.created_at, rows.c.id if rows is jobs else rows.c.job_id
+    conditions: list[ColumnElement[bool]] = []
+    if wanted.created_after is not None:
+        conditions.append(created_at > wanted.created_after)
+    if wanted.created_before is not None:
+        conditions.append(created_at < wanted.created_before)
+    if before is not None:
+        conditions.append(tuple_(created_at, id) < tuple_(before[0], before[1]))
+    return conditions
+
+
+def _literal(number: int) -> ColumnElement[int]:
+    """Of a parameter the planner of a generic plan would guess that it is a tenth of all rows."""
+    return literal_column(f"{number:d}")
 
 
 def _places(wanted: JobFilter) -> list[list[ColumnElement[bool]]]:
@@ -146,12 +205,6 @@ def _places(wanted: JobFilter) -> list[list[ColumnElement[bool]]]:
         states = wanted.states or [str(state) for state in JobState]
         return [[jobs.c.kind == kind, jobs.c.state == state] for kind in wanted.kinds for state in states]
     return [[jobs.c.state == state] for state in wanted.states] or [[]]
-
-
-def total(tenant: str, wanted: JobFilter) -> Select[Any]:
-    """How many there are, counted no further than ``MOST_COUNTED``."""
-    found = select(jobs.c.id).where(*wanted.conditions(tenant)).limit(MOST_COUNTED).subquery()
-    return select(func.count()).select_from(found)
 
 
 def calls_of(ids: Sequence[str]) -> TextClause:

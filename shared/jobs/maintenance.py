@@ -8,7 +8,8 @@ from sqlalchemy import TextClause
 
 from shared.jobs.statements import sql
 
-_CLAIMABLE = "state = 'queued' AND head AND run_at <= clock_timestamp()"
+#: As ``migrations.turns.HEADS`` is written: one index can serve it and no other.
+_CLAIMABLE = "CASE WHEN head THEN state END = 'queued' AND run_at <= clock_timestamp()"
 #: How many jobs of a kind are looked at: more are not notified for in one round.
 _MOST_LOOKED_AT = 2_000
 

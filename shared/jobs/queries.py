@@ -117,11 +117,8 @@ def queue_positions(tenant: str, ids: Sequence[str]) -> TextClause:
     return text(
         """
         SELECT placed.id, placed.ahead
-        FROM (SELECT DISTINCT kind FROM jobs WHERE id = ANY(:ids)) AS kinds CROSS JOIN LATERAL (
-            SELECT id, row_number() OVER (ORDER BY priority DESC, id) - 1 AS ahead
-            FROM (SELECT id, priority FROM jobs WHERE state = 'queued' AND kind = kinds.kind AND tenant_id = :tenant
-                  ORDER BY priority DESC, id LIMIT 10000) AS queue
-        ) AS placed WHERE placed.id = ANY(:ids)
+        FROM (SELECT DISTINCT kind FROM jobs WHERE id = ANY(:ids)) AS kinds
+        CROSS JOIN LATERAL job_places(kinds.kind, :tenant) AS placed WHERE placed.id = ANY(:ids)
         """
     ).bindparams(bindparam("tenant", tenant), bindparam("ids", list(ids), type_=ARRAY(Text)))
 

@@ -95,7 +95,6 @@ _QUEUED = text("state = 'queued'")
 _ACTIVE = text("state IN ('queued', 'running')")
 Index("ix_jobs_turn", jobs.c.kind, jobs.c.tenant_id, jobs.c.priority.desc(), jobs.c.id, postgresql_where=_QUEUED)
 Index("ix_jobs_served", jobs.c.kind, jobs.c.tenant_id, jobs.c.started_at)
-Index("ix_jobs_lease", jobs.c.lease_until, postgresql_where=text("state = 'running'"))
 Index("ix_jobs_order", jobs.c.conversation_id, jobs.c.id, postgresql_where=_ACTIVE)
 Index("ix_jobs_list", jobs.c.tenant_id, jobs.c.created_at.desc(), jobs.c.id.desc())
 Index(
@@ -106,12 +105,12 @@ Index(
     postgresql_where=text("state = 'succeeded'"),
 )
 Index(
-    "ix_jobs_ready",
+    "ix_jobs_heads",
     jobs.c.kind,
     jobs.c.tenant_id,
     jobs.c.priority.desc(),
     jobs.c.id,
-    postgresql_where=text("state = 'queued' AND head"),
+    postgresql_where=text("CASE WHEN head THEN state END = 'queued'"),
 )
 Index(
     "ix_jobs_running",
@@ -127,7 +126,13 @@ Index(
     postgresql_include=["stored_bytes"],
     postgresql_where=text("stored_bytes >= 1024"),
 )
-Index("ix_jobs_oldest", jobs.c.kind, jobs.c.created_at, postgresql_where=_QUEUED)
+#: Written so that no statement about one tenant's queue can take it.
+Index(
+    "ix_jobs_waiting",
+    jobs.c.kind,
+    jobs.c.created_at,
+    postgresql_where=text("CASE state WHEN 'queued' THEN true END"),
+)
 Index("ix_jobs_of_conversation", jobs.c.conversation_id, jobs.c.id)
 Index("ix_jobs_list_state", jobs.c.tenant_id, jobs.c.state, jobs.c.created_at.desc(), jobs.c.id.desc())
 Index("ix_jobs_list_kind", jobs.c.tenant_id, jobs.c.kind, jobs.c.state, jobs.c.created_at.desc(), jobs.c.id.desc())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +11,7 @@ from migrations.upgrade import current, upgrade
 from services.host.postgres import Postgres
 from shared.db import connect
 from shared.jobs import maintenance, statements, submission
+from tests.support.old_database import old_database
 from tests.support.rows import job_row
 
 _OLD_SUBMIT = text(
@@ -29,22 +29,16 @@ _OLD_LOST = text(
 @pytest.fixture(scope="module")
 def database_url(postgres_server: Postgres) -> Iterator[str]:
     """A database of the revision before, with a queued and a running job of that version's code in it."""
-    name = f"test_{uuid.uuid4().hex}"
-    admin = connect(postgres_server.url_of("postgres")).execution_options(isolation_level="AUTOCOMMIT")
-    with admin.connect() as connection:
-        connection.exec_driver_sql(f'CREATE DATABASE "{name}" TEMPLATE template0')
-    url = postgres_server.url_of(name)
-    upgrade(url, "0004")
-    before = connect(url)
-    with before.begin() as connection:
-        connection.execute(_OLD_SUBMIT, [{"id": "queued", "state": "queued"}, {"id": "running", "state": "running"}])
-    before.dispose()
-    upgrade(url)
-    assert current(url)
-    yield url
-    with admin.connect() as connection:
-        connection.exec_driver_sql(f'DROP DATABASE "{name}" WITH (FORCE)')
-    admin.dispose()
+    with old_database(postgres_server, "0004") as url:
+        before = connect(url)
+        with before.begin() as connection:
+            connection.execute(
+                _OLD_SUBMIT, [{"id": "queued", "state": "queued"}, {"id": "running", "state": "running"}]
+            )
+        before.dispose()
+        upgrade(url)
+        assert current(url)
+        yield url
 
 
 @pytest.fixture
