@@ -18,7 +18,7 @@ from migrations.marks import BACKFILL, FUNCTIONS, TRIGGERS
 from migrations.turns import CLAIM, HEADS, PLACES, TO_CLAIM
 
 revision = "0049"
-down_revision = "0046"
+down_revision = "0053"
 branch_labels = None
 depends_on = None
 
