@@ -9,7 +9,8 @@ from services.execution.inputs import fetch_files
 from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.run import Outcome, Run, Shown
 from services.execution.sessions import Interpreters
-from shared.contracts.execute import Artifact, Display, ExecuteInput, ExecuteResult, Isolation
+from shared.contracts.common import Isolation
+from shared.contracts.execute import Artifact, Display, ExecuteInput, ExecuteResult
 from shared.jobs.job import Context, Files
 
 _SUFFIXES = {"image/png": "png", "image/svg+xml": "svg", "image/jpeg": "jpg", "text/html": "html", "text/plain": "txt"}

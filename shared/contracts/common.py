@@ -94,6 +94,11 @@ class FieldError(Answer):
     msg: str
 
 
+class Isolation(Answer):
+    tier: str  #: verified when the worker started
+    claimed: str | None = None  #: a stronger one that the operator says to have, which nobody has verified
+
+
 class Problem(Answer):
     """RFC 9457 problem details; ``code`` is stable, ``detail`` is for a person."""
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from shared.contracts.common import Time
+from shared.contracts.common import Isolation, Time
 
 
 class _Event(BaseModel):
@@ -30,6 +30,7 @@ class JobStartedEvent(_Event):
 
     type: Literal["job_started"]
     attempt: Annotated[int, Field(ge=1, description="Which run of the job it is, from 1", examples=[1])]
+    isolation: Annotated[Isolation | None, Field(description="Where its code runs; null: it runs none")] = None
 
 
 class TurnTakenEvent(_Event):

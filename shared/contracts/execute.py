@@ -8,7 +8,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from shared.contracts.common import Answer, FileId, Reference, Request
+from shared.contracts.common import Answer, FileId, Isolation, Reference, Request
 from shared.languages import LanguageName
 
 
@@ -149,11 +149,6 @@ class RunUsage(Answer):
     wall_ms: float
     cpu_ms: float
     peak_memory_mb: float
-
-
-class Isolation(Answer):
-    tier: str  #: verified when the worker started
-    claimed: str | None = None  #: a stronger one that the operator says to have, which nobody has verified
 
 
 class SessionState(Answer):

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJson
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from shared.contracts.common import Answer, Problem, Reference, Request, Time
+from shared.contracts.common import Answer, Isolation, Problem, Reference, Request, Time
 
 
 class _SchemaOfItsOwn:
@@ -155,6 +155,7 @@ class JobView(Answer):
     served: ServedBy | None = None  #: in lists: the model that answered last
     failed_over: bool | None = None  #: in lists: another model answered than the first of the chain
     verdict: str | None = None  #: in lists: what the result calls itself
+    isolation: Isolation | None = None  #: not in lists: where the code of its latest run ran; null: it runs none
 
 
 class BatchView(Answer):

@@ -147,12 +147,21 @@ class Effect(Answer):
     keys: dict[str, JsonValue] = {}  #: columns that identify a row: kept, lost, gained
 
 
+class AssertionCheck(Answer):
+    text: str
+    holds: bool
+    detail: str
+
+
 class Iteration(Answer):
     number: int
     code: str
     outcome: Literal["result", "error", "no_code", "not_a_table", "assertion_failed", "no_op"]
     message: str
     seconds: float
+    effect: Effect | None = None  #: what this attempt did to the data, where it came to a table
+    table: Table | None = None  #: its first rows; null where they would be long
+    assertions: list[AssertionCheck] = []  #: how the caller's held of it
 
 
 class Probe(Answer):
@@ -161,12 +170,6 @@ class Probe(Answer):
     number: int
     code: str
     output: str
-
-
-class AssertionCheck(Answer):
-    text: str
-    holds: bool
-    detail: str
 
 
 class Check(Answer):

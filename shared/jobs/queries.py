@@ -27,9 +27,21 @@ from shared.blobs import files
 from shared.collections import collections
 from shared.conversations import conversations
 from shared.flows.tables import flows
-from shared.jobs.tables import job_forms, jobs, workers
+from shared.jobs.tables import job_events, job_forms, jobs, workers
 
 _HEAVY = ("input", "result")
+#: Where the code of the job's latest run runs or ran, as the worker found out when it started; else null.
+_ISOLATION = (
+    select(job_events.c.data["isolation"])
+    .where(
+        job_events.c.job_id == jobs.c.id,
+        job_events.c.type == "job_started",
+        job_events.c.data["attempt"].as_integer() == jobs.c.attempt,
+    )
+    .order_by(job_events.c.seq)
+    .limit(1)
+    .scalar_subquery()
+)
 #: How many jobs before a queued one are counted at most.
 MOST_AHEAD = 10_000
 Row = Mapping[str, Any] | RowMapping
@@ -48,7 +60,7 @@ REFERENCES: Mapping[str, tuple[ColumnElement[str], ColumnElement[str]]] = Mappin
 def find(job_id: str, tenant: str) -> Select[Any]:
     """The job, with input and result as JSON texts: whoever only passes them on need not read and write them."""
     columns = [cast(each, Text).label(each.name) if each.name in _HEAVY else each for each in jobs.c]
-    return select(*columns).where(jobs.c.id == job_id, jobs.c.tenant_id == tenant)
+    return select(*columns, _ISOLATION.label("isolation")).where(jobs.c.id == job_id, jobs.c.tenant_id == tenant)
 
 
 def batch_jobs(batch_id: str, tenant: str, limit: int) -> Select[Any]:

@@ -80,7 +80,12 @@ def claim(
             SELECT * FROM claim_job(:kind, :worker_id, :lease, :cap, :digest)
         ), event AS (
             INSERT INTO job_events (job_id, seq, type, fence, data)
-            SELECT id, last_seq, 'job_started', fence, jsonb_build_object('attempt', attempt) FROM job
+            SELECT id, last_seq, 'job_started', fence, jsonb_strip_nulls(jsonb_build_object(
+                'attempt', attempt,
+                'isolation', (SELECT jsonb_build_object('tier', facts->'isolation'->'tier',
+                                                        'claimed', facts->'isolation'->'claimed')
+                              FROM workers WHERE workers.id = :worker_id AND facts->'isolation' IS NOT NULL)))
+            FROM job
         )
         SELECT id, tenant_id, kind, state, input, budget, overrides, conversation_id, actor, labels,
             attempt, fence, last_seq, lease_until, run_at, started_at, request_id, trace_context, suspect

@@ -152,6 +152,20 @@ export function RepairStrip({ attempts }: { attempts: readonly Iteration[] }) {
               <Diff before={before.code} after={attempt.code} marked={lineOfError(before)} />
             )}
             <pre className={`mono wrapped ${attempt.outcome === "result" ? "muted" : "bad"}`}>{visible(attempt.message)}</pre>
+            {(attempt.assertions ?? []).map((check) => (
+              <div key={check.text} className={`check ${check.holds ? "good" : "bad"}`}>
+                <span>{check.holds ? "✓" : "✗"}</span>
+                <code>{visible(check.text)}</code> <span className="muted">{visible(check.detail)}</span>
+              </div>
+            ))}
+            {attempt.table ? (
+              <details>
+                <summary>
+                  Its table <span className="muted">{count(attempt.table.row_count)} rows</span>
+                </summary>
+                <DataTable label={`Table of attempt ${attempt.number}`} columns={attempt.table.columns} rows={attempt.table.rows as unknown[][]} total={attempt.table.row_count} />
+              </details>
+            ) : null}
           </section>
         );
       })}
@@ -172,7 +186,7 @@ export function attemptsOf(job: Job, events: readonly JobEvent[]): Iteration[] {
   return events
     .filter((event) => event.type === "turn_taken")
     .map((event) => {
-      const outcome = event.outcome as { outcome?: string; message?: string; seconds?: number } | null;
+      const outcome = event.outcome as Partial<Iteration> | null;
       const proposal = event.proposal as { code?: string } | null;
       return {
         number: Number(event.number),
@@ -180,6 +194,9 @@ export function attemptsOf(job: Job, events: readonly JobEvent[]): Iteration[] {
         outcome: (outcome?.outcome ?? "error") as Iteration["outcome"],
         message: outcome?.message ?? "",
         seconds: outcome?.seconds ?? 0,
+        effect: outcome?.effect ?? null,
+        table: outcome?.table ?? null,
+        assertions: outcome?.assertions ?? [],
       };
     })
     .filter((attempt) => attempt.code !== "");

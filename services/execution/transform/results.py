@@ -20,6 +20,7 @@ from services.execution.transform.reading.portable import read_portable
 from shared.contracts.transform import AssertionCheck, CellsSent, Check, Column, Effect, Iteration, Probe, Table
 
 RunOutcome = Literal["result", "error", "not_a_table", "assertion_failed", "no_op"]
+_ROWS_SHOWN, _MOST_COLUMNS_SHOWN, _MOST_SHOWN = 10, 100, 8_000  #: of an attempt: rows, columns, characters
 _INDEX = re.compile(r"__index_level_\d+__")
 
 
@@ -85,6 +86,28 @@ class Entry:
     code: str
     outcome: RunOutcome | Literal["no_code"]
     message: str
+    run: CodeRun | None = None
+
+    def iteration(self, number: int, seconds: float) -> Iteration:
+        """With what came of it, as the caller may see it."""
+        return Iteration(
+            number=number,
+            code=self.code,
+            outcome=self.outcome,
+            message=self.message,
+            seconds=seconds,
+            effect=self.run.effect if self.run else None,
+            table=_shown(self.run.table) if self.run and self.run.table else None,
+            assertions=self.run.checks if self.run else [],
+        )
+
+
+def _shown(table: ResultTable) -> Table | None:
+    """The first rows, unless they are long: there may be a hundred attempts."""
+    if len(table.types) > _MOST_COLUMNS_SHOWN:
+        return None
+    shown = table.table(_ROWS_SHOWN, None)
+    return shown if len(shown.model_dump_json()) <= _MOST_SHOWN else None
 
 
 @dataclass

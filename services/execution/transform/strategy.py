@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
+from pydantic import JsonValue
+
 from services.execution.transform.compact import compacted
 from services.execution.transform.feedback import Feedback
 from services.execution.transform.replies import Code, find_code, is_done, said_beside
-from services.execution.transform.results import CodeRun, Entry, Progress
+from services.execution.transform.results import CodeRun, Entry, Progress, RunOutcome
 from services.execution.transform.runner import CodeRunner
 from services.execution.transform.stated import judge, stated_in
 from shared.contracts.transform import Iteration, Probe
@@ -30,6 +33,7 @@ class Ending:
 
 Step = Done[Ending] | Again
 DONE = Done(Ending("done"))
+_MOST_TOLD = 8_000  #: characters of an attempt's result in an event
 _NOTHING_RUN = "You said DONE, but no code has given a result yet."
 _CUT = "Your reply was cut off before the code ended. Send shorter code."
 _REFUSED = "You refused to answer. The task is about the data above: answer with code for it."
@@ -93,12 +97,7 @@ class Strategy(ABC):
     def on_turn(self, turn: Turn[ChatReply, Ending]) -> None:
         """Add the turn to the iterations and report it."""
         seconds = round(turn.seconds, 4)
-        self.progress.iterations += [
-            Iteration(
-                number=turn.number, code=entry.code, outcome=entry.outcome, message=entry.message, seconds=seconds
-            )
-            for entry in self.entries
-        ]
+        self.progress.iterations += [entry.iteration(turn.number, seconds) for entry in self.entries]
         last = self.entries[-1] if self.entries else None
         outcome = turn.outcome.outcome if isinstance(turn.outcome, Again) else "done"
         self.context.report.turn(
@@ -108,6 +107,7 @@ class Strategy(ABC):
                 "outcome": last.outcome if last is not None else outcome,
                 "message": last.message[:2000] if last is not None else "",
                 "seconds": seconds,
+                **_came_of(self.progress.iterations[-1] if last is not None else None),
             },
         )
 
@@ -115,11 +115,12 @@ class Strategy(ABC):
         """Run the code; when it is the best code again, its result is used."""
         best = self.progress.best
         if best is not None and self.progress.repeats_best(code):
-            self.entries.append(Entry(code, "no_op" if best.outcome == "no_op" else "result", "the same code again"))
+            outcome: RunOutcome = "no_op" if best.outcome == "no_op" else "result"
+            self.entries.append(Entry(code, outcome, "the same code again", best))
             return best
         run = self.runner.run(code)
         self.progress.add(run, explanation)
-        self.entries.append(Entry(code, run.outcome, run.message))
+        self.entries.append(Entry(code, run.outcome, run.message, run))
         return run
 
     def confirms(self, run: CodeRun) -> bool:
@@ -166,6 +167,14 @@ class Strategy(ABC):
         ok, output = self.runner.look(code)
         self.progress.probes.append(Probe(number=len(self.progress.probes) + 1, code=code, output=output[:4000]))
         return output if ok else f"the look failed: {output}"
+
+
+def _came_of(iteration: Iteration | None) -> dict[str, JsonValue]:
+    """What a reader of the events may see of an attempt that came to a table."""
+    if iteration is None or iteration.effect is None:
+        return {}
+    told: dict[str, JsonValue] = iteration.model_dump(mode="json", include={"effect", "table", "assertions"})
+    return told if len(json.dumps(told)) <= _MOST_TOLD else {"effect": {"summary": iteration.effect.summary[:2000]}}
 
 
 def problem_of(reply: ChatReply) -> str | None:

@@ -20,7 +20,7 @@ from services.execution.transform.feedback import Feedback
 from services.execution.transform.followup import Start, expected_schema, start_of
 from services.execution.transform.loading import Loader
 from services.execution.transform.masking import masked_columns, pseudonymise, redactor_of
-from services.execution.transform.results import CodeRun, Progress
+from services.execution.transform.results import CodeRun, Entry, Progress
 from services.execution.transform.runner import CodeRunner, TransformLimits
 from services.execution.transform.skills import SHIPPED, Skill, load_skills, matching
 from services.execution.transform.strategy import Deterministic, Strategy
@@ -184,9 +184,7 @@ class _Job:
             raise BudgetSpentError(f"the budget of {spent.what} was spent before the code ran") from None
         seconds = round(time.monotonic() - began, 4)
         self.progress.add(run, "")
-        self.progress.iterations += [
-            Iteration(number=1, code=code, outcome=run.outcome, message=run.message, seconds=seconds)
-        ]
+        self.progress.iterations += [Entry(code, run.outcome, run.message, run).iteration(1, seconds)]
         if not run.good:
             columns = {data.name: data.columns() for data in runner.data}
             why = f"{run.message}\n{in_words(self.drift, columns)}" if self.drift else run.message

@@ -37,7 +37,12 @@ def _value(text: str | None) -> object:
 
 def job_view(row: Row, waiting: View | None = None) -> View:
     """A job with its input and result."""
-    return {**summary(row, waiting), "input": row["input"], "result": row["result"]}
+    return {
+        **summary(row, waiting),
+        "input": row["input"],
+        "result": row["result"],
+        "isolation": row.get("isolation"),
+    }
 
 
 def summary(row: Row, waiting: View | None = None) -> View:

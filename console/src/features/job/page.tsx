@@ -134,6 +134,11 @@ function Facts({ job }: { job: Job }) {
       <span>
         <b>{count(job.usage?.llm_calls)}</b> {job.usage?.llm_calls === 1 ? "model call" : "model calls"}, <b>{count(tokens)}</b> tokens, <b>{cost(job.usage?.cost_usd)}</b>
       </span>
+      {job.isolation ? (
+        <span>
+          code ran in <b>{job.isolation.tier}</b> isolation{job.isolation.claimed ? ` (the operator says ${visible(job.isolation.claimed)})` : ""}
+        </span>
+      ) : null}
       {Object.entries(job.labels ?? {}).map(([key, value]) => (
         <Tag key={key}>
           {visible(key)}={visible(value)}

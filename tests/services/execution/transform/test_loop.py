@@ -39,6 +39,27 @@ def test_an_error_is_shown_and_repaired(jobs: TransformJobs) -> None:
     assert "KeyError" in jobs.script.asked[1].messages[-1].content
 
 
+def test_every_attempt_shows_what_it_came_to(jobs: TransformJobs) -> None:
+    wrong = python("result = data[['city']]")
+    result = jobs.transform(BAD, wrong, GOOD, "DONE", data=SALES, assertions=["rows == 2"])
+    failed, short, good = result.iterations
+    assert (failed.effect, failed.table) == (None, None)
+    assert short.table is not None
+    assert short.table.rows == [["Berlin"], ["Paris"], ["Berlin"]]
+    assert [(each.text, each.holds) for each in short.assertions] == [("rows == 2", False)]
+    assert good.effect is not None
+    assert good.effect.rows == {"before": 3, "after": 2}
+    told = jobs.report.of("turn_taken")[1]["outcome"]
+    assert told["table"]["rows"][0] == ["Berlin"]  # type: ignore[index, call-overload]
+
+
+def test_a_long_table_is_not_among_the_attempts(jobs: TransformJobs) -> None:
+    wide = python("result = data.assign(**{f'c{n}': 'x' * 100 for n in range(90)})")
+    result = jobs.transform(wide, "DONE", data=SALES)
+    assert result.iterations[0].table is None
+    assert result.iterations[0].effect is not None
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "reply",

@@ -80,6 +80,19 @@ def test_a_job_is_read_until_its_result_is_there(client: httpx.Client, gateway: 
     assert_problem(client.get(f"/v1/jobs/{id}/result?format=cyclonedx"), 422, "invalid_request")
 
 
+def test_a_job_says_where_its_code_ran(client: httpx.Client, gateway: Gateway) -> None:
+    workers.advertise(gateway.engine, facts={"isolation": {"tier": "namespace", "minimum": "process"}})
+    id = client.post("/v1/jobs", json={**EXECUTE, "priority": 9}).json()["id"]
+    assert client.get(f"/v1/jobs/{id}").json()["isolation"] is None
+    claimed, fence = workers.claim(gateway.engine)
+    assert claimed == id
+    assert client.get(f"/v1/jobs/{id}").json()["isolation"] == {"tier": "namespace"}
+    workers.complete(gateway.engine, id, fence, {})
+    events = client.get(f"/v1/jobs/{id}/events", headers={"Accept": "application/json"}).json()["items"]
+    assert events[1]["isolation"] == {"tier": "namespace"}
+    workers.advertise(gateway.engine)
+
+
 def test_large_numbers_of_a_result_come_back_as_they_were(client: httpx.Client, gateway: Gateway) -> None:
     submit(client)
     id, fence = workers.claim(gateway.engine)
