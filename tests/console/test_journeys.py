@@ -81,7 +81,7 @@ def test_a_transform_shows_what_failed_what_was_changed_and_what_it_did(
     page: Page, console: Console, repaired: str
 ) -> None:
     page.goto(f"/jobs/{repaired}?tab=attempts")
-    second = page.get_by_label("Attempt 2")
+    second = page.get_by_label("Attempt 2", exact=True)
     expect(second).to_contain_text("Because attempt 1 gave:")
     expect(second).to_contain_text("Label(s) ['Adj Close'] do not exist")
     expect(second.locator(".ln.del")).to_contain_text('("Adj Close", "mean")')

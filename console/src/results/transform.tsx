@@ -163,7 +163,7 @@ export function RepairStrip({ attempts }: { attempts: readonly Iteration[] }) {
                 <summary>
                   Its table <span className="muted">{count(attempt.table.row_count)} rows</span>
                 </summary>
-                <DataTable label={`Table of attempt ${attempt.number}`} columns={attempt.table.columns} rows={attempt.table.rows as unknown[][]} total={attempt.table.row_count} />
+                <DataTable label={`What attempt ${attempt.number} came to`} columns={attempt.table.columns} rows={attempt.table.rows as unknown[][]} total={attempt.table.row_count} />
               </details>
             ) : null}
           </section>
