@@ -40,8 +40,10 @@ _READ_ONLY = "25006"  # SQLSTATE read_only_sql_transaction
 READ_JSON = orjson.loads
 
 
-def connect(url: str, pool_size: int = 5) -> Engine:
-    """An engine that acts for all tenants (see ``migrations.roles``), as workers do; it connects when it is first used.
+def connect(url: str, connections: int = 5) -> Engine:
+    """An engine of at most so many connections that acts for all tenants (see ``migrations.roles``), as workers do.
+
+    It connects when it is first used.
 
     No ping before each use: a connection that Postgres has closed fails once, its pool is emptied, and the caller
     tries again (``shared.jobs.leases``).
@@ -49,8 +51,8 @@ def connect(url: str, pool_size: int = 5) -> Engine:
     engine = create_engine(
         with_driver(url),
         poolclass=_Pool,
-        pool_size=pool_size,
-        max_overflow=pool_size,
+        pool_size=connections,
+        max_overflow=0,
         pool_timeout=5,
         connect_args={**CONNECT, "options": f"{CONNECT['options']} -c assay.tenant=*"},
         json_deserializer=READ_JSON,

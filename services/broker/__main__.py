@@ -17,14 +17,14 @@ from shared.plugins import load_plugins
 from shared.settings import JobSettings, PluginSettings, StoreSettings
 
 _ALIVE_SECONDS = 5.0  #: between two signs of life
-_CONNECTIONS = 8  #: to the database; a question holds one for a moment
+CONNECTIONS = 4  #: to the database; a question holds one for a moment
 
 
 def main() -> None:
     load_plugins(PluginSettings().modules)
     logs.configure("broker")
     settings, where = JobSettings(), StoreSettings()
-    engine = db.connect(where.database_url, _CONNECTIONS)
+    engine = db.connect(where.database_url, CONNECTIONS)
     layer = LlmLayer(ProviderSettings(), CallSettings(), engine, where.redis_url)
     server = BrokerServer(address_of(BrokerSettings().listen), AskingRuns(engine, layer, settings.default_seconds))
     stopping = threading.Event()

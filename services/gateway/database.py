@@ -39,47 +39,42 @@ _TURN_SECONDS = 10.0
 _AWAKE_SECONDS = 0.1
 
 
-def _engine(url: str, pool_size: int, *, autocommit: bool = False) -> AsyncEngine:
-    """An engine; with ``autocommit`` every statement stands alone, and nothing is reset after use."""
+def _engine(url: str, connections: int) -> AsyncEngine:
+    """An engine on which a statement stands alone until ``BEGIN``: one pool serves reads and transactions."""
     return create_async_engine(
         with_driver(url),
-        pool_size=pool_size,
-        max_overflow=pool_size,
+        pool_size=connections,
+        max_overflow=0,
         pool_timeout=_TURN_SECONDS,
         connect_args=CONNECT,
         json_deserializer=READ_JSON,
         hide_parameters=True,
-        isolation_level="AUTOCOMMIT" if autocommit else "READ COMMITTED",
-        pool_reset_on_return=None if autocommit else "rollback",
+        isolation_level="AUTOCOMMIT",
     )
 
 
 class Database:
-    """Connections to Postgres, and its faults as problems."""
+    """At most so many connections to Postgres, and its faults as problems."""
 
     def __init__(self, url: str, connections: int) -> None:
         self._engine = _engine(url, connections)
-        # Connections of their own: changing one from transactions to single statements and back costs as much as
-        # a statement does.
-        self._plain = _engine(url, connections, autocommit=True)
         self._answered_at = -_SILENT_SECONDS
         self._lost_at = -_SILENT_SECONDS  #: when a connection was last found broken
-        self._pooled = False  #: whether a pooler was met
         self._closed = False
         self._late: set[asyncio.Future[Any]] = set()  #: what goes on without a request
-        self._places = Places(connections, max(1, connections // 3), connections * 3 // 2, self._gives_up)
-        for engine in (self._engine, self._plain):
-            event.listen(engine.sync_engine, "connect", look_for_pooler)
-            event.listen(engine.sync_engine, "after_cursor_execute", self._answered)
-            event.listen(engine.sync_engine, "handle_error", leave_former_primary)
-            event.listen(engine.sync_engine, "handle_error", self._failed)
+        alone = max(1, connections * 3 // 4)
+        self._places = Places(alone, max(1, connections // 3), alone, self._gives_up)
+        engine = self._engine.sync_engine
+        event.listen(engine, "connect", look_for_pooler)
+        event.listen(engine, "after_cursor_execute", self._answered)
+        event.listen(engine, "handle_error", leave_former_primary)
+        event.listen(engine, "handle_error", self._failed)
 
     async def close(self) -> None:
         self._closed = True
         if self._late:
             await asyncio.wait(self._late, timeout=_SILENT_SECONDS)
         await self._engine.dispose()
-        await self._plain.dispose()
 
     @asynccontextmanager
     async def read(self, tenant: str = EVERYONE) -> AsyncIterator[AsyncConnection]:
@@ -87,57 +82,42 @@ class Database:
 
         Through a pooler they are one transaction: only that is sure to stay in the session that knows the tenant.
         """
-        async with self._places.of(tenant):
-            if not self._pooled:
-                async with self._connection(self._plain) as connection:
-                    self._pooled = shares_sessions(_info(connection))
-                    if not self._pooled:
-                        if await _act_for(connection, tenant):
-                            _info(connection)[_ACTS_FOR] = tenant
-                        yield connection
-                        return
-            async with self._transaction(tenant) as connection:
-                yield connection
+        async with self._places.of(tenant), self._connection() as connection:
+            if shares_sessions(_info(connection)):
+                await _begin(connection, tenant)
+            else:
+                await _act_for(connection, tenant)
+            yield connection
+            await connection.commit()  # a submit is one statement, and comes here
 
     @asynccontextmanager
     async def write(self, tenant: str = EVERYONE) -> AsyncIterator[AsyncConnection]:
         """A transaction; it is committed unless the block raises."""
-        async with self._places.of(tenant), self._transaction(tenant) as connection:
-            yield connection
-
-    @asynccontextmanager
-    async def _transaction(self, tenant: str) -> AsyncIterator[AsyncConnection]:
-        async with self._connection(self._engine) as connection:
-            if shares_sessions(_info(connection)):
-                await connection.execute(_ACT_ONCE, {"tenant": tenant})
-                yield connection
-                await connection.commit()
-                return
-            await _act_for(connection, tenant)
+        async with self._places.of(tenant), self._connection() as connection:
+            await _begin(connection, tenant)
             yield connection
             await connection.commit()
-            _info(connection)[_ACTS_FOR] = tenant  # a transaction that is rolled back takes it back
 
     @asynccontextmanager
-    async def _connection(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+    async def _connection(self) -> AsyncIterator[AsyncConnection]:
         with database_errors():
-            connection = await self._acquire(engine)
+            connection = await self._acquire()
             try:
                 yield connection
             finally:
                 await self._release(connection)
 
-    async def _acquire(self, engine: AsyncEngine) -> AsyncConnection:
+    async def _acquire(self) -> AsyncConnection:
         """A connection that works. Raises: DatabaseUnavailable when Postgres answers no request.
 
         Too late, the attempt is left to itself: a driver that is cancelled while the server hangs would hang as well.
         """
-        if self._is_awake() and cast(QueuePool, engine.pool).checkedin():
-            connection = await engine.connect()
+        if self._is_awake() and cast(QueuePool, self._engine.pool).checkedin():
+            connection = await self._engine.connect()
             if self._is_newer(connection):
                 return connection
             await self._release(connection)
-        attempt = asyncio.ensure_future(self._connect(engine))
+        attempt = asyncio.ensure_future(self._connect())
         waited = 0.0
         try:
             while not attempt.done():
@@ -151,15 +131,15 @@ class Database:
             raise
         return attempt.result()
 
-    async def _connect(self, engine: AsyncEngine) -> AsyncConnection:
-        connection = await engine.connect()
+    async def _connect(self) -> AsyncConnection:
+        connection = await self._engine.connect()
         if self._is_awake() and self._is_newer(connection):
             return connection
         try:
             # After a silence the server may have gone, or come back and forgotten our connections.
             return await self._tested(connection)
         except DBAPIError:
-            return await self._tested(await engine.connect())
+            return await self._tested(await self._engine.connect())
 
     async def _tested(self, connection: AsyncConnection) -> AsyncConnection:
         try:
@@ -238,12 +218,21 @@ class UnitOfWork:
         await self._opened.__aexit__(type(error), error, error.__traceback__)
 
 
-async def _act_for(connection: AsyncConnection, tenant: str) -> bool:
-    """Let the connection see the rows of one tenant only (see ``migrations.roles``); False when it does already."""
-    if _info(connection).get(_ACTS_FOR) == tenant:
-        return False
-    await connection.execute(_ACT, {"tenant": tenant})
-    return True
+async def _begin(connection: AsyncConnection, tenant: str) -> None:
+    """Begin a transaction that sees the rows of one tenant only (see ``migrations.roles``)."""
+    if not shares_sessions(_info(connection)):
+        await _act_for(connection, tenant)
+        await connection.exec_driver_sql("BEGIN")
+        return
+    await connection.exec_driver_sql("BEGIN")
+    await connection.execute(_ACT_ONCE, {"tenant": tenant})
+
+
+async def _act_for(connection: AsyncConnection, tenant: str) -> None:
+    """Let the session see the rows of one tenant only, if it does not already."""
+    if _info(connection).get(_ACTS_FOR) != tenant:
+        await connection.execute(_ACT, {"tenant": tenant})
+        _info(connection)[_ACTS_FOR] = tenant
 
 
 def _info(connection: AsyncConnection) -> dict[Any, Any]:

@@ -39,6 +39,7 @@ Answer = TypeVar("Answer")
 
 #: Redis only carries notifications: no request waits long for it.
 _REDIS_TIMEOUT = 0.2
+SIDE_CONNECTIONS, KEY_CONNECTIONS = 2, 1
 
 
 def offload(work: Callable[[], Answer], /) -> Answer:
@@ -124,11 +125,12 @@ async def opened(
         health_check_interval=0,
         retry=None,
     )
-    database = Database(settings.stores.database_url, settings.http.database_connections)
+    url, most = settings.stores.database_url, settings.http.database_connections
+    database = Database(url, 1 if is_behind else most)  # that reads one large body at a time
     # What requests look up in passing has connections of its own, so that none waits for one while it holds another.
-    side_database = Database(settings.stores.database_url, connections=2)
+    side_database = Database(url, 1 if is_behind else SIDE_CONNECTIONS)
     # Whoever counts a long queue must not keep other tenants' keys from being looked up.
-    key_database = Database(settings.stores.database_url, connections=1)
+    key_database = side_database if is_behind else Database(url, KEY_CONNECTIONS)
     store = blobs.open_store(settings.stores.blob_url)
     quotas = Quotas(settings, side_database)
     dependencies = Dependencies(

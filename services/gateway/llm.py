@@ -26,7 +26,7 @@ class LlmAccess:
         self._threads = ThreadPoolExecutor(_CALLS, "models")
         self._calling: Counter[str] = Counter()
         self._closed = False
-        self._engine = connect(settings.stores.database_url, pool_size=2)
+        self._engine = connect(settings.stores.database_url, connections=1)
         self.layer = LlmLayer(settings.providers, settings.calls, self._engine, settings.stores.redis_url)
 
     async def configured(self, role: str | None = None) -> bool:

@@ -65,7 +65,7 @@ class _Queues(Collector):
     """A kind without jobs is shown as 0; while Postgres is away, nothing is shown of queues."""
 
     def __init__(self, database_url: str, kinds: Iterable[str]) -> None:
-        self._engine = connect(database_url, pool_size=1)
+        self._engine = connect(database_url, connections=1)
         self._kinds = list(kinds)
 
     def describe(self) -> Iterable[Metric]:

@@ -18,11 +18,10 @@ from services.search.search import Search
 from services.search.settings import EmbeddingServer, QdrantSettings, SearchSettings
 from services.search.store.open import open_store
 from services.search.store.port import VectorStore
-from shared.db import connect
 from shared.errors import AssayError, SearchStoreUnavailable
 from shared.jobs.worker import Worker, open_worker
 from shared.plugins import load_plugins
-from shared.settings import PluginSettings, StoreSettings
+from shared.settings import PluginSettings
 
 log = structlog.get_logger(__name__)
 #: How long a worker that is being replaced may take to finish its jobs.
@@ -43,9 +42,8 @@ def main() -> None:
         return
     cache = settings.home / "cache" / "embedding"
     models = EmbeddingModels(settings.embedding, cache, _remote(EmbeddingServer()), settings.embedding_threads)
-    catalog = SqlCatalog(connect(StoreSettings().database_url, pool_size=4))
-    library = Library(store, models, catalog, settings, cache)
     worker = open_worker("search", facts=lambda: _facts(models))
+    library = Library(store, models, SqlCatalog(worker.engine), settings, cache)
     threading.Thread(target=_warm_up, args=(library, worker), name="warm-up", daemon=True).start()
     worker.serve("search", Search(library))
     worker.serve("ingest", Ingest(library))

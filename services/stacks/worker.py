@@ -7,12 +7,11 @@ from services.stacks.engine import StackEngine
 from services.stacks.memory import collect_rarely
 from services.stacks.settings import StacksSettings
 from services.stacks.store import StackStore
-from shared.db import connect
 from shared.jobs.worker import open_worker
 from shared.llm.endpoints import EndpointRegistry
 from shared.llm.settings import CallSettings, ProviderSettings, endpoints
 from shared.plugins import load_plugins
-from shared.settings import JobSettings, PluginSettings, StoreSettings
+from shared.settings import PluginSettings
 
 
 def main() -> None:
@@ -25,8 +24,7 @@ def main() -> None:
     collect_rarely()
     worker = open_worker("stacks")
     # An endpoint may be named while the worker runs.
-    database = connect(StoreSettings().database_url, JobSettings().concurrency)
-    registry = EndpointRegistry(database, ProviderSettings(), calls, ())
-    store = StackStore(database.execution_options(isolation_level="AUTOCOMMIT"))
+    registry = EndpointRegistry(worker.engine, ProviderSettings(), calls, ())
+    store = StackStore(worker.engine.execution_options(isolation_level="AUTOCOMMIT"))
     worker.serve("detect", Detect(StacksSettings(), engine, lambda: asks or bool(registry.named()), store))
     worker.run()

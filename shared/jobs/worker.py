@@ -20,6 +20,7 @@ from prometheus_client import start_http_server
 from pydantic import JsonValue
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared import VERSION, blobs, db, logs, tracing
@@ -70,6 +71,11 @@ class Worker:
             settings.default_seconds,
             on_heartbeat=self._advertise_now_and_then,
         )
+
+    @property
+    def engine(self) -> Engine:
+        """The worker's connections, for what its capabilities keep in tables of their own."""
+        return self._stores.engine
 
     def serve(self, kind: str, capability: Capability[Any]) -> None:
         """Take jobs of a kind; called before ``run``."""
@@ -207,6 +213,6 @@ def open_worker(service: str, facts: Facts = dict) -> Worker:
     logs.configure(service)
     tracing.configure(service)
     settings, where = JobSettings(), StoreSettings()
-    # A job holds a connection only while it reads or writes; heartbeats and claims need theirs too.
-    stores = open_stores(where, settings.concurrency + 3)
+    # A job holds one only while it reads or writes, never two; heartbeats need theirs too.
+    stores = open_stores(where, settings.concurrency + 1)
     return Worker(service, stores, settings, where.redis_url, VERSION, facts)

@@ -58,7 +58,7 @@ class Platform:
 
     def __init__(self, stores: StoreSettings, *, lease_seconds: float = 2.0, concurrency: int = 4) -> None:
         self.stores = stores
-        self.engine = connect(stores.database_url, pool_size=8)
+        self.engine = connect(stores.database_url, connections=16)
         self.redis = client(stores.redis_url, socket_connect_timeout=1, socket_timeout=2)
         self.processes: list[PreforkedProcess] = []
         self._environment = {

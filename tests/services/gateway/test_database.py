@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.database import Database
 from shared.errors import QueryTooSlow
@@ -18,8 +18,8 @@ def test_a_request_that_is_cancelled_in_the_moment_its_connection_is_there_retur
         database = Database(database_url, 1)
         connect = database._connect
 
-        async def connected(engine: AsyncEngine) -> AsyncConnection:
-            connection = await connect(engine)
+        async def connected() -> AsyncConnection:
+            connection = await connect()
             request.cancel()
             return connection
 
@@ -28,7 +28,7 @@ def test_a_request_that_is_cancelled_in_the_moment_its_connection_is_there_retur
         with pytest.raises(asyncio.CancelledError):
             await request
         await asyncio.sleep(0.1)
-        left = database._plain.pool.checkedout()  # type: ignore[attr-defined]
+        left = database._engine.pool.checkedout()  # type: ignore[attr-defined]
         await database.close()
         return int(left)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import Iterator
@@ -13,10 +14,15 @@ import yaml
 
 from migrations.roles import PREFIX, SERVICES, variable_of
 from scripts.lock_images import IMAGES
+from services.broker.__main__ import CONNECTIONS
+from services.gateway.dependencies import KEY_CONNECTIONS, SIDE_CONNECTIONS
+from services.gateway.settings import HttpSettings
 from services.host.environment import vendor_prefixes
 from services.host.processes import PROCESSES, Process
+from shared.db import connect
 from shared.kinds import KINDS
 from shared.llm.vendors.table import VENDORS
+from shared.settings import JobSettings
 
 ROOT = Path(__file__).resolve().parents[3]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -212,3 +218,24 @@ def _pins(lock: Path) -> dict[str, str]:
 
 def _cpus(text: str) -> float:
     return int(text.removesuffix("m")) / 1000 if text.endswith("m") else float(text)
+
+
+def test_by_default_postgres_has_connections_enough_for_all() -> None:
+    """A Postgres as installed takes 100, of which it keeps three for its administrator."""
+    http, jobs = HttpSettings(), JobSettings()
+    behind = 1 + 1 + 1  # as of a gateway, for one body at a time: requests, what they look up, models
+    of_worker = jobs.concurrency + 1
+    most = {
+        "gateway": http.database_connections
+        + SIDE_CONNECTIONS
+        + KEY_CONNECTIONS
+        + 2
+        + http.large_body_processes * behind,
+        "broker": CONNECTIONS,
+        "reconciler": inspect.signature(connect).parameters["connections"].default,
+    }
+    counted = {
+        process.name: most.get(process.name, of_worker) * int(_deployment(process)["spec"]["replicas"])
+        for process in PROCESSES
+    }
+    assert sum(counted.values()) <= 97, counted

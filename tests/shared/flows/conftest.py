@@ -10,6 +10,6 @@ from shared.db import connect
 
 @pytest.fixture(scope="module")
 def engine(database_url: str) -> Iterator[Engine]:
-    engine = connect(database_url, pool_size=8)
+    engine = connect(database_url, connections=16)
     yield engine
     engine.dispose()

@@ -65,7 +65,7 @@ class Crowd:
 @pytest.mark.slow
 @pytest.mark.parametrize("cap", [0, _CAP])
 def test_many_at_once_leave_nothing_behind(database_url: str, cap: int) -> None:
-    engine = connect(database_url, pool_size=2 * _AT_ONCE)
+    engine = connect(database_url, connections=2 * _AT_ONCE)
     with engine.begin() as connection:
         connection.execute(text("TRUNCATE jobs, conversations CASCADE"))
     crowd = Crowd(engine, cap)
