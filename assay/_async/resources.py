@@ -200,6 +200,7 @@ class Models(Noun):
     set = sends(rest.set_chain)
     test = sends(rest.test_model)
     reset = sends(rest.reset_models)
+    release = sends(rest.release_provider)
     providers = sends(rest.providers)
     allowed = sends(rest.tenant_models)
     allow = sends(rest.set_tenant_models)

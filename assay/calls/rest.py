@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Prompt,
         PromptTest,
         Providers,
+        ProviderState,
     )
 
 
@@ -99,8 +100,15 @@ def set_chain(
     return ApiCall("PUT", f"/v1/models/{segment(role)}", raw, body=body)
 
 
-def test_model(role: str) -> ApiCall[ModelTest]:
-    return ApiCall("POST", f"/v1/models/{segment(role)}/test", as_model("models.ModelTest"), wait_seconds=60)
+def test_model(role: str, link: Mapping[str, Any] | None = None) -> ApiCall[ModelTest]:  # noqa: PT028 - no test of ours
+    """Ask the role's first model a few words, or a ``link`` that is not saved."""
+    body = None if link is None else {"link": link}
+    return ApiCall("POST", f"/v1/models/{segment(role)}/test", as_model("models.ModelTest"), body=body, wait_seconds=60)
+
+
+def release_provider(name: str) -> ApiCall[ProviderState]:
+    """Let a provider be asked again, whatever its breaker says."""
+    return ApiCall("POST", f"/v1/providers/{segment(name)}/release", as_model("models.ProviderState"))
 
 
 def endpoints() -> ApiCall[Page[Endpoint]]:

@@ -182,6 +182,12 @@ def test_model(role: str) -> int:
     return 0 if answer.get("ok") else 1
 
 
+@models.command(name="release")
+def release_provider(provider: str) -> None:
+    """Let a provider be asked again, whatever its breaker says."""
+    answer(rest.release_provider(provider), lambda each: f"{each['name']} {each['state']}")
+
+
 @models.command(name="reset")
 def reset_models() -> None:
     """Return to the chains that came with Assay."""

@@ -22,6 +22,8 @@ class ConversationSummary(Answer):
     created_at: Time
     updated_at: Time
     messages_count: int
+    title: str | None = None  #: what its first job was about
+    kinds: list[str] = []  #: of its jobs
 
 
 class Conversation(ConversationSummary):

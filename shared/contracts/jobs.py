@@ -145,6 +145,7 @@ class JobView(Answer):
     links: Links
     priority: int = 5
     actor: str | None = None  #: the id of the API key that submitted it
+    actor_name: str | None = None  #: not in lists: the name of that key
     budget: dict[str, JsonValue] = {}
     overrides: dict[str, JsonValue] = {}  #: `reproducible`; of a replay: another model, another version of the prompt
     worker_id: str | None = None

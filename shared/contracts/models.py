@@ -25,6 +25,12 @@ class ChainInput(Request):
     require: Annotated[float, Field(ge=0, le=1)] = 1.0
 
 
+class ModelTestInput(Request):
+    """Another link than the role's first: one that is not saved yet."""
+
+    link: Link | None = None  #: the provider and the model to ask
+
+
 class Models(Answer):
     available: list[dict[str, JsonValue]]
     roles: dict[str, list[Link]]

@@ -32,6 +32,7 @@ from sqlalchemy import (
     union,
     union_all,
 )
+from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from shared.contracts.jobs import JobState
 from shared.jobs.marks import marks
@@ -218,6 +219,17 @@ def calls_of(ids: Sequence[str]) -> TextClause:
         FROM llm_calls WHERE job_id = ANY(:ids) GROUP BY job_id
         """
     ).bindparams(bindparam("ids", list(ids), type_=ARRAY(Text)))
+
+
+def of_conversations(tenant: str, ids: Sequence[str]) -> Select[Any]:
+    """Per conversation: the ``title`` of its first job, and the ``kinds`` of all."""
+    first = func.array_agg(aggregate_order_by(title(), jobs.c.id))
+    kinds = func.array_agg(jobs.c.kind.distinct())
+    return (
+        select(jobs.c.conversation_id, first[1].label("title"), kinds.label("kinds"))
+        .where(jobs.c.tenant_id == tenant, jobs.c.conversation_id.in_(ids))
+        .group_by(jobs.c.conversation_id)
+    )
 
 
 def title() -> ColumnElement[str]:

@@ -28,6 +28,7 @@ from shared.collections import collections
 from shared.conversations import conversations
 from shared.flows.tables import flows
 from shared.jobs.tables import job_events, job_forms, jobs, workers
+from shared.keys import api_keys
 
 _HEAVY = ("input", "result")
 #: Where the code of the job's latest run runs or ran, as the worker found out when it started; else null.
@@ -60,7 +61,9 @@ REFERENCES: Mapping[str, tuple[ColumnElement[str], ColumnElement[str]]] = Mappin
 def find(job_id: str, tenant: str) -> Select[Any]:
     """The job, with input and result as JSON texts: whoever only passes them on need not read and write them."""
     columns = [cast(each, Text).label(each.name) if each.name in _HEAVY else each for each in jobs.c]
-    return select(*columns, _ISOLATION.label("isolation")).where(jobs.c.id == job_id, jobs.c.tenant_id == tenant)
+    actor = select(api_keys.c.name).where(api_keys.c.id == jobs.c.actor, api_keys.c.tenant_id == tenant)
+    told = (_ISOLATION.label("isolation"), actor.scalar_subquery().label("actor_name"))
+    return select(*columns, *told).where(jobs.c.id == job_id, jobs.c.tenant_id == tenant)
 
 
 def batch_jobs(batch_id: str, tenant: str, limit: int) -> Select[Any]:

@@ -164,6 +164,10 @@ class Breaker:
         """Nothing was learned: the call was abandoned, another one may probe."""
         self._change(key, lambda health, now: health.released())
 
+    def closed(self, key: str) -> None:
+        """Forget the failures and the limits: somebody says that it works again."""
+        self._change(key, lambda health, now: ProviderHealth(seen=health.seen, last_error=health.last_error))
+
     def _change(self, key: str, change: Change) -> None:
         for _ in range(20):
             (known,) = self.look([key])

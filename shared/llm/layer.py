@@ -144,15 +144,24 @@ class LlmLayer:
             for endpoint in self.endpoints.current().values()
         ]
 
-    def test(self, role: str, tenant: str) -> ModelTest:
-        """A real call to the first configured link of the role, whatever its breaker says.
+    def release(self, provider: str) -> ProviderState:
+        """Ask the provider again, whatever its breaker says. Raises: NotFound."""
+        endpoint = self.endpoints.current().get(provider)
+        if endpoint is None:
+            raise NotFound(f"There is no provider {provider!r}.")
+        models = {link.model for chain in self.models.chains().values() for link in chain if link.provider == provider}
+        for model in models:
+            self._breaker.closed(endpoint.key(model))
+        return self._state(endpoint, sorted(models))
+
+    def test(self, role: str, tenant: str, unsaved: ChainLink | None = None) -> ModelTest:
+        """A real call to the first configured link of the role, or to another one, whatever its breaker says.
 
         Raises: NotFound, ModelNotAllowed, QuotaExceeded.
         """
         self._daily.check(tenant)
-        chain = [
-            link for link in self.allowed.among(self.models.chain(role), tenant) if link.provider in self._adapters
-        ]
+        given = self.models.chain(role) if unsaved is None else (unsaved,)
+        chain = [link for link in self.allowed.among(given, tenant) if link.provider in self._adapters]
         if not chain:
             return ModelTest(ok=False, provider=None, model=None, seconds=0, error="no_provider_configured: set a key")
         link = chain[0]

@@ -42,6 +42,7 @@ def job_view(row: Row, waiting: View | None = None) -> View:
         "input": row["input"],
         "result": row["result"],
         "isolation": row.get("isolation"),
+        "actor_name": row.get("actor_name"),
     }
 
 

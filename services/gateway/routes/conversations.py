@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from fastapi import Response
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.database import Db
 from services.gateway.http.auth import CurrentCaller
@@ -13,6 +17,7 @@ from shared import conversations
 from shared.contracts.common import Page
 from shared.contracts.conversations import Conversation, ConversationSummary, Message
 from shared.errors import NotFound
+from shared.jobs import listing
 
 router = routes("/v1/conversations", "Conversations")
 
@@ -21,7 +26,8 @@ router = routes("/v1/conversations", "Conversations")
 async def list_conversations(caller: CurrentCaller, db: Db, limit: Limit = 50, cursor: Cursor = None) -> Response:
     statement = conversations.listing(caller.tenant, limit + 1, read_cursor(cursor))
     rows = (await db.execute(statement)).mappings().all()
-    return Json(page(rows, limit, lambda row: ConversationSummary.model_validate(dict(row))))
+    about = await _about(db, caller.tenant, [row["id"] for row in rows])
+    return Json(page(rows, limit, lambda row: ConversationSummary.model_validate({**row, **about.get(row["id"], {})})))
 
 
 @router.get("/{id}", summary="Read a conversation")
@@ -31,8 +37,9 @@ async def get_conversation(id: Id, caller: CurrentCaller, db: Db) -> Conversatio
     if row is None:
         raise _missing(id)
     rows = (await db.execute(conversations.messages_of(caller.tenant, id))).mappings().all()
+    about = await _about(db, caller.tenant, [id])
     messages = [Message.model_validate(dict(row)) for row in reversed(rows)]
-    return Conversation(**dict(row), messages=messages, messages_count=len(messages))
+    return Conversation(**dict(row), **about.get(id, {}), messages=messages, messages_count=len(messages))
 
 
 @router.delete("/{id}", summary="Forget a conversation", status_code=204, response_class=Response)
@@ -41,6 +48,12 @@ async def delete_conversation(id: Id, caller: CurrentCaller, db: Db) -> Response
     if (await db.execute(conversations.forget(caller.tenant, id))).rowcount != 1:
         raise _missing(id)
     return Response(status_code=204)
+
+
+async def _about(db: AsyncConnection, tenant: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """What the jobs of each conversation were about."""
+    rows = (await db.execute(listing.of_conversations(tenant, ids))).mappings()
+    return {row["conversation_id"]: {"title": row["title"] or None, "kinds": row["kinds"]} for row in rows}
 
 
 def _missing(id: str) -> NotFound:

@@ -10,7 +10,7 @@ from sqlalchemy import RowMapping
 from services.gateway.database import Db
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
-from services.gateway.http.responses import Cursor, Json, Limit, page_of_list, with_etag
+from services.gateway.http.responses import Cursor, Json, Limit, encode, etag_of, has_tag, page_of_list, with_etag
 from services.gateway.http.rules import EndpointRules, Id, IfMatch, TenantName
 from services.gateway.jobs.gates import passed
 from services.gateway.routing import routes
@@ -23,11 +23,13 @@ from shared.contracts.models import (
     Link,
     Models,
     ModelTest,
+    ModelTestInput,
     Prompt,
     PromptInput,
     PromptTest,
     PromptTestInput,
     Providers,
+    ProviderState,
     PublishInput,
     RollbackInput,
 )
@@ -166,18 +168,28 @@ class RoleChain(Answer):
     warnings: list[str]
 
 
-@models_router.get("", summary="List models and the roles they play")
-async def list_models(caller: CurrentCaller, deps: Deps) -> Models:
-    return await _chains(deps)
+@models_router.get(
+    "",
+    summary="List models and the roles they play",
+    response_model=Models,
+    responses={304: {"description": "Not modified"}},
+)
+async def list_models(request: Request, caller: CurrentCaller, deps: Deps) -> Response:
+    chains = await _chains(deps)
+    return with_etag(request, chains, tag=_tag_of_chains(chains))
 
 
 @models_router.put("/{id}", summary="Change who plays a role")
 @EndpointRules(scope="admin", audit="models.set")
-async def set_model_chain(id: Id, body: ChainInput, caller: CurrentCaller, db: Db, deps: Deps) -> RoleChain:
+async def set_model_chain(
+    id: Id, body: ChainInput, caller: CurrentCaller, db: Db, deps: Deps, if_match: IfMatch = None
+) -> RoleChain:
     """The first link is asked first, the others when it fails; every gateway and worker follows within 2 seconds.
 
-    With `evaluation` only if that has passed with the first model (409).
+    With `evaluation` only if that has passed with the first model (409). `If-Match` is the tag of the list of models.
     """
+    if if_match is not None and not has_tag(if_match, _tag_of_chains(await _chains(deps))):
+        raise PreconditionFailed("Somebody has changed the chains since you read them; read them again.")
     if body.evaluation is not None:
         first = f"{body.chain[0].provider}/{body.chain[0].model}"
         await passed(db, caller.tenant, body.evaluation, body.require, model=first)
@@ -194,14 +206,34 @@ async def reset_models(caller: CurrentCaller, deps: Deps) -> Models:
 
 
 @models_router.post("/{id}/test", summary="Ask a role's model one small question")
-async def test_model(id: Id, caller: CurrentCaller, deps: Deps) -> ModelTest:
-    """A real call to the first configured link; a failure is an answer with `ok: false`, not an error."""
-    return await deps.llm.call(caller.tenant, lambda: deps.llm.layer.test(id, caller.tenant))
+async def test_model(
+    id: Id,
+    caller: CurrentCaller,
+    deps: Deps,
+    body: ModelTestInput | None = None,  # noqa: PT028 - no test of ours
+) -> ModelTest:
+    """A real call to the first configured link, or to a `link` that is not saved; a failure is an answer with
+    `ok: false`, not an error."""
+    given = None if body is None or body.link is None else body.link
+    link = None if given is None else ChainLink(given.provider, given.model, given.parameters)
+    return await deps.llm.call(caller.tenant, lambda: deps.llm.layer.test(id, caller.tenant, link))
 
 
 @providers_router.get("", summary="List providers and their health")
 async def list_providers(caller: CurrentCaller, deps: Deps) -> Providers:
     return Providers(items=await deps.llm.ask(deps.llm.layer.providers))
+
+
+@providers_router.post("/{id}/release", summary="Ask a provider again", response_model=ProviderState)
+@EndpointRules(scope="admin", audit="providers.release")
+async def release_provider(id: Id, caller: CurrentCaller, deps: Deps) -> Response:
+    """Whatever its breaker says: failures and limits are forgotten, and the next request may ask it."""
+    return Json(await deps.llm.ask(lambda: deps.llm.layer.release(id)))
+
+
+def _tag_of_chains(chains: Models) -> str:
+    """Of what can be changed: which models are known changes by itself."""
+    return etag_of(encode({role: [link.model_dump() for link in links] for role, links in chains.roles.items()}))
 
 
 async def _chains(deps: Deps) -> Models:

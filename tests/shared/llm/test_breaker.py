@@ -127,3 +127,11 @@ def test_health_that_cannot_be_read_is_good_health() -> None:
     assert ProviderHealth.load(ProviderHealth(failures=2, last_error="x").dump()) == ProviderHealth(
         failures=2, last_error="x"
     )
+
+
+def test_somebody_who_knows_better_closes_it(breaker: Breaker) -> None:
+    breaker.faulted(KEY, RateLimited("too many", retry_after=600))
+    assert state(breaker) == "parked"
+    breaker.closed(KEY)
+    assert (state(breaker), admit(breaker)) == ("closed", None)
+    assert breaker.look([KEY])[0].health.last_error == "rate_limited", "what it said last stays"

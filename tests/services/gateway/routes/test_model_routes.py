@@ -12,7 +12,7 @@ from shared.llm.ledger import CallLedger, Owner
 from shared.llm.tables import llm_calls
 from tests.services.gateway import workers
 from tests.services.gateway.conftest import Gateway
-from tests.services.gateway.http.test_problems import EXECUTE, assert_problem
+from tests.services.gateway.http.test_problems import CODE, EXECUTE, assert_problem
 
 
 def test_the_models_of_a_role_are_changed_and_reset(admin: httpx.Client, client: httpx.Client) -> None:
@@ -28,7 +28,15 @@ def test_the_models_of_a_role_are_changed_and_reset(admin: httpx.Client, client:
     unknown = {"chain": [{"provider": "nobody", "model": "m"}]}
     refused = assert_problem(admin.put("/v1/models/flows.edit", json=unknown), 422, "unknown_provider")
     assert refused["errors"][0]["loc"] == ["body", "chain", 0, "provider"]  # type: ignore[index]
+    read = admin.get("/v1/models")
+    stale = {"If-Match": read.headers["etag"]}
+    other = {"chain": [{"provider": "groq", "model": "llama-3.3-70b-versatile"}]}
+    assert admin.put("/v1/models/flows.edit", json=other, headers=stale).status_code == 200
+    assert_problem(admin.put("/v1/models/flows.edit", json=chain, headers=stale), 412, "precondition_failed")
+    assert client.get("/v1/models", headers={"If-None-Match": stale["If-Match"]}).status_code == 200
     assert Models.model_validate(admin.post("/v1/models/reset").json()) == before
+    unsaved = admin.post("/v1/models/flows.edit/test", json={"link": {"provider": "openai", "model": "m"}}).json()
+    assert (unsaved["ok"], unsaved["error"]) == (False, "no_provider_configured: set a key")
     tested = admin.post("/v1/models/flows.edit/test")
     assert (tested.status_code, tested.json()["ok"]) == (200, False)
     assert_problem(admin.post("/v1/models/no.role/test"), 404, "not_found")
@@ -88,6 +96,12 @@ def test_providers_without_a_key_are_unconfigured(client: httpx.Client) -> None:
     providers = Providers.model_validate(client.get("/v1/providers").json())
     assert {provider.name for provider in providers.items} >= {"groq", "cerebras", "anthropic", "openai"}
     assert {provider.state for provider in providers.items} == {"unconfigured"}
+
+
+def test_a_provider_is_asked_again_when_somebody_says_so(admin: httpx.Client, client: httpx.Client) -> None:
+    assert_problem(client.post("/v1/providers/groq/release"), 403, "missing_scope")
+    assert admin.post("/v1/providers/groq/release").json()["name"] == "groq"
+    assert_problem(admin.post("/v1/providers/nobody/release"), 404, "not_found")
 
 
 def test_the_calls_of_a_job_are_listed(client: httpx.Client, other: httpx.Client, gateway: Gateway) -> None:
@@ -180,6 +194,7 @@ def test_a_conversation_is_started_read_and_forgotten(
         connection.execute(pair)
     listed = client.get("/v1/conversations?limit=1").json()
     assert (listed["items"][0]["id"], listed["items"][0]["messages_count"]) == (id, 2)
+    assert (listed["items"][0]["kinds"], listed["items"][0]["title"]) == (["execute"], CODE["code"])
     read = Conversation.model_validate(client.get(f"/v1/conversations/{id}").json())
     assert [(message.role, message.content) for message in read.messages] == [("user", "do it"), ("assistant", "done")]
     assert read.messages[1].tool_calls == [{"id": "1", "name": "f", "params": {}}]
