@@ -134,3 +134,21 @@ def test_a_job_becomes_a_case_of_a_suite(page: Page, console: Console, evaluatio
     expect(page.get_by_role("rowheader", name="print('case from life')")).to_be_visible()
     expect(page.locator(".s-succeeded")).to_have_text("finished")
     assert not page.url.endswith(evaluation["id"])
+
+
+def test_a_shadow_is_started_and_stopped(page: Page, console: Console) -> None:
+    page.goto("/evaluations")
+    page.get_by_text("Shadows: live jobs done again").click()
+    form = page.get_by_role("form", name="Start a shadow")
+    expect(form.get_by_role("button", name="Start")).to_be_disabled()
+    form.get_by_role("textbox", name="With the model").fill("cerebras/gpt-oss-120b")
+    form.get_by_role("textbox", name="Share, %").fill("5")
+    form.get_by_role("button", name="Start").click()
+    row = page.get_by_role("button", name="5 % of transform with cerebras/gpt-oss-120b")
+    row.click()
+    expect(page.get_by_text("No job was done again yet.")).to_be_visible()
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.get_by_text("stopped", exact=True)).to_be_visible()
+    with console.api as api:
+        [shadow] = api.get("/v1/shadows").json()["items"]
+    assert (shadow["state"], shadow["share"]) == ("stopped", 0.05)

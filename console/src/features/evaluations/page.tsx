@@ -11,6 +11,7 @@ import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
 import { useUrl } from "../../shared/url";
 import { History } from "./history";
+import { Shadows } from "./shadows";
 import { markOf, stateWords } from "../../shared/evaluations";
 
 const SHOWN_VARIANTS = 4;
@@ -39,6 +40,7 @@ export function Page() {
           </span>
         )}
       </div>
+      {suite === undefined ? <Shadows /> : null}
       <Loaded query={query} rows={8}>
         {({ pages }) => {
           const items = pages.flatMap((page) => page.items);

@@ -122,6 +122,7 @@ function Facts({ job }: { job: Job }) {
       <span className="mono">{job.id}</span>
       <span>
         submitted <When at={job.created_at} />
+        {job.actor_name ? ` by ${visible(job.actor_name)}` : ""}
       </span>
       <span>
         waited <b>{took(between(job.created_at, job.started_at ?? end))}</b>

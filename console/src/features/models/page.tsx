@@ -2,14 +2,18 @@ import { Button } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { get, post, put } from "../../api/client";
+import { get, post, put, tagged } from "../../api/client";
+import type { components } from "../../api/schema";
 import type { Link, Models, ProviderState } from "../../api/types";
 import { useSession } from "../../app/shell";
 import { visible } from "../../shared/ansi";
 import { Tag } from "../../shared/marks";
 import { Failed, Loaded } from "../../shared/states";
+import { count } from "../../shared/numbers";
 import { took, When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
+
+type Stats = components["schemas"]["Stats"];
 
 interface Test {
   ok: boolean;
@@ -21,7 +25,7 @@ interface Test {
 
 export function Page() {
   useTitle("Models");
-  const models = useQuery({ queryKey: ["models"], queryFn: () => get<Models>("/v1/models") });
+  const models = useQuery({ queryKey: ["models", "tagged"], queryFn: () => tagged<Models>("/v1/models") });
   const providers = useQuery({ queryKey: ["providers"], queryFn: () => get<{ items: ProviderState[] }>("/v1/providers"), refetchInterval: 3000 });
   return (
     <>
@@ -35,7 +39,7 @@ export function Page() {
           <Loaded query={providers}>{({ items }) => <Providers items={items} />}</Loaded>
         </section>
         <Loaded query={models}>
-          {(data) => Object.entries(data.roles).map(([role, chain]) => <Role key={role} role={role} chain={chain} available={namesOf(data)} />)}
+          {({ value, tag }) => Object.entries(value.roles).map(([role, chain]) => <Role key={role} role={role} chain={chain} tag={tag} available={namesOf(value)} />)}
         </Loaded>
       </div>
     </>
@@ -43,6 +47,15 @@ export function Page() {
 }
 
 function Providers({ items }: { items: readonly ProviderState[] }) {
+  const admin = useSession()?.scopes.includes("admin") ?? false;
+  const client = useQueryClient();
+  const release = useMutation({
+    mutationFn: (name: string) => post(`/v1/providers/${name}/release`),
+    onSuccess: () => client.invalidateQueries({ queryKey: ["providers"] }),
+    onError: (error) => notifications.show({ color: "red", message: error.message }),
+  });
+  const stats = useQuery({ queryKey: ["stats", "provider"], queryFn: () => get<Stats>("/v1/stats", { by: "provider", bucket: "hour" }), refetchInterval: 30_000 });
+  const hour = (name: string): Stats["items"][number] | undefined => stats.data?.items.filter((row) => row.group === name && Date.parse(row.at) > Date.now() - 7_200_000).at(-1);
   return (
     <table className="grid-table wide wrap">
       <thead>
@@ -51,6 +64,9 @@ function Providers({ items }: { items: readonly ProviderState[] }) {
           <th>Breaker</th>
           <th>Until</th>
           <th>Last error</th>
+          <th className="num">Calls, last hour</th>
+          <th className="num">p50</th>
+          <th>Asked again</th>
         </tr>
       </thead>
       <tbody>
@@ -62,6 +78,17 @@ function Providers({ items }: { items: readonly ProviderState[] }) {
             </td>
             <td>{provider.until ? <When at={provider.until} /> : "–"}</td>
             <td>{visible(provider.last_error ?? "–")}</td>
+            <td className="num">{count(hour(provider.name)?.calls ?? 0)}</td>
+            <td className="num">{took(hour(provider.name)?.run_p50)}</td>
+            <td>
+              {provider.state === "closed" || provider.state === "unconfigured" ? (
+                "–"
+              ) : (
+                <button type="button" className="link" disabled={!admin} title={admin ? "Forget its failures and limits" : "needs scope admin"} onClick={() => release.mutate(provider.name)}>
+                  now
+                </button>
+              )}
+            </td>
           </tr>
         ))}
       </tbody>
@@ -70,7 +97,7 @@ function Providers({ items }: { items: readonly ProviderState[] }) {
 }
 
 /** A role's chain: the first is asked first. Its order is changed by buttons, so by keys as well. */
-function Role({ role, chain, available }: { role: string; chain: readonly Link[]; available: readonly string[] }) {
+function Role({ role, chain, tag, available }: { role: string; chain: readonly Link[]; tag: string | null; available: readonly string[] }) {
   // Null while nothing is changed: then it follows what is saved, and a test's answer outlives the save before it.
   const [draft, setLinks] = useState<readonly Link[] | null>(null);
   const links = draft ?? chain;
@@ -79,14 +106,14 @@ function Role({ role, chain, available }: { role: string; chain: readonly Link[]
   const client = useQueryClient();
   const changed = JSON.stringify(links) !== JSON.stringify(chain);
   const save = useMutation({
-    mutationFn: () => put<{ warnings: string[] }>(`/v1/models/${role}`, { chain: links }),
+    mutationFn: () => put<{ warnings: string[] }>(`/v1/models/${role}`, { chain: links }, tag === null ? {} : { "If-Match": tag }),
     onSuccess: async (answer) => {
       for (const message of answer.warnings) notifications.show({ color: "yellow", message });
       await client.invalidateQueries({ queryKey: ["models"] });
       setLinks(null);
     },
   });
-  const test = useMutation({ mutationFn: () => post<Test>(`/v1/models/${role}/test`) });
+  const test = useMutation({ mutationFn: () => post<Test>(`/v1/models/${role}/test`, changed ? { link: links[0] } : undefined) });
   const move = (index: number, step: number): void => {
     const next = [...links];
     const [link] = next.splice(index, 1);
@@ -104,7 +131,7 @@ function Role({ role, chain, available }: { role: string; chain: readonly Link[]
       <div className="head">
         <h2>{role}</h2>
         <span className="spacer" />
-        <Button variant="default" disabled={!admin} loading={test.isPending} title={admin ? "A small question to the first that is configured" : "needs scope admin"} onClick={() => test.mutate()}>
+        <Button variant="default" disabled={!admin} loading={test.isPending} title={admin ? "A small question to the first, saved or not" : "needs scope admin"} onClick={() => test.mutate()}>
           Test
         </Button>
         <Button disabled={!admin || !changed || links.length === 0} loading={save.isPending} title={admin ? undefined : "needs scope admin"} onClick={() => save.mutate()}>
