@@ -25,7 +25,7 @@ from services.gateway.http.quotas import Quotas
 from services.gateway.llm import LlmAccess
 from services.gateway.metrics import Metrics
 from services.gateway.notifications import Notifier, Watchers
-from services.gateway.progress import progress_of
+from services.gateway.progress import progress_of_flows, progress_of_jobs
 from services.gateway.settings import Settings
 from services.gateway.tables.conversion import Conversions
 from services.gateway.workers import Workforce
@@ -145,7 +145,11 @@ async def opened(
         health=HealthMonitor(settings.stores, database, side_database, metrics),
         quotas=quotas,
         admission=AdmissionControl(quotas, redis),
-        watchers=Watchers(settings.stores.redis_url, partial(progress_of, side_database)),
+        watchers=Watchers(
+            settings.stores.redis_url,
+            jobs=partial(progress_of_jobs, side_database),
+            flows=partial(progress_of_flows, side_database),
+        ),
         notifier=Notifier(redis),
         llm=LlmAccess(settings),
         flows=FlowStore(settings.flows.undo_depth, settings.flows.flow_versions, offload=offload),

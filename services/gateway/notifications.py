@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from typing import Literal
 
 import structlog
 from redis.asyncio import Redis
@@ -25,6 +26,7 @@ log = structlog.get_logger()
 
 _POLL_SUBSCRIBED_SECONDS = 2.0  # between looks while the subscription stands
 _POLL_SECONDS = 0.3  # and while it does not
+_POLL_FLOWS_SECONDS = 0.5
 _LOOKED_AT_ONCE = 1000
 _RECONNECT_SECONDS = 0.5
 _SEND_SECONDS = 1.0
@@ -69,13 +71,14 @@ class Notifier:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a job has come."""
+    """How far a job or a flow has come."""
 
-    last_seq: int | None  #: None: there is no such job any more
+    last_seq: int | None  #: of a flow its version; None: there is no such record any more
     ended: bool
 
 
-#: What has changed of jobs, by id and the last event that is known of each. Raises: DatabaseUnavailable.
+Watched = Literal["job", "flow"]
+#: What has changed of jobs or flows, by id and the last event that is known of each. Raises: DatabaseUnavailable.
 LookAt = Callable[[Mapping[str, int | None]], Awaitable[Mapping[str, Progress]]]
 _NOTHING_KNOWN = -1
 
@@ -96,26 +99,60 @@ class Watch:
         asyncio.get_running_loop().call_later(_POLL_SECONDS, self.wake)
 
 
-class Watchers:
-    """Everyone in this process who waits for news of a job, or of a flow, which nobody looks at for them."""
+class _Lookout:
+    """Records of one kind that are watched, and what is known of each: one look is for all of them."""
 
-    def __init__(self, redis_url: str, look_at: LookAt) -> None:
-        self._redis = async_client(redis_url, socket_connect_timeout=1, socket_timeout=10, retry=None)
+    def __init__(self, look_at: LookAt) -> None:
         self._look_at = look_at
+        self._watched: Counter[str] = Counter()  #: how many watch each record
+        self._known: dict[str, int | None] = {}  #: the last event of each, as of the last look
+
+    @contextmanager
+    def watch(self, id: str) -> Iterator[None]:
+        self._watched[id] += 1
+        try:
+            yield
+        finally:
+            self._watched[id] -= 1
+            if not self._watched[id]:
+                del self._watched[id]
+                self._known.pop(id, None)
+
+    async def look(self) -> AsyncIterator[tuple[str, Progress]]:
+        """What has changed since the last look. Raises: DatabaseUnavailable."""
+        watched = list(self._watched)
+        for start in range(0, len(watched), _LOOKED_AT_ONCE):
+            ids = watched[start : start + _LOOKED_AT_ONCE]
+            changed = await self._look_at({id: self._known.get(id, _NOTHING_KNOWN) for id in ids})
+            for id, progress in changed.items():
+                if id in self._watched:
+                    self._known[id] = progress.last_seq
+                    yield id, progress
+
+
+class Watchers:
+    """Everyone in this process who waits for news of a job or a flow, or of what nobody looks at for them."""
+
+    def __init__(self, redis_url: str, jobs: LookAt, flows: LookAt) -> None:
+        self._redis = async_client(redis_url, socket_connect_timeout=1, socket_timeout=10, retry=None)
+        self._lookouts: Mapping[Watched, _Lookout] = {"job": _Lookout(jobs), "flow": _Lookout(flows)}
         self._watchers: defaultdict[str, set[Watch]] = defaultdict(set)
         self._waiters: defaultdict[str, set[Watch]] = defaultdict(set)  #: for the end of a job only
-        self._jobs: Counter[str] = Counter()  #: how many watch each job
-        self._known: dict[str, int | None] = {}  #: the last event of the watched jobs, as of the last look
         self._numbers = itertools.count(1)
         self._listening = False
         self._missed = asyncio.Event()  #: notifications may have been missed: look at once
-        self._tasks: list[asyncio.Task[None]] = []
+        self._stopping = asyncio.Event()
 
     def start(self) -> None:
-        self._tasks = [asyncio.create_task(self._listen()), asyncio.create_task(self._look())]
+        self._listener = asyncio.create_task(self._listen())
+        self._looks = [asyncio.create_task(self._look_for_jobs()), asyncio.create_task(self._look_for_flows())]
 
     async def stop(self) -> None:
-        for task in self._tasks:
+        self._stopping.set()
+        self._missed.set()
+        # A look that is torn up takes its connection with it: it comes to its end.
+        await asyncio.wait(self._looks, timeout=_SEND_SECONDS)
+        for task in (self._listener, *self._looks):
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
@@ -123,23 +160,21 @@ class Watchers:
         await self._redis.aclose()
 
     @contextmanager
-    def watch(self, id: str, *, end_only: bool = False, is_job: bool = True) -> Iterator[Watch]:
-        """What is woken by every notification of the job, or only by that of its end."""
+    def watch(self, id: str, *, end_only: bool = False, of: Watched | None = "job") -> Iterator[Watch]:
+        """What is woken by every notification of the job or flow, or only by that of its end.
+
+        ``of`` None: of something else, for which nobody looks when no notification comes.
+        """
         watch = Watch()
         book = self._waiters if end_only else self._watchers
         book[id].add(watch)
-        self._jobs.update([id] if is_job else [])
         try:
-            yield watch
+            with self._lookouts[of].watch(id) if of else nullcontext():
+                yield watch
         finally:
             book[id].discard(watch)
             if not book[id]:
                 del book[id]
-            if is_job:
-                self._jobs.subtract([id])
-            if not self._jobs[id]:
-                del self._jobs[id]
-                self._known.pop(id, None)
 
     async def wait(self, watch: Watch, most_seconds: float) -> bool:
         """Whether there was a notification in that time, or may have been one."""
@@ -157,25 +192,31 @@ class Watchers:
                 for watch in watchers:
                     watch.wake(number)
 
-    async def _look(self) -> None:
+    async def _look_for_jobs(self) -> None:
         """Find what no notification told."""
-        while True:
+        while not self._stopping.is_set():
+            await self._look("job")
             with suppress(TimeoutError):
                 async with asyncio.timeout(_POLL_SUBSCRIBED_SECONDS if self._listening else _POLL_SECONDS):
                     await self._missed.wait()
             self._missed.clear()
-            watched = list(self._jobs)
-            with suppress(DatabaseUnavailable):
-                for start in range(0, len(watched), _LOOKED_AT_ONCE):
-                    ids = watched[start : start + _LOOKED_AT_ONCE]
-                    changed = await self._look_at({id: self._known.get(id, _NOTHING_KNOWN) for id in ids})
-                    for id, progress in changed.items():
-                        self._has_changed(id, progress)
 
-    def _has_changed(self, id: str, progress: Progress) -> None:
-        if id in self._jobs:
-            self._known[id] = progress.last_seq
-            self._wake(id, has_ended=progress.ended)
+    async def _look_for_flows(self) -> None:
+        """More often: a worker's change of a flow sends no notification of the flow."""
+        while not self._stopping.is_set():
+            await self._look("flow")
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_POLL_FLOWS_SECONDS):
+                    await self._stopping.wait()
+
+    async def _look(self, of: Watched) -> None:
+        try:
+            async for id, progress in self._lookouts[of].look():
+                self._wake(id, has_ended=progress.ended)
+        except DatabaseUnavailable:
+            pass  # the next look comes soon
+        except Exception:  # a look that ends for good is missed by nobody until a notification is lost
+            log.exception("look_failed", of=of)
 
     async def _listen(self) -> None:
         while True:

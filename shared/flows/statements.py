@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Insert, Select, Text, Update, cast, delete, func, insert, literal, select, text, tuple_, update
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Insert,
+    Select,
+    Text,
+    Update,
+    cast,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    text,
+    tuple_,
+    update,
+)
 from sqlalchemy.sql import Delete
 
 from shared.flows.tables import change_sets, flows, proposals, snapshots, versions
@@ -96,6 +113,15 @@ def edited_lately(flow_id: str, upto: int) -> Select[bool]:
 
 def version_of(tenant: str, flow_id: str) -> Select[int]:
     return select(flows.c.version).where(flows.c.tenant_id == tenant, flows.c.id == flow_id)
+
+
+def progressed(known: Mapping[str, int | None]) -> Select[Any]:
+    """Of the flows (id to known version) those that have another one; it is null of a deleted one."""
+    ids, numbers = cast(list(known), ARRAY(Text)), cast(list(known.values()), ARRAY(BigInteger))
+    given = func.unnest(ids, numbers).table_valued("id", "version", name="known").render_derived()
+    joined = given.outerjoin(flows, flows.c.id == given.c.id)
+    differs = flows.c.version.is_distinct_from(given.c.version)
+    return select(given.c.id, flows.c.version).select_from(joined).where(differs)
 
 
 def snapshot_at(flow_id: str, number: int) -> Select[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import chain
 from typing import Annotated
 
 from fastapi import Header, Query, Response
@@ -23,7 +22,6 @@ from shared.flows.operations import Operation, difference, to_json
 
 router = routes("/v1/flows/{id}", "Flows")
 
-_POLL_SECONDS = 0.5  # a worker's change sends no notification of its own
 _PAGE = 50
 
 _STREAM = event_stream.described(
@@ -50,7 +48,7 @@ async def stream_flow_events(
     first = await look(seen)
     if first.ended:
         raise NotFound("There is no such flow.")
-    return await event_stream.stream(deps, caller, id, first, look, _POLL_SECONDS)
+    return await event_stream.stream(deps, caller, id, first, look, of="flow")
 
 
 async def changes_after(deps: Dependencies, tenant: str, flow_id: str, seen: int) -> News:
@@ -67,7 +65,7 @@ async def changes_after(deps: Dependencies, tenant: str, flow_id: str, seen: int
         frame(row["version"], row["kind"], _data(flow_id, row, decode_operations(row["operations"])))
         for row in rows[len(creation) :]
     )
-    return News(chain(creation, changes), rows[-1]["version"], more=True)
+    return News([*creation, *changes], rows[-1]["version"], more=True)
 
 
 async def _creation(deps: Dependencies, flow_id: str, row: RowMapping) -> bytes:

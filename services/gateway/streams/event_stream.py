@@ -15,7 +15,7 @@ from fastapi.responses import StreamingResponse
 from services.gateway.dependencies import Dependencies
 from services.gateway.http.auth import Caller
 from services.gateway.http.open_streams import OpenStream
-from services.gateway.notifications import Watch
+from services.gateway.notifications import Watch, Watched
 from shared.errors import DatabaseUnavailable
 
 #: A silent stream says so often that it is alive: proxies cut what says nothing.
@@ -60,11 +60,13 @@ class _Watched:
     tenant: str
     id: str
     look: Look
+    of: Watched
     poll_seconds: float | None
 
     @property
-    def is_job(self) -> bool:
-        return self.poll_seconds is None
+    def looked_for(self) -> Watched | None:
+        """As what one look for all of the gateway's streams finds it."""
+        return self.of if self.poll_seconds is None else None
 
 
 async def stream(
@@ -74,15 +76,16 @@ async def stream(
     first: News,
     look: Look,
     poll_seconds: float | None = None,
+    of: Watched = "job",
 ) -> Response:
     """A stream of ``first``, and of what ``look`` brings whenever there is a notification of ``watched_id``.
 
-    ``poll_seconds``: how long to wait for one before looking all the same. None for a job, for which all streams of
-    the tenant look together: their ``look`` must be the same. Raises: QuotaExceeded.
+    ``poll_seconds``: how long to wait for one before looking all the same. None for a job or a flow (``of``), for
+    which all streams of the tenant look together: their ``look`` must be the same. Raises: QuotaExceeded.
     """
     mine = deps.streams.open(caller.key_id, (await deps.quotas.limits(caller.tenant))["streams"])
     headers = {"X-Accel-Buffering": "no", "Cache-Control": "no-store"}
-    frames = _frames(deps, mine, _Watched(caller.tenant, watched_id, look, poll_seconds), first)
+    frames = _frames(deps, mine, _Watched(caller.tenant, watched_id, look, of, poll_seconds), first)
     weakref.finalize(frames, deps.streams.close, mine)  # also when it is never begun
     return StreamingResponse(frames, media_type="text/event-stream", headers=headers)
 
@@ -90,7 +93,7 @@ async def stream(
 async def _frames(deps: Dependencies, mine: OpenStream, watched: _Watched, first: News) -> AsyncIterator[bytes]:
     deps.metrics.streams.inc()
     try:
-        with deps.watchers.watch(watched.id, is_job=watched.is_job) as watch:
+        with deps.watchers.watch(watched.id, of=watched.looked_for) as watch:
             yield _OPENING
             spoke_at = time.monotonic()
             news = first
@@ -105,7 +108,7 @@ async def _frames(deps: Dependencies, mine: OpenStream, watched: _Watched, first
                 if not news.more:
                     silent_until = spoke_at + _COMMENT_SECONDS
                     most = min(watched.poll_seconds or _COMMENT_SECONDS, silent_until - time.monotonic())
-                    changed = await deps.watchers.wait(watch, most) or not watched.is_job
+                    changed = await deps.watchers.wait(watch, most) or watched.looked_for is None
                     if time.monotonic() >= silent_until:
                         yield _COMMENT
                         spoke_at = time.monotonic()
@@ -119,7 +122,7 @@ async def _patient_look(deps: Dependencies, watched: _Watched, seen: int, watch:
     """What is new; nothing while Postgres is away, and the stream goes on when it is back."""
     try:
         # The client may be gone any moment, and with it the task that asks.
-        if not watched.is_job:
+        if watched.looked_for is None:
             return await deps.to_its_end(watched.look(seen))
         # What woke them is part of the key: an earlier look may have missed it.
         return await deps.together((watched.tenant, watched.id, seen, watch.woken), lambda: watched.look(seen))

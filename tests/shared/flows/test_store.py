@@ -129,3 +129,12 @@ def test_deleting_a_flow_leaves_nothing_of_it(engine: Engine) -> None:
         count = select(func.count()).select_from(table).where(table.c.flow_id == stored.id)
         assert stored.transact(lambda c, s, q=count: c.execute(q).scalar_one()) == 0  # type: ignore[misc]
     assert label_of({"data": "x"}) == ""
+
+
+def test_one_look_tells_which_of_many_flows_have_changed(engine: Engine) -> None:
+    first, second, third = (StoredFlow(engine, diagram()) for _ in range(3))
+    second.edit(add("A"))
+    known = {first.id: 1, second.id: 1, third.id: -1, "gone": 4, "known to be gone": None}
+    with engine.connect() as connection:
+        told = {row.id: row.version for row in connection.execute(statements.progressed(known))}
+    assert told == {second.id: 2, third.id: 1, "gone": None}

@@ -10,10 +10,10 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from shared.flows import proposals
+from shared.flows import editing, proposals
 from shared.flows.batch import Batch
 from shared.flows.calls import Call
-from shared.flows.store import FlowStore
+from shared.flows.store import Author, FlowStore
 from tests.services.gateway.conftest import Gateway
 
 Json = dict[str, Any]
@@ -392,3 +392,15 @@ def test_two_clients_follow_one_flow_live_and_resume(gateway: Gateway, client: h
     beginning = json.loads(data.removeprefix("data: "))
     assert [(entry["op"], entry["id"]) for entry in beginning["operations"]] == [("add", "x")]
     assert client.get("/v1/flows/nope/events").status_code == 404
+
+
+def test_a_workers_change_is_heard_though_no_notification_tells_it(gateway: Gateway, client: httpx.Client) -> None:
+    flow = make(client, "x")
+    with client.stream("GET", f"/v1/flows/{flow['id']}/events", params={"after": 1}) as stream:
+        lines = stream.iter_lines()
+        assert next(lines).startswith("retry:")
+        with gateway.engine.begin() as connection:
+            store = FlowStore()
+            locked = store.lock(connection, "acme", flow["id"])
+            editing.edit(store, connection, locked, [Call("addNode", {"label": "two"})], Author("worker", "job"))
+        assert next(line for line in lines if line.startswith("id: ")) == "id: 2"

@@ -32,8 +32,8 @@ class Record:
 
 
 @asynccontextmanager
-async def watching(record: Record) -> AsyncIterator[Watchers]:
-    watchers = Watchers(_NO_REDIS, record.look_at)
+async def watching(record: Record, flows: Record | None = None) -> AsyncIterator[Watchers]:
+    watchers = Watchers(_NO_REDIS, record.look_at, (flows or Record()).look_at)
     watchers.start()
     try:
         yield watchers
@@ -48,7 +48,7 @@ def test_a_lost_notification_is_found_by_one_look_for_everybody() -> None:
             with ExitStack() as stack:
                 mine = [stack.enter_context(watchers.watch(id)) for id in ["a"] * 50 + ["b"] * 50]
                 end = stack.enter_context(watchers.watch("a", end_only=True))
-                stack.enter_context(watchers.watch("flow", is_job=False))
+                stack.enter_context(watchers.watch("else", of=None))
                 assert all([await watchers.wait(watch, 30) for watch in mine])  # the first look knows nothing before it
                 record.jobs["a"] = Progress(2, ended=False)
                 assert all([await watchers.wait(watch, 30) for watch in mine[:50]])
@@ -94,5 +94,21 @@ def test_those_who_were_woken_together_share_what_they_look_for() -> None:
                 record.jobs["a"] = Progress(2, ended=False)
                 assert await watchers.wait(first, 30)
                 assert first.woken > before, "a look that began before this may have missed the news"
+
+    asyncio.run(check())
+
+
+def test_flows_are_looked_at_for_everybody_too() -> None:
+    async def check() -> None:
+        flows = Record(f=Progress(1, ended=False))
+        async with watching(Record(), flows) as watchers:
+            with ExitStack() as stack:
+                mine = [stack.enter_context(watchers.watch("f", of="flow")) for _ in range(50)]
+                assert all([await watchers.wait(watch, 30) for watch in mine])
+                flows.jobs["f"] = Progress(2, ended=False)
+                assert all([await watchers.wait(watch, 30) for watch in mine])
+                del flows.jobs["f"]
+                assert all([await watchers.wait(watch, 30) for watch in mine])
+                assert all(ids == ["f"] for ids in flows.asked if ids)
 
     asyncio.run(check())
