@@ -27,7 +27,17 @@ ALL = (
 
 
 #: Only when it is named: they take minutes, or need a browser.
-LONG = ("larger_than_memory", "neighbours", "scale", "slot_jobs", "streams", "console")
+LONG = (
+    "autoscaling",
+    "capacity",
+    "soak",
+    "larger_than_memory",
+    "neighbours",
+    "scale",
+    "slot_jobs",
+    "streams",
+    "console",
+)
 
 
 def main() -> int:

@@ -19,6 +19,7 @@ from sqlalchemy import (
     Select,
     Table,
     Text,
+    exists,
     literal,
     select,
     text,
@@ -135,6 +136,11 @@ class SqlCatalog:
     def rewrites(self, collection_id: str) -> list[Rewrite]:
         with self._engine.connect() as connection:
             return [Rewrite(*row) for row in connection.execute(_rewrites(collection_id))]
+
+    def has_any(self) -> bool:
+        """Whether there is a collection of anybody."""
+        with self._engine.connect() as connection:
+            return connection.execute(select(exists().select_from(collections))).scalar_one()
 
     def dropped(self) -> list[str]:
         with self._engine.connect() as connection:

@@ -43,8 +43,9 @@ def main() -> None:
     cache = settings.home / "cache" / "embedding"
     models = EmbeddingModels(settings.embedding, cache, _remote(EmbeddingServer()), settings.embedding_threads)
     worker = open_worker("search", facts=lambda: _facts(models))
-    library = Library(store, models, SqlCatalog(worker.engine), settings, cache)
-    threading.Thread(target=_warm_up, args=(library, worker), name="warm-up", daemon=True).start()
+    catalog = SqlCatalog(worker.engine)
+    library = Library(store, models, catalog, settings, cache)
+    threading.Thread(target=_warm_up, args=(library, catalog, worker), name="warm-up", daemon=True).start()
     worker.serve("search", Search(library))
     worker.serve("ingest", Ingest(library))
     try:
@@ -81,10 +82,13 @@ def _facts(models: EmbeddingModels) -> Mapping[str, JsonValue]:
     return facts
 
 
-def _warm_up(library: Library, worker: Worker) -> None:
-    """Load the models before the first question, and remove the points of collections deleted meanwhile."""
+def _warm_up(library: Library, catalog: SqlCatalog, worker: Worker) -> None:
+    """Load the models before the first question, and remove the points of collections deleted meanwhile.
+
+    While there is no collection nobody can ask one, and the model would hold 130 MB for nothing.
+    """
     try:
-        embedder = library.models.named(None)
+        embedder = library.models.named(None) if catalog.has_any() else None
         if embedder is not None:
             library.probes(embedder)
         worker.load_model(_FIRST_ROLE)
