@@ -20,7 +20,7 @@ from typing import Any
 
 import httpx2 as httpx
 from PIL import Image
-from playwright.sync_api import BrowserContext, sync_playwright
+from playwright.sync_api import BrowserContext, expect, sync_playwright
 
 from services.host.demo import library
 from tests.console import browser as browsers
@@ -152,6 +152,8 @@ def _run_jobs(server: Server) -> None:
 def _pages(server: Server) -> dict[str, str]:
     transform, execute = server.job("transform", "month"), server.job("execute")
     parts = {f"job-{part}": f"/jobs/{transform}?tab={part}" for part in ("result", "models", "events", "input")}
+    call = server.get(f"/v1/jobs/{transform}/llm-calls")["items"][-1]["id"]
+    parts["job-words"] = f"{parts['job-models']}&call={call}"
     evaluation = server.get("/v1/evaluations", suite="cities")["items"][0]["id"]
     plain = ("jobs", "flows", "prompts", "models", "queues", "usage", "keys", "settings")
     return {
@@ -167,7 +169,7 @@ def _pages(server: Server) -> dict[str, str]:
         "search": f"/search?job={server.job('search', 'position')}",
         "flow": f"/flows/{server.get('/v1/flows')['items'][0]['id']}",
         "detect": f"/detect?job={server.job('detect')}",
-        "prompt": "/prompts/execution.transform",
+        "prompt": f"/prompts/execution.transform?job={transform}",
         "evaluation": f"/evaluations/{evaluation}?a=0.0&b=0.1",
         "evaluation-one": f"/evaluations/{evaluation}?a=0.1",
         "evaluations": "/evaluations",
@@ -184,7 +186,7 @@ def _take(context: BrowserContext, server: Server, folder: Path, look: str, *, e
         tab = context.new_page()
         tab.goto(path)
         settled(tab)
-        tab.wait_for_function("document.querySelector('[aria-busy=true]') === null")
+        expect(tab.locator("[aria-busy=true]")).to_have_count(0)
         picture = Image.open(io.BytesIO(tab.screenshot(full_page=everything)))
         name = f"{page}-{look}" if everything else f"{page}-{look.partition('-')[0]}"
         # Few colours: a quarter of the size, and the eye sees no difference.
