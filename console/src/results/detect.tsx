@@ -3,6 +3,7 @@ import type { DetectResult } from "../api/types";
 import { visible } from "../shared/ansi";
 import { Tag } from "../shared/marks";
 import { bytes, cell } from "../shared/numbers";
+import { took } from "../shared/time";
 import { Findings, Place } from "./source";
 
 type Service = DetectResult["services"][number];
@@ -27,7 +28,7 @@ export function DetectResultView({ jobId, result, onDisable, onRule }: Props) {
           <b>{result.services.length}</b> services
         </span>
         <span>
-          <b>{result.stats.files}</b> files in <b>{result.stats.seconds.toFixed(1)} s</b>, <b>{result.stats.llm_calls}</b> model calls
+          <b>{result.stats.files}</b> files in <b>{took(result.stats.seconds)}</b>, <b>{result.stats.llm_calls}</b> model calls
         </span>
         {result.orchestrator ? <span>orchestrated by {visible(result.orchestrator)}</span> : null}
         {result.workspace ? (

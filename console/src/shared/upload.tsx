@@ -54,7 +54,7 @@ export function FileDrop({ files, onChange, many = true, label }: { files: reado
       {files.map((file) => (
         <div key={file.id} className="bar">
           <span className="mono">{visible(file.name)}</span>
-          <span className="muted">{bytes(file.size)}</span>
+          {file.size > 0 ? <span className="muted">{bytes(file.size)}</span> : null}
           <button type="button" className="link" aria-label={`Remove ${file.name}`} onClick={() => onChange(files.filter((each) => each.id !== file.id))}>
             Remove
           </button>

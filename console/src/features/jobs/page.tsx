@@ -108,6 +108,7 @@ export function Page() {
   );
 }
 
+const GOOD: ReadonlySet<string> = new Set(["ok", "done", "found"]);
 const NUMBERS = new Set(["Turns", "Took", "Cost"]);
 
 function Titles({ narrow }: { narrow: boolean }) {
@@ -136,10 +137,10 @@ function Cells({ job, narrow, picked }: { job: Job; narrow: boolean; picked: boo
       <span role="cell">{job.kind}</span>
       <span role="cell">
         <Link to="/jobs/$id" params={{ id: job.id }} className="plain">
-          {visible(job.title ?? job.id)}
+          {visible(job.title ?? `${job.kind} ${job.id.slice(0, 8)}`)}
         </Link>
         {said === "" ? null : <span className="bad"> {visible(said)}</span>}
-        {job.verdict && job.verdict !== "ok" && job.verdict !== "done" && said === "" ? <span className="warn"> {job.verdict.replaceAll("_", " ")}</span> : null}
+        {job.verdict && !GOOD.has(job.verdict) && said === "" ? <span className="warn"> {job.verdict.replaceAll("_", " ")}</span> : null}
       </span>
       {narrow ? null : (
         <>

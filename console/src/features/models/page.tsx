@@ -57,7 +57,8 @@ function Providers({ items }: { items: readonly ProviderState[] }) {
   const stats = useQuery({ queryKey: ["stats", "provider"], queryFn: () => get<Stats>("/v1/stats", { by: "provider", bucket: "hour" }), refetchInterval: 30_000 });
   const hour = (name: string): Stats["items"][number] | undefined => stats.data?.items.filter((row) => row.group === name && Date.parse(row.at) > Date.now() - 7_200_000).at(-1);
   return (
-    <table className="grid-table wide wrap">
+    <div className="scroll" tabIndex={0} role="region" aria-label="How the providers fare">
+    <table className="grid-table wide">
       <thead>
         <tr>
           <th>Provider</th>
@@ -93,6 +94,7 @@ function Providers({ items }: { items: readonly ProviderState[] }) {
         ))}
       </tbody>
     </table>
+    </div>
   );
 }
 

@@ -11,6 +11,7 @@ import { LiveTag, StateMark, Tag } from "../../shared/marks";
 import { Failed, Loaded } from "../../shared/states";
 import { When } from "../../shared/time";
 import { useTitle } from "../../shared/title";
+import { Today } from "./today";
 
 interface Example {
   kind: string;
@@ -47,6 +48,7 @@ export function Page() {
           </section>
         </div>
         <div className="stack">
+          <Today />
           <section className="panel">
             <h2>Latest jobs</h2>
             <Loaded query={recent}>{(page) => <JobList jobs={page.items} none="None yet: run an example." />}</Loaded>
@@ -101,11 +103,13 @@ function Examples({ ready }: { ready: Capabilities | undefined }) {
             {list.map((example) => {
               const state = ready?.kinds[example.kind]?.state;
               return (
-                <div key={example.kind} className="bar">
+                <div key={example.kind} className="bar line">
                   <Button variant="default" disabled={state === "no_worker" || run.isPending} onClick={() => run.mutate(example)}>
                     Run
                   </Button>
-                  {example.summary}
+                  <span className="clip" title={example.summary}>
+                    {example.summary}
+                  </span>
                   {state === "needs_provider" ? <Tag tone="warn">needs a model provider</Tag> : null}
                 </div>
               );
@@ -133,12 +137,11 @@ function JobList({ jobs, none }: { jobs: readonly Job[]; none: string }) {
   return (
     <div className="tight">
       {jobs.map((job) => (
-        <div key={job.id} className="bar">
+        <div key={job.id} className="bar line">
           <StateMark state={job.state} />
           <Link to="/jobs/$id" params={{ id: job.id }} className="plain clip">
             {visible(job.title ?? `${job.kind} ${job.id.slice(0, 8)}`)}
           </Link>
-          <span className="spacer" />
           <When at={job.created_at} />
         </div>
       ))}
